@@ -1,4 +1,4 @@
-"""Cheap password hashes, because these tests do not test their cost."""
+"""Replaces the password hasher with a cheap one, so that the tests are fast."""
 
 from __future__ import annotations
 

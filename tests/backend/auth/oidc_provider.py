@@ -1,4 +1,4 @@
-"""An OpenID Connect provider on its own port, with real keys. Tests can change each part of its responses."""
+"""A fake OpenID Connect provider that listens on a port and signs with real keys. Tests can change each part of its responses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CLIENT, SECRET = "weir:client", "a secret, with + and %"
 
 
 class FakeProvider:
-    """A user logs in at ``authorize`` with a browser. The code in the redirect is valid once."""
+    """``authorize`` stands for the login of a user in a browser. Each code that it returns is valid once."""
 
     def __init__(self, port: int) -> None:
         self.issuer = f"http://127.0.0.1:{port}"
@@ -30,7 +30,7 @@ class FakeProvider:
 
     def reset(self) -> None:
         """Reset everything except the key, which is expensive to create."""
-        self.published = [self.key]
+        self.published_keys = [self.key]
         self.document: dict[str, Any] = {
             "issuer": self.issuer,
             "authorization_endpoint": f"{self.issuer}/authorize?tenant=1",
@@ -39,11 +39,11 @@ class FakeProvider:
         }
         self.claims: dict[str, Any] = {"sub": "007", "preferred_username": "james"}
         self.sign: Callable[[dict[str, Any]], str] = self.signed
-        self.asked: list[str] = []
+        self.requested_paths: list[str] = []
         self._codes: dict[str, dict[str, str]] = {}
 
     def authorize(self, address: str) -> tuple[str, str]:
-        """The user agrees. Return the code and the given state."""
+        """Let the user log in at ``address``. Return the code and the state of the redirect to Weir."""
         query = {name: values[0] for name, values in parse_qs(urlsplit(address).query).items()}
         assert address.startswith(f"{self.issuer}/authorize?tenant=1&") and query["client_id"] == CLIENT
         assert query["response_type"] == "code" and query["code_challenge_method"] == "S256" and "openid" in query["scope"]
@@ -55,37 +55,37 @@ class FakeProvider:
         return jwt.encode(header or {"alg": "RS256", "kid": "first"}, claims, key or self.key, algorithms=["RS256", "PS256"])
 
     def token(self, form: dict[str, str], authorization: str) -> tuple[int, dict[str, Any]]:
-        asked = self._codes.pop(form["code"], None)
+        login = self._codes.pop(form["code"], None)
         challenge = base64.urlsafe_b64encode(hashlib.sha256(form["code_verifier"].encode()).digest()).rstrip(b"=").decode()
         credentials = base64.b64encode(b"weir%3Aclient:a%20secret%2C%20with%20%2B%20and%20%25").decode()
-        if asked is None or challenge != asked["code_challenge"] or form["redirect_uri"] != asked["redirect_uri"]:
+        if login is None or challenge != login["code_challenge"] or form["redirect_uri"] != login["redirect_uri"]:
             return 400, {"error": "invalid_grant"}
         if authorization != f"Basic {credentials}":
             return 401, {"error": "invalid_client"}
-        moment = int(time.time())
-        claims = {"iss": self.issuer, "aud": CLIENT, "iat": moment, "exp": moment + 300, "nonce": asked["nonce"], **self.claims}
+        now_s = int(time.time())
+        claims = {"iss": self.issuer, "aud": CLIENT, "iat": now_s, "exp": now_s + 300, "nonce": login["nonce"], **self.claims}
         return 200, {"id_token": self.sign({name: value for name, value in claims.items() if value is not None})}
 
     def keys(self) -> dict[str, Any]:
-        return {"keys": [{"kty": "of tomorrow"}, *(key.as_dict(private=False) for key in self.published)]}
+        return {"keys": [{"kty": "unknown type"}, *(key.as_dict(private=False) for key in self.published_keys)]}
 
 
 @contextmanager
 def running_provider() -> Iterator[FakeProvider]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            provider.asked.append(self.path)
-            found = {"/.well-known/openid-configuration": provider.document, "/keys": provider.keys()}.get(self.path)
-            self._answer(200 if found else 404, found or {})
+            provider.requested_paths.append(self.path)
+            document = {"/.well-known/openid-configuration": provider.document, "/keys": provider.keys()}.get(self.path)
+            self._respond(200 if document else 404, document or {})
 
         def do_POST(self) -> None:
-            provider.asked.append(self.path)
+            provider.requested_paths.append(self.path)
             body = self.rfile.read(int(self.headers["Content-Length"])).decode()
             form = {name: values[0] for name, values in parse_qs(body).items()}
-            self._answer(*provider.token(form, self.headers.get("Authorization", "")))
+            self._respond(*provider.token(form, self.headers.get("Authorization", "")))
 
-        def _answer(self, status: int, found: dict[str, Any]) -> None:
-            content = json.dumps(found).encode()
+        def _respond(self, status: int, body: dict[str, Any]) -> None:
+            content = json.dumps(body).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(content)))

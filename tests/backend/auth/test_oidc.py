@@ -1,4 +1,4 @@
-"""Login by OpenID Connect against a fake provider, and attacks on it."""
+"""Login with OpenID Connect at a fake provider, and attacks on this login."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from joserfc.jwk import RSAKey
 from pydantic import AnyHttpUrl, SecretStr
 from sqlalchemy import select, update
 from tests.backend.auth.oidc_provider import CLIENT, SECRET, FakeProvider, running_provider
-from tests.backend.auth.users import LOGIN_STATUS, SESSION, audited, person
+from tests.backend.auth.users import LOGIN_STATUS, SESSION, audit_entries, create_user
 from tests.backend.conftest import Login, RecordedTasks
 
 from weir_backend.app import create_app
@@ -34,15 +34,15 @@ OIDC = f"{SESSION}/oidc"
 
 
 @pytest.fixture(scope="module")
-def one_provider() -> Iterator[FakeProvider]:
+def shared_provider() -> Iterator[FakeProvider]:
     with running_provider() as found:
         yield found
 
 
 @pytest.fixture
-def provider(one_provider: FakeProvider) -> FakeProvider:
-    one_provider.reset()
-    return one_provider
+def provider(shared_provider: FakeProvider) -> FakeProvider:
+    shared_provider.reset()
+    return shared_provider
 
 
 @pytest.fixture
@@ -61,13 +61,13 @@ def client(settings: Settings, tasks: RecordedTasks, provider: FakeProvider) -> 
 
 def log_in(client: TestClient, provider: FakeProvider) -> Response:
     """Follow the redirects to the provider and back, as a browser does."""
-    away = client.get(OIDC)
-    assert away.status_code == 302, away.text
-    code, state = provider.authorize(away.headers["location"])
+    redirect = client.get(OIDC)
+    assert redirect.status_code == 302, redirect.text
+    code, state = provider.authorize(redirect.headers["location"])
     return client.get(f"{OIDC}/callback", params={"code": code, "state": state})
 
 
-def refused(answer: Response) -> bool:
+def is_refused(answer: Response) -> bool:
     return (
         answer.status_code == 401
         and answer.json()["code"] == "oidc-refused"
@@ -75,26 +75,26 @@ def refused(answer: Response) -> bool:
     )
 
 
-def test_without_a_provider_oidc_login_does_not_exist(settings: Settings, tasks: RecordedTasks) -> None:
+def test_without_a_configured_provider_oidc_login_is_not_found(settings: Settings, tasks: RecordedTasks) -> None:
     with TestClient(create_app(settings, tasks)) as client:
         for path in (OIDC, f"{OIDC}/callback"):
             answer = client.get(path)
             assert answer.status_code == 404 and answer.json()["code"] == "oidc-not-configured"
 
 
-def test_the_provider_is_shown_to_visitors_and_login_redirects_to_it(
+def test_the_provider_is_visible_without_login_and_login_redirects_to_it(
     client: TestClient, settings: Settings, tasks: RecordedTasks, provider: FakeProvider
 ) -> None:
-    oidc = client.get(LOGIN_STATUS).json()["oidc"]
-    assert oidc == {"name": "127.0.0.1", "login_path": OIDC}
-    assert client.get(oidc["login_path"]).headers["location"].startswith(provider.issuer)
+    shown = client.get(LOGIN_STATUS).json()["oidc"]
+    assert shown == {"name": "127.0.0.1", "login_path": OIDC}
+    assert client.get(shown["login_path"]).headers["location"].startswith(provider.issuer)
     issuer = {"oidc_issuer": AnyHttpUrl(provider.issuer)}
-    for more, told in (
+    for more, expected in (
         ({"oidc_client_id": CLIENT, "oidc_name": "Example Inc."}, {"name": "Example Inc.", "login_path": OIDC}),
         ({}, None),
     ):
         with TestClient(create_app(settings.model_copy(update=issuer | more), tasks)) as other:
-            assert other.get(LOGIN_STATUS).json() == {"session": None, "oidc": told}
+            assert other.get(LOGIN_STATUS).json() == {"session": None, "oidc": expected}
 
 
 def test_a_new_user_becomes_a_viewer(client: TestClient, provider: FakeProvider, database: Database) -> None:
@@ -104,12 +104,12 @@ def test_a_new_user_becomes_a_viewer(client: TestClient, provider: FakeProvider,
     assert "HttpOnly" in cookies[0] and "SameSite=strict" in cookies[0] and 'weir_oidc=""' in cookies[1]
     seen = client.get(SESSION).json()
     assert (seen["name"], seen["role"], seen["has_password"]) == ("james", "viewer", False)
-    assert audited(database) == [("weir", "create", "user"), ("james", "log-in", "session")]
+    assert audit_entries(database) == [("weir", "create", "user"), ("james", "log-in", "session")]
     log_in(client, provider)
-    assert client.get(SESSION).json()["user_id"] == seen["user_id"], "the same, the second time"
+    assert client.get(SESSION).json()["user_id"] == seen["user_id"], "a second login uses the same account"
 
 
-def test_a_new_user_without_a_role_is_refused_unless_configured(
+def test_without_a_default_role_a_new_user_needs_a_role_from_the_provider(
     settings: Settings, tasks: RecordedTasks, provider: FakeProvider
 ) -> None:
     configured = settings.model_copy(
@@ -128,7 +128,7 @@ def test_the_state_cookie_is_hidden_from_scripts_and_other_sites(client: TestCli
 
 
 @pytest.mark.parametrize(
-    ("said", "role"),
+    ("claim", "role"),
     [
         ("admin", Role.ADMIN),
         (["viewer", "operator"], Role.OPERATOR),
@@ -137,19 +137,19 @@ def test_the_state_cookie_is_hidden_from_scripts_and_other_sites(client: TestCli
         (7, Role.VIEWER),
     ],
 )
-def test_the_role_follows_the_provider(
-    client: TestClient, provider: FakeProvider, database: Database, login: Login, said: Any, role: Role
+def test_each_login_sets_the_role_that_the_provider_reports(
+    client: TestClient, provider: FakeProvider, database: Database, login: Login, claim: Any, role: Role
 ) -> None:
     login()
     log_in(client, provider)
     with database.session() as session:
         session.execute(update(User).where(User.name == "james").values(role=Role.ADMIN))
-    provider.claims["weir_role"] = said
+    provider.claims["weir_role"] = claim
     log_in(client, provider)
     assert client.get(SESSION).json()["role"] == role
     del provider.claims["weir_role"]
     log_in(client, provider)
-    assert client.get(SESSION).json()["role"] == role, "who says nothing changes nothing"
+    assert client.get(SESSION).json()["role"] == role, "without a role claim, the role stays the same"
 
 
 def test_the_provider_cannot_demote_the_last_administrator(client: TestClient, provider: FakeProvider) -> None:
@@ -160,17 +160,17 @@ def test_the_provider_cannot_demote_the_last_administrator(client: TestClient, p
     assert client.get(SESSION).json()["role"] == "admin"
 
 
-def test_a_name_chosen_at_the_provider_does_not_take_over_an_account(
+def test_a_provider_user_with_the_name_of_an_existing_account_gets_a_separate_account(
     client: TestClient, provider: FakeProvider, database: Database
 ) -> None:
-    james = person(database, "james", Role.ADMIN)
+    james = create_user(database, "james", Role.ADMIN)
     log_in(client, provider)
     seen = client.get(SESSION).json()
     assert seen["user_id"] != james and seen["name"] == "james@127.0.0.1" and seen["role"] == "viewer"
 
 
 @pytest.mark.parametrize("name", ["weir", "a\x00b", "x" * 200, "", 7, ["a"], "<script>"])
-def test_an_invalid_name_is_replaced(client: TestClient, provider: FakeProvider, name: Any) -> None:
+def test_an_invalid_user_name_from_the_provider_is_replaced(client: TestClient, provider: FakeProvider, name: Any) -> None:
     provider.claims["preferred_username"] = name
     assert log_in(client, provider).status_code == 302
     assert client.get(SESSION).json()["name"] in ("007@127.0.0.1", "weir@127.0.0.1")
@@ -183,28 +183,28 @@ def test_a_disabled_account_cannot_log_in(client: TestClient, provider: FakeProv
     assert log_in(client, provider).status_code == 403
 
 
-def bent(**claims: Any) -> Callable[[FakeProvider], None]:
+def with_claims(**claims: Any) -> Callable[[FakeProvider], None]:
     return lambda provider: provider.claims.update(claims)
 
 
-def part(value: dict[str, Any] | bytes) -> str:
+def base64url(value: dict[str, Any] | bytes) -> str:
     content = value if isinstance(value, bytes) else json.dumps(value).encode()
     return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
 
 
 def unsigned(provider: FakeProvider) -> None:
-    provider.sign = lambda claims: f"{part({'alg': 'none', 'kid': 'first'})}.{part(claims)}."
+    provider.sign = lambda claims: f"{base64url({'alg': 'none', 'kid': 'first'})}.{base64url(claims)}."
 
 
 def signed_with_the_public_key(provider: FakeProvider) -> None:
     def sign(claims: dict[str, Any]) -> str:
-        signed = f"{part({'alg': 'HS256', 'kid': 'first'})}.{part(claims)}"
-        return f"{signed}.{part(hmac.digest(provider.key.as_pem(private=False), signed.encode(), 'sha256'))}"
+        signed = f"{base64url({'alg': 'HS256', 'kid': 'first'})}.{base64url(claims)}"
+        return f"{signed}.{base64url(hmac.digest(provider.key.as_pem(private=False), signed.encode(), 'sha256'))}"
 
     provider.sign = sign
 
 
-def signed_by_somebody_else(provider: FakeProvider) -> None:
+def signed_with_another_key(provider: FakeProvider) -> None:
     other = RSAKey.generate_key(2048)
     provider.sign = lambda claims: provider.signed(claims, key=other)
 
@@ -224,15 +224,15 @@ def tampered(provider: FakeProvider) -> None:
 
 def critical(provider: FakeProvider) -> None:
     def sign(claims: dict[str, Any]) -> str:
-        signed = f"{part({'alg': 'RS256', 'kid': 'first', 'crit': ['x'], 'x': 1})}.{part(claims)}"
+        signed = f"{base64url({'alg': 'RS256', 'kid': 'first', 'crit': ['x'], 'x': 1})}.{base64url(claims)}"
         assert provider.key.private_key is not None
         signature = provider.key.private_key.sign(signed.encode(), PKCS1v15(), SHA256())
-        return f"{signed}.{part(signature)}"
+        return f"{signed}.{base64url(signature)}"
 
     provider.sign = sign
 
 
-def says(token: str) -> Callable[[FakeProvider], None]:
+def with_token(token: str) -> Callable[[FakeProvider], None]:
     def attack(provider: FakeProvider) -> None:
         provider.sign = lambda _: token
 
@@ -242,109 +242,118 @@ def says(token: str) -> Callable[[FakeProvider], None]:
 @pytest.mark.parametrize(
     "attack",
     [
-        pytest.param(bent(nonce="another"), id="wrong nonce"),
-        pytest.param(bent(nonce=None), id="no nonce"),
-        pytest.param(bent(nonce=["another"]), id="several nonces"),
-        pytest.param(bent(aud="somebody else"), id="wrong audience"),
-        pytest.param(bent(aud=None), id="no audience"),
-        pytest.param(bent(aud=[CLIENT, "somebody else"]), id="several audiences, for none in particular"),
-        pytest.param(bent(azp="somebody else"), id="made for somebody else"),
-        pytest.param(bent(iss="https://evil.example"), id="wrong issuer"),
-        pytest.param(bent(exp=int(time.time()) - 120), id="expired"),
-        pytest.param(bent(exp=None), id="never expires"),
-        pytest.param(bent(exp="tomorrow"), id="expires at no time"),
-        pytest.param(bent(iat=int(time.time()) + 3600), id="of the future"),
-        pytest.param(bent(sub=None), id="of nobody"),
-        pytest.param(bent(sub=""), id="of an empty name"),
-        pytest.param(bent(sub="a\x00b"), id="of a name that cannot be kept"),
+        pytest.param(with_claims(nonce="another"), id="wrong nonce"),
+        pytest.param(with_claims(nonce=None), id="no nonce"),
+        pytest.param(with_claims(nonce=["another"]), id="several nonces"),
+        pytest.param(with_claims(aud="another client"), id="wrong audience"),
+        pytest.param(with_claims(aud=None), id="no audience"),
+        pytest.param(with_claims(aud=[CLIENT, "another client"]), id="several audiences without azp"),
+        pytest.param(with_claims(azp="another client"), id="wrong azp"),
+        pytest.param(with_claims(iss="https://evil.example"), id="wrong issuer"),
+        pytest.param(with_claims(exp=int(time.time()) - 120), id="expired"),
+        pytest.param(with_claims(exp=None), id="no expiry"),
+        pytest.param(with_claims(exp="tomorrow"), id="invalid expiry"),
+        pytest.param(with_claims(iat=int(time.time()) + 3600), id="issued in the future"),
+        pytest.param(with_claims(sub=None), id="no subject"),
+        pytest.param(with_claims(sub=""), id="empty subject"),
+        pytest.param(with_claims(sub="a\x00b"), id="subject with a null byte"),
         pytest.param(unsigned, id="alg none"),
         pytest.param(signed_with_the_public_key, id="public key as shared key"),
-        pytest.param(signed_by_somebody_else, id="another key"),
+        pytest.param(signed_with_another_key, id="signed with another key"),
         pytest.param(unknown_key, id="unknown kid"),
-        pytest.param(tampered, id="tampered"),
-        pytest.param(critical, id="critical header"),
-        pytest.param(says("no.token"), id="two parts"),
-        pytest.param(says("a.b.c"), id="no JSON"),
-        pytest.param(says("ü.é.☃"), id="no ASCII"),
-        pytest.param(says(""), id="empty"),
-        pytest.param(says("e30." * 2 + "e30"), id="empty header"),
+        pytest.param(tampered, id="tampered claims"),
+        pytest.param(critical, id="unknown critical header"),
+        pytest.param(with_token("no.token"), id="two parts"),
+        pytest.param(with_token("a.b.c"), id="not JSON"),
+        pytest.param(with_token("ü.é.☃"), id="not ASCII"),
+        pytest.param(with_token(""), id="empty token"),
+        pytest.param(with_token("e30." * 2 + "e30"), id="empty header"),
     ],
 )
 def test_an_invalid_identity_token_is_refused(
     client: TestClient, provider: FakeProvider, database: Database, attack: Callable[[FakeProvider], None]
 ) -> None:
     attack(provider)
-    assert refused(log_in(client, provider))
+    assert is_refused(log_in(client, provider))
     with database.session() as session:
         assert session.scalars(select(User)).all() == []
 
 
 def test_a_login_response_is_accepted_once(client: TestClient, provider: FakeProvider) -> None:
-    away = client.get(OIDC)
-    kept = client.cookies.get("weir_oidc")
-    code, state = provider.authorize(away.headers["location"])
+    redirect = client.get(OIDC)
+    state_cookie = client.cookies.get("weir_oidc")
+    code, state = provider.authorize(redirect.headers["location"])
     assert client.get(f"{OIDC}/callback", params={"code": code, "state": state}).status_code == 302
     client.cookies.clear()
-    again, _ = provider.authorize(away.headers["location"])
-    replayed = client.get(f"{OIDC}/callback", params={"code": again, "state": state}, headers={"Cookie": f"weir_oidc={kept}"})
-    assert refused(replayed) and "already complete" in replayed.json()["detail"]
+    second_code, _ = provider.authorize(redirect.headers["location"])
+    replayed = client.get(
+        f"{OIDC}/callback", params={"code": second_code, "state": state}, headers={"Cookie": f"weir_oidc={state_cookie}"}
+    )
+    assert is_refused(replayed) and "already complete" in replayed.json()["detail"]
 
 
-def test_the_response_to_another_browsers_login_is_refused(client: TestClient, provider: FakeProvider) -> None:
+def test_a_response_to_the_login_of_another_browser_is_refused(client: TestClient, provider: FakeProvider) -> None:
     code, state = provider.authorize(client.get(OIDC).headers["location"])
-    client.get(OIDC)  # the victim's own login, which the attacker's response does not match
-    assert refused(client.get(f"{OIDC}/callback", params={"code": code, "state": state}))
+    # The victim starts a login, too. Its state differs from the state in the attacker's response.
+    client.get(OIDC)
+    assert is_refused(client.get(f"{OIDC}/callback", params={"code": code, "state": state}))
     client.cookies.clear()
-    assert refused(client.get(f"{OIDC}/callback", params={"code": code, "state": state}))
+    assert is_refused(client.get(f"{OIDC}/callback", params={"code": code, "state": state}))
 
 
-def test_an_unsigned_or_expired_state_is_refused(
+def test_a_state_cookie_with_an_invalid_signature_or_an_expired_one_is_refused(
     client: TestClient, provider: FakeProvider, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun = flow.begin()
-    other = flow.sign_state(settings.model_copy(update={"secret_key": SecretStr("another key, as long as it has to be")}), begun)
+    login_state = flow.begin()
+    other = flow.sign_state(
+        settings.model_copy(update={"secret_key": SecretStr("another key of the required length")}), login_state
+    )
     with monkeypatch.context() as before:
         before.setattr(flow, "STATE_S", -1)
-        old = flow.sign_state(settings, begun)
+        old = flow.sign_state(settings, login_state)
     for cookie in (other, old, "x", "e30.e30.e30"):
         answer = client.get(
-            f"{OIDC}/callback", params={"code": "c", "state": begun.state}, headers={"Cookie": f"weir_oidc={cookie}"}
+            f"{OIDC}/callback", params={"code": "c", "state": login_state.state}, headers={"Cookie": f"weir_oidc={cookie}"}
         )
-        assert refused(answer) and "ten minutes" in answer.json()["detail"]
-    good = {"Cookie": f"weir_oidc={flow.sign_state(settings, begun)}"}
+        assert is_refused(answer) and "ten minutes" in answer.json()["detail"]
+    good = {"Cookie": f"weir_oidc={flow.sign_state(settings, login_state)}"}
     assert (
         "ten minutes"
-        not in client.get(f"{OIDC}/callback", params={"code": "c", "state": begun.state}, headers=good).json()["detail"]
+        not in client.get(f"{OIDC}/callback", params={"code": "c", "state": login_state.state}, headers=good).json()["detail"]
     )
 
 
-def test_a_user_who_does_not_agree_is_not_logged_in(client: TestClient, provider: FakeProvider) -> None:
+def test_login_is_refused_if_the_user_denies_access_at_the_provider(client: TestClient, provider: FakeProvider) -> None:
     _, state = provider.authorize(client.get(OIDC).headers["location"])
-    assert refused(client.get(f"{OIDC}/callback", params={"error": "access_denied", "state": state}))
+    assert is_refused(client.get(f"{OIDC}/callback", params={"error": "access_denied", "state": state}))
 
 
 def test_a_response_that_names_another_provider_is_refused(client: TestClient, provider: FakeProvider) -> None:
     code, state = provider.authorize(client.get(OIDC).headers["location"])
-    assert refused(client.get(f"{OIDC}/callback", params={"code": code, "state": state, "iss": "https://evil.example"}))
+    assert is_refused(client.get(f"{OIDC}/callback", params={"code": code, "state": state, "iss": "https://evil.example"}))
 
 
 def test_an_unknown_code_is_refused(client: TestClient, provider: FakeProvider) -> None:
     _, state = provider.authorize(client.get(OIDC).headers["location"])
-    assert refused(client.get(f"{OIDC}/callback", params={"code": "guessed", "state": state}))
+    assert is_refused(client.get(f"{OIDC}/callback", params={"code": "guessed", "state": state}))
 
 
-def test_a_new_key_is_fetched_but_not_for_every_unknown_one(client: TestClient, provider: FakeProvider) -> None:
+def test_an_unknown_key_id_fetches_the_keys_again_only_after_a_minimum_interval(
+    client: TestClient, provider: FakeProvider
+) -> None:
     assert log_in(client, provider).status_code == 302
     unknown_key(provider)
     for _ in range(3):
-        assert refused(log_in(client, provider))
-    assert provider.asked.count("/keys") == 1, "asked for just before"
-    client.app.state.oidc_provider._keys_from_s = 0.0  # type: ignore[attr-defined]  # half a minute later
+        assert is_refused(log_in(client, provider))
+    assert provider.requested_paths.count("/keys") == 1, "the keys were fetched a moment ago"
+    client.app.state.oidc_provider._keys_from_s = 0.0  # type: ignore[attr-defined]  # the minimum interval has passed
     new = RSAKey.generate_key(2048, {"kid": "second"})
-    provider.published = [provider.key, new]
+    provider.published_keys = [provider.key, new]
     provider.sign = lambda claims: provider.signed(claims, {"alg": "PS256", "kid": "second"}, new)
     assert log_in(client, provider).status_code == 302
-    assert provider.asked.count("/keys") == 2 and provider.asked.count("/.well-known/openid-configuration") == 1
+    assert (
+        provider.requested_paths.count("/keys") == 2 and provider.requested_paths.count("/.well-known/openid-configuration") == 1
+    )
 
 
 def test_a_token_header_with_additional_fields_is_accepted(client: TestClient, provider: FakeProvider) -> None:
@@ -367,19 +376,21 @@ def test_a_token_header_with_additional_fields_is_accepted(client: TestClient, p
         {"authorization_endpoint": "javascript:alert(1)"},
     ],
 )
-def test_a_provider_with_an_invalid_document_is_not_used(
+def test_login_fails_if_the_provider_document_is_invalid(
     client: TestClient, provider: FakeProvider, document: dict[str, Any]
 ) -> None:
     provider.document.update(document)
     answer = client.get(OIDC)
     assert answer.status_code == 503 and answer.json()["code"] == "oidc-provider"
-    assert client.get(OIDC).status_code == 503 and len(provider.asked) == 1, "nor asked again at once"
+    assert client.get(OIDC).status_code == 503 and len(provider.requested_paths) == 1, (
+        "the document is not requested again immediately"
+    )
 
 
 @pytest.mark.parametrize(
     "keys", [{}, {"keys": 1}, {"keys": [1]}, {"keys": [{"kty": "RSA"}]}, {"keys": [{"kty": "RSA", "n": 1, "e": 2}]}]
 )
-def test_unreadable_keys_are_reported(
+def test_login_fails_if_the_provider_keys_are_invalid(
     client: TestClient, provider: FakeProvider, keys: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(provider, "keys", lambda: keys)

@@ -1,4 +1,4 @@
-"""Calls every endpoint with every role, and checks who is allowed. New endpoints are found automatically."""
+"""Calls every endpoint with every role and compares the status with the permissions. Includes new endpoints automatically."""
 
 from __future__ import annotations
 
@@ -28,90 +28,93 @@ PUBLIC = {
     "GET /api/v1/session/oidc/callback",
 }
 """Public endpoints. Add only endpoints that need no authentication."""
-OF_DRIVERS = re.compile(r"\w+ /api/v1/runs/\{\}/(events|commands)(/\{\}(/\w+)?)?")
+DRIVER_ENDPOINTS = re.compile(r"\w+ /api/v1/runs/\{\}/(events|commands)(/\{\}(/\w+)?)?")
 """These endpoints require the token of a run, which no user has."""
 CALLERS = {
     "viewer": (Role.VIEWER, False),
     "operator": (Role.OPERATOR, False),
-    "operator who may roll back": (Role.OPERATOR, True),
+    "operator with the permission to roll back": (Role.OPERATOR, True),
     "administrator": (Role.ADMIN, False),
 }
 
 
-def unguarded(app: FastAPI) -> list[str]:
-    return [
-        one.name for one in endpoints_of(app) if not one.asks and one.name not in PUBLIC and not OF_DRIVERS.fullmatch(one.name)
-    ]
+def without_permission(app: FastAPI) -> list[str]:
+    not_guarded = (endpoint.name for endpoint in endpoints_of(app) if not endpoint.required)
+    return [name for name in not_guarded if name not in PUBLIC and not DRIVER_ENDPOINTS.fullmatch(name)]
 
 
-async def wrongly_answered(app: FastAPI, login: Login) -> list[str]:
+async def wrong_statuses(app: FastAPI, login: Login) -> list[str]:
     found = []
     async with app.router.lifespan_context(app):
-        for one in endpoints_of(app):
-            if not one.asks:
+        for endpoint in endpoints_of(app):
+            if not endpoint.required:
                 continue
-            status = await status_of(app, one, {})
+            status = await status_of(app, endpoint, {})
             if status != 401:
-                found.append(f"{one.name}: {status} for nobody")
-            for who, (role, rollback) in CALLERS.items():
-                # A new token for each call, because some endpoints revoke the token they are called with.
-                status = await status_of(app, one, login(role, rollback=rollback))
-                may = one.asks <= permissions_of(role, rollback=rollback)
-                if status >= 500 or (status in (401, 403) if may else status != 403):
-                    found.append(f"{one.name}: {status} for {who}")
+                found.append(f"{endpoint.name}: {status} without a token")
+            for caller, (role, rollback) in CALLERS.items():
+                # Each call uses a new token, because some endpoints revoke the token of the call.
+                status = await status_of(app, endpoint, login(role, rollback=rollback))
+                allowed = endpoint.required <= permissions_of(role, rollback=rollback)
+                if status >= 500 or (status in (401, 403) if allowed else status != 403):
+                    found.append(f"{endpoint.name}: {status} for {caller}")
     return found
 
 
 def test_every_endpoint_requires_a_permission_or_is_listed_as_public(settings: Settings, tasks: RecordedTasks) -> None:
     app = create_app(settings, tasks)
-    assert unguarded(app) == []
-    assert sum(1 for one in endpoints_of(app) if one.asks) >= 13, "the walk finds the endpoints"
+    assert without_permission(app) == []
+    assert sum(1 for endpoint in endpoints_of(app) if endpoint.required) >= 13, "endpoints_of finds the endpoints"
 
 
 def test_every_endpoint_allows_only_callers_with_its_permission(settings: Settings, tasks: RecordedTasks, login: Login) -> None:
-    login(Role.VIEWER)  # number 1, whom the walk deletes
-    assert asyncio.run(wrongly_answered(create_app(settings, tasks), login)) == []
+    # This user gets id 1. The test deletes it, because it calls every endpoint with 1 for each parameter.
+    login(Role.VIEWER)
+    assert asyncio.run(wrong_statuses(create_app(settings, tasks), login)) == []
 
 
-def careless(router: APIRouter) -> None:
+def public_endpoint(router: APIRouter) -> None:
     @router.post("/thing/{thing_id}")
     def thing(thing_id: int) -> None:
-        """No permission required."""
+        """Require no permission."""
 
 
-def too_lax(router: APIRouter) -> None:
+def endpoint_with_weak_permission(router: APIRouter) -> None:
     @router.post("/thing/{thing_id}")
     def thing(thing_id: int, caller: ViewerCaller) -> None:
-        """The permission is checked in the body, where the walk cannot see it."""
+        """Check the permission in the body, which ``endpoints_of`` does not read."""
         caller.require(Permission.ADMINISTER)
 
 
-def failing(router: APIRouter) -> None:
+def failing_endpoint(router: APIRouter) -> None:
     @router.post("/thing/{thing_id}")
     def thing(thing_id: int, _: OperatorCaller) -> None:
         raise RuntimeError("always")
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "expected"),
     [
-        (careless, ["POST /api/v1/thing/{}"]),
-        (too_lax, [f"POST /api/v1/thing/{{}}: 403 for {who}" for who in CALLERS if who != "administrator"]),
-        (failing, [f"POST /api/v1/thing/{{}}: 500 for {who}" for who in CALLERS if who != "viewer"]),
+        (public_endpoint, ["POST /api/v1/thing/{}"]),
+        (
+            endpoint_with_weak_permission,
+            [f"POST /api/v1/thing/{{}}: 403 for {caller}" for caller in CALLERS if caller != "administrator"],
+        ),
+        (failing_endpoint, [f"POST /api/v1/thing/{{}}: 500 for {caller}" for caller in CALLERS if caller != "viewer"]),
     ],
 )
-def test_the_walk_finds_unprotected_endpoints(
-    make: Callable[[APIRouter], None], said: list[str], settings: Settings, tasks: RecordedTasks, login: Login
+def test_unprotected_and_failing_endpoints_are_reported(
+    make: Callable[[APIRouter], None], expected: list[str], settings: Settings, tasks: RecordedTasks, login: Login
 ) -> None:
     router = APIRouter()
     make(router)
     app = create_app(settings, tasks, routers=[router])
-    assert unguarded(app) + asyncio.run(wrongly_answered(app, login)) == said
+    assert without_permission(app) + asyncio.run(wrong_statuses(app, login)) == expected
 
 
-def test_the_walk_reads_the_required_permissions(settings: Settings, tasks: RecordedTasks) -> None:
-    found = {one.name: one for one in endpoints_of(create_app(settings, tasks, routers=ROUTERS))}
+def test_endpoints_of_reads_the_required_permissions(settings: Settings, tasks: RecordedTasks) -> None:
+    found = {endpoint.name: endpoint for endpoint in endpoints_of(create_app(settings, tasks, routers=ROUTERS))}
     assert found["GET /api/v1/users/{}"] == Endpoint("GET", "/api/v1/users/{}", frozenset({Permission.ADMINISTER}), True)
-    assert found["GET /api/v1/session"].asks == {Permission.VIEW}
-    assert found["GET /api/v1/session/status"].asks == frozenset()
-    assert found["POST /api/v1/session"].asks == frozenset() and not found["POST /api/v1/session"].knows_caller
+    assert found["GET /api/v1/session"].required == {Permission.VIEW}
+    assert found["GET /api/v1/session/status"].required == frozenset()
+    assert found["POST /api/v1/session"].required == frozenset() and not found["POST /api/v1/session"].needs_caller

@@ -1,4 +1,4 @@
-"""No response, log line, audit entry, Celery message or row contains a password or a token, whatever the outcome of a request."""
+"""Passwords and tokens appear in no response, log line, audit entry, Celery message or database row, even if a request fails."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import structlog
 from fastapi.testclient import TestClient
 from sqlalchemy import text
-from tests.backend.auth.users import SESSION, log_in, person
+from tests.backend.auth.users import SESSION, create_user, log_in
 from tests.backend.conftest import Login
 
 from weir_backend.auth import repository
@@ -22,35 +22,35 @@ from weir_backend.models import Base, Role
 USERS, TOKENS = "/api/v1/users", "/api/v1/tokens"
 
 
-class Told:
-    """Everything that was written anywhere."""
+class Output:
+    """Collects responses, log lines, printed output and database rows."""
 
     def __init__(self, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> None:
-        self.answers: list[str] = []
+        self.responses: list[str] = []
         self._caplog = caplog
         self._capfd = capfd
-        self.lines: list[Any] = []
+        self.log_entries: list[Any] = []
 
     def everything(self, database: Database) -> str:
         out, err = self._capfd.readouterr()
         with database.session() as session:
             rows = [str(row) for table in Base.metadata.tables for row in session.execute(text(f'SELECT * FROM "{table}"'))]
-        return "\n".join([*self.answers, self._caplog.text, out, err, *map(str, self.lines), *rows])
+        return "\n".join([*self.responses, self._caplog.text, out, err, *map(str, self.log_entries), *rows])
 
 
 @pytest.fixture
-def told(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> Iterator[Told]:
+def output(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) -> Iterator[Output]:
     caplog.set_level(logging.DEBUG)
-    found = Told(caplog, capfd)
+    found = Output(caplog, capfd)
 
-    def keep(_: Any, __: str, line: Any) -> Any:
-        found.lines.append(dict(line))
-        return line
+    def record(_: Any, __: str, entry: Any) -> Any:
+        found.log_entries.append(dict(entry))
+        return entry
 
-    # Capture everything, regardless of what an earlier test configured (levels, a closed stream).
+    # Capture everything, even if an earlier test changed the log level or closed the stream.
     before = structlog.get_config()
     structlog.configure(
-        processors=[keep, *before["processors"]],
+        processors=[record, *before["processors"]],
         wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG),
         logger_factory=structlog.PrintLoggerFactory(),
     )
@@ -59,11 +59,11 @@ def told(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) ->
 
 
 @pytest.fixture
-def careless(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every login and every change of a password fails in the middle."""
+def failing_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Logins and password changes fail in the middle of the request."""
 
     def fail(*_: Any, **__: Any) -> None:
-        raise RuntimeError("in the middle of it")
+        raise RuntimeError("failure in the middle of the request")
 
     monkeypatch.setattr(sessions, "open_session", fail)
     monkeypatch.setattr(repository, "revoke_sessions", fail)
@@ -73,15 +73,15 @@ def new_password() -> str:
     return "password " + secrets.token_urlsafe(12)
 
 
-def test_successful_requests_leak_no_secret(client: TestClient, database: Database, login: Login, told: Told) -> None:
+def test_successful_requests_leak_no_secret(client: TestClient, database: Database, login: Login, output: Output) -> None:
     own, given, later = new_password(), new_password(), new_password()
-    person(database, "root", Role.ADMIN, rollback=True, password=own)
+    create_user(database, "root", Role.ADMIN, rollback=True, password=own)
     opened = log_in(client, "root", own)
     admin = {"Authorization": f"Bearer {opened.json()['token']}"}
     made = client.post(TOKENS, json={"name": "CI", "role": "viewer", "expires_in_days": 1}, headers=admin)
     bob = client.post(USERS, json={"name": "bob", "role": "viewer", "password": given}, headers=admin)
     bobs = f"{USERS}/{bob.json()['id']}"
-    answers = [
+    responses = [
         bob,
         client.patch(bobs, json={"password": later}, headers=admin | {"If-Match": "*"}),
         client.put(f"{SESSION}/password", json={"old_password": own, "new_password": given}, headers=admin),
@@ -93,20 +93,20 @@ def test_successful_requests_leak_no_secret(client: TestClient, database: Databa
         client.delete(bobs, headers=admin),
         client.delete(SESSION, headers=admin),
     ]
-    assert all(one.status_code < 300 for one in answers)
-    told.answers = [one.text + str(one.headers) for one in answers]
-    everything = told.everything(database)
-    assert "'log-in'" in everything and "$argon2id$" in everything, "the rows are looked at"
+    assert all(one.status_code < 300 for one in responses)
+    output.responses = [one.text + str(one.headers) for one in responses]
+    everything = output.everything(database)
+    assert "'log-in'" in everything and "$argon2id$" in everything, "the output includes the database rows"
     for secret in (own, given, later, opened.json()["token"], made.json()["token"]):
         assert secret not in everything
 
 
-def test_refused_requests_leak_no_secret(client: TestClient, database: Database, login: Login, told: Told) -> None:
+def test_refused_requests_leak_no_secret(client: TestClient, database: Database, login: Login, output: Output) -> None:
     own, other = new_password(), new_password()
-    person(database, "root", Role.ADMIN, password=own)
+    create_user(database, "root", Role.ADMIN, password=own)
     admin = login()
     stray = {"Authorization": f"Bearer weir_{other}"}
-    answers = [
+    responses = [
         log_in(client, "root", other),
         log_in(client, other.replace(" ", "-"), own),
         client.post(SESSION, json={"name": {"x": own}, "password": [own]}),
@@ -121,36 +121,36 @@ def test_refused_requests_leak_no_secret(client: TestClient, database: Database,
         client.post(USERS, json={"name": "root", "role": "viewer", "password": other}, headers=admin),
         client.patch(f"{USERS}/999", json={"password": other}, headers=admin | {"If-Match": '"1"'}),
     ]
-    assert all(400 <= one.status_code < 500 for one in answers)
-    told.answers = [one.text for one in answers]
-    everything = told.everything(database)
-    assert "login refused" in everything, "the log is inspected"
+    assert all(400 <= one.status_code < 500 for one in responses)
+    output.responses = [one.text for one in responses]
+    everything = output.everything(database)
+    assert "login refused" in everything, "the output includes the log"
     for secret in (own, other, other.replace(" ", "-"), other.replace(" ", "")):
         assert secret not in everything
 
 
 def test_failing_requests_leak_no_secret(
-    client: TestClient, database: Database, login: Login, told: Told, careless: None
+    client: TestClient, database: Database, login: Login, output: Output, failing_sessions: None
 ) -> None:
     own, other = new_password(), new_password()
-    user_id = person(database, "root", Role.ADMIN, password=own)
-    answers = [
+    user_id = create_user(database, "root", Role.ADMIN, password=own)
+    responses = [
         log_in(client, "root", own),
         client.patch(f"{USERS}/{user_id}", json={"password": other}, headers=login() | {"If-Match": "*"}),
     ]
-    assert [one.status_code for one in answers] == [500, 500]
-    told.answers = [one.text for one in answers]
-    everything = told.everything(database)
-    assert "in the middle of it" in everything, "the log is looked at"
+    assert [one.status_code for one in responses] == [500, 500]
+    output.responses = [one.text for one in responses]
+    everything = output.everything(database)
+    assert "failure in the middle of the request" in everything, "the output includes the log"
     assert own not in everything and other not in everything
 
 
-def test_database_errors_leak_no_hash(client: TestClient, database: Database, login: Login, told: Told) -> None:
-    """SQLAlchemy does not name the values, and Postgres does not name the refused row."""
+def test_database_errors_leak_no_hash(client: TestClient, database: Database, login: Login, output: Output) -> None:
+    """Neither SQLAlchemy nor Postgres includes the values of the refused row in the error."""
     with database.session() as session:
         session.execute(text("ALTER TABLE users ADD CONSTRAINT never CHECK (name <> 'bob')"))
-    answer = client.post(USERS, json={"name": "bob", "role": "viewer", "password": new_password()}, headers=login())
-    assert answer.status_code == 500
-    told.answers = [answer.text]
-    everything = told.everything(database)
+    response = client.post(USERS, json={"name": "bob", "role": "viewer", "password": new_password()}, headers=login())
+    assert response.status_code == 500
+    output.responses = [response.text]
+    everything = output.everything(database)
     assert "violates check constraint" in everything and "argon2id" not in everything

@@ -11,7 +11,7 @@ from argon2.profiles import CHEAPEST
 from fastapi.testclient import TestClient
 from pydantic import AnyHttpUrl
 from sqlalchemy import select, update
-from tests.backend.auth.users import LOGIN_STATUS, PASSWORD, SESSION, audited, headers, log_in, person
+from tests.backend.auth.users import LOGIN_STATUS, PASSWORD, SESSION, audit_entries, create_user, log_in, session_headers
 from tests.backend.conftest import Login, RecordedTasks
 
 from weir_backend.app import create_app
@@ -24,7 +24,7 @@ from weir_backend.settings import Settings
 
 
 def test_a_login_returns_a_token_and_a_cookie_for_twelve_hours(client: TestClient, database: Database) -> None:
-    person(database, role=Role.OPERATOR, rollback=True)
+    create_user(database, role=Role.OPERATOR, rollback=True)
     answer = log_in(client)
     assert answer.status_code == 201
     body = answer.json()
@@ -35,35 +35,35 @@ def test_a_login_returns_a_token_and_a_cookie_for_twelve_hours(client: TestClien
     with database.session() as session:
         kept = session.scalars(select(Token)).one()
         assert 11.9 < (kept.expires_at - now()).total_seconds() / 3600 < 12
-    # By the cookie, as a browser; by the header, as a program.
+    # Browsers send the token as a cookie, programs in a header.
     assert client.get(SESSION).json()["name"] == "alice"
     client.cookies.clear()
     assert client.get(SESSION).status_code == 401
     assert client.get(SESSION, headers={"Authorization": f"Bearer {body['token']}"}).json()["user_id"] == body["user_id"]
-    assert audited(database) == [("alice", "log-in", "session")]
+    assert audit_entries(database) == [("alice", "log-in", "session")]
 
 
 def test_the_cookie_is_secure_when_the_platform_uses_tls(settings: Settings, tasks: RecordedTasks, database: Database) -> None:
-    person(database)
+    create_user(database)
     over_tls = settings.model_copy(update={"public_url": AnyHttpUrl("https://weir.example")})
     with TestClient(create_app(over_tls, tasks), base_url="https://weir.example") as client:
         assert "Secure" in log_in(client).headers["set-cookie"]
 
 
 def test_logging_out_ends_the_session_and_clears_the_cookie(client: TestClient, database: Database) -> None:
-    person(database)
+    create_user(database)
     token = log_in(client).json()["token"]
-    ours = {"Sec-Fetch-Site": "same-origin"}
-    answer = client.delete(SESSION, headers=ours)
+    same_origin = {"Sec-Fetch-Site": "same-origin"}
+    answer = client.delete(SESSION, headers=same_origin)
     assert answer.status_code == 204 and 'weir_session=""' in answer.headers["set-cookie"]
     assert client.get(SESSION, headers={"Authorization": f"Bearer {token}"}).status_code == 401
-    assert audited(database) == [("alice", "log-in", "session"), ("alice", "log-out", "session")]
+    assert audit_entries(database) == [("alice", "log-in", "session"), ("alice", "log-out", "session")]
 
 
-def test_the_current_user_is_returned_and_null_without_a_login(client: TestClient, database: Database) -> None:
-    nobody = {"session": None, "oidc": None}
-    assert (client.get(LOGIN_STATUS).status_code, client.get(LOGIN_STATUS).json()) == (200, nobody)
-    user_id = person(database, role=Role.OPERATOR)
+def test_the_login_status_contains_the_session_or_null(client: TestClient, database: Database) -> None:
+    no_session = {"session": None, "oidc": None}
+    assert (client.get(LOGIN_STATUS).status_code, client.get(LOGIN_STATUS).json()) == (200, no_session)
+    user_id = create_user(database, role=Role.OPERATOR)
     token = log_in(client).json()["token"]
     assert client.get(LOGIN_STATUS).json() == {"session": client.get(SESSION).json(), "oidc": None}
     client.cookies.clear()
@@ -71,18 +71,18 @@ def test_the_current_user_is_returned_and_null_without_a_login(client: TestClien
     assert client.get(LOGIN_STATUS, headers=bearer).json()["session"]["permissions"] == ["operate", "view"]
     with database.session() as session:
         session.execute(update(User).where(User.id == user_id).values(disabled=True))
-    assert client.get(LOGIN_STATUS, headers=bearer).json() == nobody
-    assert client.get(LOGIN_STATUS, headers={"Authorization": "Bearer weir_guessed"}).json() == nobody
+    assert client.get(LOGIN_STATUS, headers=bearer).json() == no_session
+    assert client.get(LOGIN_STATUS, headers={"Authorization": "Bearer weir_guessed"}).json() == no_session
 
 
-def test_the_current_user_endpoint_does_not_bypass_the_token_guess_limit(client: TestClient) -> None:
+def test_guessed_tokens_are_rate_limited_at_the_login_status_endpoint(client: TestClient) -> None:
     statuses = [client.get(LOGIN_STATUS, headers={"Authorization": "Bearer guessed"}).status_code for _ in range(121)]
     assert statuses == [200] * 120 + [429]
-    assert client.get(LOGIN_STATUS).status_code == 200, "without a token there is nothing to guess"
+    assert client.get(LOGIN_STATUS).status_code == 200, "requests without a token are not limited"
 
 
-def test_another_site_cannot_use_the_cookie(client: TestClient, database: Database) -> None:
-    person(database)
+def test_a_cross_site_request_with_the_cookie_is_refused(client: TestClient, database: Database) -> None:
+    create_user(database)
     log_in(client)
     answer = client.delete(SESSION, headers={"Sec-Fetch-Site": "cross-site"})
     assert answer.status_code == 403 and answer.json()["code"] == "cross-site"
@@ -95,17 +95,17 @@ def test_logout_does_not_revoke_an_api_token(client: TestClient, login: Login) -
 
 
 def test_a_failed_login_does_not_reveal_its_reason(client: TestClient, database: Database) -> None:
-    person(database)
-    disabled = person(database, "bob")
+    create_user(database)
+    disabled = create_user(database, "bob")
     with database.session() as session:
         session.execute(update(User).where(User.id == disabled).values(disabled=True))
         session.add(User(name="carol", role=Role.VIEWER))
-    answers = [log_in(client, "alice", "wrong"), log_in(client, "nobody"), log_in(client, "bob"), log_in(client, "carol")]
+    answers = [log_in(client, "alice", "wrong"), log_in(client, "unknown"), log_in(client, "bob"), log_in(client, "carol")]
     assert {one.status_code for one in answers} == {401}
     assert len({one.text for one in answers}) == 1 and all("set-cookie" not in one.headers for one in answers)
 
 
-def test_an_unknown_name_costs_as_much_as_a_wrong_password(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_login_with_an_unknown_name_hashes_as_often_as_one_with_a_wrong_password(monkeypatch: pytest.MonkeyPatch) -> None:
     verified: list[str] = []
 
     class Counting(PasswordHasher):
@@ -117,11 +117,11 @@ def test_an_unknown_name_costs_as_much_as_a_wrong_password(monkeypatch: pytest.M
     kept = passwords.hashed(PASSWORD)
     assert not passwords.matches("wrong", kept)
     assert not passwords.matches("wrong", None)
-    assert len(verified) == 2 and verified[0] == verified[1], "with the same parameters"
+    assert len(verified) == 2 and verified[0] == verified[1], "both hashes have the same parameters"
 
 
 def test_a_hash_with_other_parameters_is_recomputed(client: TestClient, database: Database) -> None:
-    user_id = person(database)
+    user_id = create_user(database)
     old = PasswordHasher.from_parameters(CHEAPEST).hash(PASSWORD)
     with database.session() as session:
         session.execute(update(User).where(User.id == user_id).values(password_hash=old))
@@ -130,7 +130,7 @@ def test_a_hash_with_other_parameters_is_recomputed(client: TestClient, database
     with database.session() as session:
         user = session.get_one(User, user_id)
         assert user.password_hash is not None and user.password_hash != old and not passwords.is_outdated(user.password_hash)
-        assert user.version == 1, "nobody has changed anything"
+        assert user.version == 1, "recomputing the hash is not a change of the user"
     assert log_in(client).status_code == 201
 
 
@@ -151,8 +151,9 @@ def test_a_malformed_login_is_invalid(client: TestClient, body: bytes) -> None:
     assert client.post(SESSION, content=body, headers={"Content-Type": "application/json"}).status_code == 422
 
 
-def test_a_form_of_another_site_cannot_log_in(client: TestClient, database: Database) -> None:
-    person(database)
+def test_a_login_without_a_json_content_type_is_invalid(client: TestClient, database: Database) -> None:
+    """HTML forms of other sites cannot send JSON as the content type."""
+    create_user(database)
     body = f'{{"name": "alice", "password": "{PASSWORD}"}}'
     assert client.post(SESSION, content=body, headers={"Content-Type": "text/plain"}).status_code == 422
 
@@ -161,11 +162,11 @@ def test_a_body_that_is_too_large_is_not_read(client: TestClient) -> None:
     assert client.post(SESSION, content=b" " * 100_000, headers={"Content-Type": "application/json"}).status_code == 413
 
 
-def test_login_attempts_per_name_are_limited_and_reset_by_a_success(client: TestClient, database: Database) -> None:
-    person(database)
+def test_failed_logins_per_name_are_limited_and_a_success_resets_their_count(client: TestClient, database: Database) -> None:
+    create_user(database)
     for _ in range(NAMES.count - 1):
         assert log_in(client, password="wrong").status_code == 401
-    assert log_in(client).status_code == 201, "Redis is not there, and nobody notices"
+    assert log_in(client).status_code == 201, "the count also works without Redis"
     for _ in range(NAMES.count):
         assert log_in(client, password="wrong").status_code == 401
     answer = log_in(client)
@@ -173,81 +174,81 @@ def test_login_attempts_per_name_are_limited_and_reset_by_a_success(client: Test
     assert 0 < int(answer.headers["Retry-After"]) <= NAMES.seconds
 
 
-def test_login_attempts_per_address_are_limited_across_names(client: TestClient) -> None:
+def test_logins_per_address_are_limited_across_names(client: TestClient) -> None:
     statuses = [log_in(client, f"name{number}").status_code for number in range(LOGINS.count + 1)]
     assert statuses == [401] * LOGINS.count + [429]
 
 
-def test_invalid_tokens_are_rate_limited_and_valid_ones_are_not(client: TestClient, login: Login) -> None:
+def test_requests_with_invalid_tokens_are_rate_limited_and_others_are_not(client: TestClient, login: Login) -> None:
     statuses = [client.get(SESSION, headers={"Authorization": f"Bearer weir_{number}"}).status_code for number in range(121)]
     assert statuses == [401] * 120 + [429]
     assert client.get(SESSION, headers=login()).status_code == 200
 
 
 def test_an_unreachable_redis_does_not_delay_requests(client: TestClient, database: Database) -> None:
-    person(database)
-    begun = time.monotonic()
+    create_user(database)
+    started_s = time.monotonic()
     for _ in range(5):
         assert log_in(client).status_code == 201
-    assert time.monotonic() - begun < 3
+    assert time.monotonic() - started_s < 3
 
 
-def test_changing_the_own_password_ends_other_sessions(client: TestClient, database: Database, login: Login) -> None:
-    person(database)
-    here, elsewhere = headers(client), headers(client)
+def test_a_user_who_changes_the_password_loses_all_other_sessions(client: TestClient, database: Database, login: Login) -> None:
+    create_user(database)
+    first_session, second_session = session_headers(client), session_headers(client)
     change = {"old_password": PASSWORD, "new_password": "another one, longer"}
     assert (
-        client.put(f"{SESSION}/password", json=change | {"old_password": "wrong"}, headers=here).json()["code"]
+        client.put(f"{SESSION}/password", json=change | {"old_password": "wrong"}, headers=first_session).json()["code"]
         == "wrong-password"
     )
-    assert client.get(SESSION, headers=elsewhere).status_code == 200
-    assert client.put(f"{SESSION}/password", json=change | {"new_password": "short"}, headers=here).status_code == 422
-    assert client.put(f"{SESSION}/password", json=change, headers=here).status_code == 204
-    assert client.get(SESSION, headers=here).status_code == 200
-    assert client.get(SESSION, headers=elsewhere).status_code == 401
+    assert client.get(SESSION, headers=second_session).status_code == 200
+    assert client.put(f"{SESSION}/password", json=change | {"new_password": "short"}, headers=first_session).status_code == 422
+    assert client.put(f"{SESSION}/password", json=change, headers=first_session).status_code == 204
+    assert client.get(SESSION, headers=first_session).status_code == 200
+    assert client.get(SESSION, headers=second_session).status_code == 401
     assert log_in(client).status_code == 401
     assert log_in(client, password="another one, longer").status_code == 201
-    assert ("alice", "change-password", "user") in audited(database)
+    assert ("alice", "change-password", "user") in audit_entries(database)
     without = client.put(f"{SESSION}/password", json=change, headers=login())
     assert without.status_code == 409 and without.json()["code"] == "no-password"
 
 
 def test_a_user_has_no_more_than_fifty_sessions(client: TestClient, database: Database) -> None:
-    user_id = person(database)
-    first = headers(client)
+    user_id = create_user(database)
+    first = session_headers(client)
     with database.session() as session:
         session.add_all(
             Token(user_id=user_id, name="x", kind=TokenKind.SESSION, role=Role.VIEWER, digest=bytes([n]) * 32, expires_at=now())
             for n in range(49)
         )
     assert client.get(SESSION, headers=first).status_code == 200
-    second = headers(client)
-    assert client.get(SESSION, headers=first).status_code == 401, "the oldest"
+    second = session_headers(client)
+    assert client.get(SESSION, headers=first).status_code == 401, "the oldest session has ended"
     assert client.get(SESSION, headers=second).status_code == 200
 
 
-def test_at_most_two_passwords_are_hashed_at_once(
+def test_at_most_two_passwords_are_hashed_concurrently(
     client: TestClient, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(6):
-        person(database, f"user{number}")
-    lock, now_in, most = threading.Lock(), 0, 0
+        create_user(database, f"user{number}")
+    lock, active, peak = threading.Lock(), 0, 0
     pair = threading.Barrier(2, timeout=10)
 
-    def together(really: Callable[..., bool]) -> Callable[..., bool]:
+    def in_pairs(really: Callable[..., bool]) -> Callable[..., bool]:
         def matches(*given: str) -> bool:
-            nonlocal now_in, most
+            nonlocal active, peak
             with lock:
-                now_in += 1
-                most = max(most, now_in)
+                active += 1
+                peak = max(peak, active)
             pair.wait()
             with lock:
-                now_in -= 1
+                active -= 1
             return really(*given)
 
         return matches
 
-    monkeypatch.setattr(passwords, "matches", together(passwords.matches))
+    monkeypatch.setattr(passwords, "matches", in_pairs(passwords.matches))
     with ThreadPoolExecutor(6) as pool:
         statuses = list(pool.map(lambda number: log_in(client, f"user{number}").status_code, range(6)))
-    assert statuses == [201] * 6 and most == 2
+    assert statuses == [201] * 6 and peak == 2

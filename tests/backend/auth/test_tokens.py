@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import select, update
-from tests.backend.auth.users import SESSION, audited
+from tests.backend.auth.users import SESSION, audit_entries
 from tests.backend.conftest import Login
 
 from weir_backend.auth.tokens.service import LIVE_MAX
@@ -38,11 +38,11 @@ def test_a_token_is_shown_once_and_stored_as_a_hash(client: TestClient, database
         assert kept.digest == digest(secret) and 29.9 < (kept.expires_at - now()) / timedelta(days=1) < 30
     for answer in (client.get(TOKENS, headers=mine), client.get(f"{TOKENS}/{made.json()['id']}", headers=mine)):
         assert answer.status_code == 200 and secret not in answer.text and "digest" not in answer.text
-    assert audited(database) == [("olga", "create", "token")]
+    assert audit_entries(database) == [("olga", "create", "token")]
 
 
 @pytest.mark.parametrize(
-    ("who", "wanted", "may"),
+    ("creator", "requested", "allowed"),
     [
         ((Role.VIEWER, False), {"role": "viewer"}, True),
         ((Role.VIEWER, False), {"role": "operator"}, False),
@@ -54,10 +54,10 @@ def test_a_token_is_shown_once_and_stored_as_a_hash(client: TestClient, database
     ],
 )
 def test_a_token_cannot_exceed_the_permissions_of_its_creator(
-    client: TestClient, login: Login, who: tuple[Role, bool], wanted: dict[str, Any], may: bool
+    client: TestClient, login: Login, creator: tuple[Role, bool], requested: dict[str, Any], allowed: bool
 ) -> None:
-    answer = client.post(TOKENS, json=new(**wanted), headers=login(who[0], rollback=who[1]))
-    assert answer.status_code == (201 if may else 403)
+    answer = client.post(TOKENS, json=new(**requested), headers=login(creator[0], rollback=creator[1]))
+    assert answer.status_code == (201 if allowed else 403)
 
 
 def test_a_token_cannot_create_a_token_with_more_permissions(client: TestClient, login: Login) -> None:
@@ -72,7 +72,7 @@ def test_a_token_cannot_create_a_token_that_outlives_it(client: TestClient, logi
     assert answer.status_code == 403 and answer.json()["code"] == "expiry-too-late"
 
 
-def test_a_token_can_revoke_itself_but_no_token_with_more_permissions(client: TestClient, login: Login) -> None:
+def test_a_token_can_revoke_itself_but_not_a_token_with_more_permissions(client: TestClient, login: Login) -> None:
     mine = login(Role.OPERATOR)
     more = client.post(TOKENS, json=new(role="operator"), headers=mine).json()["id"]
     less = client.post(TOKENS, json=new(), headers=mine).json()
@@ -81,24 +81,22 @@ def test_a_token_can_revoke_itself_but_no_token_with_more_permissions(client: Te
     assert client.delete(f"{TOKENS}/{more}", headers=mine).status_code == 204
 
 
-def test_a_revoked_token_and_one_that_has_expired_are_refused_at_once(
-    client: TestClient, database: Database, login: Login
-) -> None:
+def test_revoked_and_expired_tokens_are_refused_immediately(client: TestClient, database: Database, login: Login) -> None:
     mine = login(Role.VIEWER)
     made = [client.post(TOKENS, json=new(), headers=mine).json() for _ in range(2)]
     for _ in range(2):
-        assert client.delete(f"{TOKENS}/{made[0]['id']}", headers=mine).status_code == 204, "again: nothing happens"
+        assert client.delete(f"{TOKENS}/{made[0]['id']}", headers=mine).status_code == 204, "a second revocation has no effect"
     with database.session() as session:
         session.execute(update(Token).where(Token.id == made[1]["id"]).values(expires_at=now()))
     revoked, expired = (client.get(SESSION, headers=bearer(one["token"])) for one in made)
     assert revoked.status_code == expired.status_code == 401
     assert revoked.json()["code"] == "unauthenticated" and "expired" not in revoked.text
-    said = expired.json()
-    assert said["code"] == "expired" and "'CI' expired at" in said["detail"] and "WEIR_TOKEN" in said["detail"]
-    assert [entry[1] for entry in audited(database)] == ["create", "create", "revoke"]
+    problem = expired.json()
+    assert problem["code"] == "expired" and "'CI' expired at" in problem["detail"] and "WEIR_TOKEN" in problem["detail"]
+    assert [entry[1] for entry in audit_entries(database)] == ["create", "create", "revoke"]
 
 
-def test_only_administrators_access_tokens_of_other_users(client: TestClient, login: Login) -> None:
+def test_only_administrators_can_access_the_tokens_of_other_users(client: TestClient, login: Login) -> None:
     olga, admin = login(Role.OPERATOR), login(Role.ADMIN)
     made = client.post(TOKENS, json=new(), headers=olga).json()
     other = login(Role.OPERATOR)
@@ -128,7 +126,7 @@ def test_a_malformed_token_request_is_invalid(client: TestClient, login: Login, 
     assert client.post(TOKENS, json=new(**wrong), headers=login()).status_code == 422
 
 
-def test_a_meaningless_filter_is_invalid(client: TestClient, login: Login) -> None:
+def test_a_filter_with_an_unknown_field_or_a_wrong_type_is_invalid(client: TestClient, login: Login) -> None:
     for wrong in ('{"live": 1}', '{"everybody": "yes"}', '{"digest": "x"}', '{"user_id": "x"}'):
         assert client.get(TOKENS, params={"filter": wrong}, headers=login()).status_code == 422
 
@@ -148,7 +146,7 @@ def test_a_user_has_no_more_than_a_hundred_tokens(client: TestClient, database: 
     assert answer.status_code == 409 and answer.json()["code"] == "too-many-tokens"
 
 
-def test_ended_tokens_are_deleted_after_a_while(client: TestClient, database: Database, login: Login) -> None:
+def test_revoked_tokens_are_deleted_after_their_retention_time(client: TestClient, database: Database, login: Login) -> None:
     mine = login(Role.VIEWER)
     made = client.post(TOKENS, json=new(), headers=mine).json()
     client.delete(f"{TOKENS}/{made['id']}", headers=mine)
@@ -158,13 +156,13 @@ def test_ended_tokens_are_deleted_after_a_while(client: TestClient, database: Da
         assert [one.name for one in session.scalars(select(Token))] == ["tests"]
 
 
-def test_administrators_list_all_tokens_and_other_users_their_own(client: TestClient, login: Login) -> None:
+def test_administrators_can_list_all_tokens_and_other_users_only_their_own(client: TestClient, login: Login) -> None:
     of_olga, of_root = login(Role.OPERATOR, name="olga"), login(Role.ADMIN, name="root")
     client.post(TOKENS, json=new(), headers=of_olga)
-    everybody = {"filter": '{"everybody": true}'}
+    all_users = {"filter": '{"everybody": true}'}
     own = client.get(TOKENS, headers=of_olga).json()
-    assert client.get(TOKENS, headers=of_olga, params=everybody).json() == own
-    found = client.get(TOKENS, headers=of_root, params=everybody)
+    assert client.get(TOKENS, headers=of_olga, params=all_users).json() == own
+    found = client.get(TOKENS, headers=of_root, params=all_users)
     assert {one["user_id"] for one in found.json()} == {
         own[0]["user_id"],
         *(one["user_id"] for one in client.get(TOKENS, headers=of_root).json()),

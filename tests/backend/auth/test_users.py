@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from httpx2 import Response
 from sqlalchemy import select
 from sqlalchemy.orm import Session
-from tests.backend.auth.users import PASSWORD, SESSION, audited, headers, log_in, person
+from tests.backend.auth.users import PASSWORD, SESSION, audit_entries, create_user, log_in, session_headers
 from tests.backend.conftest import Login
 
 from weir_backend.auth.service import create_first_administrator
@@ -22,7 +22,7 @@ from weir_backend.models import AuditEntry, Role
 USERS = "/api/v1/users"
 
 
-def me(client: TestClient, token: dict[str, str]) -> str:
+def own_url(client: TestClient, token: dict[str, str]) -> str:
     return f"{USERS}/{client.get(SESSION, headers=token).json()['user_id']}"
 
 
@@ -37,10 +37,10 @@ def test_the_first_administrator_is_created_once(database: Database, client: Tes
         assert not create_first_administrator(session, "other", PASSWORD)
     assert log_in(client, "root").json()["permissions"] == ["administer", "operate", "rollback", "view"]
     assert log_in(client, "other").status_code == 401
-    assert audited(database)[0] == ("weir", "create", "user")
+    assert audit_entries(database)[0] == ("weir", "create", "user")
 
 
-def test_concurrent_creation_makes_one_first_administrator(database: Database) -> None:
+def test_concurrent_attempts_create_only_one_first_administrator(database: Database) -> None:
     def make(number: int) -> bool:
         with database.session() as session:
             return create_first_administrator(session, f"admin{number}", PASSWORD)
@@ -50,7 +50,7 @@ def test_concurrent_creation_makes_one_first_administrator(database: Database) -
 
 
 @pytest.mark.parametrize(("name", "password"), [("weir", PASSWORD), ("a\x00", PASSWORD), ("", PASSWORD), ("root", "short")])
-def test_the_first_administrator_has_a_name_and_a_password(database: Database, name: str, password: str) -> None:
+def test_the_first_administrator_needs_a_valid_name_and_password(database: Database, name: str, password: str) -> None:
     with pytest.raises(Invalid), database.session() as session:
         create_first_administrator(session, name, password)
 
@@ -70,7 +70,7 @@ def test_an_administrator_creates_reads_updates_and_deletes_a_user(client: TestC
     assert client.delete(where, headers=admin | {"If-Match": '"1"'}).status_code == 412
     assert client.delete(where, headers=admin).status_code == 204
     assert client.get(where, headers=admin).status_code == 404 and client.delete(where, headers=admin).status_code == 404
-    assert audited(database) == [("root", verb, "user") for verb in ("create", "update", "delete")]
+    assert audit_entries(database) == [("root", verb, "user") for verb in ("create", "update", "delete")]
     with database.session() as session:
         entry = session.scalars(select(AuditEntry).where(AuditEntry.action == "update")).one()
         assert entry.before == {"role": "viewer", "rollback": False} and entry.after == {"role": "operator", "rollback": True}
@@ -78,8 +78,8 @@ def test_an_administrator_creates_reads_updates_and_deletes_a_user(client: TestC
 
 def test_an_update_without_effect_writes_no_audit_entry(client: TestClient, database: Database, login: Login) -> None:
     admin = login()
-    assert change(client, me(client, admin), admin, role="admin").headers["ETag"] == '"1"'
-    assert audited(database) == []
+    assert change(client, own_url(client, admin), admin, role="admin").headers["ETag"] == '"1"'
+    assert audit_entries(database) == []
 
 
 def test_user_names_are_unique(client: TestClient, login: Login) -> None:
@@ -88,7 +88,7 @@ def test_user_names_are_unique(client: TestClient, login: Login) -> None:
     assert answer.status_code == 409 and answer.json()["code"] == "name-taken"
 
 
-def test_concurrent_creation_with_one_name_makes_one_user(client: TestClient, login: Login) -> None:
+def test_concurrent_requests_with_the_same_name_create_only_one_user(client: TestClient, login: Login) -> None:
     admin = login()
     with ThreadPoolExecutor(4) as pool:
         made = pool.map(lambda _: client.post(USERS, json={"name": "bob", "role": "viewer"}, headers=admin).status_code, range(4))
@@ -115,16 +115,16 @@ def test_a_malformed_user_is_invalid(client: TestClient, login: Login, body: dic
 def test_an_empty_update_is_invalid(client: TestClient, login: Login) -> None:
     admin = login()
     for nothing in ({}, {"role": None}):
-        assert client.patch(me(client, admin), json=nothing, headers=admin | {"If-Match": "*"}).status_code == 422
+        assert client.patch(own_url(client, admin), json=nothing, headers=admin | {"If-Match": "*"}).status_code == 422
     assert client.get(f"{USERS}/{1 << 63}", headers=admin).status_code == 422
 
 
 def test_the_last_enabled_administrator_cannot_be_removed(client: TestClient, database: Database, login: Login) -> None:
     admin = login(name="root")
-    person(database, "disabled", Role.ADMIN)
+    create_user(database, "disabled", Role.ADMIN)
     other = next(one for one in client.get(USERS, headers=admin).json() if one["name"] == "disabled")
     assert change(client, f"{USERS}/{other['id']}", admin, disabled=True).status_code == 200
-    where = me(client, admin)
+    where = own_url(client, admin)
     for answer in (
         change(client, where, admin, role="operator"),
         change(client, where, admin, disabled=True),
@@ -137,53 +137,53 @@ def test_the_last_enabled_administrator_cannot_be_removed(client: TestClient, da
     assert client.get(SESSION, headers=admin).status_code == 401
 
 
-def test_two_administrators_cannot_resign_concurrently(database: Database) -> None:
-    first, second = (person(database, name, Role.ADMIN) for name in ("first", "second"))
+def test_the_last_two_administrators_cannot_be_disabled_concurrently(database: Database) -> None:
+    first, second = (create_user(database, name, Role.ADMIN) for name in ("first", "second"))
 
-    def resign(session: Session, user_id: int) -> None:
+    def disable(session: Session, user_id: int) -> None:
         service.change(session, PLATFORM, user_id, "*", {"disabled": True}, password_hash=None)
 
-    def second_resigns() -> str:
+    def disable_second() -> str:
         try:
             with database.session() as session:
-                begun.set()
-                resign(session, second)
+                started.set()
+                disable(session, second)
         except Conflict as problem:
             return problem.code
-        return "resigned"
+        return "disabled"
 
-    begun = threading.Event()
+    started = threading.Event()
     with ThreadPoolExecutor(1) as pool:
         with database.session() as session:
-            resign(session, first)
-            answer = pool.submit(second_resigns)
-            assert begun.wait(10)
+            disable(session, first)
+            answer = pool.submit(disable_second)
+            assert started.wait(10)
             waiting = wait({answer}, timeout=0.5).not_done
         assert waiting and answer.result() == "last-administrator"
 
 
-def test_revoked_permissions_are_lost_at_once(client: TestClient, database: Database, login: Login) -> None:
+def test_a_change_of_permissions_takes_effect_immediately(client: TestClient, database: Database, login: Login) -> None:
     admin = login()
-    user_id = person(database, role=Role.ADMIN)
-    alice = headers(client)
+    user_id = create_user(database, role=Role.ADMIN)
+    alice = session_headers(client)
     assert client.get(USERS, headers=alice).status_code == 200
     assert change(client, f"{USERS}/{user_id}", admin, role="viewer").status_code == 200
     assert client.get(USERS, headers=alice).status_code == 403
     assert change(client, f"{USERS}/{user_id}", admin, disabled=True).status_code == 200
     assert client.get(SESSION, headers=alice).status_code == 401
     assert change(client, f"{USERS}/{user_id}", admin, disabled=False).status_code == 200
-    assert client.get(SESSION, headers=alice).status_code == 401, "her sessions have ended with that"
+    assert client.get(SESSION, headers=alice).status_code == 401, "disabling the user ended the sessions"
 
 
-def test_a_password_set_by_an_administrator_ends_sessions(client: TestClient, database: Database, login: Login) -> None:
-    user_id = person(database)
-    alice = headers(client)
+def test_a_password_set_by_an_administrator_ends_the_users_sessions(client: TestClient, database: Database, login: Login) -> None:
+    user_id = create_user(database)
+    alice = session_headers(client)
     assert change(client, f"{USERS}/{user_id}", login(), password="another one, longer").status_code == 200
     assert client.get(SESSION, headers=alice).status_code == 401
     assert log_in(client).status_code == 401 and log_in(client, password="another one, longer").status_code == 201
 
 
-def test_users_are_listed(client: TestClient, login: Login) -> None:
+def test_users_are_listed_in_pages_and_filtered(client: TestClient, login: Login) -> None:
     admin = login(name="zoe")
     for name in ("anna", "bert"):
         login(Role.VIEWER, name=name)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import typer
 from tests.backend.auth.conftest import cheap_hashes
-from tests.backend.auth.users import PASSWORD, person
+from tests.backend.auth.users import PASSWORD, create_user
 from tests.backend.cli.conftest import Weir
 from tests.backend.cli.fake_worker import Worker
 
@@ -28,7 +28,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def alice(worker: Worker, database: Database) -> Worker:
-    person(database, role=Role.OPERATOR)
+    create_user(database, role=Role.OPERATOR)
     return worker
 
 
