@@ -1,4 +1,4 @@
-"""Limits on request bodies of unauthenticated callers."""
+"""Limits on the size and nesting of request bodies."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ JSON = {"Content-Type": "application/json"}
 
 
 @pytest.mark.parametrize("path", ["/session", "/jobs", "/tokens", "/jobs/1/plans", "/jobs/1/start"])
-def test_a_too_large_body_is_a_problem(client: TestClient, path: str) -> None:
+def test_a_body_that_is_too_large_returns_a_problem_document(client: TestClient, path: str) -> None:
     answer = client.post(f"{API}{path}", content=b"[" + b"[]," * BODY_BYTES_MAX + b"[]]", headers=JSON)
     assert answer.status_code in (401, 413), answer.text
     assert answer.headers["content-type"] == "application/problem+json" and answer.headers["x-request-id"]
     assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-def test_a_job_of_an_unauthenticated_caller_is_not_parsed(client: TestClient) -> None:
+def test_a_large_job_of_an_unauthenticated_caller_is_refused(client: TestClient) -> None:
     answer = client.post(f"{API}/jobs", content=b" " * (BODY_BYTES_MAX + 1), headers=JSON)
     assert answer.status_code == 413 and answer.json()["code"] == "too-large"
 
 
 def test_an_upload_of_an_unauthenticated_caller_is_not_read(client: TestClient) -> None:
     def content() -> object:
-        raise AssertionError("it was read")
+        raise AssertionError("the content was read")
         yield b""
 
     answer = client.post(f"{API}/artifacts", params={"name": "job.py"}, content=content())  # type: ignore[arg-type]
     assert answer.status_code == 401
 
 
-def test_uploads_have_a_larger_limit_which_the_error_names(client: TestClient, login: Login, settings: Settings) -> None:
+def test_uploads_have_a_larger_limit_and_the_error_names_it(client: TestClient, login: Login, settings: Settings) -> None:
     mine = login()
     fits = client.post(f"{API}/artifacts", params={"name": "job.py"}, content=b"#" * (2 * BODY_BYTES_MAX), headers=mine)
     assert fits.status_code == 201 and fits.json()["size"] == 2 * BODY_BYTES_MAX
@@ -43,7 +43,7 @@ def test_uploads_have_a_larger_limit_which_the_error_names(client: TestClient, l
     assert answer.status_code == 413 and f"{size:,} bytes; the limit is {size - 1:,}" in answer.json()["detail"]
 
 
-def test_too_deeply_nested_json_is_invalid(client: TestClient, login: Login) -> None:
+def test_json_that_is_nested_too_deeply_is_invalid(client: TestClient, login: Login) -> None:
     answer = client.post(f"{API}/jobs", content=b"[" * 200_000, headers={**login(), **JSON})
     assert answer.status_code == 422
 

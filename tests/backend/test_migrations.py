@@ -48,7 +48,7 @@ def test_the_migrated_schema_equals_the_models(postgres: Postgres, empty: Engine
     with new_database(postgres, None) as name:
         made = Database(sqlalchemy_url(postgres, name), pool_size=1, name="weir tests")
         Base.metadata.create_all(made.engine)
-        assert schema(empty) == schema(made.engine), "checks and partial indexes, too"
+        assert schema(empty) == schema(made.engine), "check constraints and partial indexes are equal, too"
         made.close()
 
 

@@ -10,10 +10,10 @@ from weir_backend.kit.database import Database
 from weir_backend.models import Token
 
 
-def test_requests_with_one_token_do_not_wait_for_each_other(database: Database, login: Login) -> None:
+def test_concurrent_requests_with_the_same_token_do_not_wait_for_each_other(database: Database, login: Login) -> None:
     secret = login()["Authorization"].removeprefix("Bearer ")
 
-    def in_a_request_of_its_own() -> str:
+    def caller_in_second_request() -> str:
         with database.session() as session:
             return caller_of(session, secret).name
 
@@ -21,6 +21,6 @@ def test_requests_with_one_token_do_not_wait_for_each_other(database: Database, 
         # This request has recorded the use of the token and is still running.
         name = caller_of(session, secret).name
         session.flush()
-        assert pool.submit(in_a_request_of_its_own).result(timeout=5) == name
+        assert pool.submit(caller_in_second_request).result(timeout=5) == name
     with database.session() as session:
         assert session.scalars(select(Token)).one().last_used_at is not None

@@ -1,4 +1,4 @@
-"""Celery tasks are enqueued through a real Redis."""
+"""Enqueues Celery tasks in a real Valkey."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from weir_workers.embedded.ports import free_port
 from weir_workers.embedded.servers.temporary import temporary_valkey
 from weir_workers.embedded.servers.valkey import Valkey
 
-AWAY = host_queue("away")
+UNREACHABLE = host_queue("unreachable")
 
 
 @pytest.fixture
@@ -24,22 +24,22 @@ def server(tmp_path: Path) -> Iterator[Valkey]:
         yield server
 
 
-def test_tasks_for_an_unreachable_host_do_not_pile_up_and_required_ones_are_kept(server: Valkey) -> None:
-    tasks, waiting = CeleryTasks(server.url), redis.Redis.from_url(server.url)
+def test_the_queue_of_a_host_is_limited_only_for_tasks_that_expire(server: Valkey) -> None:
+    tasks, client = CeleryTasks(server.url), redis.Redis.from_url(server.url)
     for _ in range(3 * QUEUED_MAX):
-        tasks.enqueue(WATCH_DRIVERS, queue=AWAY, expires_s=10)
-    assert waiting.llen(AWAY) == QUEUED_MAX
-    tasks.enqueue(SUBMIT, 7, queue=AWAY)
-    assert waiting.llen(AWAY) == QUEUED_MAX + 1, "this one does not expire"
+        tasks.enqueue(WATCH_DRIVERS, queue=UNREACHABLE, expires_s=10)
+    assert client.llen(UNREACHABLE) == QUEUED_MAX
+    tasks.enqueue(SUBMIT, 7, queue=UNREACHABLE)
+    assert client.llen(UNREACHABLE) == QUEUED_MAX + 1, "a task that does not expire is always enqueued"
     tasks.enqueue(WATCH_DRIVERS, queue=host_queue("another"), expires_s=10)
-    assert waiting.llen(host_queue("another")) == 1
-    waiting.delete(AWAY)
-    tasks.enqueue(WATCH_DRIVERS, queue=AWAY, expires_s=10)
-    assert waiting.llen(AWAY) == 1, "it is back"
+    assert client.llen(host_queue("another")) == 1
+    client.delete(UNREACHABLE)
+    tasks.enqueue(WATCH_DRIVERS, queue=UNREACHABLE, expires_s=10)
+    assert client.llen(UNREACHABLE) == 1, "an empty queue accepts tasks again"
 
 
 def test_an_unreachable_redis_is_reported() -> None:
     tasks = CeleryTasks(f"redis://:nobody@127.0.0.1:{free_port()}/0")
     for expires_s in (None, 10):
         with pytest.raises(OperationalError):
-            tasks.enqueue(WATCH_DRIVERS, queue=AWAY, expires_s=expires_s)
+            tasks.enqueue(WATCH_DRIVERS, queue=UNREACHABLE, expires_s=expires_s)

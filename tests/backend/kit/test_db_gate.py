@@ -1,4 +1,4 @@
-"""Bursts of more requests than connections and threads: each request waits at the gate, without a connection."""
+"""More requests than connections or threads: the other requests wait at the gate and hold no connection."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from weir_backend.models import Role
 from weir_backend.settings import Settings
 
 REQUESTS = 150
-"""There are 40 threads."""
+"""More than the 40 threads of the server."""
 
 
 def test_every_request_of_a_burst_is_answered(settings: Settings, tasks: RecordedTasks, login: Login) -> None:
@@ -38,87 +38,87 @@ def test_every_request_of_a_burst_is_answered(settings: Settings, tasks: Recorde
 
 
 @dataclass
-class Threads:
-    """Calls that keep their thread until they are released. ``begun``: ``company`` of them have started."""
+class BlockingCalls:
+    """Calls of ``block`` run until ``released`` is set. ``started`` is set when ``expected`` calls run at the same time."""
 
-    company: int = 1
-    now: int = 0
-    most: int = 0
+    expected: int = 1
+    running: int = 0
+    peak: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
-    begun: threading.Event = field(default_factory=threading.Event)
-    go: threading.Event = field(default_factory=threading.Event)
+    started: threading.Event = field(default_factory=threading.Event)
+    released: threading.Event = field(default_factory=threading.Event)
 
-    def stay(self, session: Session) -> int:
+    def block(self, session: Session) -> int:
         with self.lock:
-            self.now += 1
-            self.most = max(self.most, self.now)
-            if self.now >= self.company:
-                self.begun.set()
+            self.running += 1
+            self.peak = max(self.peak, self.running)
+            if self.running >= self.expected:
+                self.started.set()
         session.execute(text("SELECT 1"))
-        self.go.wait()
+        self.released.wait()
         with self.lock:
-            self.now -= 1
+            self.running -= 1
         return 7
 
 
 def test_a_waiting_call_holds_no_connection_and_fails_after_a_timeout(database: Database) -> None:
-    async def go() -> None:
-        turns, threads = DatabaseGate(database, RESERVED_CONNECTIONS + 1, wait_s=0.05), Threads()
-        first = asyncio.create_task(turns.run(threads.stay))
-        await asyncio.to_thread(threads.begun.wait)
+    async def scenario() -> None:
+        gate, calls = DatabaseGate(database, RESERVED_CONNECTIONS + 1, wait_s=0.05), BlockingCalls()
+        first = asyncio.create_task(gate.run(calls.block))
+        await asyncio.to_thread(calls.started.wait)
         with pytest.raises(Unavailable, match="The API is overloaded"):
-            await turns.run(threads.stay)
-        threads.go.set()
-        assert await first == 7 and await turns.run(threads.stay) == 7
-        assert threads.most == 1
+            await gate.run(calls.block)
+        calls.released.set()
+        assert await first == 7 and await gate.run(calls.block) == 7
+        assert calls.peak == 1
 
-    asyncio.run(go())
+    asyncio.run(scenario())
 
 
-def test_long_waits_leave_permits_for_other_calls(database: Database) -> None:
-    async def go() -> None:
-        turns, threads = (
+def test_low_priority_calls_leave_connections_for_other_calls(database: Database) -> None:
+    async def scenario() -> None:
+        gate, calls = (
             DatabaseGate(database, RESERVED_CONNECTIONS + LOW_PRIORITY_CONCURRENCY + 1),
-            Threads(LOW_PRIORITY_CONCURRENCY),
+            BlockingCalls(LOW_PRIORITY_CONCURRENCY),
         )
-        patient = [asyncio.create_task(turns.run_low_priority(threads.stay)) for _ in range(20)]
-        await asyncio.to_thread(threads.begun.wait)
-        assert await turns.run(lambda session: session.scalar(text("SELECT 5"))) == 5
-        async with turns.session() as session:
+        low_priority = [asyncio.create_task(gate.run_low_priority(calls.block)) for _ in range(20)]
+        await asyncio.to_thread(calls.started.wait)
+        assert await gate.run(lambda session: session.scalar(text("SELECT 5"))) == 5
+        async with gate.session() as session:
             assert session.scalar(text("SELECT 6")) == 6
-        threads.go.set()
-        assert await asyncio.gather(*patient) == [7] * 20
-        assert threads.most == LOW_PRIORITY_CONCURRENCY
+        calls.released.set()
+        assert await asyncio.gather(*low_priority) == [7] * 20
+        assert calls.peak == LOW_PRIORITY_CONCURRENCY
 
-    asyncio.run(go())
+    asyncio.run(scenario())
 
 
 def test_a_session_commits_rolls_back_on_errors_and_is_returned_on_cancellation(database: Database) -> None:
     def count(session: Session) -> int:
-        return int(session.scalar(text("SELECT count(*) FROM told")) or 0)
+        return int(session.scalar(text("SELECT count(*) FROM entries")) or 0)
 
-    async def go() -> None:
-        turns = DatabaseGate(database, RESERVED_CONNECTIONS + 1)
-        await turns.run(lambda session: session.execute(text("CREATE TABLE told (id int)")))
-        async with turns.session() as session:
-            session.execute(text("INSERT INTO told VALUES (1)"))
+    async def scenario() -> None:
+        gate = DatabaseGate(database, RESERVED_CONNECTIONS + 1)
+        await gate.run(lambda session: session.execute(text("CREATE TABLE entries (id int)")))
+        async with gate.session() as session:
+            session.execute(text("INSERT INTO entries VALUES (1)"))
         with pytest.raises(ValueError, match="no"):
-            async with turns.session() as session:
-                session.execute(text("INSERT INTO told VALUES (2)"))
+            async with gate.session() as session:
+                session.execute(text("INSERT INTO entries VALUES (2)"))
                 raise ValueError("no")
 
-        async def leave() -> None:
-            async with turns.session() as session:
-                session.execute(text("INSERT INTO told VALUES (3)"))
-                here.set()
+        async def hold_session() -> None:
+            async with gate.session() as session:
+                session.execute(text("INSERT INTO entries VALUES (3)"))
+                entered.set()
                 await asyncio.sleep(3_600)
 
-        here = asyncio.Event()
-        task = asyncio.create_task(leave())
-        await here.wait()
+        entered = asyncio.Event()
+        task = asyncio.create_task(hold_session())
+        await entered.wait()
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        assert await turns.run(count) == 1
+        assert await gate.run(count) == 1
         assert database.engine.pool.status().endswith("Current Checked out connections: 0")
 
-    asyncio.run(go())
+    asyncio.run(scenario())

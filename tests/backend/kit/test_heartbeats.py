@@ -1,4 +1,4 @@
-"""The uptime of the control plane, from heartbeats."""
+"""The uptime of the control plane, computed from heartbeats."""
 
 from __future__ import annotations
 
@@ -20,43 +20,43 @@ def at(seconds: float) -> datetime:
     return T0 + timedelta(seconds=seconds)
 
 
-def said(database: Database, part: Component, *seconds: float) -> None:
+def send_heartbeats(database: Database, component: Component, *seconds: float) -> None:
     for one in seconds:
         with database.session() as session:
-            record_heartbeat(session, part, at(one))
+            record_heartbeat(session, component, at(one))
 
 
-def since(database: Database, seconds: float) -> datetime | None:
+def up_since(database: Database, seconds: float) -> datetime | None:
     with database.session() as session:
         return alive_since(session, at(seconds))
 
 
-def test_the_control_plane_is_up_since_its_last_component_started(database: Database) -> None:
-    assert since(database, 0) is None
-    said(database, Component.API, 0, 5, 10, 15)
-    assert since(database, 16) is None
-    said(database, Component.ALERTS, 12, 27)
-    assert since(database, 28) == at(12)
+def test_the_uptime_begins_with_the_last_component_that_started(database: Database) -> None:
+    assert up_since(database, 0) is None
+    send_heartbeats(database, Component.API, 0, 5, 10, 15)
+    assert up_since(database, 16) is None
+    send_heartbeats(database, Component.ALERTS, 12, 27)
+    assert up_since(database, 28) == at(12)
 
 
 def test_a_gap_restarts_the_uptime_and_a_component_without_heartbeats_is_down(database: Database) -> None:
-    said(database, Component.ALERTS, *range(0, 400, 15))
-    said(database, Component.API, *range(0, 100, 5))
-    assert since(database, 95 + GAP_MAX[Component.API].total_seconds()) == at(0)
-    assert since(database, 96 + GAP_MAX[Component.API].total_seconds()) is None
-    said(database, Component.API, 200)
-    assert since(database, 201) == at(200)
+    send_heartbeats(database, Component.ALERTS, *range(0, 400, 15))
+    send_heartbeats(database, Component.API, *range(0, 100, 5))
+    assert up_since(database, 95 + GAP_MAX[Component.API].total_seconds()) == at(0)
+    assert up_since(database, 96 + GAP_MAX[Component.API].total_seconds()) is None
+    send_heartbeats(database, Component.API, 200)
+    assert up_since(database, 201) == at(200)
 
 
-def test_several_processes_form_one_component(database: Database) -> None:
-    said(database, Component.ALERTS, 0, 50)
-    said(database, Component.API, 0, 3, 5, 8, 7, 25, 28, 50, 48)
-    assert since(database, 55) == at(0), "one that is a little late does not set it back"
+def test_heartbeats_of_several_processes_count_as_one_component(database: Database) -> None:
+    send_heartbeats(database, Component.ALERTS, 0, 50)
+    send_heartbeats(database, Component.API, 0, 3, 5, 8, 7, 25, 28, 50, 48)
+    assert up_since(database, 55) == at(0), "heartbeats that arrive out of order do not restart the uptime"
 
 
 def test_a_serving_api_sends_heartbeats(database: Database, settings: Settings) -> None:
     with TestClient(create_app(settings, RecordedTasks())) as client:
-        while True:  # bounded by the time of the test
+        while True:  # the test's timeout ends this loop
             client.get("/healthz")
             with database.session() as session:
                 record_heartbeat(session, Component.ALERTS, now())

@@ -39,14 +39,14 @@ class Thing(BaseModel):
 
 
 class Gate:
-    """Blocks the request for the resource "slow" until the gate opens."""
+    """Blocks requests for the thing named "slow" until ``open`` is set."""
 
     def __init__(self) -> None:
         self.entered = threading.Event()
         self.open = threading.Event()
 
 
-def things(gate: Gate) -> APIRouter:
+def things_router(gate: Gate) -> APIRouter:
     router = APIRouter(route_class=IdempotentRoute)
 
     @router.post("/things", status_code=201)
@@ -58,7 +58,7 @@ def things(gate: Gate) -> APIRouter:
             assert gate.open.wait(20)
         if body.name == "refused":
             raise Conflict("refused", "it is refused")
-        if body.name == "refused by hand":
+        if body.name == "error status":
             response.status_code = 409
         set_etag(response, 7)
         return {"number": session.scalar(select(func.count()).select_from(AuditEntry))}
@@ -68,7 +68,7 @@ def things(gate: Gate) -> APIRouter:
         audit(session, caller, "other", "thing", None)
 
     @router.get("/things")
-    def none_needed(caller: OperatorCaller) -> None:
+    def list_things(caller: OperatorCaller) -> None:
         pass
 
     return router
@@ -81,7 +81,7 @@ def gate() -> Gate:
 
 @pytest.fixture
 def client(settings: Settings, tasks: RecordedTasks, gate: Gate) -> Iterator[TestClient]:
-    with TestClient(create_app(settings, tasks, routers=[things(gate)]), raise_server_exceptions=False) as opened:
+    with TestClient(create_app(settings, tasks, routers=[things_router(gate)]), raise_server_exceptions=False) as opened:
         yield opened
 
 
@@ -90,11 +90,11 @@ Send = Any
 
 @pytest.fixture
 def send(client: TestClient, login: Login) -> Send:
-    mine = login(Role.OPERATOR)
+    default_user = login(Role.OPERATOR)
 
-    def post(name: str = "a", key: str | None = "key", where: str = THINGS, who: dict[str, str] | None = None) -> Answer:
-        headers = (who or mine) | ({"Idempotency-Key": key} if key is not None else {})
-        return client.post(where, json={"name": name}, headers=headers)
+    def post(name: str = "a", key: str | None = "key", url: str = THINGS, user: dict[str, str] | None = None) -> Answer:
+        headers = (user or default_user) | ({"Idempotency-Key": key} if key is not None else {})
+        return client.post(url, json={"name": name}, headers=headers)
 
     return post
 
@@ -120,7 +120,7 @@ def test_a_repeated_request_has_one_effect_and_the_same_response(send: Send, dat
 
 
 def test_a_response_without_a_body_is_stored(send: Send, database: Database) -> None:
-    assert [send(where="/api/v1/others").status_code for _ in range(2)] == [204, 204]
+    assert [send(url="/api/v1/others").status_code for _ in range(2)] == [204, 204]
     assert effects(database) == 1
 
 
@@ -129,31 +129,31 @@ def test_requests_without_a_key_are_not_deduplicated(send: Send, database: Datab
     assert keys(database) == 0
 
 
-def test_a_key_belongs_to_one_request(send: Send, database: Database) -> None:
+def test_a_key_cannot_be_reused_for_a_different_request(send: Send, database: Database) -> None:
     send()
-    for other in (send(name="b"), send(where="/api/v1/others"), send(where=f"{THINGS}?x=1")):
+    for other in (send(name="b"), send(url="/api/v1/others"), send(url=f"{THINGS}?x=1")):
         assert other.status_code == 422 and other.json()["code"] == "idempotency-key-reused"
     assert effects(database) == 1
 
 
-def test_a_key_belongs_to_one_user(send: Send, login: Login) -> None:
-    assert [send().json(), send(who=login(Role.OPERATOR)).json()] == [{"number": 1}, {"number": 2}]
+def test_two_users_can_use_the_same_key(send: Send, login: Login) -> None:
+    assert [send().json(), send(user=login(Role.OPERATOR)).json()] == [{"number": 1}, {"number": 2}]
 
 
 def test_a_key_does_not_bypass_authorization(send: Send, login: Login, client: TestClient) -> None:
-    assert send(who=login(Role.VIEWER)).status_code == 403
+    assert send(user=login(Role.VIEWER)).status_code == 403
     assert client.post(THINGS, json={"name": "a"}, headers={"Idempotency-Key": "key"}).status_code == 401
 
 
-def test_a_problem_is_not_stored_and_the_request_can_be_retried(send: Send, database: Database) -> None:
+def test_a_failed_request_is_not_stored_and_can_be_retried(send: Send, database: Database) -> None:
     assert [send(name=name).status_code for name in ("refused", "refused", "x" * 21)] == [409, 409, 422]
     answer = send(name="a")
     assert answer.status_code == 201 and "Idempotency-Replayed" not in answer.headers
-    assert effects(database) == 1, "and had no effect"
+    assert effects(database) == 1, "the failed requests had no effect"
 
 
-def test_a_problem_returned_by_an_endpoint_is_not_stored(send: Send, database: Database) -> None:
-    assert [send(name="refused by hand").json()["number"] for _ in range(2)] == [1, 2]
+def test_a_response_with_an_error_status_is_not_stored(send: Send, database: Database) -> None:
+    assert [send(name="error status").json()["number"] for _ in range(2)] == [1, 2]
     assert keys(database) == 0
 
 
@@ -172,7 +172,7 @@ def test_a_second_request_waits_for_the_first(send: Send, database: Database, ga
     assert second.result().headers["Idempotency-Replayed"] == "true" and effects(database) == 1
 
 
-def test_a_second_request_that_waits_too_long_fails(
+def test_a_second_request_fails_if_the_first_takes_too_long(
     send: Send, database: Database, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(idempotency, "FIRST_REQUEST_WAIT_MS", 100)
@@ -186,8 +186,8 @@ def test_a_second_request_that_waits_too_long_fails(
     assert send("slow").headers["Idempotency-Replayed"] == "true" and effects(database) == 1
 
 
-def test_an_effect_that_cannot_be_committed_leaves_no_response(send: Send, database: Database) -> None:
-    """The response is stored in the transaction of the request, and this transaction fails later."""
+def test_no_response_is_stored_if_the_commit_fails(send: Send, database: Database) -> None:
+    """The response is stored in the same transaction as the effect of the request."""
     broken = True
 
     def fail(session: Session) -> None:
@@ -212,7 +212,7 @@ def test_old_keys_are_deleted(send: Send, database: Database) -> None:
     assert send().json() == {"number": 2}
 
 
-def test_the_caller_is_authenticated_before_the_key_is_read() -> None:
+def test_an_endpoint_must_declare_the_caller_before_the_key() -> None:
     router = APIRouter(route_class=IdempotentRoute)
     with pytest.raises(AssertionError, match="after the caller"):
 

@@ -11,21 +11,21 @@ from weir_backend.kit.notifications import Subscription
 
 @pytest.mark.parametrize("steps_between", range(8))
 def test_a_wait_cancelled_during_a_notification_ends(steps_between: int) -> None:
-    async def play() -> bool:
-        news = Subscription()
+    async def scenario() -> bool:
+        subscription = Subscription()
 
-        async def follow() -> None:
+        async def listen() -> None:
             while True:
-                await news.wait(60)
+                await subscription.wait(60)
 
-        follower = asyncio.create_task(follow())
+        listener = asyncio.create_task(listen())
         await asyncio.sleep(0.01)
-        news.deliver("job:1")
+        subscription.deliver("job:1")
         for _ in range(steps_between):
             await asyncio.sleep(0)
-        follower.cancel()
-        done, _ = await asyncio.wait([follower], timeout=1)
-        follower.cancel()
+        listener.cancel()
+        done, _ = await asyncio.wait([listener], timeout=1)
+        listener.cancel()
         return bool(done)
 
-    assert asyncio.run(play()), "it has forgotten that it was cancelled"
+    assert asyncio.run(scenario()), "the cancelled wait did not end"

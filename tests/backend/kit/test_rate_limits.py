@@ -12,55 +12,53 @@ from weir_backend.kit.rate_limits import RETRY_S, RateLimit, RateLimiter, origin
 from weir_workers.embedded.ports import free_port
 from weir_workers.embedded.servers.temporary import temporary_valkey
 
-TWO = RateLimit("test", 2, 60, "tries")
+TWO_PER_MINUTE = RateLimit("test", 2, 60, "tries")
 
 
-def refused(rates: RateLimiter, who: str = "somebody") -> bool:
+def is_limited(limiter: RateLimiter, caller: str = "a caller") -> bool:
     try:
-        rates.hit(TWO, who)
+        limiter.hit(TWO_PER_MINUTE, caller)
     except TooMany as problem:
-        return 0 < int(problem.headers["Retry-After"]) <= TWO.seconds
+        return 0 < int(problem.headers["Retry-After"]) <= TWO_PER_MINUTE.seconds
     return False
 
 
 def test_processes_share_counters_through_redis(tmp_path: Path) -> None:
     with temporary_valkey(tmp_path, free_port(), "secret") as server:
-        one, other = RateLimiter(server.url), RateLimiter(server.url)
-        assert [refused(one), refused(other), refused(one), refused(other)] == [False, False, True, True]
-        assert not refused(one, "somebody else")
-        other.reset(TWO, "somebody")
-        assert not refused(one)
+        first, second = RateLimiter(server.url), RateLimiter(server.url)
+        assert [is_limited(first), is_limited(second), is_limited(first), is_limited(second)] == [False, False, True, True]
+        assert not is_limited(first, "another caller")
+        second.reset(TWO_PER_MINUTE, "a caller")
+        assert not is_limited(first)
 
 
-def test_a_process_counts_locally_while_redis_is_unreachable_and_then_returns_to_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_process_counts_locally_only_while_redis_is_unreachable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     port = free_port()
     with temporary_valkey(tmp_path, port, "secret") as server:
-        rates = RateLimiter(server.url)
-        assert not refused(rates)
-    assert [refused(rates) for _ in range(3)] == [False, False, True]
-    monkeypatch.setattr(rates, "_shared_from_s", 0.0)
+        limiter = RateLimiter(server.url)
+        assert not is_limited(limiter)
+    assert [is_limited(limiter) for _ in range(3)] == [False, False, True]
+    monkeypatch.setattr(limiter, "_shared_from_s", 0.0)
     with temporary_valkey(tmp_path, port, "secret"):
-        assert [refused(rates, "another") for _ in range(3)] == [False, False, True]
-        assert rates._shared_from_s == 0.0, "by Redis"
+        assert [is_limited(limiter, "another caller") for _ in range(3)] == [False, False, True]
+        assert limiter._shared_from_s == 0.0, "the counts are in Redis again"
 
 
-def test_an_unresponsive_redis_is_not_tried_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    rates = RateLimiter("redis://:nobody@127.0.0.1:1/0")
-    asked: list[float] = []
-    moment_s = 1000.0
+def test_an_unreachable_redis_is_retried_only_after_an_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    limiter = RateLimiter("redis://:nobody@127.0.0.1:1/0")
+    attempts_s: list[float] = []
+    now_s = 1000.0
 
-    def away(*_: Any, **__: Any) -> None:
-        asked.append(moment_s)
-        raise redis.ConnectionError("away")
+    def fail(*_: Any, **__: Any) -> None:
+        attempts_s.append(now_s)
+        raise redis.ConnectionError("unreachable")
 
-    monkeypatch.setattr(time, "monotonic", lambda: moment_s)
-    monkeypatch.setattr(rates._pool, "get_connection", away)
+    monkeypatch.setattr(time, "monotonic", lambda: now_s)
+    monkeypatch.setattr(limiter._pool, "get_connection", fail)
     for passed_s in (0.0, 1.0, RETRY_S - 1.5, 1.0):
-        moment_s += passed_s
-        refused(rates)
-    assert asked == [1000.0, moment_s]
+        now_s += passed_s
+        is_limited(limiter)
+    assert attempts_s == [1000.0, now_s]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The API serves the web UI on its own origin."""
+"""The API serves the web UI from its own origin."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ def nonce_of(policy: str) -> str:
 
 
 @pytest.mark.parametrize("path", ["/", "/index.html", "/jobs/7/checkpoints", "/jobs/a name", "/login"])
-def test_each_page_address_returns_the_page(browser: TestClient, path: str) -> None:
+def test_every_page_path_returns_the_page(browser: TestClient, path: str) -> None:
     answer = browser.get(path)
     assert answer.status_code == 200 and answer.headers["content-type"].startswith("text/html")
     assert answer.headers["cache-control"] == "no-cache" and "etag" not in answer.headers
 
 
-def test_the_content_security_policy_allows_own_files_and_styles_with_the_nonce(browser: TestClient) -> None:
+def test_the_content_security_policy_allows_files_of_the_ui_and_styles_with_the_nonce(browser: TestClient) -> None:
     first, second = browser.get("/"), browser.get("/")
     nonces = [nonce_of(answer.headers["content-security-policy"]) for answer in (first, second)]
-    assert nonces[0] != nonces[1], "a nonce is for one answer"
+    assert nonces[0] != nonces[1], "each response has a new nonce"
     assert first.text.count(f'nonce="{nonces[0]}"') == 2 and ui.NONCE not in first.text
     policy = dict(part.split(" ", 1) for part in first.headers["content-security-policy"].split("; "))
     assert policy["default-src"] == "'none'" and policy["script-src"] == "'self'" and policy["frame-ancestors"] == "'none'"
@@ -74,11 +74,11 @@ def test_a_missing_asset_is_not_found_instead_of_the_page(browser: TestClient) -
     assert answer.status_code == 404 and answer.headers["content-type"] == "application/problem+json"
 
 
-def test_clients_that_accept_it_get_precompressed_files(browser: TestClient, built: Path) -> None:
+def test_clients_that_accept_gzip_get_precompressed_files(browser: TestClient, built: Path) -> None:
     (built / "assets" / "app-4f1c.js.gz").write_bytes(gzip.compress(SCRIPT.encode()))
     answer = browser.get("/assets/app-4f1c.js", headers={"Accept-Encoding": "gzip"})
     assert answer.headers["content-encoding"] == "gzip" and answer.headers["vary"] == "Accept-Encoding" and answer.text == SCRIPT
-    assert "javascript" in answer.headers["content-type"], "its type is that of what is in it"
+    assert "javascript" in answer.headers["content-type"], "the content type is that of the uncompressed file"
     plain = browser.get("/assets/app-4f1c.js", headers={"Accept-Encoding": "identity"})
     assert "content-encoding" not in plain.headers and plain.text == SCRIPT
 
@@ -107,7 +107,7 @@ def test_the_api_is_unaffected_by_the_ui(browser: TestClient) -> None:
     assert browser.get("/metrics/nothing").status_code == 404
 
 
-def test_without_a_build_a_page_explains_how_to_build_and_a_later_build_is_found(
+def test_without_a_build_the_page_explains_how_to_build_and_a_later_build_is_served(
     settings: Settings, tasks: RecordedTasks, built: Path
 ) -> None:
     moved = built.rename(built.parent / "elsewhere")
@@ -115,13 +115,13 @@ def test_without_a_build_a_page_explains_how_to_build_and_a_later_build_is_found
         answer = browser.get("/")
         assert answer.status_code == 503 and "make ui" in answer.text and "WEIR_UI_DIR" in answer.text
         assert f'nonce="{nonce_of(answer.headers["content-security-policy"])}"' in answer.text
-        assert str(built.parent) not in answer.text, "whoever calls is not told where files are"
+        assert str(built.parent) not in answer.text, "the page reveals no paths of the host"
         assert browser.get("/healthz").status_code == 200
         moved.rename(built)
         assert browser.get("/").status_code == 200
 
 
-def test_a_build_is_searched_in_the_package_and_beside_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_build_in_the_package_takes_precedence_over_the_source_tree(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     package = tmp_path / "backend" / "weir_backend"
     package.mkdir(parents=True)
     monkeypatch.setattr(ui, "_HERE", package / "ui.py")
