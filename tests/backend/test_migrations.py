@@ -1,4 +1,4 @@
-"""Migrations produce the schema of the models, upwards and downwards, in a real Postgres."""
+"""Upgrades and downgrades the schema of a real Postgres, and compares it with the models."""
 
 from __future__ import annotations
 

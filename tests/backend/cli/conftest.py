@@ -1,4 +1,4 @@
-"""The command `weir`, against a real API whose workers and drivers are threads."""
+"""Runs the command `weir` against a real API. The workers and drivers are fakes in threads."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ JobFile = Callable[..., str]
 
 @pytest.fixture(autouse=True)
 def silent_api() -> Iterator[None]:
-    """Silence the API, which runs in this process: its log would mix with the output of the command."""
+    """Silence the log of the API. The API runs in this process, so its log would mix with the output of the command."""
     structlog.configure(logger_factory=structlog.ReturnLoggerFactory())
     yield
     structlog.reset_defaults()
@@ -61,7 +61,10 @@ def silent_api() -> Iterator[None]:
 
 @pytest.fixture
 def weir(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Weir:
-    """``weir("status", "flights", answers="y\\n")``: ``answers`` are typed at a terminal, ``piped`` is the content of a pipe."""
+    """Return a function that runs a command, such as ``weir("delete", "flights", answers="y\\n")``.
+
+    ``answers`` is the input at a terminal. Without ``answers``, standard input is a pipe that contains ``piped``.
+    """
     for name in list(os.environ):
         if name.startswith("WEIR_"):
             monkeypatch.delenv(name)
@@ -92,7 +95,7 @@ def worker(settings: Settings, database: Database) -> Iterator[Worker]:
 
 @pytest.fixture
 def platform(worker: Worker, login: Login, weir: Weir, monkeypatch: pytest.MonkeyPatch) -> Worker:
-    """A configured platform, with a token that may deploy and roll back."""
+    """Configure the address of the platform, and a token with the permissions to deploy and to roll back."""
     monkeypatch.setenv("WEIR_API_URL", worker.url)
     monkeypatch.setenv("WEIR_TOKEN", token(login, Role.OPERATOR, rollback=True))
     return worker
@@ -104,7 +107,7 @@ def token(login: Login, role: Role, *, rollback: bool = False) -> str:
 
 @pytest.fixture
 def job_file(tmp_path: Path) -> JobFile:
-    """Create a file of user code that contains ``words``, which control the fake worker and driver."""
+    """Return a function that writes a file of user code. The ``words`` in it control the fake worker and driver."""
 
     def write(words: str = "", name: str = "flights.py") -> str:
         path = tmp_path / name
@@ -116,7 +119,7 @@ def job_file(tmp_path: Path) -> JobFile:
 
 @pytest.fixture
 def flights(platform: Worker, weir: Weir, job_file: JobFile) -> Worker:
-    """The platform with a running job of that name, which has completed checkpoint 1."""
+    """Deploy the job 'flights', and wait until it has completed checkpoint 1."""
     result = weir("deploy", job_file(), "--name", "flights", "--wait")
     assert result.code == 0, result.err
     assert weir("wait", "flights", "--checkpoint", "--timeout", "20s").code == 0

@@ -1,7 +1,11 @@
-"""Fake workers and drivers in threads. Their results are made up; their events and commands use the real API.
+"""Fake workers and drivers in threads. Their results are invented, but their events and commands use the real API.
 
-A word in the code of a job controls its fate: ``broken`` does not compile, ``dies`` fails before it runs, ``restless`` completes no
-checkpoint by itself, ``faints`` runs and fails at its first record.
+A word in the code of a job controls the job:
+
+- ``broken``: the code does not compile.
+- ``fails_to_start``: the run fails before it is RUNNING.
+- ``fails_later``: the run fails after it is RUNNING.
+- ``no_checkpoints``: the run completes only checkpoints that a command requests.
 """
 
 from __future__ import annotations
@@ -75,13 +79,16 @@ SPLIT = {"id": "flights.csv", "payload": {}, "position": 4711}
 
 @dataclass
 class Worker:
-    """The task port and the workers. ``asleep``: tasks that are not executed. ``damaged``: checkpoints with damaged files."""
+    """Replaces the Celery broker and all workers."""
 
     settings: Settings
     database: Database
-    asleep: set[str] = field(default_factory=set)
+    paused: set[str] = field(default_factory=set)
+    """Names of tasks that are postponed until ``resume`` is called."""
     damaged: set[int] = field(default_factory=set)
+    """Numbers of checkpoints with damaged files."""
     incompatibility: str | None = None
+    """Why no checkpoint is compatible, as inspections report it. None if all checkpoints are compatible."""
     graph: dict[str, Any] = field(default_factory=lambda: GRAPH)
     url: str = ""
     problems: list[str] = field(default_factory=list)
@@ -110,9 +117,9 @@ class Worker:
             driver.join()
         assert not self.problems, self.problems
 
-    def wake(self) -> None:
+    def resume(self) -> None:
         """Execute the postponed tasks."""
-        self.asleep.clear()
+        self.paused.clear()
         while self._postponed:
             self._tasks.put(self._postponed.pop(0))
 
@@ -124,14 +131,14 @@ class Worker:
         return [one for one in self._drivers.values() if one.job_id == job_id][-1]
 
     def starts(self, job_id: int) -> list[dict[str, Any]]:
-        """Return the start modes of its runs, oldest first."""
+        """Return the start modes of the job's runs, oldest first."""
         with self.database.session() as session:
             return list(session.scalars(select(Run.start).where(Run.job_id == job_id).order_by(Run.number)))
 
     def _work(self) -> None:
         try:
             self._work_until_stopped()
-        except Exception:  # noqa: BLE001  # reported when the test ends
+        except Exception:  # noqa: BLE001  # the end of the test reports the error
             self.problems.append(traceback.format_exc())
             traceback.print_exc()
 
@@ -143,18 +150,18 @@ class Worker:
             except queue.Empty:
                 pass
             else:
-                if name in self.asleep:
+                if name in self.paused:
                     self._postponed.append((name, arguments))
                 else:
-                    self._do(name, int(arguments[0]))
-            if time.monotonic() > reconciled_at + 0.2 and RECONCILE not in self.asleep:
+                    self._execute_task(name, int(arguments[0]))
+            if time.monotonic() > reconciled_at + 0.2 and RECONCILE not in self.paused:
                 reconciled_at = time.monotonic()
                 with self.database.session() as session:
                     due = repository.jobs_to_reconcile(session, now(), limit=100)
                 for job_id in due:
-                    self._do(RECONCILE, job_id)
+                    self._execute_task(RECONCILE, job_id)
 
-    def _do(self, name: str, key: int) -> None:
+    def _execute_task(self, name: str, key: int) -> None:
         if name == COMPILE:
             self._compile(key)
         elif name == RECONCILE:
@@ -206,7 +213,7 @@ class Worker:
             )
             found = PlanInspection(
                 intact=intact,
-                damage=None if intact else "0001/read-0.arrow has another checksum",
+                damage=None if intact else "0001/read-0.arrow has a different checksum",
                 files=2,
                 bytes=2_000,
                 abandoned=list(range(target + 1, newest + 1)) if target is not None else [],
@@ -226,7 +233,7 @@ class Worker:
 
 
 class Driver(threading.Thread):
-    """The driver of one run: it starts, completes a checkpoint and executes commands, over the control link of real drivers."""
+    """A fake driver of one run. It starts, completes a checkpoint and executes commands, over the real control link."""
 
     def __init__(self, worker: Worker, job_id: int, run_id: int, directory: str, code: str) -> None:
         super().__init__()
@@ -251,7 +258,7 @@ class Driver(threading.Thread):
         with self._sending:
             first = self._events + 1
             numbered = [
-                NumberedEvent(EventNumber(first + place), at_ms or _now_ms(), event) for place, event in enumerate(events)
+                NumberedEvent(EventNumber(first + offset), at_ms or _now_ms(), event) for offset, event in enumerate(events)
             ]
             last = EventNumber(first + len(events) - 1)
             post = EventBatch(encode_batch([encode_event(one) for one in numbered]), EventNumber(first), last, EventNumber(first))
@@ -273,17 +280,17 @@ class Driver(threading.Thread):
         self.ended.set()
 
     def run(self) -> None:
-        self.log_line("driver begins", run=self.run_id)
+        self.log_line("driver started", run=self.run_id)
         self.send(GraphDeployed(self.worker.graph), RunStateChanged(DriverState.INITIALIZING, Generation(1)))
-        if "dies" in self.code:
+        if "fails_to_start" in self.code:
             self.log_line("exiting")
-            self.end(DriverState.FAILED, "there is no such input: flights.csv", "ConfigError")
+            self.end(DriverState.FAILED, "cannot find the input flights.csv", "ConfigError")
             return
         self.send(RunStateChanged(DriverState.RUNNING, Generation(1)))
-        if "faints" in self.code:
-            self.end(DriverState.FAILED, "it cannot bear the number 7", "UserCodeError")
+        if "fails_later" in self.code:
+            self.end(DriverState.FAILED, "cannot process the number 7", "UserCodeError")
             return
-        if "restless" not in self.code:
+        if "no_checkpoints" not in self.code:
             self.complete_checkpoint()
         after = 0
         while not self.ended.is_set():
@@ -307,7 +314,7 @@ class Driver(threading.Thread):
                 self.end(DriverState.CANCELED)
 
     def sample(self, *seconds: int) -> None:
-        """Report 100 records per second at these times, in seconds; the last one is now."""
+        """Report 100 records per second at each of the given times, in seconds. The last time is now."""
         for after in seconds:
             us = 1_000_000 * after
             subtask = SubtaskMetrics(0, 0, 100 * after, 50 * after, 0, 0, us // 2, us // 4, us // 4, 0)

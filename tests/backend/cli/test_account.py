@@ -22,7 +22,7 @@ __all__ = ["cheap_hashes"]
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
+def credentials_file(tmp_path: Path) -> Path:
     return tmp_path / "home" / ".config" / "weir" / "credentials.json"
 
 
@@ -37,28 +37,32 @@ def log_in(weir: Weir, worker: Worker) -> None:
     assert result.code == 0, result.err
 
 
-def test_after_a_login_no_variables_are_needed(alice: Worker, weir: Weir, file: Path) -> None:
+def test_after_a_login_commands_need_no_environment_variables(alice: Worker, weir: Weir, credentials_file: Path) -> None:
     result = weir("login", "--url", alice.url + "/", "--name", "alice", "--password-stdin", piped=PASSWORD)
     assert result.code == 0 and f"Logged in to {alice.url} as alice (operator) until " in result.out
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600 and stat.S_IMODE(file.parent.stat().st_mode) == 0o700
-    kept = json.loads(file.read_text())
-    assert kept["url"] == alice.url and kept["token"] not in result.out + result.err
+    assert (
+        stat.S_IMODE(credentials_file.stat().st_mode) == 0o600 and stat.S_IMODE(credentials_file.parent.stat().st_mode) == 0o700
+    )
+    saved = json.loads(credentials_file.read_text())
+    assert saved["url"] == alice.url and saved["token"] not in result.out + result.err
     assert weir("jobs").code == 0
-    assert [one.name for one in file.parent.iterdir()] == ["credentials.json"]
+    assert [one.name for one in credentials_file.parent.iterdir()] == ["credentials.json"]
 
 
-def test_json_of_login_has_the_user_and_the_expiry_but_not_the_token(alice: Worker, weir: Weir, file: Path) -> None:
+def test_login_prints_the_user_and_the_expiry_as_json_but_not_the_token(
+    alice: Worker, weir: Weir, credentials_file: Path
+) -> None:
     result = weir("login", "--url", alice.url, "--name", "alice", "--password-stdin", "--output", "json", piped=PASSWORD)
     assert result.code == 0 and result.err == ""
-    kept = json.loads(file.read_text())
-    assert kept["token"] not in result.out
+    saved = json.loads(credentials_file.read_text())
+    assert saved["token"] not in result.out
     assert result.json == {
         "url": alice.url,
         "name": "alice",
         "role": "operator",
         "permissions": sorted(permissions_of(Role.OPERATOR, rollback=False)),
-        "expires_at": kept["expires_at"],
-        "credentials_file": str(file),
+        "expires_at": saved["expires_at"],
+        "credentials_file": str(credentials_file),
     }
     result = weir("logout", "-o", "json")
     assert (result.code, result.json) == (0, {"logged_out": alice.url})
@@ -66,7 +70,9 @@ def test_json_of_login_has_the_user_and_the_expiry_but_not_the_token(alice: Work
     assert result.code == 2 and result.out == "" and result.err.startswith("weir: ")
 
 
-def test_login_prompts_at_a_terminal(alice: Worker, weir: Weir, monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
+def test_login_prompts_for_name_and_password(
+    alice: Worker, weir: Weir, monkeypatch: pytest.MonkeyPatch, credentials_file: Path
+) -> None:
     prompts: list[str] = []
 
     def prompt(what: str, *, hide_input: bool, err: bool) -> str:
@@ -77,13 +83,13 @@ def test_login_prompts_at_a_terminal(alice: Worker, weir: Weir, monkeypatch: pyt
     assert weir("login", "--url", alice.url, answers="").code == 0
     assert prompts == ["Name shown", f"Password of alice at {alice.url} hidden"]
     prompts.clear()
-    assert weir("login", answers="").code == 0, "address and name are those of the last login"
+    assert weir("login", answers="").code == 0, "login uses the address and the name of the last login"
     assert prompts == [f"Password of alice at {alice.url} hidden"]
 
 
-def test_a_wrong_password_is_refused_and_nothing_is_saved(alice: Worker, weir: Weir, file: Path) -> None:
-    result = weir("login", "--url", alice.url, "--name", "alice", "--password-stdin", piped="wrong, as it happens")
-    assert result.code == 7 and result.out == "" and not file.exists() and "wrong, as" not in result.err
+def test_a_wrong_password_is_refused_and_nothing_is_saved(alice: Worker, weir: Weir, credentials_file: Path) -> None:
+    result = weir("login", "--url", alice.url, "--name", "alice", "--password-stdin", piped="an incorrect secret")
+    assert result.code == 7 and result.out == "" and not credentials_file.exists() and "an incorrect secret" not in result.err
 
 
 def test_without_a_terminal_login_does_not_prompt(alice: Worker, weir: Weir) -> None:
@@ -95,27 +101,27 @@ def test_without_a_terminal_login_does_not_prompt(alice: Worker, weir: Weir) -> 
     assert result.code == 2 and "The address of the platform is missing. Add --url" in result.err
 
 
-def test_login_without_encryption_prints_a_warning(weir: Weir) -> None:
+def test_login_at_an_unencrypted_address_prints_a_warning(weir: Weir) -> None:
     result = weir("login", "--url", "http://weir.example", "--name", "alice")
     assert result.code == 2 and "warning: http://weir.example is not encrypted" in result.err
 
 
-def test_logout_revokes_and_deletes_the_token(alice: Worker, weir: Weir, file: Path) -> None:
+def test_logout_revokes_and_deletes_the_token(alice: Worker, weir: Weir, credentials_file: Path) -> None:
     log_in(weir, alice)
-    token = json.loads(file.read_text())["token"]
+    token = json.loads(credentials_file.read_text())["token"]
     assert weir("logout").out == f"Logged out of {alice.url}.\n"
-    assert not file.exists() and weir("jobs").code == 2 and weir("logout").code == 2
-    file.write_text(json.dumps({"url": alice.url, "token": token}))
+    assert not credentials_file.exists() and weir("jobs").code == 2 and weir("logout").code == 2
+    credentials_file.write_text(json.dumps({"url": alice.url, "token": token}))
     result = weir("jobs")
     assert result.code == 7 and "weir login" in result.err
-    assert weir("logout").code == 0, "an invalid token is deleted too"
+    assert weir("logout").code == 0, "logout also deletes an invalid token"
 
 
-def test_a_damaged_credentials_file_is_reported_and_overwritten(alice: Worker, weir: Weir, file: Path) -> None:
-    file.parent.mkdir(parents=True)
-    file.write_text("{")
+def test_a_damaged_credentials_file_is_reported_and_overwritten(alice: Worker, weir: Weir, credentials_file: Path) -> None:
+    credentials_file.parent.mkdir(parents=True)
+    credentials_file.write_text("{")
     result = weir("jobs")
-    assert result.code == 2 and f"{file} is damaged. Delete it and run weir login." in result.err
+    assert result.code == 2 and f"{credentials_file} is damaged. Delete it and run weir login." in result.err
     log_in(weir, alice)
     assert weir("jobs").code == 0
 
@@ -134,15 +140,17 @@ def test_a_saved_token_is_sent_only_to_the_address_that_issued_it(
 def test_a_token_is_created_used_and_revoked(alice: Worker, weir: Weir, monkeypatch: pytest.MonkeyPatch) -> None:
     log_in(weir, alice)
     result = weir("tokens", "create", "--name", "deployments from CI", "--days", "7")
-    assert result.code == 0 and result.out.startswith("weir_") and len(result.out.split()) == 1, "the token alone, for a pipe"
+    assert result.code == 0 and result.out.startswith("weir_") and len(result.out.split()) == 1, (
+        "standard output contains only the token"
+    )
     assert "(operator), valid until" in result.err
     monkeypatch.setenv("WEIR_API_URL", alice.url)
     monkeypatch.setenv("WEIR_TOKEN", result.out.strip())
     assert weir("jobs").code == 0
     listed = weir("tokens", "list", "-o", "json").json
-    made = next(one for one in listed if one["name"] == "deployments from CI")
-    assert "token" not in made and "deployments from CI" in weir("tokens", "list").out
-    assert weir("tokens", "revoke", str(made["id"])).code == 0
+    created = next(one for one in listed if one["name"] == "deployments from CI")
+    assert "token" not in created and "deployments from CI" in weir("tokens", "list").out
+    assert weir("tokens", "revoke", str(created["id"])).code == 0
     assert weir("jobs").code == 7
 
 

@@ -1,4 +1,4 @@
-"""Address, token, retries, and errors of connections."""
+"""How commands connect to the platform: address, token, retries and errors."""
 
 from __future__ import annotations
 
@@ -24,13 +24,15 @@ from weir_workers.embedded.ports import free_port
 pytestmark = pytest.mark.timeout(60)
 
 
-def test_without_configuration_the_error_says_how_to_configure_one(weir: Weir) -> None:
+def test_without_a_configured_platform_the_error_says_how_to_configure_one(weir: Weir) -> None:
     result = weir("jobs")
     assert result.code == 2
     assert result.err == "weir: No platform is configured. Run weir up or weir login, or set WEIR_API_URL and WEIR_TOKEN.\n"
 
 
-def test_an_address_without_a_token_and_the_reverse_are_refused(weir: Weir, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_token_without_an_address_and_an_address_without_a_token_are_refused(
+    weir: Weir, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("WEIR_TOKEN", "weir_x")
     result = weir("jobs")
     assert result.code == 2 and "WEIR_TOKEN is set, but WEIR_API_URL is not. Set both." in result.err
@@ -85,7 +87,7 @@ def test_an_unreachable_platform_is_reported_after_retries(weir: Weir, monkeypat
     assert result.code == 6 and f"The platform at {url} does not respond (" in result.err and "Run weir doctor." in result.err
 
 
-def test_invalid_input_is_refused_with_the_field(platform: Worker, weir: Weir, job_file: JobFile) -> None:
+def test_the_error_for_invalid_input_names_the_field(platform: Worker, weir: Weir, job_file: JobFile) -> None:
     result = weir("deploy", job_file(), "--name", "no spaces here")
     assert result.code == 2 and "name: " in result.err
     result = weir("deploy", job_file(), "--name", "flights", "--conf", "spark.my.password=x")
@@ -115,10 +117,10 @@ def test_invalid_deployments_are_refused_without_a_request(
     assert result.code == 2 and message in result.err
 
 
-def test_a_waiting_command_survives_a_restart_of_the_api(settings: Settings, login: Login) -> None:
-    at, port = token(login, Role.VIEWER), free_port()
+def test_a_request_is_retried_until_the_api_is_reachable(settings: Settings, login: Login) -> None:
+    viewer_token, port = token(login, Role.VIEWER), free_port()
     outages: list[str] = []
-    client = HttpClient(Endpoint(f"http://127.0.0.1:{port}", at), retry_s=30.0, on_outage=outages.append)
+    client = HttpClient(Endpoint(f"http://127.0.0.1:{port}", viewer_token), retry_s=30.0, on_outage=outages.append)
     responses: list[int] = []
     requesting = threading.Thread(target=lambda: responses.append(client.request("GET", "/jobs").status_code))
     requesting.start()
@@ -144,7 +146,7 @@ class _FakeServer(BaseHTTPRequestHandler):
         self.requests.append((self.command, self.headers.get("Idempotency-Key")))
         status, headers, body = self.responses.pop(0) if len(self.responses) > 1 else self.responses[0]
         if status == 0:
-            self.close_connection = True  # it dies before it responses
+            self.close_connection = True  # the server closes the connection without a response
             return
         self.send_response(status)
         for name, value in headers.items():
@@ -161,42 +163,42 @@ class _FakeServer(BaseHTTPRequestHandler):
 
 PROBLEM = {"Content-Type": "application/problem+json"}
 DONE = (200, {"Content-Type": "application/json"}, b"{}")
-DEAD: tuple[int, dict[str, str], bytes] = (0, {}, b"")
+NO_RESPONSE: tuple[int, dict[str, str], bytes] = (0, {}, b"")
 
 
 @pytest.fixture
 def fake() -> Iterator[tuple[HttpClient, type[_FakeServer]]]:
     _FakeServer.requests.clear()
     server = HTTPServer(("127.0.0.1", 0), _FakeServer)
-    serving = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    serving.start()
+    server_thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    server_thread.start()
     client = HttpClient(Endpoint(f"http://127.0.0.1:{server.server_port}", "weir_x"), retry_s=2.0)
     yield client, _FakeServer
     client.close()
     server.shutdown()
-    serving.join()
+    server_thread.join()
     server.server_close()
 
 
-def test_a_post_is_retried_with_the_same_key(fake: tuple[HttpClient, type[_FakeServer]]) -> None:
+def test_a_post_is_retried_with_the_same_idempotency_key(fake: tuple[HttpClient, type[_FakeServer]]) -> None:
     client, server = fake
-    server.responses = [DEAD, (503, PROBLEM, b'{"detail": "the database does not answer"}'), DONE]
+    server.responses = [NO_RESPONSE, (503, PROBLEM, b'{"detail": "the database does not answer"}'), DONE]
     assert client.request("POST", "/jobs/1/savepoints").status_code == 200
     keys = {key for _, key in server.requests}
     assert len(server.requests) == 3 and len(keys) == 1 and None not in keys
     client.request("POST", "/jobs/1/savepoints")
-    assert server.requests[-1][1] not in keys, "another request, another key"
+    assert server.requests[-1][1] not in keys, "a different request has a different key"
 
 
-def test_a_request_that_is_still_running_is_retried(fake: tuple[HttpClient, type[_FakeServer]]) -> None:
+def test_a_request_is_retried_while_the_api_still_processes_it(fake: tuple[HttpClient, type[_FakeServer]]) -> None:
     client, server = fake
     server.responses = [(409, PROBLEM, b'{"code": "idempotency-key-busy", "detail": "still being served"}'), DONE]
     assert client.request("POST", "/jobs/1/savepoints").status_code == 200
 
 
-def test_a_request_that_may_have_succeeded_is_not_repeated(fake: tuple[HttpClient, type[_FakeServer]]) -> None:
+def test_a_request_that_has_possibly_succeeded_is_not_retried(fake: tuple[HttpClient, type[_FakeServer]]) -> None:
     client, server = fake
-    server.responses = [DEAD]
+    server.responses = [NO_RESPONSE]
     for method, once in (("DELETE", False), ("POST", True)):
         server.requests.clear()
         with pytest.raises(Unreachable, match="The request may have succeeded: check before you retry"):
@@ -211,7 +213,7 @@ def test_a_server_that_is_not_the_api_is_reported(fake: tuple[HttpClient, type[_
         client.request("GET", "/jobs")
 
 
-def test_server_errors_count_as_unreachable(fake: tuple[HttpClient, type[_FakeServer]]) -> None:
+def test_a_platform_that_returns_server_errors_counts_as_unreachable(fake: tuple[HttpClient, type[_FakeServer]]) -> None:
     client, server = fake
     client.retry_s = 0.3
     server.responses = [(503, PROBLEM, b'{"detail": "the database does not answer", "next_step": "weir doctor says more"}')]

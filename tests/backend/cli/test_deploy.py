@@ -1,4 +1,4 @@
-"""``weir deploy``: create a job, upgrade it, deploy the same again, and failures."""
+"""``weir deploy``: new jobs, upgrades, unchanged jobs and failures."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_deploying_a_file_creates_a_running_job(platform: Worker, weir: Weir, jo
     assert (status["state"], status["health"], status["spec_number"]) == ("RUNNING", "healthy", 1)
 
 
-def test_deploying_the_same_again_changes_nothing(platform: Worker, weir: Weir, job_file: JobFile) -> None:
+def test_deploying_an_unchanged_job_changes_nothing(platform: Worker, weir: Weir, job_file: JobFile) -> None:
     arguments = ("deploy", job_file(), "--name", "flights", "--set", "year=2013", "--parallelism", "3", "--interval", "5s")
     assert weir(*arguments, "--wait").code == 0
     before = weir("status", "flights", "--output", "json").json
@@ -49,7 +49,7 @@ def test_a_changed_file_or_option_creates_a_version_and_upgrades(platform: Worke
     done = result.json
     assert (done["changed"], done["spec"], done["spec_before"], done["operation"]["state"]) == (True, 2, 1, "SUCCEEDED")
     assert (done["job"]["state"], done["job"]["spec_number"], done["job"]["run"]["number"]) == ("RUNNING", 2, 2)
-    assert "stopping the job" in result.err and "starting the job" in result.err, "the steps are printed"
+    assert "stopping the job" in result.err and "starting the job" in result.err, "the command prints the steps"
     result = weir("deploy", job_file("new"), "--name", "flights", "--parallelism", "4", "--mode", "last-state", "--wait")
     assert result.code == 0 and "with version 3, in run 3" in result.out
     assert [one["state"] for one in weir("plans", "flights", "-o", "json").json] == ["APPLIED", "APPLIED"]
@@ -58,12 +58,12 @@ def test_a_changed_file_or_option_creates_a_version_and_upgrades(platform: Worke
 def test_an_existing_version_is_reused(platform: Worker, weir: Weir, job_file: JobFile) -> None:
     assert weir("deploy", job_file(), "--name", "flights", "--wait").code == 0
     assert weir("deploy", job_file("new"), "--name", "flights", "--no-start").code == 0
-    assert weir("status", "flights", "-o", "json").json["spec_number"] == 1, "--no-start: the job keeps its version"
+    assert weir("status", "flights", "-o", "json").json["spec_number"] == 1, "with --no-start the job keeps its version"
     done = weir("deploy", job_file("new"), "--name", "flights", "--wait", "-o", "json").json
     assert (done["spec"], done["spec_before"], done["job"]["spec_number"]) == (2, 1, 2)
 
 
-def test_settings_without_an_option_are_kept(platform: Worker, weir: Weir, job_file: JobFile) -> None:
+def test_settings_that_have_no_option_are_kept(platform: Worker, weir: Weir, job_file: JobFile) -> None:
     code = read_code(job_file())
     settings = DeployOptions([], 2, "local", "10s", 3, None, None, [], 0, allow_non_restored_state=False)
     before = spec_body(code, settings, None) | {"restart": {"attempts": 3}}
@@ -100,7 +100,7 @@ def test_invalid_limits_are_refused_before_the_upload(
     assert result.code == 2 and f"{option} '{value}' {message}" in result.err and "Uploading" not in result.err
 
 
-def test_deploying_the_same_again_keeps_a_version_without_the_newer_options(
+def test_a_version_from_before_an_option_existed_counts_as_unchanged(
     platform: Worker, weir: Weir, job_file: JobFile, database: Database
 ) -> None:
     assert weir("deploy", job_file(), "--name", "flights", "--wait").code == 0
@@ -111,7 +111,7 @@ def test_deploying_the_same_again_keeps_a_version_without_the_newer_options(
     assert "version 1 is unchanged." in weir("deploy", job_file(), "--name", "flights").out
 
 
-def test_deploying_the_same_again_starts_a_suspended_job(platform: Worker, weir: Weir, job_file: JobFile) -> None:
+def test_deploying_an_unchanged_job_starts_it_if_it_is_suspended(platform: Worker, weir: Weir, job_file: JobFile) -> None:
     result = weir("deploy", job_file(), "--name", "flights", "--no-start", "--wait")
     assert result.code == 0 and weir("status", "flights", "-o", "json").json["state"] == "CREATED"
     assert "is unchanged." in weir("deploy", job_file(), "--name", "flights", "--no-start").out
@@ -133,7 +133,7 @@ def test_code_that_does_not_compile_fails_with_the_message_of_the_compiler(
     assert result.err.count("weir: ") == 1
     again = weir("deploy", job_file("broken"), "--name", "flights", "--wait")
     assert again.code == 1 and "This is version 1 of job 'flights', which does not compile" in again.err
-    result = weir("deploy", job_file("mended"), "--name", "flights", "--wait")
+    result = weir("deploy", job_file("fixed"), "--name", "flights", "--wait")
     assert result.code == 0 and "with version 2" in result.out
 
 
@@ -145,51 +145,51 @@ def test_an_upgrade_that_does_not_compile_does_not_change_the_job(platform: Work
     assert (status["state"], status["spec_number"], status["run"]["number"]) == ("RUNNING", 1, 1)
 
 
-def test_an_upgrade_that_does_not_start_fails_and_the_job_is_returned(platform: Worker, weir: Weir, job_file: JobFile) -> None:
+def test_if_an_upgrade_does_not_start_the_job_returns_to_its_old_version(platform: Worker, weir: Weir, job_file: JobFile) -> None:
     assert weir("deploy", job_file(), "--name", "flights", "--wait").code == 0
-    result = weir("deploy", job_file("dies"), "--name", "flights", "--wait", "--output", "json")
-    assert result.code == 1 and "there is no such input: flights.csv. It resumes from where it was stopped" in result.err
+    result = weir("deploy", job_file("fails_to_start"), "--name", "flights", "--wait", "--output", "json")
+    assert result.code == 1 and "cannot find the input flights.csv. It resumes from where it was stopped" in result.err
     assert result.json["operation"]["state"] == "FAILED" and result.json["plan"] is not None, (
-        "JSON is printed after a failure too"
+        "JSON is also printed after a failure"
     )
     assert weir("wait", "flights").code == 0
     assert weir("status", "flights", "-o", "json").json["spec_number"] == 1
 
 
 def test_a_first_version_that_does_not_start_fails(platform: Worker, weir: Weir, job_file: JobFile) -> None:
-    result = weir("deploy", job_file("dies"), "--name", "flights", "--wait")
-    assert result.code == 1 and "there is no such input: flights.csv" in result.err
+    result = weir("deploy", job_file("fails_to_start"), "--name", "flights", "--wait")
+    assert result.code == 1 and "cannot find the input flights.csv" in result.err
 
 
-def test_a_timeout_ends_the_wait_and_not_the_operation(platform: Worker, weir: Weir, job_file: JobFile) -> None:
-    platform.asleep.add(SUBMIT)
+def test_a_timeout_ends_only_the_wait_and_not_the_operation(platform: Worker, weir: Weir, job_file: JobFile) -> None:
+    platform.paused.add(SUBMIT)
     result = weir("deploy", job_file(), "--name", "flights", "--wait", "--timeout", "500ms")
     assert result.code == 1
     assert (
         "Operation 1 (deploy) of job 'flights' is still" in result.err
         and "(--timeout). It continues in the background." in result.err
     )
-    platform.wake()
+    platform.resume()
     assert weir("wait", "flights", "--timeout", "30s").code == 0
 
 
 def test_the_timeout_limits_the_wait_for_the_compiler(platform: Worker, weir: Weir, job_file: JobFile) -> None:
     assert weir("deploy", job_file(), "--name", "flights", "--wait").code == 0
-    platform.asleep.add(COMPILE)
+    platform.paused.add(COMPILE)
     result = weir("deploy", job_file("new"), "--name", "flights", "--timeout", "300ms")
     assert result.code == 1 and "Version 2 of job 'flights' is still compiling after 300 ms" in result.err
 
 
-def test_a_plan_that_is_not_inspected_is_discarded(platform: Worker, weir: Weir, job_file: JobFile) -> None:
+def test_a_plan_that_is_not_inspected_in_time_is_discarded(platform: Worker, weir: Weir, job_file: JobFile) -> None:
     assert weir("deploy", job_file(), "--name", "flights", "--wait").code == 0
-    platform.asleep.add(INSPECT)
+    platform.paused.add(INSPECT)
     result = weir("deploy", job_file("new"), "--name", "flights", "--timeout", "1s")
     assert result.code == 1 and "is not inspected after" in result.err
     assert [one["state"] for one in weir("plans", "flights", "-o", "json").json] == ["DISCARDED"]
 
 
-def test_concurrent_deployments_of_the_same_create_one_job(platform: Worker, weir: Weir, job_file: JobFile) -> None:
-    """The first one creates the job; the others find it."""
+def test_concurrent_deployments_with_the_same_name_create_one_job(platform: Worker, weir: Weir, job_file: JobFile) -> None:
+    """The first deployment creates the job. The other deployments find the job unchanged."""
     deployment = DeployRequest(
         "flights", read_code(job_file()), DeployOptions([], 2, "local", "10s", 3, None, None, [], 0, allow_non_restored_state=False),
         "savepoint", None, "", start=True,

@@ -54,13 +54,13 @@ def test_jobs_are_listed(flights: Worker, weir: Weir) -> None:
     assert found["name"] == "flights" and found["last_checkpoint"]["number"] == 1
 
 
-def test_control_characters_of_user_text_are_removed(flights: Worker, weir: Weir, job_file: JobFile) -> None:
+def test_control_characters_in_text_of_users_are_removed(flights: Worker, weir: Weir, job_file: JobFile) -> None:
     assert weir("deploy", job_file("x"), "--name", "flights", "--description", "\x1b[2Jgone[red]").code == 0
     out = weir("status", "flights").out
     assert "\x1b" not in out and "[2Jgone[red]" in out
 
 
-def test_operations_are_listed_for_one_job_and_for_all(flights: Worker, weir: Weir) -> None:
+def test_operations_are_listed_for_one_job_or_for_all_jobs(flights: Worker, weir: Weir) -> None:
     assert "deploy" in weir("operations").out and "flights" in weir("operations").out
     (found,) = weir("operations", "flights", "-o", "json").json
     assert (found["kind"], found["state"]) == ("deploy", "SUCCEEDED")
@@ -85,7 +85,7 @@ def test_followed_events_resume_after_a_disconnect(flights: Worker, weir: Weir) 
     client.http._client._transport.close()
     flights.driver_of(1).complete_checkpoint()
     seen += [_next_event(stream), _next_event(stream)]
-    assert seen == list(range(last + 1, last + 5)), "no event is lost, none comes twice"
+    assert seen == list(range(last + 1, last + 5)), "no event is lost or repeated"
     stream.close()
     client.close()
 
@@ -94,7 +94,7 @@ def _next_event(stream: Iterator[ServerEvent]) -> int:
     return next(int(one.data["number"]) for one in stream if one.kind == "event")
 
 
-def test_ctrl_c_ends_following_events(flights: Worker, weir: Weir) -> None:
+def test_ctrl_c_ends_a_command_that_follows_events(flights: Worker, weir: Weir) -> None:
     process = _weir_process("events", "flights", "--follow", "--output", "json")
     assert process.stdout is not None
     assert json.loads(process.stdout.readline())["kind"] == "JobDeployed"
@@ -103,12 +103,12 @@ def test_ctrl_c_ends_following_events(flights: Worker, weir: Weir) -> None:
     process.stdout.close()
 
 
-def test_ctrl_c_ends_the_wait_and_not_the_operation(platform: Worker, weir: Weir, job_file: JobFile) -> None:
-    platform.asleep.add(SUBMIT)
+def test_ctrl_c_ends_only_the_wait_and_not_the_operation(platform: Worker, weir: Weir, job_file: JobFile) -> None:
+    platform.paused.add(SUBMIT)
     process = _weir_process("deploy", job_file(), "--name", "flights", "--wait")
     assert process.stderr is not None
     while "Waiting for operation 1 (deploy)" not in (line := process.stderr.readline()):
-        assert line, "the command ended"
+        assert line, "the command ended early"
     process.send_signal(signal.SIGINT)
     _, error = process.communicate(timeout=20)
     assert process.returncode == 4
@@ -126,10 +126,10 @@ def test_logs_are_printed_as_text_and_as_json(flights: Worker, weir: Weir) -> No
     driver.log_line("checkpoint completed", checkpoint=7)
     assert weir("logs", "flights", "-n", "1").out == "21:00:00 info     checkpoint completed  checkpoint=7\n"
     lines = weir("logs", "flights", "-o", "json").out.splitlines()
-    assert [json.loads(line)["event"] for line in lines] == ["driver begins", "checkpoint completed"]
+    assert [json.loads(line)["event"] for line in lines] == ["driver started", "checkpoint completed"]
 
 
-def test_a_log_line_that_is_not_json_stays_as_it_is() -> None:
+def test_a_log_line_that_is_not_json_is_printed_unchanged() -> None:
     assert format_line("Traceback (most recent call last):") == "Traceback (most recent call last):"
     assert format_line("[1, 2]") == "[1, 2]" and format_line('{"level": 1}') == '{"level": 1}'
 
@@ -137,14 +137,14 @@ def test_a_log_line_that_is_not_json_stays_as_it_is() -> None:
 def test_followed_logs_continue_with_the_next_run_and_end_with_the_job(flights: Worker, weir: Weir) -> None:
     process = _weir_process("logs", "flights", "--follow")
     assert process.stdout is not None
-    assert "driver begins" in process.stdout.readline()
+    assert "driver started" in process.stdout.readline()
     flights.driver_of(1).log_line("é" * 200_000)
-    assert "é" * 200_000 in process.stdout.readline(), "chunks do not split characters"
+    assert "é" * 200_000 in process.stdout.readline(), "multi-byte characters are not split"
     assert weir("suspend", "flights", "--wait").code == 0
     out, error = process.communicate(timeout=20)
     assert process.returncode == 0 and out == ""
     process = _weir_process("logs", "flights", "--follow")
-    assert process.stdout is not None and process.wait(20) == 0, "the job has already ended"
+    assert process.stdout is not None and process.wait(20) == 0, "following ends immediately if the job has ended"
     process.stdout.close()
 
 
@@ -159,7 +159,7 @@ def test_checkpoints_of_a_job_are_listed_and_shown(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert "COMPLETED" in weir("checkpoints", "flights").out
-    assert weir("checkpoints", "1", "--json").json[0]["number"] == 1, "by its id"
+    assert weir("checkpoints", "1", "--json").json[0]["number"] == 1, "a number selects the job by its id"
     assert "40 ms" in weir("checkpoints", "flights", "show", "1").out
     assert weir("checkpoints", "flights", "show", "1", "--json").json["statistics"]["status"] == "COMPLETED"
     result = weir("checkpoints", "flights", "show", "9")
@@ -170,7 +170,7 @@ def test_checkpoints_of_a_job_are_listed_and_shown(
     assert result.code == 2 and "Did you mean flights?" in result.err
 
 
-def test_a_directory_takes_precedence_over_a_job_of_that_name(
+def test_a_directory_takes_precedence_over_a_job_with_the_same_name(
     flights: Worker, weir: Weir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""examples/ci/deploy.sh, run like in a CI pipeline."""
+"""Runs examples/ci/deploy.sh as a CI pipeline does."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Deploy = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def deploy(platform: Worker, tmp_path: Path) -> Deploy:
-    """Run deploy.sh with a command ``weir`` on PATH."""
+    """Return a function that runs deploy.sh with ``weir`` on PATH."""
     folder = tmp_path / "bin"
     folder.mkdir()
     command = folder / "weir"
@@ -40,23 +40,23 @@ def test_a_healthy_version_is_kept(deploy: Deploy, weir: Weir, job_file: JobFile
     assert done.returncode == 0 and "deploy: flights is healthy with version 1" in done.stderr, done.stderr
     again = deploy(job_file(), "flights", "--comment", "abc123")
     assert again.returncode == 0 and "flights is healthy with version 1" in again.stderr, again.stderr
-    assert weir("status", "flights", "-o", "json").json["run"]["number"] == 1, "deploying the same again restarts nothing"
+    assert weir("status", "flights", "-o", "json").json["run"]["number"] == 1, "deploying an unchanged job does not restart it"
     done = deploy(job_file("new"), "flights")
     assert done.returncode == 0 and "flights is healthy with version 2" in done.stderr, done.stderr
 
 
 def test_a_version_that_completes_no_checkpoint_is_undone(deploy: Deploy, weir: Weir, job_file: JobFile) -> None:
     assert deploy(job_file(), "flights").returncode == 0
-    done = deploy(job_file("restless"), "flights", within="3s")
+    done = deploy(job_file("no_checkpoints"), "flights", within="3s")
     assert done.returncode == 1, done.stderr
     assert "flights is not healthy with version 2" in done.stderr and "flights has returned to version 1" in done.stderr
     status = weir("status", "flights", "-o", "json").json
     assert (status["state"], status["health"], status["spec_number"]) == ("RUNNING", "healthy", 1)
 
 
-def test_a_version_that_fails_repeatedly_is_undone(deploy: Deploy, weir: Weir, job_file: JobFile) -> None:
+def test_a_version_that_fails_after_its_start_is_undone(deploy: Deploy, weir: Weir, job_file: JobFile) -> None:
     assert deploy(job_file(), "flights").returncode == 0
-    done = deploy(job_file("faints"), "flights", within="3s")
+    done = deploy(job_file("fails_later"), "flights", within="3s")
     assert done.returncode == 1, done.stderr
     assert "flights is not healthy with version 2" in done.stderr and "flights has returned to version 1" in done.stderr, (
         done.stderr
@@ -67,25 +67,27 @@ def test_a_version_that_fails_repeatedly_is_undone(deploy: Deploy, weir: Weir, j
 
 def test_the_platform_undoes_a_version_that_does_not_start(deploy: Deploy, weir: Weir, job_file: JobFile) -> None:
     assert deploy(job_file(), "flights").returncode == 0
-    done = deploy(job_file("dies"), "flights")
-    assert done.returncode == 1 and "did not start" in done.stderr and "driver begins" in done.stderr, done.stderr
+    done = deploy(job_file("fails_to_start"), "flights")
+    assert done.returncode == 1 and "did not start" in done.stderr and "driver started" in done.stderr, done.stderr
     status = weir("status", "flights", "-o", "json").json
     assert (status["state"], status["spec_number"]) == ("RUNNING", 1)
 
 
-def test_an_unhealthy_first_version_has_nothing_to_return_to(deploy: Deploy, job_file: JobFile) -> None:
-    done = deploy(job_file("restless"), "flights", within="1s")
+def test_an_unhealthy_first_version_is_not_undone(deploy: Deploy, job_file: JobFile) -> None:
+    done = deploy(job_file("no_checkpoints"), "flights", within="1s")
     assert done.returncode == 1 and "there is no earlier version to return to" in done.stderr
 
 
-def test_a_version_that_does_not_compile_changes_nothing(deploy: Deploy, weir: Weir, job_file: JobFile) -> None:
+def test_a_version_that_does_not_compile_does_not_change_the_job(deploy: Deploy, weir: Weir, job_file: JobFile) -> None:
     assert deploy(job_file(), "flights").returncode == 0
     done = deploy(job_file("broken"), "flights")
     assert done.returncode == 1 and "did you mean 'flight'?" in done.stderr
     assert weir("status", "flights", "-o", "json").json["run"]["number"] == 1
 
 
-def test_exit_codes_of_weir_are_kept(deploy: Deploy, weir: Weir, monkeypatch: pytest.MonkeyPatch, job_file: JobFile) -> None:
+def test_the_script_returns_the_exit_code_of_weir(
+    deploy: Deploy, weir: Weir, monkeypatch: pytest.MonkeyPatch, job_file: JobFile
+) -> None:
     assert deploy(job_file()).returncode == 2
     assert deploy("nowhere.py", "flights").returncode == 2
     monkeypatch.setenv("WEIR_TOKEN", "weir_wrong")

@@ -13,14 +13,14 @@ pytestmark = pytest.mark.timeout(60)
 
 
 @pytest.fixture
-def with_history(flights: Worker) -> Worker:
-    """The job with checkpoints 1 to 3."""
+def with_checkpoints(flights: Worker) -> Worker:
+    """Let the job 'flights' complete checkpoints 2 and 3 after checkpoint 1."""
     flights.driver_of(1).complete_checkpoint()
     flights.driver_of(1).complete_checkpoint()
     return flights
 
 
-def test_a_dry_run_shows_the_plan_and_changes_nothing(with_history: Worker, weir: Weir) -> None:
+def test_a_dry_run_shows_the_plan_and_changes_nothing(with_checkpoints: Worker, weir: Weir) -> None:
     result = weir("rollback", "flights", "--to", "1", "--dry-run")
     assert result.code == 0, result.err
     for line in (
@@ -42,7 +42,7 @@ def test_a_dry_run_shows_the_plan_and_changes_nothing(with_history: Worker, weir
     assert weir("status", "flights", "-o", "json").json["run"]["number"] == 1
 
 
-def test_a_rollback_and_its_undo(with_history: Worker, weir: Weir) -> None:
+def test_a_rollback_is_applied_and_undone(with_checkpoints: Worker, weir: Weir) -> None:
     result = weir("rollback", "flights", "--to", "1", "--wait", answers="y\n")
     assert result.code == 0, result.err
     assert "Apply this plan to job 'flights'?" in result.err
@@ -50,18 +50,18 @@ def test_a_rollback_and_its_undo(with_history: Worker, weir: Weir) -> None:
     result = weir("undo", "flights", "--yes", "--wait", "--output", "json")
     assert result.code == 0, result.err
     assert (result.json["plan"]["kind"], result.json["plan"]["state"], result.json["plan"]["undo_of"]) == ("undo", "APPLIED", 1)
-    assert result.json["plan"]["preview"]["checkpoint"] == 4, "the safety savepoint of the rollback"
+    assert result.json["plan"]["preview"]["checkpoint"] == 4, "undo restores the safety savepoint of the rollback"
     assert weir("status", "flights", "-o", "json").json["run"]["number"] == 3
     listed = weir("plans", "flights").out
     assert "rollback" in listed and "undo" in listed and "checkpoint 4" in listed
 
 
-def test_without_wait_the_command_ends_when_the_plan_is_accepted(with_history: Worker, weir: Weir) -> None:
+def test_without_wait_the_command_ends_when_the_plan_is_accepted(with_checkpoints: Worker, weir: Weir) -> None:
     result = weir("rollback", "flights", "--to", "2", "--yes")
     assert result.code == 0 and "Applying plan 1. weir plans flights shows its state." in result.out
 
 
-def test_answering_no_changes_nothing(with_history: Worker, weir: Weir) -> None:
+def test_answering_no_changes_nothing(with_checkpoints: Worker, weir: Weir) -> None:
     result = weir("rollback", "flights", "--to", "1", answers="n\n")
     assert result.code == 4 and "weir: Canceled. The job was not changed." in result.err
     result = weir("rollback", "flights", "--to", "1")
@@ -69,26 +69,26 @@ def test_answering_no_changes_nothing(with_history: Worker, weir: Weir) -> None:
     assert [one["state"] for one in weir("plans", "flights", "-o", "json").json] == ["DISCARDED", "DISCARDED"]
 
 
-def test_a_damaged_checkpoint_is_not_restored(with_history: Worker, weir: Weir) -> None:
-    with_history.damaged.add(2)
+def test_a_damaged_checkpoint_is_not_restored(with_checkpoints: Worker, weir: Weir) -> None:
+    with_checkpoints.damaged.add(2)
     result = weir("rollback", "flights", "--to", "2", "--yes", "--wait")
     assert result.code == 2
-    assert "The checkpoint is damaged: 0001/read-0.arrow has another checksum. Choose another one." in result.err
+    assert "The checkpoint is damaged: 0001/read-0.arrow has a different checksum. Choose another one." in result.err
     assert "DAMAGED: 0001/read-0.arrow" in result.out
 
 
-def test_a_checkpoint_that_does_not_exist_is_refused(with_history: Worker, weir: Weir) -> None:
+def test_a_checkpoint_that_does_not_exist_is_refused(with_checkpoints: Worker, weir: Weir) -> None:
     result = weir("rollback", "flights", "--to", "9", "--yes")
     assert result.code == 2 and "has no checkpoint 9. List its checkpoints, and choose one" in result.err
 
 
-def test_nothing_to_undo_is_refused(with_history: Worker, weir: Weir) -> None:
+def test_an_undo_without_an_applied_plan_is_refused(with_checkpoints: Worker, weir: Weir) -> None:
     result = weir("undo", "flights", "--yes")
     assert result.code == 2 and "Nothing to undo: no plan was applied to job 'flights'." in result.err
 
 
 def test_a_rollback_without_permission_discards_its_plan(
-    with_history: Worker, weir: Weir, login: Login, monkeypatch: pytest.MonkeyPatch
+    with_checkpoints: Worker, weir: Weir, login: Login, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WEIR_TOKEN", token(login, Role.OPERATOR))
     result = weir("rollback", "flights", "--to", "1", "--yes", "--wait")
@@ -96,8 +96,8 @@ def test_a_rollback_without_permission_discards_its_plan(
     assert [one["state"] for one in weir("plans", "flights", "-o", "json").json] == ["DISCARDED"]
 
 
-def test_a_checkpoint_in_another_directory_is_shown_and_restored(with_history: Worker, weir: Weir) -> None:
-    path = str(with_history.settings.data_dir / "checkpoints" / "old")
+def test_a_checkpoint_in_another_directory_is_shown_and_restored(with_checkpoints: Worker, weir: Weir) -> None:
+    path = str(with_checkpoints.settings.data_dir / "checkpoints" / "old")
     result = weir("rollback", "flights", "--to-path", f"{path}#12", "--dry-run")
     assert result.code == 0, result.err
     for line in (
@@ -112,24 +112,26 @@ def test_a_checkpoint_in_another_directory_is_shown_and_restored(with_history: W
     result = weir("rollback", "flights", "--to-path", path, "--yes", "--wait")
     assert result.code == 0, result.err
     assert "Applied plan 2: job 'flights' is RUNNING. To undo: weir undo flights --plan 2" in result.out
-    assert with_history.starts(1)[-1] == {"mode": "path", "path": f"{path}#41"}
+    assert with_checkpoints.starts(1)[-1] == {"mode": "path", "path": f"{path}#41"}
     assert "restore" in weir("plans", "flights").out
     assert weir("undo", "flights", "--yes", "--wait").code == 0
-    assert with_history.starts(1)[-1] == {"mode": "from", "checkpoint": 4}
+    assert with_checkpoints.starts(1)[-1] == {"mode": "from", "checkpoint": 4}
 
 
-def test_a_directory_that_is_not_allowed_is_refused(with_history: Worker, weir: Weir) -> None:
+def test_a_directory_that_is_not_allowed_is_refused(with_checkpoints: Worker, weir: Weir) -> None:
     result = weir("rollback", "flights", "--to-path", "/etc", "--yes")
     assert result.code == 7 and "does not restore checkpoints from /etc" in result.err
 
 
 @pytest.mark.parametrize("options", [(), ("--to", "1", "--to-path", "/x")])
-def test_a_rollback_needs_exactly_one_target(with_history: Worker, weir: Weir, options: tuple[str, ...]) -> None:
+def test_a_rollback_needs_exactly_one_target(with_checkpoints: Worker, weir: Weir, options: tuple[str, ...]) -> None:
     result = weir("rollback", "flights", *options)
     assert result.code == 2 and "Choose the target: --to ID for a checkpoint of this job, or --to-path PATH[#ID]" in result.err
 
 
-def test_a_stateless_upgrade_starts_without_state_and_can_be_undone(with_history: Worker, weir: Weir, job_file: JobFile) -> None:
+def test_a_stateless_upgrade_starts_without_state_and_can_be_undone(
+    with_checkpoints: Worker, weir: Weir, job_file: JobFile
+) -> None:
     assert weir("deploy", job_file("new"), "--name", "flights", "--no-start", "--wait").code == 0
     result = weir("upgrade", "flights", "--mode", "stateless", "--dry-run")
     assert result.code == 0, result.err
@@ -137,13 +139,13 @@ def test_a_stateless_upgrade_starts_without_state_and_can_be_undone(with_history
     assert "3. Start version 2" not in result.out and "2. Start version 2 of the spec without state" in result.out
     result = weir("upgrade", "flights", "--mode", "stateless", "--wait", answers="y\n")
     assert result.code == 0, result.err
-    assert with_history.starts(1)[-1] == {"mode": "from", "checkpoint": 0}
+    assert with_checkpoints.starts(1)[-1] == {"mode": "from", "checkpoint": 0}
     assert weir("status", "flights", "-o", "json").json["spec_number"] == 2 and "no state" in weir("plans", "flights").out
     assert weir("undo", "flights", "--yes", "--wait").code == 0
     assert weir("status", "flights", "-o", "json").json["spec_number"] == 1
 
 
-def test_an_upgrade_takes_the_newest_or_the_given_version(with_history: Worker, weir: Weir, job_file: JobFile) -> None:
+def test_an_upgrade_starts_the_newest_or_the_given_version(with_checkpoints: Worker, weir: Weir, job_file: JobFile) -> None:
     assert weir("deploy", job_file("new"), "--name", "flights", "--no-start", "--wait").code == 0
     result = weir("upgrade", "flights", "--yes", "--wait", "--output", "json")
     assert result.code == 0, result.err
@@ -154,8 +156,8 @@ def test_an_upgrade_takes_the_newest_or_the_given_version(with_history: Worker, 
     assert result.code == 2 and "no spec version 9" in result.err
 
 
-def test_incompatible_state_is_reported_and_nothing_changes(with_history: Worker, weir: Weir, job_file: JobFile) -> None:
-    with_history.incompatibility = "aggregate 'sums' is keyed by x, its state by y: use a new uid"
+def test_incompatible_state_is_reported_and_nothing_changes(with_checkpoints: Worker, weir: Weir, job_file: JobFile) -> None:
+    with_checkpoints.incompatibility = "aggregate 'sums' is keyed by x, but its state is keyed by y. Use a new uid."
     result = weir("deploy", job_file("new"), "--name", "flights", "--wait")
     assert result.code == 2 and "aggregate 'sums' is keyed by x" in result.err
     result = weir("rollback", "flights", "--to", "1", "--yes")
@@ -168,7 +170,7 @@ def test_incompatible_state_is_reported_and_nothing_changes(with_history: Worker
     assert weir("status", "flights", "-o", "json").json["run"]["number"] == 1
 
 
-def test_a_diff_shows_settings_and_lines_of_code(flights: Worker, weir: Weir, job_file: JobFile) -> None:
+def test_a_diff_shows_changed_settings_and_lines_of_code(flights: Worker, weir: Weir, job_file: JobFile) -> None:
     assert weir("deploy", job_file("new"), "--name", "flights", "--parallelism", "5", "--wait").code == 0
     result = weir("diff", "flights", "1", "2")
     assert result.code == 0 and "parallelism" in result.out and "-# \n+# new\n" in result.out

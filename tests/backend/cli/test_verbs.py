@@ -1,4 +1,4 @@
-"""``weir start``, ``suspend``, ``cancel``, ``savepoint``, ``checkpoint``, ``delete``, ``wait``; jobs by name or id."""
+"""``weir start``, ``suspend``, ``cancel``, ``savepoint``, ``checkpoint``, ``delete`` and ``wait``, for jobs given by name or id."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ def test_a_job_is_suspended_and_started_again(flights: Worker, weir: Weir) -> No
     assert result.code == 0 and result.out.startswith("Job 'flights' is CANCELED")
 
 
-def test_without_wait_a_verb_prints_its_operation(flights: Worker, weir: Weir) -> None:
+def test_without_wait_a_command_prints_its_operation(flights: Worker, weir: Weir) -> None:
     result = weir("suspend", "flights")
     assert result.code == 0 and "started operation 2 (suspend). weir operations flights" in result.out
 
 
-def test_a_savepoint_prints_only_its_number(flights: Worker, weir: Weir) -> None:
+def test_the_savepoint_command_prints_only_the_number(flights: Worker, weir: Weir) -> None:
     result = weir("savepoint", "flights", "--wait")
     assert (result.code, result.out) == (0, "2\n")
     (newest, *_) = weir("checkpoints", "flights", "--output", "json").json
     assert (newest["number"], newest["is_savepoint"], newest["state"]) == (2, True, "COMPLETED")
 
 
-def test_a_checkpoint_prints_only_its_number_and_is_no_savepoint(flights: Worker, weir: Weir) -> None:
+def test_the_checkpoint_command_prints_only_the_number_and_takes_no_savepoint(flights: Worker, weir: Weir) -> None:
     result = weir("checkpoint", "flights", "--wait")
     assert (result.code, result.out) == (0, "2\n"), result.err
     (newest, *_) = weir("checkpoints", "flights", "--output", "json").json
@@ -46,14 +46,14 @@ def test_a_savepoint_of_a_suspended_job_is_refused(flights: Worker, weir: Weir) 
     assert result.err == "weir: Job 'flights' is not running. Start it first.\n"
 
 
-def test_only_a_stopped_job_is_deleted(flights: Worker, weir: Weir) -> None:
+def test_only_a_stopped_job_can_be_deleted(flights: Worker, weir: Weir) -> None:
     result = weir("delete", "flights", "--yes")
     assert result.code == 2 and "Job 'flights' is running. Suspend or cancel it first" in result.err
     assert weir("cancel", "flights", "--wait").code == 0
     result = weir("delete", "flights")
     assert result.code == 2 and "Add --yes" in result.err
     assert weir("delete", "flights", answers="n\n").code == 4
-    assert weir("delete", "flights", answers="").code == 4, "the terminal was closed"
+    assert weir("delete", "flights", answers="").code == 4, "a closed terminal counts as the answer no"
     result = weir("delete", "flights", answers="y\n")
     assert result.code == 0 and "Deleted job 'flights'." in result.out
     assert weir("jobs").out == "No jobs yet. Create one with weir deploy.\n"
@@ -66,27 +66,27 @@ def test_an_unknown_job_is_reported_with_similar_names(flights: Worker, weir: We
     assert weir("suspend", "99").code == 2
 
 
-def test_a_name_of_digits_takes_precedence_over_an_id(flights: Worker, weir: Weir, job_file: JobFile) -> None:
+def test_a_job_name_that_is_a_number_takes_precedence_over_an_id(flights: Worker, weir: Weir, job_file: JobFile) -> None:
     assert weir("deploy", job_file(), "--name", "1", "--no-start").code == 0
     assert weir("status", "1", "-o", "json").json["name"] == "1"
-    assert weir("status", "2", "-o", "json").json["name"] == "1", "by its id"
+    assert weir("status", "2", "-o", "json").json["name"] == "1", "no job has this name, so the number is an id"
 
 
-def test_wait_fails_at_once_if_it_cannot_succeed(platform: Worker, weir: Weir, job_file: JobFile) -> None:
+def test_wait_fails_immediately_if_it_cannot_succeed(platform: Worker, weir: Weir, job_file: JobFile) -> None:
     assert weir("deploy", job_file(), "--name", "suspended", "--no-start").code == 0
     result = weir("wait", "suspended")
     assert (
         result.code == 1
         and "Job 'suspended' is not meant to run: its desired state is SUSPENDED. Run weir start suspended." in result.err
     )
-    assert weir("deploy", job_file("dies"), "--name", "dies").code == 0
-    result = weir("wait", "dies")
-    assert result.code == 1 and "needs attention" in result.err and "there is no such input: flights.csv" in result.err
+    assert weir("deploy", job_file("fails_to_start"), "--name", "failing").code == 0
+    result = weir("wait", "failing")
+    assert result.code == 1 and "needs attention" in result.err and "cannot find the input flights.csv" in result.err
 
 
-def test_wait_for_a_checkpoint_requires_one_of_the_newest_run(flights: Worker, weir: Weir, job_file: JobFile) -> None:
+def test_wait_for_a_checkpoint_waits_for_a_checkpoint_of_the_newest_run(flights: Worker, weir: Weir, job_file: JobFile) -> None:
     """The final checkpoint of the previous run does not count."""
-    assert weir("deploy", job_file("restless"), "--name", "flights", "--wait").code == 0
+    assert weir("deploy", job_file("no_checkpoints"), "--name", "flights", "--wait").code == 0
     result = weir("wait", "flights", "--checkpoint", "--timeout", "1s")
     assert result.code == 1 and "runs, but run 2 has not completed a checkpoint after 1 s" in result.err
     flights.driver_of(1).complete_checkpoint()
@@ -94,8 +94,8 @@ def test_wait_for_a_checkpoint_requires_one_of_the_newest_run(flights: Worker, w
     assert (result.code, result.out) == (0, "Job 'flights' is RUNNING, last checkpoint 3.\n")
 
 
-def test_a_later_verb_supersedes_an_operation(flights: Worker, weir: Weir) -> None:
-    flights.asleep.add(RECONCILE)
+def test_a_later_command_supersedes_an_operation(flights: Worker, weir: Weir) -> None:
+    flights.paused.add(RECONCILE)
     first = weir("suspend", "flights", "-o", "json").json
     assert weir("start", "flights").code == 0
     found = next(one for one in weir("operations", "flights", "-o", "json").json if one["id"] == first["id"])
