@@ -42,7 +42,7 @@ export function ifMatch(version: number): { 'If-Match': string } {
   return { 'If-Match': `"${version}"` };
 }
 
-export interface IdempotencyHeader {
+interface IdempotencyHeader {
   'Idempotency-Key': string;
 }
 

@@ -28,6 +28,8 @@ export const FIELDS = {
   'JobCreate.spec.spark_conf.[key]': {"type":"string","maxLength":200,"pattern":"^spark\\.[A-Za-z0-9._-]+$"},
   'JobCreate.start': {"type":"boolean","default":true},
   'RescaleRequest.parallelism': {"type":"integer","minimum":1,"maximum":1024},
+  'RestoreRequest.checkpoint': {"type":"integer","minimum":1},
+  'RestoreRequest.path': {"type":"string","minLength":1,"maxLength":1000},
   'CheckpointUpdate.reason': {"type":"string","default":"","maxLength":500},
   'UserCreate.name': {"type":"string","minLength":1,"maxLength":100,"pattern":"^[\\p{L}\\p{N}_.@+\\-]+( [\\p{L}\\p{N}_.@+\\-]+)*$"},
   'UserCreate.password': {"type":"string","minLength":12,"maxLength":1000},

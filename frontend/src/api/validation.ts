@@ -2,7 +2,7 @@
 import { count } from '../format';
 import { FIELDS } from './fields';
 
-export type FieldName = keyof typeof FIELDS;
+type FieldName = keyof typeof FIELDS;
 type Limits = { type: string; default?: unknown; pattern?: string } & Partial<Record<'minLength' | 'maxLength' | 'minimum' | 'maximum' | 'exclusiveMinimum', number>>;
 
 /** The default of a field, as text. */
@@ -14,8 +14,10 @@ export function fieldError(name: FieldName, value: unknown, format = `Invalid fo
   if (type === 'string') {
     const text = String(value);
     if (text.length > maxLength) return `At most ${count(maxLength)} characters`;
-    if (!new RegExp(pattern, 'u').test(text)) return text === '' ? 'Required' : format;
-    return text.length < minLength ? `At least ${count(minLength)} characters` : null;
+    const matches = new RegExp(pattern, 'u').test(text);
+    if (matches && text.length >= minLength) return null;
+    if (text === '') return 'Required';
+    return matches ? `At least ${count(minLength)} characters` : format;
   }
   const isWhole = type === 'integer';
   const number = Number(value);

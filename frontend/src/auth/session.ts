@@ -3,8 +3,8 @@ import { unwrap, api } from '../api/client';
 import { ApiProblem } from '../api/problem';
 import type { Schemas } from '../api/types';
 
-export type Session = Schemas['SessionRead'];
-export type SessionStatus = Schemas['LoginStatusRead'];
+type Session = Schemas['SessionRead'];
+type SessionStatus = Schemas['LoginStatusRead'];
 
 const LOGIN_PAGE_DELAY_MS = 50;
 

@@ -1,5 +1,5 @@
 /** The endpoints of the data provider's resources. */
-export interface ResourceEndpoints {
+interface ResourceEndpoints {
   /** The list endpoint. Parts of the filter may move into the path. */
   list(filter: Record<string, unknown>): { path: string; filter: Record<string, unknown> };
   /** The endpoint of one record. Null: none. */

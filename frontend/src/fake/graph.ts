@@ -1,11 +1,11 @@
 /** Physical graphs as the runtime writes them (`weir.graph.physical`), with the fields that the UI reads. */
-export interface FakeInput {
+interface FakeInput {
   operator: string;
   partitioning: 'forward' | 'hash' | 'rebalance' | 'broadcast' | 'global';
   key: string[];
   feedback: boolean;
 }
-export interface FakeOperator {
+interface FakeOperator {
   uid: string;
   name: string;
   kind: string;
@@ -16,12 +16,12 @@ export interface FakeOperator {
   site: string;
   config: Record<string, unknown>;
 }
-export interface FakeChain {
+interface FakeChain {
   index: number;
   operators: string[];
   parallelism: number;
 }
-export interface FakeEdge {
+interface FakeEdge {
   index: number;
   source: number;
   target: number;

@@ -29,7 +29,7 @@ export function propose(simulator: JobSimulator, one: FakeJob, { request, dry_ru
     const number = request.kind === 'rollback' ? request.checkpoint : undone?.safety_checkpoint;
     const found = number ? completed(one, number)?.body : undefined;
     if (!found) return new FakeProblem(404, 'no-checkpoint', `Job '${one.job.name}' has no completed checkpoint ${number}.`);
-    if (found.discarded_at) return new FakeProblem(409, 'discarded', `The files of checkpoint ${number} are deleted.`, 'Choose another one.');
+    if (found.discarded_at) return new FakeProblem(409, 'discarded', `The files of checkpoint ${number} were deleted.`, 'Choose another one.');
     if (found.damage) return new FakeProblem(409, 'damaged', `Checkpoint ${number} is damaged: ${found.damage}.`, 'Choose another one.');
     target = found;
     if (undone) spec = undone.request.spec_before as number;

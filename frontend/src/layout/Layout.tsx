@@ -27,7 +27,7 @@ export function Layout({ children, ...props }: LayoutProps) {
 /** Replaces a page that threw while rendering. The menu stays. */
 type Props = ComponentProps<NonNullable<ComponentProps<typeof RaLayout>['error']>> & { resetErrorBoundary?: () => void };
 
-export function ErrorPage({ error, resetErrorBoundary }: Props) {
+function ErrorPage({ error, resetErrorBoundary }: Props) {
   return (
     <Box sx={{ p: 2 }}>
       <ErrorState error={error} onRetry={resetErrorBoundary} />
@@ -36,7 +36,7 @@ export function ErrorPage({ error, resetErrorBoundary }: Props) {
 }
 
 /** Opens the log-in page when any request or stream finds that the session has ended. After the log-in, the user returns here. */
-export function LogoutOnSessionEnd() {
+function LogoutOnSessionEnd() {
   const logOutIfOver = useLogoutIfAccessDenied();
   useEffect(() => onSessionEnded((problem) => void logOutIfOver(problem)), [logOutIfOver]);
   return null;

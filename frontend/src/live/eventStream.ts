@@ -8,10 +8,10 @@ import { SseParser, type ServerMessage } from './sseParser';
 
 /** The server sends at least a keep-alive every 15 s. */
 export const SILENCE_MS = 40_000;
-export const BACKOFF_MS_MIN = 500;
+const BACKOFF_MS_MIN = 500;
 export const BACKOFF_MS_MAX = 30_000;
 
-export interface EventStreamHandlers {
+interface EventStreamHandlers {
   /** The stream was opened or reopened. */
   onOpen(): void;
   /** A chunk arrived, with the messages that it completes; none if it was a keep-alive. */

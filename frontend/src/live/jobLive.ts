@@ -4,7 +4,7 @@ import { nextConnectionState, connecting, type ConnectionState, type ConnectionE
 import type { ServerMessage } from './sseParser';
 
 export type JobEvent = Schemas['EventRead'];
-export type RunNews = Schemas['RunStatusRead'];
+type RunNews = Schemas['RunStatusRead'];
 /** The checkpoint in progress. `progress`: [chain, index, after_ms] of each acknowledgement so far. */
 export type Progress = Schemas['CheckpointProgressRead'];
 

@@ -16,7 +16,7 @@ export interface JobsLive {
   jobs: ReadonlyMap<number, JobSummary>;
 }
 
-export type JobsUpdate = ConnectionEvent | { type: 'messages'; nowMs: number; messages: readonly ServerMessage[] };
+type JobsUpdate = ConnectionEvent | { type: 'messages'; nowMs: number; messages: readonly ServerMessage[] };
 
 export function initialJobs(nowMs: number): JobsLive {
   return { connection: connecting(nowMs), jobs: new Map() };

@@ -5,7 +5,7 @@ export interface ServerMessage {
   data: string;
 }
 
-export interface Parsed {
+interface Parsed {
   messages: ServerMessage[];
   /** The id of the last complete event that has one. */
   lastId: string | null;

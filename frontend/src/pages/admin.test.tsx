@@ -111,7 +111,7 @@ describe('tokens', () => {
   it('are revoked after a confirmation', async () => {
     const { fake, user } = await renderPage('/tokens');
     await user.click(await screen.findByRole('button', { name: 'Revoke grafana' }));
-    expect(await screen.findByRole('button', { name: 'Close' })).toHaveFocus();
+    expect(await screen.findByRole('button', { name: 'Cancel' })).toHaveFocus();
     expect(paths(fake.requests, 'DELETE')).toEqual([]);
     await user.click(screen.getByRole('button', { name: 'Revoke token' }));
     expect(await screen.findByText('Token grafana revoked')).toBeVisible();

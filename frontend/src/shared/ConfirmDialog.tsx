@@ -1,12 +1,14 @@
 import { Button, Dialog, DialogActions, DialogContent, DialogContentText, DialogTitle } from '@mui/material';
 import { useId } from 'react';
 
-interface Props {
+export interface ConfirmDialogProps {
   title: string;
   /** The consequences. */
   description: string;
   /** The label of the confirming button: a verb and its object, such as `Cancel job`. */
   confirmLabel: string;
+  /** The label of the other button. `Cancel` would be ambiguous if the action cancels something. */
+  dismissLabel?: string;
   /** The action cannot be undone: the other button has the initial focus. */
   destructive?: boolean;
   /** The request is in progress. */
@@ -16,7 +18,7 @@ interface Props {
 }
 
 /** Asks for confirmation of an action. */
-export function ConfirmDialog({ title, description, confirmLabel, destructive = false, busy, onConfirm, onClose }: Props) {
+export function ConfirmDialog({ title, description, confirmLabel, dismissLabel = 'Cancel', destructive = false, busy, onConfirm, onClose }: ConfirmDialogProps) {
   const heading = useId();
   return (
     <Dialog open onClose={onClose} aria-labelledby={heading}>
@@ -24,7 +26,7 @@ export function ConfirmDialog({ title, description, confirmLabel, destructive = 
       <DialogContent><DialogContentText>{description}</DialogContentText></DialogContent>
       <DialogActions>
         {/* eslint-disable-next-line jsx-a11y/no-autofocus -- a dialog takes the focus, and this button is the safe one */}
-        <Button autoFocus={destructive} disabled={busy} onClick={onClose}>Close</Button>
+        <Button autoFocus={destructive} disabled={busy} onClick={onClose}>{dismissLabel}</Button>
         {/* eslint-disable-next-line jsx-a11y/no-autofocus -- as above */}
         <Button autoFocus={!destructive} variant={destructive ? 'outlined' : 'contained'} color={destructive ? 'error' : 'primary'} loading={busy} onClick={onConfirm}>{confirmLabel}</Button>
       </DialogActions>

@@ -31,7 +31,7 @@ export function Page({ title, section, titleAddon, actions, children }: Props) {
 }
 
 /** Sets the name of the detail that a page shows. Null: none. */
-export const TitleContext = createContext<(name: string | null) => void>(() => {});
+const TitleContext = createContext<(name: string | null) => void>(() => {});
 
 /** Put a name first in the document title while the component is mounted. For details that have their own URL. */
 export function useTitle(name: string): void {

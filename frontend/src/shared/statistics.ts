@@ -15,7 +15,7 @@ export function summarize(values: readonly number[]): Summary | null {
   if (values.length === 0) return null;
   const ordered = [...values].sort((a, b) => a - b);
   const [p50, p90, p95, p99, p999] = [0.5, 0.9, 0.95, 0.99, 0.999].map((share) => percentile(ordered, share)) as [number, number, number, number, number];
-  return { min: ordered[0]!, max: ordered.at(-1)!, avg: values.reduce((a, b) => a + b, 0) / values.length, p50, p90, p95, p99, p999 };
+  return { min: ordered[0]!, max: ordered.at(-1)!, avg: mean(values), p50, p90, p95, p99, p999 };
 }
 
 /** The duration from which a subtask is a straggler: the 95th percentile, and at least 1.5 times the median. Null with fewer than two values. */
@@ -23,6 +23,15 @@ export function stragglerThreshold(durations: readonly number[]): number | null 
   if (durations.length < 2) return null;
   const ordered = [...durations].sort((a, b) => a - b);
   return Math.max(percentile(ordered, 0.95), 1.5 * percentile(ordered, 0.5));
+}
+
+/** Of non-empty values. */
+export const mean = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0) / values.length;
+
+/** The sum of the known values. Null if there are none. */
+export function sum(values: readonly (number | null)[]): number | null {
+  const known = values.filter((value) => value !== null);
+  return known.length === 0 ? null : known.reduce((a, b) => a + b, 0);
 }
 
 /** The largest known value, or null. */

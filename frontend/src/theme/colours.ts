@@ -3,7 +3,7 @@ import { type Mode, PAPER, type Tone, TONES } from './states';
 /** The strongest shade on which text is still readable (colours.test.ts). */
 const STRONGEST = 0.55;
 
-export interface Shade {
+interface Shade {
   ground: string;
   /** The colour of text on the ground. */
   text: string;

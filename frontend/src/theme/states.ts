@@ -6,7 +6,7 @@ import type { Schemas } from '../api/types';
 
 export type Tone = 'good' | 'busy' | 'attention' | 'bad' | 'unknown' | 'paused' | 'done' | 'waiting';
 export type Mode = 'light' | 'dark';
-export interface Colours {
+interface Colours {
   /** The colour of text and lines. */
   ink: string;
   /** The background of the ink. */

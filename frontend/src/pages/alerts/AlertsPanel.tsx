@@ -13,7 +13,7 @@ import { useNow } from '../../shared/useNow';
 export type AlertRead = Schemas['AlertRead'];
 
 /** The interval at which workers evaluate rules. Streams do not contain alerts. */
-export const ALERTS_REFRESH_MS = 15_000;
+const ALERTS_REFRESH_MS = 15_000;
 
 interface Props {
   title: string;

@@ -1,5 +1,5 @@
 /** The changed fields of an audit entry. Pure. */
-export interface Difference {
+interface Difference {
   /** `spec.checkpointing.interval`. */
   path: string;
   kind: 'added' | 'removed' | 'changed';

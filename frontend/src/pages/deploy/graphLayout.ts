@@ -1,4 +1,6 @@
 /** Lays out a graph preview: operators in layers from left to right. Pure. */
+import { mean } from '../../shared/statistics';
+
 export interface Node {
   uid: string;
   name: string;
@@ -84,7 +86,7 @@ function rowsOf(uids: readonly string[], inputs: ReadonlyMap<string, readonly In
   for (let at = 0; at < layers; at += 1) {
     const wanted = uids.filter((uid) => layer.get(uid) === at).map((uid, index) => {
       const from = inputs.get(uid)!.map(({ operator }) => rows.get(operator)).filter((row) => row !== undefined);
-      return { uid, row: from.length === 0 ? index : from.reduce((a, b) => a + b, 0) / from.length };
+      return { uid, row: from.length === 0 ? index : mean(from) };
     });
     let free = 0;
     for (const { uid, row } of wanted.sort((a, b) => a.row - b.row)) {

@@ -35,7 +35,7 @@ describe('job actions', () => {
     (await screen.findByRole('button', { name: 'Cancel' })).focus();
     await user.keyboard('{Enter}');
     const dialog = await screen.findByRole('dialog', { name: 'Cancel flights-delays?' });
-    expect(within(dialog).getByRole('button', { name: 'Close' })).toHaveFocus();
+    expect(within(dialog).getByRole('button', { name: 'Keep running' })).toHaveFocus();
     await user.keyboard('{Enter}');
     expect(dialog).not.toBeInTheDocument();
     expect(fake.requests.filter(({ method }) => method === 'POST')).toEqual([]);

@@ -8,7 +8,7 @@ import { unwrap, api, ifMatch, idempotent } from '../../api/client';
 import { FIELDS } from '../../api/fields';
 import { fieldError } from '../../api/validation';
 import { useCan } from '../../auth/permissions';
-import { ConfirmDialog } from '../../shared/ConfirmDialog';
+import { ConfirmDialog, type ConfirmDialogProps } from '../../shared/ConfirmDialog';
 import { ActionButton } from '../../shared/ActionButton';
 import { disabledReason, hasAction, REQUEST_PENDING } from './actions';
 import { usePropose } from './recovery/useRecovery';
@@ -22,19 +22,13 @@ type RequestVerb = Exclude<JobVerb, 'rescale' | 'upgrade'>;
 
 const LABEL: Record<JobVerb, string> = { start: 'Start', suspend: 'Suspend', cancel: 'Cancel', savepoint: 'Trigger savepoint', rescale: 'Rescale…', upgrade: 'New version…', delete: 'Delete…' };
 
-interface Confirmation {
-  title: string;
-  description: string;
-  confirmLabel: string;
-  /** The notification after the request was accepted. */
-  accepted: string;
-  destructive?: true;
-}
+/** `accepted`: the notification after the request was accepted. */
+type Confirmation = Pick<ConfirmDialogProps, 'title' | 'description' | 'confirmLabel' | 'dismissLabel' | 'destructive'> & { accepted: string };
 const CONFIRMATION: Record<RequestVerb, Confirmation> = {
   start: { title: 'Start', confirmLabel: 'Start', accepted: 'Start requested', description: 'The job resumes from its newest checkpoint, or starts without state if there is none.' },
   suspend: { title: 'Suspend', confirmLabel: 'Suspend', accepted: 'Suspend requested', description: 'The job takes a last checkpoint and stops. It resumes from this checkpoint when you start it.' },
   cancel: {
-    title: 'Cancel', confirmLabel: 'Cancel job', accepted: 'Cancel requested', destructive: true,
+    title: 'Cancel', confirmLabel: 'Cancel job', dismissLabel: 'Keep running', accepted: 'Cancel requested', destructive: true,
     description: 'The job stops immediately, without a last checkpoint. When you start it again, it reads all input since its newest checkpoint again.',
   },
   savepoint: { title: 'Trigger savepoint of', confirmLabel: 'Trigger savepoint', accepted: 'Savepoint triggered', description: 'A savepoint stays until a user deletes it. The job continues to run.' },
@@ -97,10 +91,8 @@ export function JobActions() {
       <MoreMenu onChoose={choose} />
       {confirming && (
         <ConfirmDialog
+          {...CONFIRMATION[confirming]}
           title={`${CONFIRMATION[confirming].title} ${job.name}?`}
-          description={CONFIRMATION[confirming].description}
-          confirmLabel={CONFIRMATION[confirming].confirmLabel}
-          destructive={CONFIRMATION[confirming].destructive ?? false}
           busy={isPending}
           onConfirm={() => mutate(confirming)}
           onClose={() => setConfirming(null)}

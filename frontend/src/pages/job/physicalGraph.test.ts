@@ -10,7 +10,7 @@ const json = {
 
 it('drops invalid parts of a graph, and names unknown operators by uid', () => {
   const { chains, edges } = parseGraph(json);
-  expect(chains.map(chainName)).toEqual(['flights → gone', 'b']);
+  expect(chains.map(({ operators, index }) => chainName(operators, index))).toEqual(['flights → gone', 'b']);
   expect(chains[1]!.operators[0]).toEqual({ uid: 'b', name: 'b', kind: 'aggregate', stateful: true, site: '' });
   expect(edges).toEqual([{ index: 0, source: 0, target: 1, partitioning: 'hash', key: ['origin', 'dest'], feedback: false }]);
   expect(parseGraph({})).toEqual({ chains: [], edges: [] });

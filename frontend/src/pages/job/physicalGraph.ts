@@ -68,8 +68,8 @@ const isObject = (value: unknown): value is Json => typeof value === 'object' &&
 const isNonNegativeInteger = (value: unknown): value is number => Number.isInteger(value) && (value as number) >= 0;
 const objects = (value: unknown): Json[] => (Array.isArray(value) ? value.filter(isObject) : []);
 
-/** The names of its operators, first to last. */
-export const chainName = ({ operators, index }: Chain): string => operators.map(({ name }) => name).join(' → ') || `chain ${index}`;
+/** The names of a chain's operators, first to last. */
+export const chainName = (operators: readonly { name: string }[], index: number): string => operators.map(({ name }) => name).join(' → ') || `chain ${index}`;
 
 /** `hash origin, dest`. */
 export const partitioningLabel = ({ partitioning, key }: Edge): string => (key.length > 0 ? `${partitioning} ${key.join(', ')}` : partitioning);

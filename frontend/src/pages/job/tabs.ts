@@ -1,6 +1,6 @@
 import { lazy, type ComponentType, type LazyExoticComponent } from 'react';
 
-export interface JobTab {
+interface JobTab {
   /** Path segment: `/jobs/7/checkpoints`. Empty for the first tab. */
   path: string;
   label: string;

@@ -62,6 +62,6 @@ export default function EditWebhook() {
   );
 }
 
-export function responseText({ http_status, problem, tries }: Pick<Delivery, 'http_status' | 'problem' | 'tries'>): string {
+function responseText({ http_status, problem, tries }: Pick<Delivery, 'http_status' | 'problem' | 'tries'>): string {
   return problem ?? (http_status === null ? (tries === 0 ? NO_VALUE : 'none') : String(http_status));
 }

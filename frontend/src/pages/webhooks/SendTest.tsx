@@ -45,7 +45,7 @@ export function SendTest({ webhook }: { webhook: Schemas['WebhookRead'] }) {
   );
 }
 
-export function describeDelivery({ state, http_status, problem }: Pick<Schemas['DeliveryRead'], 'state' | 'http_status' | 'problem'>): string {
+function describeDelivery({ state, http_status, problem }: Pick<Schemas['DeliveryRead'], 'state' | 'http_status' | 'problem'>): string {
   if (state === 'PENDING') return 'waiting for a worker';
   if (state === 'DELIVERED') return `response ${http_status}`;
   return problem ?? 'no response';

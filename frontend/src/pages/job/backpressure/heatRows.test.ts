@@ -53,7 +53,7 @@ describe('the order of operators', () => {
 });
 
 describe('recent samples', () => {
-  const chain = (index: number, uid: string, parallelism: number) => ({ index, parallelism, operators: [{ uid, name: uid }] });
+  const chain = (index: number, uid: string, parallelism: number) => ({ index, parallelism, operators: [{ uid, name: uid, kind: 'map', stateful: false, site: '' }] });
 
   it('are limited to the deployed graph', () => {
     expect(deployedSubtasks(subtasks, [chain(0, 'u0', 1), chain(1, 'u1', 1)]).map(({ chain: of, index }) => [of, index])).toEqual([[1, 0], [0, 0]]);

@@ -3,8 +3,8 @@ import type { Schemas } from '../../../api/types';
 import { duration, percent } from '../../../format';
 import { toneOf, type StateOf, type Tone } from '../../../theme/states';
 import { largest } from '../../../shared/statistics';
-import { chainName } from '../checkpoints/names';
-import type { Chain, GraphChain } from '../checkpoints/operatorRows';
+import type { ChainStatistics } from '../checkpoints/operatorRows';
+import { chainName, type Chain } from '../physicalGraph';
 import { operatorKey } from '../overview/graph/chainMetrics';
 
 type Series = Schemas['SubtaskSeriesRead'];
@@ -13,7 +13,7 @@ export type Measure = Time | 'alignment';
 export const TIMES: readonly Time[] = ['backpressured', 'busy', 'queued', 'idle'];
 export const LABELS: Record<Measure, string> = { backpressured: 'Backpressured', busy: 'Busy', queued: 'Queued', idle: 'Idle', alignment: 'Alignment' };
 
-export interface Cell {
+interface Cell {
   index: number;
   /** Share of time, or milliseconds of alignment. Null: unknown. */
   value: number | null;
@@ -44,7 +44,7 @@ export function timeSeries(one: Series, time: Time): readonly number[] {
 export function timeRows(subtasks: readonly Series[], time: Time): HeatRow[] {
   return byChain(subtasks).map((own) => ({
     chain: own[0]!.chain,
-    name: chainName(own[0]!),
+    name: chainName(own[0]!.operators, own[0]!.chain),
     level: worst(own.map(({ backpressure }) => backpressure.at(-1))),
     cells: own.map((one) => {
       const last = timeSeries(one, time).at(-1);
@@ -55,11 +55,11 @@ export function timeRows(subtasks: readonly Series[], time: Time): HeatRow[] {
 }
 
 /** Return rows with the alignment in a checkpoint, relative to the longest. */
-export function alignmentRows(chains: readonly Chain[], subtasks: readonly Series[]): HeatRow[] {
+export function alignmentRows(chains: readonly ChainStatistics[], subtasks: readonly Series[]): HeatRow[] {
   const most = largest(chains.flatMap((chain) => chain.subtasks.map(({ alignment }) => alignment?.duration)));
   return chains.map((chain) => ({
     chain: chain.chain,
-    name: chainName(chain),
+    name: chainName(chain.operators, chain.chain),
     level: worst(subtasks.filter((one) => one.chain === chain.chain).map(({ backpressure }) => backpressure.at(-1))),
     cells: chain.subtasks.map(({ index, alignment }) => {
       const value = alignment?.duration ?? null;
@@ -69,8 +69,8 @@ export function alignmentRows(chains: readonly Chain[], subtasks: readonly Serie
 }
 
 /** Return rows without cells, for jobs without current metrics. */
-export function emptyRows(chains: readonly GraphChain[]): HeatRow[] {
-  return chains.map(({ index, operators }) => ({ chain: index, name: chainName({ chain: index, operators }), level: null, cells: [] }));
+export function emptyRows(chains: readonly Chain[]): HeatRow[] {
+  return chains.map(({ index, operators }) => ({ chain: index, name: chainName(operators, index), level: null, cells: [] }));
 }
 
 /**
@@ -98,7 +98,7 @@ export function sortRows(rows: readonly HeatRow[], order: readonly number[] | nu
 }
 
 /** Drop samples of an earlier graph or parallelism. Return all samples if no graph is known. */
-export function deployedSubtasks(subtasks: readonly Series[], chains: readonly GraphChain[]): readonly Series[] {
+export function deployedSubtasks(subtasks: readonly Series[], chains: readonly Chain[]): readonly Series[] {
   if (chains.length === 0) return subtasks;
   const deployed = new Map(chains.map((chain) => [chain.index, { parallelism: chain.parallelism, uids: operatorKey(chain) }]));
   return subtasks.filter((one) => {

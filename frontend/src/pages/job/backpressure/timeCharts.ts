@@ -4,7 +4,7 @@ import { absolute, clock, duration, percent, toMs } from '../../../format';
 import { shade } from '../../../theme/colours';
 import { coloursOf } from '../../../theme/states';
 import { baseOption, timeSeriesOption, pointsOf, medianStepMs, type ChartTheme, type Option, type Point } from '../../../shared/chart/option';
-import { largest } from '../../../shared/statistics';
+import { largest, mean } from '../../../shared/statistics';
 import { LABELS, timeSeries, TIMES, toneOfMeasure, type Time } from './heatRows';
 
 type Series = Schemas['SubtaskSeriesRead'];
@@ -26,12 +26,12 @@ export function meanTime(subtasks: readonly Series[], time: Time, stepMs: number
   const ordered = [...steps].sort(([a], [b]) => a - b);
   return pointsOf(
     ordered.map(([step]) => new Date(step * stepMs).toISOString()),
-    ordered.map(([, values]) => values.reduce((a, b) => a + b, 0) / values.length),
+    ordered.map(([, values]) => mean(values)),
     stepMs,
   );
 }
 
-export interface Grid {
+interface Grid {
   /** Start times of steps, without gaps. */
   moments: number[];
   indexes: number[];

@@ -45,6 +45,6 @@ export const RANGES: readonly Range[] = [
   { label: '24 h', seconds: 86_400, stepS: 240, againMs: 60_000 },
 ];
 /** Samples of this age count as current; slots report every few seconds. */
-export const NOW_S = 45;
-export const NOW_STEP_S = 10;
-export const NOW_AGAIN_MS = 5_000;
+const NOW_S = 45;
+const NOW_STEP_S = 10;
+const NOW_AGAIN_MS = 5_000;

@@ -10,7 +10,8 @@ import { DescriptionList } from '../../../shared/DescriptionList';
 import { RunNumber } from '../RunNumber';
 import { useGraph } from '../useJob';
 import { CheckpointActions } from './CheckpointActions';
-import { chainProgress, chainsOf, operatorRows } from './operatorRows';
+import { parseGraph } from '../physicalGraph';
+import { chainProgress, operatorRows } from './operatorRows';
 import { OperatorTable } from './OperatorTable';
 import { SubtaskTimeline } from './SubtaskTimeline';
 import { buildTimeline } from './timeline';
@@ -36,10 +37,10 @@ function Subtasks({ of, detail }: { of: Checkpoint; detail: Schemas['CheckpointD
   // Keeps the progress after the end of the checkpoint until its details are refetched.
   const live = useJobLive(({ progress }) => (progress?.checkpoint_id === of.id ? progress : null));
   const { data } = useGraph(of.run_id);
-  const facts = useMemo(() => chainsOf(data?.graph), [data]);
-  const chains = useMemo(() => chainProgress(detail, facts, live), [detail, facts, live]);
-  const timeline = useMemo(() => buildTimeline(chains, facts, of.state), [chains, facts, of.state]);
-  const rows = useMemo(() => operatorRows(chains, facts), [chains, facts]);
+  const graph = useMemo(() => parseGraph(data?.graph ?? {}).chains, [data]);
+  const chains = useMemo(() => chainProgress(detail, graph, live), [detail, graph, live]);
+  const timeline = useMemo(() => buildTimeline(chains, graph, of.state), [chains, graph, of.state]);
+  const rows = useMemo(() => operatorRows(chains, graph), [chains, graph]);
   return (
     <>
       <Section title="Timeline"><SubtaskTimeline of={timeline} checkpoint={of} /></Section>

@@ -67,9 +67,9 @@ function RestoreText({ of: { run, cause, at, checkpoint, is_savepoint, path } }:
 }
 
 /** A checkpoint follows the retention policy; a savepoint stays until a user deletes it. */
-export type CheckpointKind = 'checkpoint' | 'savepoint';
+type CheckpointKind = 'checkpoint' | 'savepoint';
 
-export function useTriggerCheckpoint(): { trigger: (what: CheckpointKind) => void; isPending: boolean } {
+function useTriggerCheckpoint(): { trigger: (what: CheckpointKind) => void; isPending: boolean } {
   const { id } = useJob();
   const notify = useNotify();
   const queries = useQueryClient();

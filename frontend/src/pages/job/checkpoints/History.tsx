@@ -101,7 +101,7 @@ type Name = keyof typeof FILTERS;
 const NAMES = Object.keys(FILTERS) as Name[];
 
 /** HistoryFilters for failed checkpoints and for those kept on purpose. */
-export function HistoryFilters() {
+function HistoryFilters() {
   const { filterValues, setFilters } = useListContext();
   const chosen = NAMES.filter((name) => Object.keys(FILTERS[name]).every((field) => field in filterValues));
   return (

@@ -3,12 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { checkpointDetail } from '../../../fake/checkpoints';
 import { Installation } from '../../../fake/installation';
 import type { Progress } from '../../../live/jobLive';
-import { chainsOf, chainProgress, isEqualRow, operatorRows } from './operatorRows';
+import { parseGraph } from '../physicalGraph';
+import { chainProgress, isEqualRow, operatorRows } from './operatorRows';
 
 const NOW = Date.parse('2026-11-22T03:08:02Z');
 const one = new Installation(NOW).find(1)!;
 const graph = one.template.graph;
-const chains = chainsOf(graph as unknown as Record<string, unknown>);
+const chains = parseGraph(graph as unknown as Record<string, unknown>).chains;
 const { body, snapshots } = one.checkpoints.find((found) => found.body.state === 'COMPLETED')!;
 
 const rowsOf = (detail: Parameters<typeof chainProgress>[0], live: Progress | null = null, known = chains) => operatorRows(chainProgress(detail, known, live), known);
@@ -56,7 +57,7 @@ describe('a checkpoint by operator', () => {
     const rows = rowsOf(
       { id: 1, statistics: { ...checkpointDetail(body, graph, snapshots).statistics, chains: [] } },
       { checkpoint: 1, checkpoint_id: 1, run_id: 1, trigger: '', triggered_at: '', subtasks: 2, acknowledged: 1, progress: [[2, 0, 7]] },
-      chainsOf(undefined),
+      [],
     );
     expect(rows).toMatchObject([{ chain: 2, name: 'chain 2', acknowledged: 1, tookMs: 7 }]);
   });

@@ -1,8 +1,8 @@
 /** The progress of a checkpoint by operator and subtask: stored statistics merged with live progress. Pure. */
 import type { Schemas } from '../../../api/types';
 import type { Progress } from '../../../live/jobLive';
-import { largest } from '../../../shared/statistics';
-import { chainName } from './names';
+import { largest, sum } from '../../../shared/statistics';
+import { chainName, type Chain } from '../physicalGraph';
 
 type Detail = Schemas['CheckpointDetailRead'];
 export interface SubtaskRow {
@@ -23,29 +23,12 @@ export interface OperatorRow extends Omit<SubtaskRow, 'index' | 'acknowledged' |
   subtasks: SubtaskRow[];
   stragglers: number;
 }
-/** Of a physical graph as the runtime writes it. */
-export interface GraphChain {
-  index: number;
-  operators: Schemas['OperatorNameRead'][];
-  parallelism: number;
-}
 /** The statistics of a chain in a checkpoint. */
-export type Chain = Pick<Schemas['ChainStatisticsRead'], 'chain' | 'operators' | 'subtasks'>;
-
-interface Graph {
-  logical?: { operators?: { uid: string; name?: string | null }[] };
-  chains?: { index: number; operators: string[]; parallelism: number }[];
-}
-
-export function chainsOf(graph: Record<string, unknown> | undefined): GraphChain[] {
-  const { logical, chains = [] } = (graph ?? {}) as Graph;
-  const names = new Map((logical?.operators ?? []).map(({ uid, name }) => [uid, name || uid]));
-  return chains.map(({ index, operators, parallelism }) => ({ index, parallelism, operators: operators.map((uid) => ({ uid, name: names.get(uid) ?? uid })) }));
-}
+export type ChainStatistics = Pick<Schemas['ChainStatisticsRead'], 'chain' | 'operators' | 'subtasks'>;
 
 /** Merge stored statistics with the live progress. Chains are in graph order; chains of the graph are always included. */
-export function chainProgress({ id, statistics }: Pick<Detail, 'id' | 'statistics'>, graph: readonly GraphChain[], live: Progress | null): Chain[] {
-  const merged = new Map<number, Chain>(graph.map(({ index, operators }) => [index, { chain: index, operators, subtasks: [] }]));
+export function chainProgress({ id, statistics }: Pick<Detail, 'id' | 'statistics'>, graph: readonly Chain[], live: Progress | null): ChainStatistics[] {
+  const merged = new Map<number, ChainStatistics>(graph.map(({ index, operators }) => [index, { chain: index, operators, subtasks: [] }]));
   for (const { chain, operators, subtasks } of statistics.chains)
     merged.set(chain, { chain, operators: operators.length > 0 ? operators : (merged.get(chain)?.operators ?? []), subtasks: [...subtasks] });
   for (const [chain, index, afterMs] of live?.checkpoint_id === id ? live.progress : []) {
@@ -65,7 +48,7 @@ function acknowledgedSubtask(index: number, afterMs: number): Schemas['SubtaskSt
 }
 
 /** `graph`: the subtasks to expect; empty if unknown. */
-export function operatorRows(chains: readonly Chain[], graph: readonly GraphChain[]): OperatorRow[] {
+export function operatorRows(chains: readonly ChainStatistics[], graph: readonly Chain[]): OperatorRow[] {
   const parallelisms = new Map(graph.map(({ index, parallelism }) => [index, parallelism]));
   return chains.map((one) => {
     const own = new Map(one.subtasks.map((subtask) => [subtask.index, subtask]));
@@ -74,7 +57,7 @@ export function operatorRows(chains: readonly Chain[], graph: readonly GraphChai
     const subtasks = [...indexes].sort((a, b) => a - b).map((index) => subtaskRow(index, own.get(index)));
     return {
       chain: one.chain,
-      name: chainName(one),
+      name: chainName(one.operators, one.chain),
       acknowledged: own.size,
       tookMs: largest(subtasks.map(({ tookMs }) => tookMs)),
       startDelayMs: largest(subtasks.map(({ startDelayMs }) => startDelayMs)),
@@ -100,11 +83,6 @@ function subtaskRow(index: number, measured: Schemas['SubtaskStatisticsRead'] | 
     stateBytes: measured?.state_size ?? null,
     straggler: measured?.straggler ?? false,
   };
-}
-
-function sum(values: readonly (number | null)[]): number | null {
-  const measured = values.filter((value) => value !== null);
-  return measured.length === 0 ? null : measured.reduce((a, b) => a + b, 0);
 }
 
 /** True if both render sameFields, as most operators do between two updates. */

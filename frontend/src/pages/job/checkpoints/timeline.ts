@@ -3,11 +3,11 @@ import type { Schemas } from '../../../api/types';
 import { duration, toMs, dropZeroTenths } from '../../../format';
 import type { StateOf } from '../../../theme/states';
 import { stragglerThreshold } from '../../../shared/statistics';
-import { chainName } from './names';
-import type { Chain, GraphChain } from './operatorRows';
+import { chainName, type Chain } from '../physicalGraph';
+import type { ChainStatistics } from './operatorRows';
 
 export type Phase = StateOf<'phase'>;
-export interface Segment {
+interface Segment {
   phase: Phase;
   fromMs: number;
   toMs: number;
@@ -39,7 +39,7 @@ type Subtask = Schemas['SubtaskStatisticsRead'];
 type Checkpoint = Schemas['CheckpointRead'];
 
 /** `graph`: the subtasks to expect; empty if unknown, so that no subtask counts as missing. */
-export function buildTimeline(chains: readonly Chain[], graph: readonly GraphChain[], state: Checkpoint['state']): Timeline {
+export function buildTimeline(chains: readonly ChainStatistics[], graph: readonly Chain[], state: Checkpoint['state']): Timeline {
   const isCompleted = state === 'COMPLETED';
   const missing = isCompleted ? [] : missingOf(chains, graph);
   const ended = chains
@@ -56,7 +56,7 @@ export function buildTimeline(chains: readonly Chain[], graph: readonly GraphCha
 }
 
 /** In graph order, since none is slower than another. */
-function missingOf(chains: readonly Chain[], graph: readonly GraphChain[]): Bar[] {
+function missingOf(chains: readonly ChainStatistics[], graph: readonly Chain[]): Bar[] {
   const parallelisms = new Map(graph.map(({ index, parallelism }) => [index, parallelism]));
   return chains.flatMap((chain) => {
     const acknowledged = new Set(chain.subtasks.map(({ index }) => index));
@@ -66,12 +66,12 @@ function missingOf(chains: readonly Chain[], graph: readonly GraphChain[]): Bar[
   });
 }
 
-function barOf(chain: Chain, one: Subtask): Bar {
+function barOf(chain: ChainStatistics, one: Subtask): Bar {
   const tookMs = one.end_to_end_duration;
   return { chain: chain.chain, index: one.index, name: barName(chain, one.index), open: false, tookMs, segments: phaseSegments(one), straggler: one.straggler ?? false };
 }
 
-const barName = (chain: Chain, index: number): string => `${chainName(chain)} [${index}]`;
+const barName = (chain: ChainStatistics, index: number): string => `${chainName(chain.operators, chain.chain)} [${index}]`;
 
 /** Return the length of open bars and of the axis, from the trigger. Both grow while the checkpoint is in progress, until it fails. */
 export function axisAt({ open, spanMs }: Timeline, { triggered_at, failed_at, state }: Pick<Checkpoint, 'triggered_at' | 'failed_at' | 'state'>, nowMs: number): { openMs: number; spanMs: number } {

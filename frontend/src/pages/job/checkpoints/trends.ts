@@ -5,7 +5,7 @@ import { coloursOf } from '../../../theme/states';
 import { timeSeriesOption, pointsOf, medianStepMs, type ChartTheme, type Series, type Option, type Scale } from '../../../shared/chart/option';
 
 type Point = Schemas['CheckpointSeriesPointRead'];
-export interface Trend {
+interface Trend {
   title: string;
   /** Accessible name with the main numbers. */
   label: string;

@@ -22,7 +22,7 @@ export function useCheckpointDetails(of: Pick<Schemas['CheckpointRead'], 'id' | 
 }
 
 /** Statistics and charts cover this many completed checkpoints. */
-export const LAST = 100;
+const LAST = 100;
 
 /** Series over the last completed checkpoints; with `chain`, also by the subtasks of that chain (a large job has hundreds of chains). */
 export function useCheckpointSeries(chain: number | null = null): UseQueryResult<Schemas['CheckpointSeriesRead']> {

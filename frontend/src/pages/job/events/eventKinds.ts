@@ -1,5 +1,5 @@
 /** Kinds of events by group, as named by runtime and backend. Unlisted kinds can be typed. */
-export const KINDS_BY_GROUP: Readonly<Record<string, readonly string[]>> = {
+const KINDS_BY_GROUP: Readonly<Record<string, readonly string[]>> = {
   'State': ['RunStateChanged', 'DesiredStateChanged', 'RunCreated', 'RunEnded', 'ReassignmentBlocked', 'DriverHung', 'GraphDeployed', 'JobDeployed', 'RestartsStopped', 'RestartScheduled'],
   'Failures': ['FailureOccurred', 'Recovered', 'EventsMissing'],
   'Checkpoints': [

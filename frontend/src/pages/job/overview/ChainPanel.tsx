@@ -39,7 +39,7 @@ export function ChainPanel({ chain, metrics, onClose }: { chain: Chain; metrics:
       sx={{ width: 480, flexShrink: 0, borderLeft: 1, borderColor: 'divider', overflow: 'auto', maxHeight: 'max(400px, calc(100vh - 330px))', fontSize: '0.8rem', [NARROW_WINDOW]: BELOW }}
     >
       <Box sx={{ display: 'flex', alignItems: 'flex-start', px: 1.5, pt: 1 }}>
-        <Typography id={heading} variant="h3" sx={{ overflowWrap: 'anywhere', pt: 0.5 }}>{chainName(chain)}</Typography>
+        <Typography id={heading} variant="h3" sx={{ overflowWrap: 'anywhere', pt: 0.5 }}>{chainName(chain.operators, chain.index)}</Typography>
         <IconButton size="small" aria-label="Close" onClick={onClose} sx={{ ml: 'auto' }}><CloseIcon fontSize="small" /></IconButton>
       </Box>
       <Box component="ul" sx={{ m: 0, px: 1.5, py: 0.5, listStyle: 'none', color: 'text.secondary' }}>

@@ -115,7 +115,7 @@ describe('the overview of a job', () => {
 
   it('reports that the checkpoint in the address does not exist', async () => {
     await renderJob(1, '?replay=999999');
-    expect(await screen.findByText(/no checkpoint 999999/i)).toBeVisible();
+    expect(await screen.findByText(/Checkpoint 999999 does not exist/)).toBeVisible();
     expect(await node(/^flights → parse/)).toBeInTheDocument();
   });
 

@@ -200,7 +200,7 @@ const MARGIN = 16;
 const LANES_MAX = 8;
 
 export const xOf = (lane: number): number => MARGIN + Math.min(lane, LANES_MAX - 1) * LANE_WIDTH;
-export const yOf = (row: number): number => (row + 0.5) * ROW_HEIGHT;
+const yOf = (row: number): number => (row + 0.5) * ROW_HEIGHT;
 export const widthOf = (lanes: number): number => xOf(lanes - 1) + MARGIN;
 
 /** Return an SVG path that first moves into the lane of the newer row, then straight up. */

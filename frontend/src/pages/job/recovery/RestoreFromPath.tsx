@@ -1,6 +1,7 @@
 import { Alert, Button, Dialog, DialogActions, DialogContent, DialogContentText, DialogTitle, TextField } from '@mui/material';
 import { useState } from 'react';
 
+import { ApiProblem } from '../../../api/problem';
 import { useCan } from '../../../auth/permissions';
 import { ActionButton } from '../../../shared/ActionButton';
 import { disabledReason, REQUEST_PENDING } from '../actions';
@@ -30,7 +31,8 @@ function RestoreFromPathDialog({ onClose }: { onClose(): void }) {
   const [submitted, setSubmitted] = useState(false);
   const propose = usePropose({ toast: false });
   const errors = validate(form);
-  const visibleErrors = submitted ? errors : {};
+  const refused = propose.error instanceof ApiProblem ? propose.error.body.errors ?? {} : {};
+  const errorOf = (name: keyof RestoreForm): string | undefined => (submitted ? errors[name] : null) ?? refused[`request.restore.${name}`];
   return (
     <Dialog open onClose={onClose} fullWidth maxWidth="sm" aria-labelledby="restore-title">
       <form
@@ -38,7 +40,7 @@ function RestoreFromPathDialog({ onClose }: { onClose(): void }) {
         onSubmit={(event) => {
           event.preventDefault();
           setSubmitted(true);
-          if (Object.keys(errors).length === 0 && !propose.isPending) propose.mutate(toRequest(form));
+          if (errors.path === null && errors.checkpoint === null && !propose.isPending) propose.mutate(toRequest(form));
         }}
       >
         <DialogTitle id="restore-title">Restore {job.name} from a path</DialogTitle>
@@ -48,8 +50,8 @@ function RestoreFromPathDialog({ onClose }: { onClose(): void }) {
             The plan is shown for confirmation first.
           </DialogContentText>
           {/* eslint-disable-next-line jsx-a11y/no-autofocus -- the main field of the dialog */}
-          <TextField autoFocus label="Path" value={form.path} onChange={({ target: { value } }) => setForm(parsePastedPath(value, form))} error={visibleErrors.path !== undefined} helperText={visibleErrors.path ?? 'The checkpoint directory of one job, as the workers see it'} fullWidth />
-          <TextField label="Checkpoint" value={form.checkpoint} onChange={({ target: { value } }) => setForm({ ...form, checkpoint: value })} error={visibleErrors.checkpoint !== undefined} helperText={visibleErrors.checkpoint ?? 'Its number; empty for the newest'} slotProps={{ htmlInput: { inputMode: 'numeric' } }} sx={{ maxWidth: 260 }} />
+          <TextField autoFocus label="Path" value={form.path} onChange={({ target: { value } }) => setForm(parsePastedPath(value, form))} error={errorOf('path') !== undefined} helperText={errorOf('path') ?? 'The checkpoint directory of one job, such as /srv/checkpoints/job or s3://bucket/prefix'} fullWidth />
+          <TextField label="Checkpoint" value={form.checkpoint} onChange={({ target: { value } }) => setForm({ ...form, checkpoint: value })} error={errorOf('checkpoint') !== undefined} helperText={errorOf('checkpoint') ?? 'Its number; empty for the newest'} slotProps={{ htmlInput: { inputMode: 'numeric' } }} sx={{ maxWidth: 260 }} />
           {propose.error && <Alert severity="error" variant="outlined" sx={{ overflowWrap: 'anywhere' }}>{propose.error.message}</Alert>}
         </DialogContent>
         <DialogActions>

@@ -5,17 +5,14 @@ import { parsePastedPath, validate, toRequest } from './restorePath';
 const none = { path: '', checkpoint: '' };
 
 describe('a restore path', () => {
-  it.each(['/srv/checkpoints/flights', '/srv/checkpoints/', ' /srv/a b/c ', 's3://backups/weir/flights', 'gs://bucket'])('accepts %s', (path) => {
-    expect(validate({ path, checkpoint: '' })).toEqual({});
+  it('is required and limited', () => {
+    expect(validate({ path: ' /srv/a b/c ', checkpoint: '12' })).toEqual({ path: null, checkpoint: null });
+    expect(validate(none)).toEqual({ path: 'Required', checkpoint: null });
+    expect(validate({ path: `/${'a'.repeat(1_000)}`, checkpoint: '' }).path).toBe('At most 1,000 characters');
   });
 
-  it.each([
-    ['', /Enter a directory/], ['srv/checkpoints', /Enter a directory/], ['file:///srv/a', /Enter a directory/], ['//srv/a', /Enter a directory/],
-    ['/srv/a?b', /must not contain [?]/], ['/srv/%2e%2e', /must not contain [?]/], ['/srv/a\tb', /must not contain [?]/], ['/srv/../etc', /must not contain '\.'/], [`/${'a'.repeat(1_000)}`, /at most/],
-  ])('rejects %o', (path, why) => expect(validate({ path, checkpoint: '' }).path).toMatch(why));
-
-  it.each(['0', '-1', '1.5', 'newest', '9'.repeat(20)])('rejects checkpoint %s', (checkpoint) => {
-    expect(validate({ path: '/srv/a', checkpoint }).checkpoint).toMatch(/number from 1/);
+  it.each(['0', '-1', '1.5', 'newest'])('rejects checkpoint %s', (checkpoint) => {
+    expect(validate({ path: '/srv/a', checkpoint }).checkpoint).toMatch(/whole number/);
   });
 
   it('splits a pasted path and checkpoint', () => {

@@ -8,7 +8,7 @@ import { useJob } from '../useJob';
 import { rolledBackTo, type Checkpoint, type Run } from './lineage';
 
 export type Plan = Schemas['PlanRead'];
-export type PlanRequest = Schemas['PlanCreate']['request'];
+type PlanRequest = Schemas['PlanCreate']['request'];
 
 /** Limit of one answer: backend/weir_backend/kit/listing.py, ROWS_MAX. */
 const ROWS_MAX = 500;

@@ -23,7 +23,7 @@ export const ChainNode = memo(function ChainNode({ data: { chain, near, metrics 
   }, [chain]);
   useWavefrontPainter(createPainter);
   return (
-    <div ref={box} className="weir-chain" data-level={metrics?.level ?? 'unknown'} data-chosen={selected} data-near={near} title={near ? undefined : chainName(chain)}>
+    <div ref={box} className="weir-chain" data-level={metrics?.level ?? 'unknown'} data-chosen={selected} data-near={near} title={near ? undefined : chainName(chain.operators, chain.index)}>
       {near && <NodeText chain={chain} metrics={metrics} />}
       <SubtaskCells chain={chain} near={near} />
     </div>

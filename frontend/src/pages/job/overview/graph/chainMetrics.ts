@@ -1,5 +1,6 @@
 /** Current metrics of chains and subtasks, aggregated for the graph. Pure. */
 import type { Schemas } from '../../../../api/types';
+import { sum } from '../../../../shared/statistics';
 import type { Chain, Edge, PhysicalGraph } from '../../physicalGraph';
 
 export type Level = Schemas['BackpressureLevel'];
@@ -84,12 +85,6 @@ function sizesOf(chain: Chain, checkpoint: readonly Schemas['ChainStatisticsRead
   const uids = operatorKey(chain);
   const match = checkpoint.find((one) => operatorKey(one) === uids);
   return new Map((match?.subtasks ?? []).map(({ index, state_size }) => [index, state_size]));
-}
-
-/** Null if no value is known. */
-function sum(values: readonly (number | null)[]): number | null {
-  const known = values.filter((one) => one !== null);
-  return known.length === 0 ? null : known.reduce((a, b) => a + b, 0);
 }
 
 /** Records per second over an edge: the output of its source, times the subtasks of the target for a broadcast. */

@@ -87,7 +87,7 @@ export function nodeHeight({ operators, parallelism }: Chain): number {
 const CHARACTER = 6.1;
 const LABEL = { height: 30, widthMin: 92, widthMax: 168 };
 
-export function labelWidth(edge: Edge): number {
+function labelWidth(edge: Edge): number {
   return Math.min(LABEL.widthMax, Math.max(LABEL.widthMin, partitioningLabel(edge).length * CHARACTER + 12));
 }
 

@@ -84,7 +84,7 @@ export function flowNodes({ chains }: PhysicalGraph, layout: GraphLayout, metric
 
 /** The accessible name of a node. It includes the metrics that show a bottleneck. */
 function nodeLabel(chain: Chain, metrics: ChainMetrics | undefined): string {
-  const parts = [chainName(chain), pluralize(chain.parallelism, 'subtask')];
+  const parts = [chainName(chain.operators, chain.index), pluralize(chain.parallelism, 'subtask')];
   if (metrics?.busiest) parts.push(`up to ${percent(metrics.busiest.busy)} busy`);
   if (metrics?.worst) parts.push(`up to ${percent(metrics.worst.backpressured)} backpressured${metrics.level ? ` (${metrics.level})` : ''}`);
   return parts.join(', ');

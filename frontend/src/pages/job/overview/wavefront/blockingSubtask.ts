@@ -60,7 +60,7 @@ function allSentMs({ topology, passedMs }: Wavefront, subtask: number): number |
 }
 
 /** Numbers of channels of an edge. */
-export interface ChannelProgress {
+interface ChannelProgress {
   /** Their barrier was sent, and their target waits for barriers of other subtasks. */
   blocked: number;
   /** All inputs of the target sent their barrier, and it has not passed: on some channels it is queued behind records. */
@@ -133,13 +133,13 @@ export function blockingIndex(wave: Wavefront | null, chain: number): number {
 const NAMES_MAX = 2;
 
 /** `delay by route → routes [2]`. */
-export function subtaskLabel(subtask: number, graph: PhysicalGraph, topology: Topology): string {
+function subtaskLabel(subtask: number, graph: PhysicalGraph, topology: Topology): string {
   return `${inputName(subtask, graph, topology)} [${subtaskPosition(topology, subtask).index}]`;
 }
 
 function inputName(subtask: number, graph: PhysicalGraph, topology: Topology): string {
   const chain = chainAt(subtask, graph, topology);
-  return chain ? chainName(chain) : `chain ${subtaskPosition(topology, subtask).chain}`;
+  return chain ? chainName(chain.operators, chain.index) : `chain ${subtaskPosition(topology, subtask).chain}`;
 }
 
 function chainAt(subtask: number, { chains }: PhysicalGraph, topology: Topology): Chain | undefined {

@@ -7,7 +7,7 @@ interface Link {
   /** Subtask i to subtask i; otherwise all to all. */
   forward: boolean;
 }
-export interface ChainBlock {
+interface ChainBlock {
   index: number;
   parallelism: number;
   /** Number of its first subtask. */

@@ -37,7 +37,7 @@ export interface Wavefront {
   end: 'completed' | 'failed' | null;
 }
 
-export type WavefrontAction =
+type WavefrontAction =
   | { type: 'facts'; facts: readonly StepChange[]; atMs: number }
   | { type: 'clock'; atMs: number }
   | { type: 'end'; outcome: 'completed' | 'failed'; atMs: number };
