@@ -11,7 +11,7 @@ from weir.connectors.base import Source
 
 @pytest.fixture
 def read_all() -> Iterator[ReadAll]:
-    """Read all rows of a source with a given parallelism and batch size."""
+    """A function that reads all rows of a source with a given parallelism and batch size."""
     opened: list[Reading] = []
 
     def read(source: Source, *, parallelism: int = 1, batch_rows: int = 65_536) -> pa.Table:

@@ -1,4 +1,4 @@
-"""Shared by tests of connectors: a context, and a driver of readers."""
+"""An operator context and a driver for readers, for connector tests."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ReadAll = Callable[..., pa.Table]
 
 
 class Reading:
-    """Drives a source's reader like a loop, rebuilt from the description that a slot gets."""
+    """Reads a source as the loop of a slot does. The source is rebuilt from its description, as in a slot."""
 
     def __init__(self, source: Source, splits: Iterable[Split], *, batch_rows: int = 65_536, generation: int = 1) -> None:
         self.reader: SourceOperator = source_from(source.describe()).reader()
@@ -49,14 +49,14 @@ class Reading:
             if batch is not None:
                 yield batch
             elif isinstance(self.reader, ReadAheadReader):
-                assert self.reader.wait(10), "the reading thread is stuck"
+                assert self.reader.wait(10), "the reader returned no batch within 10 s"
 
     def remaining(self) -> tuple[Split, ...]:
         return (*self.reader.unfinished(), *self._todo)
 
 
 def read_with_restarts(source: Source, restart_after: list[int], *, batch_rows: int) -> pa.Table:
-    """Read, and after each given number of batches continue with a new reader from the positions."""
+    """Read the source. After each number of batches in ``restart_after``, continue with a new reader from the reached positions."""
     splits, batches = source.splits(2), []
     for stop in [*restart_after, -1]:
         reading = Reading(source, splits, batch_rows=batch_rows)

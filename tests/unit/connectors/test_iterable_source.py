@@ -16,7 +16,9 @@ from weir.errors import ConfigError, InputError, ProtocolError, SchemaError
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 40), st.integers(1, 5), st.lists(st.integers(0, 6), max_size=4), st.integers(1, 9))
-def test_rows_come_once_and_in_order_over_restarts(rows: int, splits: int, restart_after: list[int], batch_rows: int) -> None:
+def test_each_row_is_read_once_and_in_order_despite_restarts(
+    rows: int, splits: int, restart_after: list[int], batch_rows: int
+) -> None:
     data = [{"id": i, "name": None if i % 3 else str(i)} for i in range(rows)]
     source = sources.iterable(data, pa.schema([("id", pa.int64()), ("name", pa.string())]), splits=splits)
     assert read_with_restarts(source, restart_after, batch_rows=batch_rows).to_pylist() == data
@@ -46,7 +48,7 @@ def test_too_much_data_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("batch_rows", [1, 4, 7, 100])
-def test_fail_at_fails_before_its_row_in_the_first_generation_only(batch_rows: int) -> None:
+def test_fail_at_raises_before_its_row_but_only_in_the_first_generation(batch_rows: int) -> None:
     source = sources.iterable([{"id": i} for i in range(20)], fail_at=sources.FailAt(row=7))
     first = Reading(source, source.splits(1), batch_rows=batch_rows, generation=1)
     seen: list[int] = []
@@ -58,7 +60,7 @@ def test_fail_at_fails_before_its_row_in_the_first_generation_only(batch_rows: i
     assert [i for batch in second.batches() for i in batch["id"].to_pylist()] == list(range(7, 20))
 
 
-def test_fail_at_can_end_the_process() -> None:
+def test_fail_at_with_mode_exit_ends_the_process() -> None:
     program = (
         "from tests.unit.connectors.connector_harness import Reading; from weir.connectors import sources\n"
         "source = sources.iterable([{'id': 1}], fail_at=sources.FailAt(row=0, how=sources.FailureMode.EXIT))\n"

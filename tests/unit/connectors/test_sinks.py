@@ -47,15 +47,15 @@ class Permit:
 
 
 def operator(sink: Sink, *, writer: int = 0, generation: int = 1) -> SinkOperator:
-    """The sink as a slot rebuilds it."""
-    made = SinkOperator(sink_from(sink.describe()).writer())
-    made.open(make_context(subtask=writer, parallelism=2, generation=generation))
-    return made
+    """Return an operator for the sink, rebuilt from its description as in a slot."""
+    rebuilt = SinkOperator(sink_from(sink.describe()).writer())
+    rebuilt.open(make_context(subtask=writer, parallelism=2, generation=generation))
+    return rebuilt
 
 
 def feed(sink: SinkOperator, batch: pa.RecordBatch) -> None:
-    for nothing in sink.process(batch, 0):
-        assert nothing is None
+    for batch_result in sink.process(batch, 0):
+        assert batch_result is None
 
 
 def snapshot(sink: SinkOperator, checkpoint: int) -> OperatorSnapshot:
@@ -65,7 +65,7 @@ def snapshot(sink: SinkOperator, checkpoint: int) -> OperatorSnapshot:
 
 
 def run(sink: Sink, *epochs: pa.Table) -> None:
-    """One writer, with one checkpoint per epoch."""
+    """Write the tables with one writer. After each table, take a checkpoint and commit it."""
     writing, committer = operator(sink), sink.committer()
     for checkpoint, table in enumerate(epochs, start=1):
         for batch in table.to_batches(max_chunksize=3):
@@ -76,7 +76,7 @@ def run(sink: Sink, *epochs: pa.Table) -> None:
     writing.close()
 
 
-def test_json_lines_are_read_back_as_they_were_written(tmp_path: Path, read_all: ReadAll) -> None:
+def test_written_json_lines_are_read_back_unchanged(tmp_path: Path, read_all: ReadAll) -> None:
     table = pa.table(
         {
             "i": pa.array([1, None, -(2**63)], pa.int64()),
@@ -96,7 +96,7 @@ def test_json_lines_are_read_back_as_they_were_written(tmp_path: Path, read_all:
     assert all(json.loads(line) for line in (tmp_path / "out" / "part-c00000001-g1-w0000.jsonl").read_text().splitlines())
 
 
-def test_parquet_files_roll_at_the_row_limit_and_keep_the_order(tmp_path: Path) -> None:
+def test_a_new_parquet_file_starts_at_the_row_limit_and_the_row_order_is_kept(tmp_path: Path) -> None:
     table = pa.table({"k": pa.array(range(20), pa.int64()), "word": [str(i) for i in range(20)]})
     run(sinks.parquet(tmp_path, rows_per_file=6), table)
     names = sorted(path.name for path in tmp_path.glob("*.parquet"))
@@ -105,7 +105,7 @@ def test_parquet_files_roll_at_the_row_limit_and_keep_the_order(tmp_path: Path) 
     assert pa.concat_tables(pq.read_table(tmp_path / name) for name in names).equals(table)
 
 
-def test_parquet_files_roll_at_the_byte_limit(tmp_path: Path) -> None:
+def test_a_new_parquet_file_starts_at_the_byte_limit(tmp_path: Path) -> None:
     noise = np.random.default_rng(1).integers(0, 1 << 62, 30_000)
     run(sinks.parquet(tmp_path, bytes_per_file=20_000), pa.table({"k": noise}))
     sizes = [path.stat().st_size for path in tmp_path.glob("*.parquet")]
@@ -113,7 +113,7 @@ def test_parquet_files_roll_at_the_byte_limit(tmp_path: Path) -> None:
     assert sorted(pq.read_table(tmp_path)["k"].to_pylist()) == sorted(noise.tolist())
 
 
-def test_an_impossible_output_directory_is_refused_at_graph_building_without_creating_it(tmp_path: Path) -> None:
+def test_an_invalid_output_directory_is_refused_when_the_graph_is_built(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for sink in (sinks.parquet(tmp_path / "file" / "out"), sinks.json_lines(tmp_path / "file")):
         with pytest.raises(ConfigError, match="file is not a directory"):
@@ -127,7 +127,7 @@ def test_an_impossible_output_directory_is_refused_at_graph_building_without_cre
 
 
 def test_an_unwritable_directory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "access", lambda path, mode: False)  # root may write everywhere
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # because root can write to every directory
     with pytest.raises(ConfigError, match="is not writable"):
         sinks.parquet(tmp_path / "out").check(NUMBERS)
 
@@ -181,7 +181,7 @@ def test_a_panic_in_the_encoder_fails_the_sink(tmp_path: Path) -> None:
         (sinks.parquet("out"), pa.field("raw", pa.month_day_nano_interval())),
     ],
 )
-def test_an_unsupported_type_is_refused_naming_the_column(sink: Sink, field: pa.Field) -> None:
+def test_an_unsupported_type_is_refused_with_the_column_name(sink: Sink, field: pa.Field) -> None:
     with pytest.raises(SchemaError, match="column 'raw'"):
         sink.check(pa.schema([("k", pa.int64()), field]))
 
@@ -192,7 +192,7 @@ def test_duplicate_column_names_are_refused() -> None:
 
 
 class FullDevice:
-    """Parquet on a full device."""
+    """A Parquet format that writes to a full device."""
 
     extension = "parquet"
 
@@ -203,7 +203,7 @@ class FullDevice:
         return None
 
 
-def test_a_full_disk_fails_the_checkpoint_and_then_the_subtask_and_keeps_committed_data(tmp_path: Path) -> None:
+def test_a_full_disk_fails_the_checkpoint_and_the_subtask_and_keeps_committed_output(tmp_path: Path) -> None:
     run(sinks.parquet(tmp_path), pa.table({"k": [1]}))
     sink = SinkOperator(DirectoryWriter(OutputLayout(str(tmp_path)), FullDevice(), FileLimits()))
     sink.open(make_context())
@@ -244,7 +244,7 @@ except SinkError as error:
 
 
 class Gate:
-    """A background executor that runs its calls when the test asks."""
+    """A background executor that runs its calls only after ``opened`` is set."""
 
     def __init__(self) -> None:
         self.opened = threading.Event()
@@ -255,7 +255,9 @@ class Gate:
         return self.pool.submit(work)
 
 
-def test_the_loop_only_queues_batches_and_waits_when_the_queue_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_are_written_in_the_background_and_the_operator_waits_if_the_queue_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(directory_writer, "GROUP_ROWS", 10)
     monkeypatch.setattr(directory_writer, "QUEUED_BYTES_MAX", 300)
     gate, sink = Gate(), sinks.parquet(tmp_path)
@@ -264,21 +266,21 @@ def test_the_loop_only_queues_batches_and_waits_when_the_queue_is_full(tmp_path:
     batch = pa.record_batch({"k": pa.array(range(10), pa.int64())})
     for _ in range(4):
         feed(writing, batch)
-    held_back = writing.process(batch, 0)
-    assert next(held_back) is None and next(held_back) is None
-    assert list((tmp_path / "_weir" / "staging").iterdir()) == [], "nothing is written in the loop"
+    waiting = writing.process(batch, 0)
+    assert next(waiting) is None and next(waiting) is None
+    assert list((tmp_path / "_weir" / "staging").iterdir()) == [], "no file is written before the background executor runs"
     gate.opened.set()
-    for _ in held_back:
+    for _ in waiting:
         gate.pool.submit(int).result()
     sink.committer().commit(Permit(CheckpointId(1)), snapshot(writing, 1).committables)
     assert pq.read_table(tmp_path)["k"].to_pylist() == list(range(10)) * 5
     feed(writing, batch)
     writing.close()
     gate.pool.shutdown()
-    assert list((tmp_path / "_weir" / "staging").iterdir()) == [], "what was not pre-committed is void"
+    assert list((tmp_path / "_weir" / "staging").iterdir()) == [], "output that was not pre-committed is deleted"
 
 
-def test_collect_returns_one_table_in_the_order_of_checkpoints_and_writers(tmp_path: Path) -> None:
+def test_collect_returns_a_table_ordered_by_checkpoint_and_writer(tmp_path: Path) -> None:
     sink = sinks.collect(tmp_path / "staged")
     sink.check(NUMBERS)
     committer = sink.committer()
@@ -297,13 +299,13 @@ def test_collect_returns_one_table_in_the_order_of_checkpoints_and_writers(tmp_p
     assert sinks.collect().directory != sinks.collect().directory
 
 
-def test_a_temporary_collect_directory_is_private_and_deleted_with_its_process(tmp_path: Path) -> None:
+def test_a_temporary_collect_directory_is_private_and_deleted_when_the_process_ends(tmp_path: Path) -> None:
     program = """
 import os, sys
 from weir.connectors import sinks
 from weir.connectors.registry import sink_from
 sink = sinks.collect()
-assert not os.path.exists(sink.directory), "building a graph makes no directories"
+assert not os.path.exists(sink.directory), "building a graph creates no directories"
 committer = sink_from(sink.describe()).committer()
 for _ in range(2):
     committer.claim(job="job", sink="out", history="h")
@@ -321,11 +323,11 @@ print(sink.directory, oct(os.stat(sink.directory).st_mode & 0o777))
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_collect_directory_of_the_user_is_kept(tmp_path: Path) -> None:
+def test_a_collect_directory_that_the_user_names_is_not_temporary(tmp_path: Path) -> None:
     assert not sinks.collect(tmp_path / "kept").temporary
 
 
-def test_the_console_prints_committed_rows_once_and_at_most_the_limit() -> None:
+def test_the_console_prints_committed_rows_once_and_stops_at_the_limit() -> None:
     sink, out = sinks.console(rows=2), io.StringIO()
     writing, committer = operator(sink), ConsoleCommitter(out)
     feed(writing, pa.record_batch({"k": [1, 2, 3], "w": ["a", None, "c"]}))
@@ -338,7 +340,7 @@ def test_the_console_prints_committed_rows_once_and_at_most_the_limit() -> None:
     assert writing.snapshot(CheckpointId(2)) is None
 
 
-def test_a_closed_console_fails_with_advice() -> None:
+def test_a_closed_console_fails_the_commit() -> None:
     class Broken(io.StringIO):
         def write(self, text: str) -> int:
             raise BrokenPipeError(32, "Broken pipe")
@@ -354,7 +356,7 @@ def test_a_closed_console_fails_with_advice() -> None:
         assert failed.value.retry is Retry.NEVER
 
 
-def wrapped(values: list[int]) -> int:
+def int64_sum(values: list[int]) -> int:
     return int(np.array(values, object).sum() + (1 << 63)) % (1 << 64) - (1 << 63) if values else 0
 
 
@@ -366,7 +368,7 @@ def wrapped(values: list[int]) -> int:
     ),
     st.integers(1, 3),
 )
-def test_totals_survive_aborted_checkpoints_crashes_and_another_parallelism(
+def test_totals_are_exact_despite_aborted_checkpoints_crashes_and_rescaling(
     steps: list[tuple[list[int], str]], parallelism: int
 ) -> None:
     sink = sinks.stats()
@@ -392,10 +394,10 @@ def test_totals_survive_aborted_checkpoints_crashes_and_another_parallelism(
             committer.commit(Permit(CheckpointId(checkpoint)), [one for each in snapshots for one in each.committables])
             for writer in writers:
                 writer.on_checkpoint_completed(CheckpointId(checkpoint))
-            assert committer.result() == Totals(len(completed), {"v": wrapped(completed)} if completed else {})
+            assert committer.result() == Totals(len(completed), {"v": int64_sum(completed)} if completed else {})
 
 
-def test_totals_that_an_older_generation_commits_late_are_ignored() -> None:
+def test_a_late_commit_of_an_older_generation_does_not_change_the_totals() -> None:
     committer = sinks.stats().committer()
     for generation, checkpoint, writer, rows in ((2, 4, 0, 7), (1, 3, 1, 5), (2, 2, 0, 6)):
         payload: Any = {"rows": rows, "sums": {}, "latency": {}}
@@ -404,7 +406,7 @@ def test_totals_that_an_older_generation_commits_late_are_ignored() -> None:
     assert committer.result() == Totals(7)
 
 
-def test_stats_count_all_rows_sum_only_integers_and_skip_nulls() -> None:
+def test_stats_count_all_rows_and_sum_integers_without_nulls() -> None:
     writer = StatsWriter()
     columns: dict[str, Any] = {
         "a": pa.array([1, None, -3], pa.int32()),
@@ -415,7 +417,7 @@ def test_stats_count_all_rows_sum_only_integers_and_skip_nulls() -> None:
     assert writer.totals() == Totals(3, {"a": -2, "u": 0})
 
 
-def test_latency_is_measured_from_the_emission_time_column() -> None:
+def test_latency_is_the_age_of_the_emission_time_column() -> None:
     writer = StatsWriter("at", clock_ns=lambda: 10_000_000_000)
     ages_ms = list(range(1, 1001))
     writer.write(pa.record_batch({"at": pa.array([10_000_000_000 - age * 1_000_000 for age in ages_ms], pa.int64())}))
@@ -433,7 +435,7 @@ class Broken(SinkWriter):
         self.context = context
 
     def write(self, batch: pa.RecordBatch) -> None:
-        raise ValueError("out of ink")
+        raise ValueError("cannot write")
 
     def pre_commit(self, checkpoint: CheckpointId) -> None:
         return None
@@ -442,7 +444,7 @@ class Broken(SinkWriter):
 def test_an_error_of_a_writer_names_the_sink() -> None:
     sink = SinkOperator(Broken())
     sink.open(make_context(uid="out"))
-    with pytest.raises(SinkError, match="sink 'out' could not write: ValueError: out of ink"):
+    with pytest.raises(SinkError, match="sink 'out' could not write: ValueError: cannot write"):
         feed(sink, pa.record_batch({"k": [1]}))
 
 

@@ -1,4 +1,4 @@
-"""The effect runner answers every effect, also after a bug or a storage error, so that the job ends with its cause."""
+"""The effect runner reports the result of every effect to the job master, even after a bug or a storage error."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 import pytest
-from tests.unit.coordinator.test_garbage_collector import LAYOUT, _AtOnce
+from tests.unit.coordinator.test_garbage_collector import LAYOUT, _ImmediateExecutor
 from tests.unit.coordinator.test_log_executor import GRAPH
 from tests.unit.coordinator.test_sinks import SINK, Recording
 
@@ -35,7 +35,7 @@ class Broken(Recording):
 
 
 class RecordingMaster:
-    """Replaces the job master."""
+    """Replaces the job master and records its calls."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[Any, ...]] = []
@@ -45,7 +45,7 @@ class RecordingMaster:
 
 
 def _runner(sink: Recording, storage: MemoryStorage | None = None) -> tuple[EffectRunner, RecordingMaster]:
-    storage, executor, master = storage or MemoryStorage(), _AtOnce(), RecordingMaster()
+    storage, executor, master = storage or MemoryStorage(), _ImmediateExecutor(), RecordingMaster()
     log = JobLog(storage, LAYOUT)
     log.read()
     runner = EffectRunner(
@@ -65,16 +65,16 @@ def _commit() -> Commit:
 def test_a_commit_is_retried_only_if_a_retry_can_help(retry: Retry) -> None:
     sink = Broken()
     runner, master = _runner(sink)
-    with_hiccup = SinkError("the disk did not answer")
-    with_hiccup.retry = retry
+    error = SinkError("the disk did not answer")
+    error.retry = retry
     runner.submit(Prepare(Generation(1), None, None, ()))
-    sink.error = with_hiccup
+    sink.error = error
     runner.submit(_commit())
     (call,) = [call for call in master.calls if call[0] == "on_commit_failed"]
     assert call[2:4] == ("the disk did not answer", retry is Retry.BACKOFF)
 
 
-def test_a_bug_in_a_commit_fails_the_job_and_is_named() -> None:
+def test_a_bug_in_a_commit_fails_the_job_with_the_exception() -> None:
     runner, master = _runner(Broken())
     runner.submit(Prepare(Generation(1), None, None, ()))
     runner.submit(_commit())
@@ -84,7 +84,7 @@ def test_a_bug_in_a_commit_fails_the_job_and_is_named() -> None:
 
 def test_a_panic_in_a_library_fails_the_job() -> None:
     class Panic(BaseException):
-        """Raised by Rust libraries."""
+        """An error like the panics of Rust libraries."""
 
     sink = Broken()
     runner, master = _runner(sink)
@@ -95,7 +95,7 @@ def test_a_panic_in_a_library_fails_the_job() -> None:
     assert call[2:4] == ("internal error: Panic: index out of bounds", False)
 
 
-def test_a_bug_in_a_preparation_fails_the_job_and_is_named() -> None:
+def test_a_bug_in_a_preparation_fails_the_job_with_the_exception() -> None:
     runner, master = _runner(Broken())
     runner.submit(Prepare(Generation(1), None, None, ()))
     (call,) = [call for call in master.calls if call[0] == "on_prepare_failed"]
@@ -112,13 +112,13 @@ def test_a_bug_in_a_manifest_aborts_the_checkpoint(monkeypatch: pytest.MonkeyPat
 
 def test_a_bug_in_the_job_log_is_reported_as_a_failed_append() -> None:
     runner, master = _runner(Recording())
-    never_written = PendingCheckpoint(CheckpointId(7), CheckpointKind.PERIODIC, triggered_ms=0)
-    runner.submit(AppendLog(RecordCompleted(Generation(1), never_written)))
+    without_manifest = PendingCheckpoint(CheckpointId(7), CheckpointKind.PERIODIC, triggered_ms=0)
+    runner.submit(AppendLog(RecordCompleted(Generation(1), without_manifest)))
     (call,) = [call for call in master.calls if call[0] == "on_log_failed"]
     assert "internal error: KeyError" in call[2]
 
 
-def test_files_of_an_aborted_checkpoint_are_deleted_after_the_next_checkpoints() -> None:
+def test_files_of_an_aborted_checkpoint_are_deleted_after_several_later_checkpoints() -> None:
     storage = MemoryStorage()
     runner, master = _runner(Recording(), storage)
     layout = JobLayout("job")
@@ -135,7 +135,7 @@ def test_files_of_an_aborted_checkpoint_are_deleted_after_the_next_checkpoints()
     files.flush()
     orphan = layout.absolute(file.path)
     for checkpoint in (3, 4, 5):
-        assert any(found.path == orphan for found in storage.list("")), "it could be of a checkpoint that is on its way"
+        assert any(found.path == orphan for found in storage.list("")), "the file could belong to a pending checkpoint"
         complete(checkpoint)
     complete(6)
     complete(7)
@@ -143,12 +143,12 @@ def test_files_of_an_aborted_checkpoint_are_deleted_after_the_next_checkpoints()
     assert not [call for call in master.calls if "failed" in call[0]]
 
 
-def test_the_log_reveals_a_successor() -> None:
+def test_a_successor_in_the_job_log_is_found() -> None:
     storage = MemoryStorage()
     runner, _ = _runner(Recording(), storage)
     runner.close()
     assert runner.successor() is None
-    other = JobLog(storage, LAYOUT)
-    number = other.read()[1]
-    other.append(GenerationStarted(Generation(2), None, "b2", CheckpointId(1), "n", 0), at=number)
+    second_driver = JobLog(storage, LAYOUT)
+    number = second_driver.read()[1]
+    second_driver.append(GenerationStarted(Generation(2), None, "b2", CheckpointId(1), "n", 0), at=number)
     assert runner.successor() == 2

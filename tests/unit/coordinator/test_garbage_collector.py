@@ -1,4 +1,4 @@
-"""Retention and log summaries: only the process that runs the job makes them, and only while no append is open."""
+"""Retention and log summaries. Only the process that runs the job executes them, and only while no append is open."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from weir.storage.memory import MemoryStorage
 LAYOUT = JobLayout("job")
 
 
-class _AtOnce:
+class _ImmediateExecutor:
     """An executor that runs each call immediately."""
 
     def submit(self, work: Callable[..., Any], /, *args: Any) -> Future[Any]:
@@ -34,24 +34,24 @@ class _AtOnce:
         return done
 
     def shutdown(self, wait: bool = True) -> None:
-        """All calls have finished."""
+        """Does nothing, because all calls have finished."""
 
 
 class _Storage(MemoryStorage):
-    """Storage with a given number of creates without an answer and of failing listings."""
+    """Storage whose next ``unknown`` creates raise UnknownOutcome and whose next ``lists_failing`` listings fail."""
 
     unknown = 0
-    landed = True
+    written = True
     lists_failing = 0
     before_create: Callable[[], None] | None = None
 
     def create(self, path: str, data: bytes) -> bool:
-        meanwhile, self.before_create = self.before_create, None
-        if meanwhile is not None:
-            meanwhile()
+        callback, self.before_create = self.before_create, None
+        if callback is not None:
+            callback()
         if self.unknown:
             self.unknown -= 1
-            if self.landed:
+            if self.written:
                 super().create(path, data)
             raise UnknownOutcome("the connection was cut")
         return super().create(path, data)
@@ -71,14 +71,14 @@ class _Run:
     def __init__(self, storage: _Storage, *, summary_every: int = 3, retained: int = 100) -> None:
         self.log = JobLog(storage, LAYOUT)
         view, _ = self.log.read()
-        lane = _AtOnce()
+        executor = _ImmediateExecutor()
         self.events: list[Any] = []
         self.runner = EffectRunner(
             CompiledJob(GRAPH, {}, {}, retained=retained),
             storage,
             self.log,
             summary_every=summary_every,
-            executors=Executors(lane, lane, lane, threading.Event()),
+            executors=Executors(executor, executor, executor, threading.Event()),
         )
         self.runner.start(self.events.append)
         self.start = AppendLog(StartGeneration(view.next_generation, None, view.next_checkpoint))
@@ -89,7 +89,7 @@ class _Run:
         return self
 
     def calls(self) -> list[str]:
-        """Return the calls of the job master."""
+        """Return the names of the calls that the job master received."""
         calls: list[str] = []
 
         class Master:
@@ -101,7 +101,7 @@ class _Run:
         return calls
 
     def complete(self, checkpoint: int) -> None:
-        """Append an entry, so that the log grows, then run what follows a commit."""
+        """Append the entry of a completed checkpoint, then commit the checkpoint."""
         number = self.log.read()[1]
         entry = CheckpointCompleted(self.generation, CheckpointId(checkpoint), "m", "c", 0, f"n{checkpoint}", 0)
         self.log.append(entry, at=number)
@@ -111,17 +111,17 @@ class _Run:
         self.runner.submit(Commit(CommitPermit(CheckpointId(checkpoint), self.generation), ()))
 
 
-def test_the_last_commit_of_a_job_retires_checkpoints() -> None:
+def test_checkpoints_are_retired_after_the_last_commit_of_a_job() -> None:
     run = _Run(_Storage(), retained=1).started()
     run.complete(1)
-    # What the job master does when it hears of the last one.
+    # The job master closes the runner when the last commit completes.
     run.runner.start(lambda event: run.runner.close())
     run.complete(2)
     assert run.log.view.current == (CheckpointId(2),)
 
 
 def test_a_process_that_detects_a_successor_while_retiring_writes_no_summary() -> None:
-    """Found by the simulator: a summary with the generation of the successor made the successor stop as superseded."""
+    """If the process wrote a summary with the generation of its successor, the successor would stop as superseded."""
     storage = _Storage()
     run = _Run(storage, summary_every=1, retained=1).started()
     run.complete(1)
@@ -140,23 +140,23 @@ def test_a_process_that_detects_a_successor_while_retiring_writes_no_summary() -
     storage.before_create = start
     run.after_commit(2)
     assert storage.before_create is None and run.log.view.generation == run.generation + 1
-    assert storage.log[-1] == successor.next_number - 1, "nothing above the successor's start"
+    assert storage.log[-1] == successor.next_number - 1, "the start of the successor is the last entry"
 
 
-def test_the_log_length_stays_below_the_limit() -> None:
+def test_summaries_limit_the_length_of_the_log() -> None:
     storage = _Storage()
     run = _Run(storage).started()
     longest = 0
     for checkpoint in range(1, 40):
         run.complete(checkpoint)
         longest = max(longest, len(storage.log))
-    assert longest == 3, "the summary, and less than three entries after it"
+    assert longest == 3, "the summary and two entries after it"
     assert JobLog(storage, LAYOUT).read()[0] == run.log.view
     assert len(run.log.view.kept) == 39
 
 
 def test_the_log_is_not_summarised_while_an_append_is_open() -> None:
-    """A summary after the entry would hide it, and the run would treat its own checkpoint id as used."""
+    """A summary would hide the entry of the open append, and the run would treat its own checkpoint id as used."""
     storage = _Storage()
     run = _Run(storage, summary_every=1).started()
     pending = PendingCheckpoint(CheckpointId(1), CheckpointKind.PERIODIC, triggered_ms=0)
@@ -183,14 +183,14 @@ def test_a_superseded_run_does_not_change_the_log() -> None:
     assert storage.log == [1, 2]
 
 
-@pytest.mark.parametrize("landed", [False, True])
-def test_nothing_is_deleted_while_a_summary_is_unconfirmed(landed: bool) -> None:
+@pytest.mark.parametrize("written", [False, True])
+def test_no_log_entry_is_deleted_while_a_summary_is_unconfirmed(written: bool) -> None:
     storage = _Storage()
     run = _Run(storage, summary_every=2).started()
     run.log.append(CheckpointCompleted(Generation(1), CheckpointId(1), "m", "c", 0, "n1", 0), at=2)
-    storage.landed, storage.unknown, storage.lists_failing = landed, 3, 3
+    storage.written, storage.unknown, storage.lists_failing = written, 3, 3
     run.after_commit(1)
-    assert storage.log == ([1, 2, 3] if landed else [1, 2])
+    assert storage.log == ([1, 2, 3] if written else [1, 2])
     storage.unknown = storage.lists_failing = 0
     for checkpoint in (2, 3, 4):
         run.complete(checkpoint)

@@ -27,17 +27,17 @@ GRAPH = compile_graph(
 )
 
 
-def starts_while_another_completes_a_checkpoint(*, abandonable: frozenset[CheckpointId] | None) -> tuple[JobMaster, list[object]]:
-    """The second generation starts without state. Between its read of the log and its entry the first generation continues."""
+def start_during_a_checkpoint_of_another_driver(*, abandonable: frozenset[CheckpointId] | None) -> tuple[JobMaster, list[object]]:
+    """Start generation 2 without state. After it read the log and before it appends its entry, generation 1 completes a checkpoint."""
     storage, layout = MemoryStorage(), JobLayout("job")
-    other = JobLog(storage, layout)
-    other.append(GenerationStarted(Generation(1), None, "b1", CheckpointId(1), "n1", 0), at=1)
-    mine = JobLog(storage, layout)
-    mine.read()
-    other.append(CheckpointCompleted(Generation(1), CheckpointId(1), "m", "c", 0, "n2", 0), at=2)
+    first_log = JobLog(storage, layout)
+    first_log.append(GenerationStarted(Generation(1), None, "b1", CheckpointId(1), "n1", 0), at=1)
+    second_log = JobLog(storage, layout)
+    second_log.read()
+    first_log.append(CheckpointCompleted(Generation(1), CheckpointId(1), "m", "c", 0, "n2", 0), at=2)
     master = JobMaster(GRAPH, JobConfig(), sources=(), generation=Generation(2), next_checkpoint=CheckpointId(50), restore=None)
     events: queue.SimpleQueue[MasterEvent] = queue.SimpleQueue()
-    runner = EffectRunner(CompiledJob(GRAPH, {}, {}), storage, mine, abandonable=abandonable)
+    runner = EffectRunner(CompiledJob(GRAPH, {}, {}), storage, second_log, abandonable=abandonable)
     runner.start(events.put)
     (append,) = master.start(0)
     assert isinstance(append, AppendLog)
@@ -48,13 +48,13 @@ def starts_while_another_completes_a_checkpoint(*, abandonable: frozenset[Checkp
         runner.close()
 
 
-def test_a_resume_stops_instead_of_revoking_newer_checkpoints() -> None:
-    _, effects = starts_while_another_completes_a_checkpoint(abandonable=frozenset())
+def test_a_resume_exits_as_superseded_if_a_newer_checkpoint_completed_meanwhile() -> None:
+    _, effects = start_during_a_checkpoint_of_another_driver(abandonable=frozenset())
     (finish,) = effects
     assert isinstance(finish, Finish)
     assert finish.outcome is Outcome.SUPERSEDED
 
 
-def test_a_rollback_proceeds_even_if_newer_checkpoints_completed() -> None:
-    master, _ = starts_while_another_completes_a_checkpoint(abandonable=None)
+def test_a_rollback_continues_although_a_newer_checkpoint_completed_meanwhile() -> None:
+    master, _ = start_during_a_checkpoint_of_another_driver(abandonable=None)
     assert master.phase is JobPhase.PREPARING

@@ -18,7 +18,7 @@ OLD, NEW = SlotIncarnation("old"), SlotIncarnation("new")
 
 
 class Server:
-    """A server with peers 1 and 2. It returns one batch of events for each poll, then closes the peers."""
+    """A fake control server with peers 1 and 2. Each poll returns one batch of events. After the last batch, the peers are closed."""
 
     def __init__(self, *batches: Sequence[object]) -> None:
         self.batches = list(batches)
@@ -26,7 +26,7 @@ class Server:
         self.too_long = False
 
     def poll(self, now_ns: int, timeout_ns: int) -> Sequence[object]:
-        return self.batches.pop(0) if self.batches else [Closed(cast(Any, peer), "gone") for peer in (1, 2)]
+        return self.batches.pop(0) if self.batches else [Closed(cast(Any, peer), "connection closed") for peer in (1, 2)]
 
     def send(self, peer: object, data: bytes) -> None:
         if self.too_long:
@@ -39,7 +39,7 @@ class Server:
 
 
 class Master:
-    """Answers the n-th registration with the n-th script, and fails on request."""
+    """A fake job master. It returns the n-th script of effects for the n-th message."""
 
     phase, generation = JobPhase.RUNNING, Generation(1)
 
@@ -92,7 +92,7 @@ def _run(server: Server, master: Master, runner: Runner | None = None) -> tuple[
 DONE = Finish(Outcome.FINISHED)
 
 
-def test_an_invalid_message_fails_the_job_and_not_its_slot() -> None:
+def test_a_message_that_is_too_long_to_send_fails_the_job_and_keeps_the_slot() -> None:
     server = Server(_registers(1, OLD, 0))
     server.too_long = True
     finish, _ = _run(server, Master([Send(OLD, CancelSubtasks(Generation(1)))]))
@@ -107,20 +107,20 @@ def test_a_silent_slot_is_replaced() -> None:
     assert replaced == [7] and server.dropped == [1]
 
 
-def test_a_slot_that_spark_has_already_replaced_is_not_replaced_again() -> None:
+def test_a_silent_slot_that_spark_already_replaced_is_not_replaced_again() -> None:
     server = Server(_registers(1, OLD, 7), _registers(2, NEW, 7))
     _, replaced = _run(server, Master([], [DropSlot(OLD, "silent"), DONE]))
     assert replaced == [] and server.dropped == [1]
 
 
-def test_a_failure_with_a_successor_in_the_log_is_reported_as_superseded() -> None:
-    swept = Finish(Outcome.FAILED, "no such file: staging/open-g1", "SinkError")
-    finish, _ = _run(Server(_registers(1, OLD, 0)), Master([swept]), Runner(successor=2))
+def test_a_failure_is_reported_as_superseded_if_the_log_has_a_successor() -> None:
+    failed = Finish(Outcome.FAILED, "no such file: staging/open-g1", "SinkError")
+    finish, _ = _run(Server(_registers(1, OLD, 0)), Master([failed]), Runner(successor=2))
     assert (finish.outcome, finish.kind) == (Outcome.SUPERSEDED, "Superseded")
     assert "generation 2 runs the job now" in finish.reason and "no such file" in finish.reason
 
 
-def test_a_failure_without_a_successor_is_reported_as_a_failure() -> None:
+def test_a_failure_is_reported_as_such_if_the_log_has_no_successor() -> None:
     failed = Finish(Outcome.FAILED, "the disk is full", "SinkError")
     assert _run(Server(_registers(1, OLD, 0)), Master([failed]))[0] == failed
 

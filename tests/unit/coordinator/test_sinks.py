@@ -1,4 +1,4 @@
-"""How a generation prepares sinks: fenced, idempotent, and including sinks that the graph no longer has."""
+"""Preparing sinks for a generation: order of steps, fencing, repetition, and sinks that the graph no longer has."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LAYOUT = JobLayout("job")
 
 @dataclass
 class Recording(Committer):
-    """Records its calls. ``before`` is called before each step that changes what readers see."""
+    """A committer that records its calls. ``before`` is called before each revocation and reinstatement."""
 
     revocable = True
     calls: list[str] = field(default_factory=list)
@@ -70,8 +70,8 @@ def _committable(sink: OperatorUid, generation: int, checkpoint: int) -> Committ
     return Committable("job", sink, Generation(generation), CheckpointId(checkpoint), 0, None)
 
 
-class History:
-    """A job log with manifests, and their ``SinkCoordinator``."""
+class JobWithSinks:
+    """A job log with manifests, and a ``SinkCoordinator`` for them."""
 
     def __init__(self) -> None:
         self.storage = MemoryStorage()
@@ -133,7 +133,7 @@ class History:
             ),
         )
 
-    def publishing(self, append: Callable[[Entry], None] | None = None) -> SinkCoordinator:
+    def sink_coordinator(self, append: Callable[[Entry], None] | None = None) -> SinkCoordinator:
         return SinkCoordinator(
             CompiledJob(GRAPH, {}, {SINK: self.sink}), self.storage, current_view=self.view, append=append or self.append
         )
@@ -141,14 +141,14 @@ class History:
     def view(self, generation: Generation) -> LogView:
         view = self.log.read()[0]
         if view.generation > generation:
-            raise Superseded("a newer one runs")
+            raise Superseded("a newer generation runs")
         return view
 
 
 @pytest.fixture
-def history() -> History:
-    """Checkpoints 1, 2 and 3 of generation 1, of which 3 may not be published. Generation 2 has restored 1."""
-    history = History()
+def history() -> JobWithSinks:
+    """Generation 1 completed checkpoints 1, 2 and 3. Checkpoint 3 is possibly not published. Generation 2 restored checkpoint 1."""
+    history = JobWithSinks()
     history.start(1, None, 1)
     for checkpoint in (1, 2, 3):
         history.complete(1, checkpoint, published=checkpoint - 1)
@@ -156,13 +156,15 @@ def history() -> History:
     return history
 
 
-def _prepare(history: History, generation: int, restored: int, append: Callable[[Entry], None] | None = None) -> SinkCoordinator:
-    one = history.publishing(append)
+def _prepare(
+    history: JobWithSinks, generation: int, restored: int, append: Callable[[Entry], None] | None = None
+) -> SinkCoordinator:
+    one = history.sink_coordinator(append)
     one.prepare(Generation(generation), CommitPermit(CheckpointId(restored), Generation(generation)))
     return one
 
 
-def test_a_preparation_claims_commits_again_revokes_and_aborts_in_this_order(history: History) -> None:
+def test_a_preparation_claims_commits_revokes_and_aborts_in_this_order(history: JobWithSinks) -> None:
     one = _prepare(history, 2, 1)
     assert history.sink.calls == [
         "claim out start 1",
@@ -174,7 +176,7 @@ def test_a_preparation_claims_commits_again_revokes_and_aborts_in_this_order(his
     assert history.log.view.abandonment_due == ()
 
 
-def test_revoked_output_is_reinstated_when_a_restore_returns_to_it(history: History) -> None:
+def test_revoked_output_is_reinstated_when_a_restore_returns_to_it(history: JobWithSinks) -> None:
     _prepare(history, 2, 1)
     history.start(3, 3, 20)
     history.sink.calls.clear()
@@ -183,7 +185,7 @@ def test_revoked_output_is_reinstated_when_a_restore_returns_to_it(history: Hist
     assert history.log.view.reinstatement_due == ()
 
 
-def test_reinstated_output_is_verified_before_its_log_entry(history: History) -> None:
+def test_the_reinstatement_is_not_recorded_if_reinstated_output_is_missing(history: JobWithSinks) -> None:
     _prepare(history, 2, 1)
     history.start(3, 3, 20)
     commit = history.sink.commit
@@ -200,7 +202,7 @@ def test_reinstated_output_is_verified_before_its_log_entry(history: History) ->
 
 
 @pytest.mark.parametrize("step", ["revoke", "reinstate"])
-def test_a_paused_process_detects_a_newer_generation_before_the_next_step(history: History, step: str) -> None:
+def test_a_paused_process_detects_a_newer_generation_before_its_next_step(history: JobWithSinks, step: str) -> None:
     if step == "reinstate":
         _prepare(history, 2, 1)
         history.start(3, 3, 20)
@@ -213,18 +215,18 @@ def test_a_paused_process_detects_a_newer_generation_before_the_next_step(histor
     history.sink.calls.clear()
     with pytest.raises(Superseded):
         _prepare(history, 2 if step == "revoke" else 3, 1 if step == "revoke" else 3)
-    assert not any(calls.startswith("abort") for calls in history.sink.calls)
-    assert len([calls for calls in history.sink.calls if calls.startswith(("revoke", "reinstate"))]) == 1
+    assert not any(call.startswith("abort") for call in history.sink.calls)
+    assert len([call for call in history.sink.calls if call.startswith(("revoke", "reinstate"))]) == 1
 
 
-def test_a_superseded_generation_changes_nothing(history: History) -> None:
+def test_a_superseded_generation_changes_nothing(history: JobWithSinks) -> None:
     history.start(3, 3, 20)
     with pytest.raises(Superseded):
         _prepare(history, 2, 1)
     assert history.sink.calls == []
 
 
-def test_an_entry_of_an_earlier_unconfirmed_attempt_is_recognised(history: History) -> None:
+def test_an_entry_that_an_unconfirmed_attempt_wrote_is_not_written_again(history: JobWithSinks) -> None:
     def cut_off(entry: Entry) -> None:
         history.append(entry)
         raise UnknownOutcome("the connection was cut")
@@ -235,20 +237,20 @@ def test_an_entry_of_an_earlier_unconfirmed_attempt_is_recognised(history: Histo
     assert history.log.view.abandonment_due == ()
 
 
-def test_a_late_entry_is_recognised(history: History) -> None:
-    def overtaken(entry: Entry) -> None:
+def test_an_entry_that_is_refused_because_it_is_already_in_the_log_is_accepted(history: JobWithSinks) -> None:
+    def append_and_refuse(entry: Entry) -> None:
         history.append(entry)
         raise CheckpointError("it names checkpoints that are not left behind on branch b1")
 
-    _prepare(history, 2, 1, overtaken)
+    _prepare(history, 2, 1, append_and_refuse)
     assert history.log.view.abandonment_due == ()
 
 
-def test_an_invalid_entry_is_an_error_while_its_checkpoints_are_due(history: History) -> None:
+def test_a_refused_entry_is_an_error_if_its_revocation_is_not_recorded(history: JobWithSinks) -> None:
     def refuse(entry: Entry) -> None:
-        raise CheckpointError("it cannot be")
+        raise CheckpointError("invalid entry")
 
-    with pytest.raises(CheckpointError, match="it cannot be"):
+    with pytest.raises(CheckpointError, match="invalid entry"):
         _prepare(history, 2, 1, refuse)
 
 
@@ -260,7 +262,7 @@ def test_a_sink_that_the_graph_no_longer_has_is_committed_and_revoked(monkeypatc
             return former
 
     monkeypatch.setattr(sinks, "sink_from", lambda config: FormerSink())
-    history = History()
+    history = JobWithSinks()
     history.start(1, None, 1)
     history.complete(1, 1, sinks=(SINK, FORMER))
     history.complete(1, 2, sinks=(SINK, FORMER))
@@ -274,9 +276,9 @@ def test_a_sink_that_the_graph_no_longer_has_is_committed_and_revoked(monkeypatc
     ]
 
 
-def test_sinks_of_an_imported_checkpoint_are_not_touched(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sinks, "sink_from", lambda config: pytest.fail("the sink of another history is opened"))
-    history = History()
+def test_sinks_of_the_original_job_of_an_imported_checkpoint_are_not_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sinks, "sink_from", lambda config: pytest.fail("a sink of the original job was opened"))
+    history = JobWithSinks()
     history.start(1, None, 1)
     history.complete(1, 1)
     history.import_(2, 2, sinks=(FORMER,))
@@ -286,14 +288,14 @@ def test_sinks_of_an_imported_checkpoint_are_not_touched(monkeypatch: pytest.Mon
         "claim out start 1",
         "revoke [1] of b1 before g3",
         "abort after 2 before g3",
-    ], "all that the job had published goes, nothing of the other job's is committed"
+    ], "all output of the job is revoked, and no output of the original job is committed"
     history.sink.calls.clear()
     history.start(4, 1, 20)
     _prepare(history, 4, 1)
-    assert "reinstate b1 before g4" in history.sink.calls, "and one can go back"
+    assert "reinstate b1 before g4" in history.sink.calls, "the output can be reinstated"
 
 
-def test_nothing_counts_as_published_until_the_whole_commit_succeeds(history: History) -> None:
+def test_a_checkpoint_counts_as_published_only_after_its_commit_succeeded(history: JobWithSinks) -> None:
     one = _prepare(history, 2, 1)
 
     def refuse(permit: CommitPermit, committables: Sequence[Committable]) -> None:

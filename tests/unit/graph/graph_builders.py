@@ -1,4 +1,4 @@
-"""Builders of small logical graphs."""
+"""Functions that build small logical graphs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a graph can restore a checkpoint."""
+"""Checks whether a graph can restore a checkpoint."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ from weir.graph.logical import LogicalGraph, OperatorKind
 FIXED = {"lines": 128, "split": 128, "count": 128, "out": 128}
 
 
-def fit(new: LogicalGraph, old: LogicalGraph | None = None, *, slots: int = 2, allow: bool = False) -> Compatibility:
+def check(new: LogicalGraph, old: LogicalGraph | None = None, *, slots: int = 2, allow: bool = False) -> Compatibility:
     physical = compile_graph(new, slots=slots, fixed_max_parallelism=FIXED)
     return check_restorable(physical, checkpointed=old or word_count(), max_parallelism=FIXED, allow_non_restored_state=allow)
 
 
-def test_the_same_graph_is_compatible_at_any_parallelism_without_notes() -> None:
-    assert fit(word_count(), slots=2) == Compatibility((), (), ())
-    assert fit(word_count(), slots=5) == Compatibility((), (), ())
+def test_the_same_graph_is_compatible_at_any_parallelism_and_gives_no_notes() -> None:
+    assert check(word_count(), slots=2) == Compatibility((), (), ())
+    assert check(word_count(), slots=5) == Compatibility((), (), ())
 
 
-def test_stateless_operators_may_be_added_and_removed() -> None:
+def test_stateless_operators_can_be_added_and_removed() -> None:
     changed = graph(source("lines"), row_map("a", "lines"), row_map("b", "a"), counts("count", "b", "word"), sink("out", "count"))
-    assert fit(changed) == Compatibility((), (), ())
+    assert check(changed) == Compatibility((), (), ())
 
 
-def test_state_without_an_operator_is_refused_unless_allowed() -> None:
+def test_state_without_an_operator_is_refused_unless_the_user_allows_it() -> None:
     renamed = graph(source("lines"), row_map("split", "lines"), counts("counts", "split", "word"), sink("out", "counts"))
     with pytest.raises(RestoreError, match="state of aggregate 'count' .* no longer has; new in it is 'counts'"):
-        fit(renamed)
-    fitted = fit(renamed, allow=True)
-    assert (fitted.dropped, fitted.fresh) == (("count",), ("counts",))
-    assert "left behind" in fitted.notes[0]
-    assert "starts empty" in fitted.notes[1]
+        check(renamed)
+    result = check(renamed, allow=True)
+    assert (result.dropped, result.fresh) == (("count",), ("counts",))
+    assert "left behind" in result.notes[0]
+    assert "starts empty" in result.notes[1]
 
 
-def test_a_removed_source_or_sink_counts_as_dropped_state() -> None:
+def test_a_removed_sink_is_refused_like_other_state_without_an_operator() -> None:
     logical = graph(source("lines"), sink("out", "lines"), sink("copy", "lines"))
     with pytest.raises(RestoreError, match="state of sink 'copy'"):
-        fit(without(logical, "copy"), logical)
+        check(without(logical, "copy"), logical)
 
 
 def test_changed_key_columns_are_refused() -> None:
     changed = graph(source("lines"), row_map("split", "lines"), counts("count", "split", "word", "length"), sink("out", "count"))
     with pytest.raises(RestoreError, match="aggregate 'count' .* is keyed by word, length, its state by word"):
-        fit(changed)
+        check(changed)
 
 
 def test_changed_aggregates_are_refused() -> None:
@@ -61,18 +61,18 @@ def test_changed_aggregates_are_refused() -> None:
         sink("out", "count"),
     )
     with pytest.raises(RestoreError, match=r"computes n=sum\(length\), its state holds n=count\(\)"):
-        fit(changed)
+        check(changed)
 
 
 @pytest.mark.parametrize(
     "schema", [pa.schema([("word", pa.int64()), ("length", pa.int64())]), pa.schema([("word", pa.date32())])]
 )
-def test_another_type_of_a_key_column_is_refused(schema: pa.Schema) -> None:
+def test_a_changed_type_of_a_key_column_is_refused(schema: pa.Schema) -> None:
     changed = graph(
         source("lines"), row_map("split", "lines", schema=schema), counts("count", "split", "word"), sink("out", "count")
     )
     with pytest.raises(RestoreError, match=r"column 'word' is now (int64|date32\[day\]), its state has string"):
-        fit(changed)
+        check(changed)
 
 
 def test_a_changed_type_of_an_unused_column_is_accepted() -> None:
@@ -80,61 +80,61 @@ def test_a_changed_type_of_an_unused_column_is_accepted() -> None:
     changed = graph(
         source("lines"), row_map("split", "lines", schema=schema), counts("count", "split", "word"), sink("out", "count")
     )
-    assert fit(changed).notes == ()
+    assert check(changed).notes == ()
 
 
-def test_another_type_of_an_aggregated_column_is_refused() -> None:
+def test_a_changed_type_of_an_aggregated_column_is_refused() -> None:
     def sums(schema: pa.Schema) -> LogicalGraph:
         total = counts("count", "split", "word", accumulator="sum", column="length")
         return graph(source("lines"), row_map("split", "lines", schema=schema), total, sink("out", "count"))
 
     old = sums(pa.schema([("word", pa.string()), ("length", pa.int64())]))
     with pytest.raises(RestoreError, match="column 'length' is now double, its state has int64"):
-        fit(sums(pa.schema([("word", pa.string()), ("length", pa.float64())])), old)
+        check(sums(pa.schema([("word", pa.string()), ("length", pa.float64())])), old)
 
 
-def test_another_connector_or_kind_of_operator_under_the_same_uid_is_refused() -> None:
-    other = graph(replace(source("lines"), config={"kind": "json_lines"}), sink("out", "lines"))
+def test_a_changed_connector_or_operator_kind_under_the_same_uid_is_refused() -> None:
+    changed = graph(replace(source("lines"), config={"kind": "json_lines"}), sink("out", "lines"))
     with pytest.raises(RestoreError, match="source 'lines' .* is now of kind 'json_lines', in the checkpoint it was 'text'"):
-        fit(other, graph(source("lines"), sink("out", "lines")))
+        check(changed, graph(source("lines"), sink("out", "lines")))
     with pytest.raises(RestoreError, match="source 'out' .* was a sink in the checkpoint"):
-        fit(
+        check(
             graph(source("lines"), source("out"), operator("u", OperatorKind.UNION, "lines", "out"), sink("end", "u")),
             graph(source("lines"), sink("out", "lines")),
         )
 
 
-def written_to(directory: str | None, *, temporary: bool = False) -> LogicalGraph:
-    place = {} if directory is None else {"directory": directory}
-    config = {"kind": "collect", "temporary": temporary, **place}
+def sink_to(directory: str | None, *, temporary: bool = False) -> LogicalGraph:
+    settings = {} if directory is None else {"directory": directory}
+    config = {"kind": "collect", "temporary": temporary, **settings}
     return graph(source("lines"), replace(sink("out", "lines"), config=config))
 
 
-def test_a_sink_with_another_directory_is_refused_and_names_both() -> None:
+def test_a_changed_output_directory_is_refused_and_the_message_names_both() -> None:
     with pytest.raises(RestoreError, match="sink 'out' .* writes to /b, in the checkpoint it wrote to /a"):
-        fit(written_to("/b"), written_to("/a"))
+        check(sink_to("/b"), sink_to("/a"))
     with pytest.raises(RestoreError, match="in the checkpoint it wrote to /a"):
-        fit(written_to(None), written_to("/a"))
-    fit(written_to("/a"), written_to("/a"))
+        check(sink_to(None), sink_to("/a"))
+    check(sink_to("/a"), sink_to("/a"))
 
 
-def test_a_temporary_directory_may_change() -> None:
-    fit(written_to("/tmp/2", temporary=True), written_to("/tmp/1", temporary=True))
+def test_a_changed_temporary_directory_is_accepted() -> None:
+    check(sink_to("/tmp/2", temporary=True), sink_to("/tmp/1", temporary=True))
 
 
 def test_a_restore_by_a_derived_uid_adds_a_note() -> None:
     logical = graph(source("lines", derived=True), sink("out", "lines"))
-    (note,) = fit(logical, logical).notes
+    (note,) = check(logical, logical).notes
     assert "source 'lines' (at job.py:1) was found by a derived uid: give it uid='lines'" in note
 
 
-def test_a_parallelism_beyond_the_fixed_key_groups_is_refused() -> None:
+def test_a_parallelism_above_the_fixed_number_of_key_groups_is_refused() -> None:
     physical = compile_graph(word_count(), slots=130)
     with pytest.raises(RestoreError, match="has parallelism 130, but its state has only 128 key groups"):
         check_restorable(physical, checkpointed=word_count(), max_parallelism=FIXED)
 
 
-def test_a_plan_that_ignores_the_fixed_key_groups_is_refused() -> None:
+def test_a_graph_compiled_with_a_different_number_of_key_groups_is_refused() -> None:
     physical = compile_graph(word_count(), slots=2, fixed_max_parallelism={"count": 256})
     with pytest.raises(
         RestoreError, match="aggregate 'count' .* planned with max parallelism 256, but the checkpoint fixed it at 128"

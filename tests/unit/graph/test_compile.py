@@ -1,4 +1,4 @@
-"""Compilation of logical graphs: chains, edges, key groups and errors."""
+"""Compiling logical graphs: chains, edges, key groups and errors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_forward_edges_between_equal_parallelisms_are_fused_and_hash_edges_are_n
 
 
 @pytest.mark.parametrize("partitioning", [Partitioning.REBALANCE, Partitioning.BROADCAST, Partitioning.GLOBAL])
-def test_no_other_partitioning_is_fused_either(partitioning: Partitioning) -> None:
+def test_edges_with_other_partitionings_are_not_fused(partitioning: Partitioning) -> None:
     physical = compile_graph(graph(source("a"), sink("b", dealt("a", partitioning))), slots=2)
     assert chains(physical) == [("a",), ("b",)]
     assert edges(physical) == [(0, 1, 0, str(partitioning))]
@@ -46,7 +46,7 @@ def test_a_forward_edge_between_different_parallelisms_becomes_rebalance() -> No
     assert [chain.parallelism for chain in physical.chains] == [1, 3]
 
 
-def test_a_stream_with_two_consumers_ends_its_chain() -> None:
+def test_a_chain_ends_at_a_stream_with_two_consumers() -> None:
     physical = compile_graph(graph(source("a"), row_map("b", "a"), sink("c", "b"), row_map("d", "b"), sink("e", "d")), slots=1)
     assert chains(physical) == [("a", "b"), ("c",), ("d", "e")]
     assert edges(physical) == [(0, 1, 0, "forward"), (0, 2, 0, "forward")]
@@ -60,7 +60,7 @@ def test_a_union_starts_a_chain_and_numbers_its_inputs() -> None:
     assert edges(physical) == [(0, 2, 0, "forward"), (1, 2, 1, "forward")]
 
 
-def test_a_diamond_and_a_stream_united_with_itself_keep_every_edge() -> None:
+def test_two_paths_between_operators_and_a_union_of_a_stream_with_itself_keep_all_edges() -> None:
     diamond = graph(
         source("a"),
         row_map("left", "a"),
@@ -78,7 +78,7 @@ def test_a_diamond_and_a_stream_united_with_itself_keep_every_edge() -> None:
     assert edges(compile_graph(twice, slots=1)) == [(0, 1, 0, "forward"), (0, 1, 1, "forward")]
 
 
-def test_a_graph_may_have_several_independent_pipelines() -> None:
+def test_a_graph_can_have_several_independent_pipelines() -> None:
     physical = compile_graph(graph(source("a"), sink("b", "a"), source("c"), sink("d", "c")), slots=2)
     assert chains(physical) == [("a", "b"), ("c", "d")]
     assert physical.edges == ()
@@ -89,7 +89,7 @@ def test_the_parallelism_of_the_job_applies_to_operators_without_one() -> None:
     assert [chain.parallelism for chain in physical.chains] == [3, 2]
 
 
-def test_too_few_slots_names_the_operator_and_both_numbers() -> None:
+def test_the_error_for_too_few_slots_names_the_operator_its_parallelism_and_the_slots() -> None:
     with pytest.raises(SlotError, match=r"source 'a' \(at job.py:1\) has parallelism 4, but there are only 2 slots"):
         compile_graph(graph(source("a", parallelism=4), sink("b", "a")), slots=2)
     with pytest.raises(SlotError, match="has parallelism 3, but there are only 2 slots"):
@@ -102,7 +102,7 @@ def test_fixed_key_groups_override_configured_ones_which_override_the_default() 
     assert compile_graph(logical, slots=2, fixed_max_parallelism={"n": 512}).max_parallelism["n"] == 512
 
 
-def test_more_parallelism_than_key_groups_is_refused_by_name() -> None:
+def test_a_parallelism_above_the_number_of_key_groups_is_refused_with_the_operator_name() -> None:
     logical = graph(source("a"), counts("n", "a", "word", max_parallelism=2), sink("s", "n"))
     with pytest.raises(
         GraphError, match=r"aggregate 'n' .* has parallelism 3, but its max parallelism is 2 \(set for the operator\)"
@@ -131,14 +131,16 @@ def test_more_parallelism_than_key_groups_is_refused_by_name() -> None:
         (graph(source("a", parallelism=0), sink("c", "a")), GraphError, "has parallelism 0"),
     ],
 )
-def test_a_graph_that_cannot_run_is_refused_by_name(logical: LogicalGraph, error: type[Exception], message: str) -> None:
+def test_a_graph_that_cannot_run_is_refused_with_the_operator_name(
+    logical: LogicalGraph, error: type[Exception], message: str
+) -> None:
     with pytest.raises(error, match=message):
         compile_graph(logical, slots=2)
 
 
 @st.composite
 def logical_graphs(draw: st.DrawFn) -> LogicalGraph:
-    """Any acyclic graph of sources, row maps, unions and aggregates, with a sink for every unused output."""
+    """Draw an acyclic graph of sources, row maps, unions and aggregates. Each unused output gets a sink."""
     operators: list[LogicalOperator] = [source("o0", parallelism=draw(st.sampled_from([None, 1, 2, 3])))]
     for number in range(1, draw(st.integers(1, 12))):
         uid, upstream = f"o{number}", st.sampled_from([one.uid for one in operators])
@@ -161,7 +163,7 @@ def logical_graphs(draw: st.DrawFn) -> LogicalGraph:
 
 @no_deadline
 @given(logical_graphs())
-def test_any_graph_compiles_to_consistent_chains_and_channels(logical: LogicalGraph) -> None:
+def test_every_valid_graph_compiles_to_consistent_chains_and_channels(logical: LogicalGraph) -> None:
     physical = compile_graph(logical, slots=3)
     placed = [uid for chain in physical.chains for uid in chain.operators]
     assert sorted(placed) == sorted(one.uid for one in logical.operators)

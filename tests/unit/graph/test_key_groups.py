@@ -1,4 +1,4 @@
-"""Assignment of key groups to subtasks."""
+"""Assigning key groups to subtasks."""
 
 from __future__ import annotations
 
@@ -29,16 +29,18 @@ def test_every_group_belongs_to_the_subtask_whose_range_contains_it(data: st.Dat
     ("parallelism", "groups"),
     [(1, 128), (2, 128), (85, 128), (86, 256), (128, 256), (170, 256), (171, 512), (20_000, 32_768), (32_768, 32_768)],
 )
-def test_the_number_of_key_groups_is_the_next_power_of_two_over_one_and_a_half_times_p(parallelism: int, groups: int) -> None:
+def test_the_default_number_of_key_groups_is_a_power_of_two_above_one_and_a_half_times_the_parallelism(
+    parallelism: int, groups: int
+) -> None:
     assert max_parallelism_for(parallelism) == groups
 
 
 @no_deadline
 @given(st.integers(1, 32_768))
-def test_the_default_number_of_key_groups_always_has_room_for_p(parallelism: int) -> None:
+def test_the_default_number_of_key_groups_is_never_below_the_parallelism(parallelism: int) -> None:
     assert parallelism <= max_parallelism_for(parallelism) <= 32_768
 
 
-def test_ranges_never_change_because_state_placement_depends_on_them() -> None:
+def test_key_group_ranges_have_their_fixed_values() -> None:
     assert [key_group_range(i, 3, 128) for i in range(3)] == [(0, 42), (43, 85), (86, 127)]
     assert [key_group_range(i, 2, 128) for i in range(2)] == [(0, 63), (64, 127)]

@@ -15,5 +15,5 @@ def test_every_kind_has_properties_and_a_constructor(kind: OperatorKind) -> None
     assert kind in CONSTRUCTORS
 
 
-def test_keyed_kinds_are_stateful() -> None:
+def test_all_keyed_operator_kinds_are_stateful() -> None:
     assert all(properties.stateful for properties in OPERATOR_KINDS.values() if properties.keyed)

@@ -40,11 +40,11 @@ def test_text_that_is_not_a_schema_is_refused(text: str) -> None:
         (pa.timestamp("ns"), pa.timestamp("ns")),
     ],
 )
-def test_all_layouts_of_the_same_values_have_one_canonical_type(given: pa.DataType, canonical: pa.DataType) -> None:
+def test_all_arrow_layouts_of_the_same_values_have_the_same_canonical_type(given: pa.DataType, canonical: pa.DataType) -> None:
     assert canonical_type(given) == canonical
 
 
-def test_an_unknown_name_suggests_the_nearest_or_lists_the_valid_names() -> None:
+def test_the_message_for_an_unknown_name_shows_the_near_miss_or_all_valid_names() -> None:
     assert near_miss("dep_dellay", ["origin", "dep_delay"]) == "; did you mean 'dep_delay'?"
     assert near_miss("ORIGIN", ["origin", "dest"]) == "; did you mean 'origin'?"
     assert near_miss("zzz", ["origin", "dest"]) == "; valid names: origin, dest"

@@ -1,4 +1,4 @@
-"""A source with another input under its old uid is refused, because the new input would not be read."""
+"""Checks that a source with a restored uid still has the input of the checkpoint. Otherwise the new input would not be read."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from weir.graph.logical import LogicalGraph
 INTS = {"n": sources.ints(0, 9)}
 
 
-def reading(one: Source) -> LogicalGraph:
+def graph_of(one: Source) -> LogicalGraph:
     return graph(replace(source("in"), config=one.describe()), sink("out", "in"))
 
 
-def fit(after: Source, before: Source) -> None:
-    check_restorable(compile_graph(reading(after), slots=1), checkpointed=reading(before), max_parallelism={})
+def check(after: Source, before: Source) -> None:
+    check_restorable(compile_graph(graph_of(after), slots=1), checkpointed=graph_of(before), max_parallelism={})
 
 
 @pytest.mark.parametrize(
@@ -43,9 +43,11 @@ def fit(after: Source, before: Source) -> None:
         (StagedDataFrame("/staged/1", "a"), StagedDataFrame("/staged/1", "b"), "the query has other columns or types"),
     ],
 )
-def test_another_input_under_the_same_uid_is_refused_with_a_solution(before: Source, after: Source, difference: str) -> None:
+def test_a_changed_input_under_the_same_uid_is_refused_and_the_message_says_how_to_fix_it(
+    before: Source, after: Source, difference: str
+) -> None:
     with pytest.raises(RestoreError, match=rf"source 'in' \(at job.py:1\) has another input .*: {difference}") as caught:
-        fit(after, before)
+        check(after, before)
     assert "give the source a new uid" in str(caught.value)
 
 
@@ -60,10 +62,10 @@ def test_another_input_under_the_same_uid_is_refused_with_a_solution(before: Sou
         (StagedDataFrame("/staged/1", "a", rate=5), StagedDataFrame("/staged/1", "a")),
     ],
 )
-def test_rate_and_splits_of_the_same_input_may_change(before: Source, after: Source) -> None:
-    fit(after, before)
+def test_a_changed_rate_or_number_of_splits_is_accepted(before: Source, after: Source) -> None:
+    check(after, before)
 
 
-def test_other_columns_of_the_same_files_may_be_read(tmp_path: Path) -> None:
+def test_a_different_selection_of_columns_is_accepted(tmp_path: Path) -> None:
     pq.write_table(pa.table({"a": [1], "b": [2]}), tmp_path / "x.parquet")
-    fit(sources.parquet(tmp_path), sources.parquet(tmp_path, columns=["a"]))
+    check(sources.parquet(tmp_path), sources.parquet(tmp_path, columns=["a"]))

@@ -1,4 +1,4 @@
-"""A small job and hand-made snapshots of it, for tests of the kernel."""
+"""A small job and snapshots of it, for tests of the kernel."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COLUMNS = (Column("key", "int64"),)
 
 
 def graph(slots: int, *, totals: str = "totals") -> PhysicalGraph:
-    """source -> [by key] totals -> sink: two chains and one edge of slots x slots channels."""
+    """Return source -> [by key] totals -> sink. The graph has two chains and one edge with ``slots`` x ``slots`` channels."""
     uid = OperatorUid(totals)
     operators = (
         LogicalOperator(SOURCE, "source", OperatorKind.SOURCE, (), COLUMNS, ""),
@@ -41,7 +41,7 @@ def graph(slots: int, *, totals: str = "totals") -> PhysicalGraph:
 def snapshot(
     of: PhysicalGraph, subtask: SubtaskId, *, checkpoint: int = 1, sequence: int = 5, ended: bool = False
 ) -> SubtaskSnapshot:
-    """What the subtask would acknowledge: the source a split in work, the totals a file of all their key groups."""
+    """Return the snapshot that the subtask acknowledges: an unfinished split for the source, a file with all its key groups for totals."""
     if subtask.chain == 0:
         split = Split(f"split{subtask.index}", None, 3)
         operators = (OperatorSnapshot(SOURCE, subtask.index, splits=() if ended else (split,)),)
@@ -67,7 +67,7 @@ def snapshot(
 
 
 def restore_point(of: PhysicalGraph) -> RestorePoint:
-    """Checkpoint 7, with two assigned splits and one pending split."""
+    """Return checkpoint 7, with two assigned splits and one pending split."""
     pending = PendingCheckpoint(CheckpointId(7), CheckpointKind.PERIODIC, 0)
     for subtask in sorted(of.subtasks(), reverse=True):
         pending.snapshots[subtask] = snapshot(of, subtask, checkpoint=7)

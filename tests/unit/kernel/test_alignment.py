@@ -1,4 +1,4 @@
-"""Barrier alignment: Algorithm 1 of the ABS paper, and its extensions."""
+"""Barrier alignment, which implements Algorithm 1 of the ABS paper and extends it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def barrier(to: Aligner, channel: ChannelId, checkpoint: int, at_ns: int = 0) ->
     return list(to.on_barrier(channel, CheckpointId(checkpoint), now_ns=at_ns))
 
 
-def test_a_channel_is_blocked_from_its_barrier_until_all_have_delivered_it() -> None:
+def test_a_channel_is_blocked_from_its_barrier_until_all_channels_have_delivered_theirs() -> None:
     aligning = aligner(A, B, C)
     assert barrier(aligning, A, 1, 10) == []
     assert barrier(aligning, C, 1, 20) == []
@@ -29,11 +29,11 @@ def test_a_channel_is_blocked_from_its_barrier_until_all_have_delivered_it() -> 
     assert not any(aligning.is_blocked(channel) for channel in (A, B, C))
 
 
-def test_a_single_input_takes_its_snapshot_at_once() -> None:
+def test_a_subtask_with_one_input_takes_its_snapshot_immediately() -> None:
     assert barrier(aligner(A), A, 7) == [TakeSnapshot(CheckpointId(7), 0)]
 
 
-def test_a_stale_barrier_neither_blocks_nor_snapshots() -> None:
+def test_a_barrier_of_an_old_checkpoint_has_no_effect() -> None:
     aligning = aligner(last=3)
     assert barrier(aligning, A, 3) == []
     assert barrier(aligning, A, 2) == []
@@ -41,7 +41,7 @@ def test_a_stale_barrier_neither_blocks_nor_snapshots() -> None:
     assert aligning.current is None
 
 
-def test_a_barrier_older_than_the_one_being_aligned_has_no_effect() -> None:
+def test_a_barrier_older_than_the_current_alignment_has_no_effect() -> None:
     aligning = aligner()
     barrier(aligning, A, 5)
     assert barrier(aligning, B, 4) == []
@@ -49,7 +49,7 @@ def test_a_barrier_older_than_the_one_being_aligned_has_no_effect() -> None:
     assert aligning.current == 5
 
 
-def test_the_first_barrier_of_a_newer_checkpoint_aborts_the_older_alignment_and_unblocks_its_channels() -> None:
+def test_a_barrier_of_a_newer_checkpoint_aborts_the_current_alignment() -> None:
     aligning = aligner()
     barrier(aligning, A, 1)
     assert barrier(aligning, B, 2) == [AlignmentAborted(CheckpointId(1))]
@@ -58,14 +58,14 @@ def test_the_first_barrier_of_a_newer_checkpoint_aborts_the_older_alignment_and_
     assert barrier(aligning, A, 2) == [TakeSnapshot(CheckpointId(2), 0)]
 
 
-def test_the_end_of_an_input_counts_as_its_barrier() -> None:
+def test_an_ended_input_counts_as_having_delivered_its_barrier() -> None:
     aligning = aligner()
     barrier(aligning, A, 1)
     assert aligning.on_end(B, now_ns=9) == [TakeSnapshot(CheckpointId(1), 9)]
-    assert barrier(aligning, A, 2) == [TakeSnapshot(CheckpointId(2), 0)], "an ended channel needs no barrier"
+    assert barrier(aligning, A, 2) == [TakeSnapshot(CheckpointId(2), 0)], "an ended channel delivers no barrier"
 
 
-def test_an_abort_unblocks_channels_and_later_barriers_of_the_checkpoint_are_ignored() -> None:
+def test_an_abort_unblocks_channels_and_later_barriers_of_the_checkpoint_have_no_effect() -> None:
     aligning = aligner()
     barrier(aligning, A, 1)
     assert aligning.on_aborted(CheckpointId(1)) == [AlignmentAborted(CheckpointId(1))]
@@ -74,7 +74,7 @@ def test_an_abort_unblocks_channels_and_later_barriers_of_the_checkpoint_are_ign
     assert not aligning.is_blocked(B)
 
 
-def test_an_abort_before_any_barrier_is_remembered() -> None:
+def test_barriers_that_arrive_after_an_abort_of_their_checkpoint_have_no_effect() -> None:
     aligning = aligner()
     assert aligning.on_aborted(CheckpointId(1)) == []
     assert barrier(aligning, A, 1) == []
@@ -82,7 +82,7 @@ def test_an_abort_before_any_barrier_is_remembered() -> None:
     assert aligning.is_blocked(A)
 
 
-def test_an_abort_of_an_older_checkpoint_does_not_affect_a_newer_alignment() -> None:
+def test_an_abort_of_an_older_checkpoint_does_not_affect_the_current_alignment() -> None:
     aligning = aligner()
     barrier(aligning, A, 2)
     assert aligning.on_aborted(CheckpointId(1)) == []
@@ -90,7 +90,7 @@ def test_an_abort_of_an_older_checkpoint_does_not_affect_a_newer_alignment() -> 
 
 
 @given(st.lists(st.tuples(st.sampled_from("bae"), st.integers(0, 2), st.integers(1, 5)), max_size=40))
-def test_snapshots_are_taken_in_order_once_and_only_after_every_open_channel_has_delivered_the_barrier(
+def test_each_snapshot_is_taken_once_and_in_order_after_all_open_channels_delivered_the_barrier(
     steps: list[tuple[str, int, int]],
 ) -> None:
     channels = (A, B, C)

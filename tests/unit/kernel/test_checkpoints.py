@@ -1,4 +1,4 @@
-"""The lifecycle of a checkpoint in the coordinator, and the last checkpoint of a job."""
+"""The lifecycle of checkpoints, and the last checkpoint of a job."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def acknowledge_all(of: CheckpointCoordinator, checkpoint: CheckpointId, now_ms:
 
 
 @pytest.mark.parametrize(("before", "after"), list(itertools.product(CheckpointPhase, CheckpointPhase)))
-def test_a_checkpoint_makes_only_legal_moves(before: CheckpointPhase, after: CheckpointPhase) -> None:
+def test_a_checkpoint_makes_only_legal_phase_changes(before: CheckpointPhase, after: CheckpointPhase) -> None:
     pending = PendingCheckpoint(ONE, CheckpointKind.PERIODIC, 0, before)
     if after in LEGAL[before]:
         pending.move(after)
@@ -53,11 +53,11 @@ def test_a_checkpoint_makes_only_legal_moves(before: CheckpointPhase, after: Che
             pending.move(after)
 
 
-def test_a_checkpoint_in_recording_cannot_be_aborted() -> None:
+def test_a_checkpoint_in_phase_recording_cannot_be_aborted() -> None:
     assert LEGAL[CheckpointPhase.RECORDING] == {CheckpointPhase.COMPLETED}
 
 
-def test_a_checkpoint_completes_only_through_acknowledgements_manifest_and_entry() -> None:
+def test_a_checkpoint_completes_after_acknowledgements_manifest_and_log_entry() -> None:
     checkpoints = coordinator()
     assert checkpoints.trigger(CheckpointKind.PERIODIC, now_ms=0) == [Trigger(ONE, CheckpointKind.PERIODIC)]
     (acknowledged,) = acknowledge_all(checkpoints, ONE)
@@ -86,7 +86,7 @@ def test_late_duplicate_and_unknown_acknowledgements_have_no_effect() -> None:
     assert acknowledge_all(checkpoints, ONE) == []
 
 
-def test_a_timeout_names_the_subtasks_that_have_not_acknowledged() -> None:
+def test_the_reason_of_a_timeout_names_the_subtasks_that_have_not_acknowledged() -> None:
     checkpoints = coordinator(interval_ms=None)
     checkpoints.trigger(CheckpointKind.SAVEPOINT, now_ms=0)
     checkpoints.acknowledge(ONE, snapshot(GRAPH, SUBTASKS[0]), now_ms=1)
@@ -97,7 +97,7 @@ def test_a_timeout_names_the_subtasks_that_have_not_acknowledged() -> None:
     assert str(SUBTASKS[0]) not in aborted.reason
 
 
-def test_a_failed_manifest_aborts_its_checkpoint_and_a_shutdown_does_not_abort_one_in_recording() -> None:
+def test_a_failed_manifest_aborts_its_checkpoint_but_a_shutdown_keeps_one_in_phase_recording() -> None:
     checkpoints = coordinator()
     checkpoints.trigger(CheckpointKind.PERIODIC, now_ms=0)
     acknowledge_all(checkpoints, ONE)
@@ -112,7 +112,7 @@ def test_a_failed_manifest_aborts_its_checkpoint_and_a_shutdown_does_not_abort_o
     assert [pending.phase for pending in checkpoints.pending] == [CheckpointPhase.RECORDING]
 
 
-def test_too_many_consecutive_failures_fail_the_job_and_trigger_no_further_checkpoint() -> None:
+def test_after_too_many_consecutive_failures_the_job_fails_and_no_checkpoint_is_triggered() -> None:
     checkpoints = coordinator(interval_ms=10)
     assert checkpoints.tick(10) == [Trigger(ONE, CheckpointKind.PERIODIC)]
     effects = checkpoints.tick(60)
@@ -123,7 +123,7 @@ def test_too_many_consecutive_failures_fail_the_job_and_trigger_no_further_check
 
 
 @pytest.mark.parametrize(("tolerable", "failing"), [(0, 1), (3, 4), (None, None)])
-def test_the_first_failure_above_the_limit_fails_the_job_and_without_a_limit_no_failure_does(
+def test_the_job_fails_at_the_first_failed_checkpoint_above_the_limit_if_there_is_a_limit(
     tolerable: int | None, failing: int | None
 ) -> None:
     checkpoints = coordinator(interval_ms=None, tolerable_failed_checkpoints=tolerable)
@@ -172,7 +172,7 @@ SOURCE_AND_SINK = (SubtaskId(0, 0), SubtaskId(1, 0))
 FIRST, SECOND = Generation(1), Generation(2)
 
 
-def test_the_last_checkpoint_is_final_once_every_subtask_has_ended() -> None:
+def test_the_last_checkpoint_is_final_if_all_subtasks_have_ended() -> None:
     last = LastCheckpoint(SOURCE_AND_SINK)
     last.subtask_ended(SOURCE_AND_SINK[0])
     assert last.kind is None
@@ -180,7 +180,7 @@ def test_the_last_checkpoint_is_final_once_every_subtask_has_ended() -> None:
     assert last.kind is CheckpointKind.FINAL
 
 
-def test_ended_input_turns_a_suspend_into_a_finish() -> None:
+def test_the_last_checkpoint_of_a_suspend_request_is_final_if_all_subtasks_have_ended() -> None:
     last = LastCheckpoint(SOURCE_AND_SINK)
     last.suspend()
     assert last.kind is CheckpointKind.SUSPEND
@@ -189,7 +189,7 @@ def test_ended_input_turns_a_suspend_into_a_finish() -> None:
     assert last.kind is CheckpointKind.FINAL
 
 
-def test_after_a_recovery_a_suspend_request_remains_and_no_subtask_has_ended() -> None:
+def test_a_recovery_keeps_a_suspend_request_and_resets_ended_subtasks() -> None:
     last = LastCheckpoint(SOURCE_AND_SINK)
     for subtask in SOURCE_AND_SINK:
         last.subtask_ended(subtask)
@@ -200,18 +200,18 @@ def test_after_a_recovery_a_suspend_request_remains_and_no_subtask_has_ended() -
     assert last.kind is CheckpointKind.SUSPEND
 
 
-def test_the_last_checkpoint_is_completed_only_as_the_newest_one_of_the_generation_that_triggered_it() -> None:
+def test_the_last_checkpoint_counts_only_if_it_is_the_newest_of_its_own_generation() -> None:
     last = LastCheckpoint(SOURCE_AND_SINK)
     last.suspend()
-    assert not last.is_completed(FIRST, CheckpointId(4)), "it was not triggered"
+    assert not last.is_completed(FIRST, CheckpointId(4)), "checkpoint 4 was not triggered as the last one"
     last.expect(FIRST, CheckpointId(5))
     assert not last.is_completed(FIRST, None)
     assert not last.is_completed(FIRST, CheckpointId(4))
     assert last.is_completed(FIRST, CheckpointId(5))
-    assert not last.is_completed(SECOND, CheckpointId(5)), "the restarted generation has produced records since"
+    assert not last.is_completed(SECOND, CheckpointId(5)), "the new generation has emitted records since"
 
 
-def test_a_suspending_checkpoint_does_not_count_as_the_final_one() -> None:
+def test_a_suspend_checkpoint_does_not_count_as_the_final_one() -> None:
     last = LastCheckpoint(SOURCE_AND_SINK)
     last.suspend()
     last.expect(FIRST, CheckpointId(5))
@@ -220,6 +220,6 @@ def test_a_suspending_checkpoint_does_not_count_as_the_final_one() -> None:
     assert not last.is_completed(FIRST, CheckpointId(5))
 
 
-def test_a_job_that_is_not_ending_expects_no_last_checkpoint() -> None:
+def test_expecting_a_last_checkpoint_of_a_job_that_is_not_ending_is_a_programming_error() -> None:
     with pytest.raises(AssertionError, match="not ending"):
         LastCheckpoint(SOURCE_AND_SINK).expect(FIRST, CheckpointId(5))

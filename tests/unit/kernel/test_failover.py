@@ -16,16 +16,16 @@ def registered(count: int) -> SlotTable:
     return slots
 
 
-def test_a_silent_slot_is_reported_with_the_length_of_its_silence() -> None:
+def test_a_silent_slot_is_reported_with_the_time_since_its_last_heartbeat() -> None:
     slots, heartbeats = registered(2), HeartbeatMonitor(100)
-    silent, alive = slots
+    silent, responsive = slots
     assert heartbeats.silent(slots, 50) == []
-    alive.last_heard_ms = 90
+    responsive.last_heard_ms = 90
     assert heartbeats.silent(slots, 99) == []
     assert heartbeats.silent(slots, 100) == [(silent, 100)]
 
 
-def test_after_a_pause_of_the_coordinator_every_slot_gets_the_full_timeout() -> None:
+def test_after_a_pause_of_the_coordinator_the_heartbeat_timeout_of_all_slots_starts_again() -> None:
     slots, heartbeats = registered(2), HeartbeatMonitor(100)
     assert heartbeats.silent(slots, 0) == []
     assert heartbeats.silent(slots, 500) == []
@@ -43,25 +43,25 @@ def test_the_first_restart_is_immediate_and_later_delays_double_up_to_the_limit(
     assert not restarts.on_failure(1_000)
 
 
-def test_a_completed_checkpoint_resets_the_restarts() -> None:
+def test_a_completed_checkpoint_resets_restart_count_and_delay() -> None:
     restarts = RestartPolicy(RestartConfig(attempts_max=2))
     assert [restarts.on_failure(0) for _ in range(3)] == [True, True, False]
     assert restarts.restarts == 2
     restarts.on_checkpoint_completed()
     assert restarts.restarts == 0
     assert restarts.on_failure(5)
-    assert restarts.may_deploy(5), "immediate again"
+    assert restarts.may_deploy(5), "the next restart has no delay"
 
 
-def test_downtime_lasts_from_the_first_failure_until_the_job_runs() -> None:
+def test_downtime_is_the_time_from_the_first_failure_until_the_job_runs() -> None:
     restarts = RestartPolicy(RestartConfig(attempts_max=5, initial_delay_ms=100))
-    assert restarts.on_running(0) is None, "the first start is no recovery"
+    assert restarts.on_running(0) is None, "the first start is not a recovery"
     assert restarts.on_failure(1_000)
     assert restarts.on_failure(1_500)
     assert restarts.on_running(1_700) == 700
     assert restarts.on_running(1_800) is None
 
 
-def test_backoff_delays_double_and_attempts_are_bounded() -> None:
+def test_backoff_delays_double_until_the_last_attempt() -> None:
     backoff = Backoff(attempts_max=4, first_delay_ms=10)
     assert [backoff.next_delay_ms() for _ in range(5)] == [10, 20, 40, None, None]

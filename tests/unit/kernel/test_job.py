@@ -1,4 +1,4 @@
-"""The lifecycle of a job, step by step."""
+"""The lifecycle of a job in the job master."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ def sent(kind: type[T], effects: Sequence[Effect]) -> list[T]:
 
 
 def triggered(effects: Sequence[Effect]) -> list[str]:
-    """Return the kinds of the triggered checkpoints."""
+    """Return the kind of each triggered checkpoint."""
     return [report.text for report in only(Report, effects) if report.kind is ReportKind.CHECKPOINT_TRIGGERED]
 
 
 class Job:
-    """A job master and the answers of its environment."""
+    """A job master, with methods that answer its effects as the coordinator and the slots do."""
 
     def __init__(self, config: JobConfig = CONFIG) -> None:
         self.graph = graph(SLOTS)
@@ -133,7 +133,7 @@ class Job:
         ]
 
 
-def test_a_job_fences_prepares_deploys_and_then_starts_all_slots_together() -> None:
+def test_a_job_appends_its_start_prepares_deploys_and_then_starts_all_slots() -> None:
     job = Job()
     assert job.log == StartGeneration(Generation(1), None, CheckpointId(1))
     assert only(Prepare, job.log_created()) == [Prepare(Generation(1), None, None, (SOURCE,))]
@@ -167,10 +167,10 @@ def test_a_checkpoint_is_committed_only_after_its_log_entry_exists() -> None:
     assert len(commit.committables) == SLOTS
 
 
-def test_a_savepoint_requested_while_a_checkpoint_is_pending_is_taken_next_and_once() -> None:
+def test_a_savepoint_requested_while_a_checkpoint_is_pending_is_taken_once_afterwards() -> None:
     job = Job().running()
     assert sent(TriggerCheckpoint, job.observe(job.master.savepoint(0)))
-    assert not sent(TriggerCheckpoint, job.observe(job.master.savepoint(0))), "one at a time"
+    assert not sent(TriggerCheckpoint, job.observe(job.master.savepoint(0))), "only one checkpoint is pending at a time"
     assert not sent(TriggerCheckpoint, job.observe(job.master.tick(10)))
     job.completed(1)
     assert {one.checkpoint for one in sent(TriggerCheckpoint, job.observe(job.master.tick(20)))} == {2}
@@ -191,19 +191,19 @@ def test_a_savepoint_requested_during_a_recovery_is_taken_when_the_job_runs_agai
     assert {one.checkpoint for one in sent(TriggerCheckpoint, job.observe(job.master.tick(70)))} == {1}
 
 
-def test_a_requested_checkpoint_is_manual_unless_a_requested_savepoint_serves_both() -> None:
+def test_a_requested_savepoint_also_serves_a_requested_checkpoint() -> None:
     job = Job().running()
     assert triggered(job.observe(job.master.checkpoint(0))) == [CheckpointKind.MANUAL]
-    assert not triggered(job.observe(job.master.checkpoint(0))), "one at a time"
+    assert not triggered(job.observe(job.master.checkpoint(0))), "only one checkpoint is pending at a time"
     assert not triggered(job.observe(job.master.savepoint(0)))
     assert not triggered(job.observe(job.master.checkpoint(0)))
     job.completed(1)
     assert triggered(job.observe(job.master.tick(10))) == [CheckpointKind.SAVEPOINT]
     job.completed(2)
-    assert not triggered(job.observe(job.master.tick(20))), "once"
+    assert not triggered(job.observe(job.master.tick(20))), "the request is served only once"
 
 
-def test_a_later_commit_waits_for_the_earlier_one() -> None:
+def test_a_commit_waits_for_all_earlier_commits() -> None:
     job = Job().running()
     job.observe(job.master.savepoint(0))
     (first,) = only(Commit, job.completed(1))
@@ -226,7 +226,7 @@ def test_a_bounded_job_finishes_after_its_final_checkpoint_is_committed() -> Non
     assert job.master.phase is JobPhase.ENDED
 
 
-def test_the_loss_of_a_slot_restores_the_whole_job_from_the_last_completed_checkpoint() -> None:
+def test_after_the_loss_of_a_slot_the_job_restores_the_last_completed_checkpoint() -> None:
     job = Job().running()
     for slot in range(SLOTS):
         job.receive(slot, RequestSplit(job.generation, SOURCE, slot))
@@ -255,7 +255,7 @@ def test_the_restore_point_is_not_chosen_while_an_append_is_open() -> None:
     job.receive(0, SubtaskFailed(job.generation, None, "InputError", "broken", True))
     for slot in range(SLOTS):
         job.receive(slot, Cancelled(Generation(1)))
-    assert isinstance(job.log, RecordCompleted), "no other append is requested"
+    assert isinstance(job.log, RecordCompleted), "no second append is requested"
     effects = job.log_created()
     assert only(Commit, effects)
     assert job.log == StartGeneration(Generation(2), CheckpointId(1), CheckpointId(2))
@@ -274,13 +274,13 @@ def test_messages_of_an_older_generation_have_no_effect() -> None:
     assert job.receive(0, SubtaskFailed(Generation(1), None, "InputError", "late", True)) == []
 
 
-def test_a_failure_that_a_restart_cannot_help_ends_the_job_with_its_cause() -> None:
+def test_a_failure_that_is_not_restartable_fails_the_job_with_its_cause() -> None:
     job = Job().running()
     effects = job.receive(0, SubtaskFailed(job.generation, SubtaskId(0, 0), "UserCodeError", "division by zero", False))
     assert only(Finish, effects) == [Finish(Outcome.FAILED, "division by zero", "UserCodeError")]
 
 
-def test_a_job_that_keeps_failing_without_a_completed_checkpoint_fails() -> None:
+def test_a_job_fails_after_too_many_restarts_without_a_completed_checkpoint() -> None:
     job = Job().running()
     for now_ms in (0, 10_000):
         job.receive(0, SubtaskFailed(job.generation, None, "InputError", "broken", True), now_ms)
@@ -308,11 +308,11 @@ def test_a_slot_that_does_not_answer_a_cancel_in_time_is_dropped() -> None:
     assert job.log == StartGeneration(Generation(2), None, CheckpointId(1))
 
 
-def test_a_silent_slot_is_dropped_unless_the_coordinator_itself_was_paused() -> None:
+def test_a_silent_slot_is_dropped_but_not_because_of_a_pause_of_the_coordinator() -> None:
     job = Job().running()
     assert job.master.tick(0) == []
     assert job.master.tick(5_000 - 4_000) != [], "the periodic checkpoint is due"
-    assert not only(DropSlot, job.master.tick(9_000)), "the coordinator was paused for eight seconds"
+    assert not only(DropSlot, job.master.tick(9_000)), "the coordinator was paused for 8 s"
     job.receive(0, Heartbeat(1), 9_100)
     effects: list[Effect] = []
     for now_ms in range(9_050, 9_251, 50):
@@ -340,7 +340,7 @@ def test_a_cancelled_job_stops_without_a_checkpoint() -> None:
     effects = job.master.cancel(0)
     assert not sent(TriggerCheckpoint, effects)
     assert [finish.outcome for finish in only(Finish, effects)] == [Outcome.CANCELED]
-    assert sent(Stop, job.receive(9, register(9))), "a slot that registers now is stopped"
+    assert sent(Stop, job.receive(9, register(9))), "a slot that registers after the cancel is stopped"
 
 
 def test_the_end_of_a_job_waits_for_an_open_append_and_its_commit() -> None:
@@ -364,14 +364,14 @@ def test_an_ending_job_does_not_deploy_a_prepared_generation() -> None:
         job.receive(slot, Cancelled(job.generation), 0)
     assert job.master.phase is JobPhase.STARTING
     job.log_created()
-    assert not only(Finish, job.master.cancel(0)), "the commit of the previous generation is open"
+    assert not only(Finish, job.master.cancel(0)), "the commit of the previous generation is not finished"
     for slot in range(SLOTS):
         job.receive(slot, register(slot), 0)
     assert not sent(Deploy, job.master.on_prepared({}, 0))
     assert only(Finish, job.master.on_committed(commit.permit, 0))
 
 
-def test_a_superseded_process_stops_and_commits_nothing() -> None:
+def test_a_superseded_driver_stops_without_a_commit() -> None:
     job = Job().running()
     job.observe(job.master.savepoint(0))
     job.acknowledged(1)
@@ -382,21 +382,23 @@ def test_a_superseded_process_stops_and_commits_nothing() -> None:
     assert job.master.tick(10_000) == []
 
 
-def test_a_process_superseded_by_the_control_plane_waits_only_for_an_open_append() -> None:
+def test_a_driver_that_the_control_plane_supersedes_waits_only_for_an_open_append() -> None:
     job = Job().running()
     job.observe(job.master.savepoint(0))
     job.acknowledged(1)
     job.observe(job.master.on_manifest_written(job.generation, CheckpointId(1), 0))
-    assert not only(Finish, job.master.superseded("the control plane says so", 0)), "the entry may be in the log"
+    assert not only(Finish, job.master.superseded("the control plane reports another driver", 0)), (
+        "the entry is possibly in the log"
+    )
     (finish,) = only(Finish, job.log_created())
-    assert finish == Finish(Outcome.SUPERSEDED, "the control plane says so", "Superseded")
+    assert finish == Finish(Outcome.SUPERSEDED, "the control plane reports another driver", "Superseded")
     assert job.master.tick(10_000) == []
     other = Job().running()
-    assert only(Finish, other.master.superseded("the control plane says so", 0))
-    assert not only(Finish, other.master.superseded("the control plane says so", 0)), "finished twice"
+    assert only(Finish, other.master.superseded("the control plane reports another driver", 0))
+    assert not only(Finish, other.master.superseded("the control plane reports another driver", 0)), "the job finishes only once"
 
 
-def test_an_append_that_keeps_failing_is_retried_and_then_fails_the_job() -> None:
+def test_a_job_fails_if_all_attempts_of_an_append_fail() -> None:
     job = Job()
     request = job.log
     assert request is not None
@@ -405,15 +407,15 @@ def test_an_append_that_keeps_failing_is_retried_and_then_fails_the_job() -> Non
     assert (finish.outcome, finish.kind) == (Outcome.FAILED, "StorageError")
 
 
-def test_a_permanently_refused_commit_fails_the_job_even_if_others_wait() -> None:
+def test_a_commit_that_fails_permanently_fails_the_job_even_if_other_commits_wait() -> None:
     job = Job().running()
     for checkpoint in (1, 2):
         job.observe(job.master.savepoint(0))
         job.completed(checkpoint)
-    effects = job.master.on_commit_failed(CommitPermit(CheckpointId(1), Generation(1)), "disk gone", False, 0)
+    effects = job.master.on_commit_failed(CommitPermit(CheckpointId(1), Generation(1)), "disk missing", False, 0)
     (finish,) = only(Finish, effects)
     assert finish.outcome is Outcome.FAILED
-    assert "checkpoint 1 is completed but could not be committed: disk gone" in finish.reason
+    assert "checkpoint 1 is completed but could not be committed: disk missing" in finish.reason
 
 
 def test_too_few_slots_fail_the_job_with_the_number_of_registered_slots() -> None:
@@ -428,7 +430,7 @@ def test_too_few_slots_fail_the_job_with_the_number_of_registered_slots() -> Non
     assert "free cores" in finish.reason
 
 
-def test_slots_that_end_early_fail_the_job_with_the_reason_from_spark() -> None:
+def test_if_slots_end_before_registering_the_job_fails_with_the_reason_from_spark() -> None:
     job = Job()
     job.log_created()
     job.master.on_prepared({SOURCE: ()}, 0)
@@ -450,16 +452,18 @@ def test_a_deployment_that_times_out_is_cancelled() -> None:
     assert job.master.phase is JobPhase.CANCELLING
 
 
-def test_a_failed_preparation_is_retried_and_then_fails_the_job_with_its_reason() -> None:
+def test_a_job_fails_with_the_reason_if_all_attempts_of_a_preparation_fail() -> None:
     job = Job()
     job.log_created()
     delays = []
     for attempt in range(CONFIG.commit_attempts_max - 1):
-        (again,) = only(Prepare, job.observe(job.master.on_prepare_failed("storage is away", "StorageError", True, attempt)))
+        (again,) = only(
+            Prepare, job.observe(job.master.on_prepare_failed("storage is unreachable", "StorageError", True, attempt))
+        )
         delays.append(again.delay_ms)
     assert delays == sorted(delays) and delays[0] > 0
-    (finish,) = only(Finish, job.observe(job.master.on_prepare_failed("storage is away", "StorageError", True, 9)))
-    assert (finish.outcome, finish.reason) == (Outcome.FAILED, "storage is away")
+    (finish,) = only(Finish, job.observe(job.master.on_prepare_failed("storage is unreachable", "StorageError", True, 9)))
+    assert (finish.outcome, finish.reason) == (Outcome.FAILED, "storage is unreachable")
 
 
 def test_a_preparation_that_cannot_succeed_is_not_retried() -> None:

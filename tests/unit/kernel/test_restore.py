@@ -1,4 +1,4 @@
-"""What each slot restores from a completed checkpoint."""
+"""Planning what each slot restores from a completed checkpoint."""
 
 from __future__ import annotations
 
@@ -40,51 +40,53 @@ def test_a_restore_point_holds_the_snapshots_of_its_checkpoint_in_order() -> Non
 
 
 def test_without_a_checkpoint_all_channels_start_at_zero() -> None:
-    shares = plan_restore(graph(2), None)
-    assert [len(share.channels) for share in shares] == [3, 3]
-    assert {restored.sequence for share in shares for restored in share.channels} == {0}
+    restores = plan_restore(graph(2), None)
+    assert [len(restore.channels) for restore in restores] == [3, 3]
+    assert {restored.sequence for restore in restores for restored in restore.channels} == {0}
 
 
 def test_the_same_graph_restores_each_state_in_its_own_slot() -> None:
     of = graph(2)
-    shares = plan_restore(of, point(of))
-    for slot, share in enumerate(shares):
-        (restored,) = share.operators
+    restores = plan_restore(of, point(of))
+    for slot, restore in enumerate(restores):
+        (restored,) = restore.operators
         assert (restored.operator, restored.subtask) == (TOTALS, slot)
         assert [file.path for one in restored.snapshots for file in one.files] == [f"state/{slot}"]
-        own = {one.channel: one for one in share.channels}
+        own = {one.channel: one for one in restore.channels}
         assert own[channel(0, slot)].sequence == 5
         assert own[channel(0, slot)].watermark_ms == 1_000
 
 
 @pytest.mark.parametrize(("before", "after"), [(2, 4), (4, 2), (2, 3), (4, 1), (1, 3)])
-def test_keyed_state_moves_by_key_group_and_every_group_finds_its_owner(before: int, after: int) -> None:
-    shares = plan_restore(graph(after), point(graph(before)))
-    for slot, share in enumerate(shares):
+def test_each_slot_restores_the_state_of_its_key_groups_after_a_rescale(before: int, after: int) -> None:
+    restores = plan_restore(graph(after), point(graph(before)))
+    for slot, restore in enumerate(restores):
         first, last = key_group_range(slot, after, 8)
-        files = [file for restored in share.operators for one in restored.snapshots for file in one.files]
+        files = [file for restored in restore.operators for one in restored.snapshots for file in one.files]
         covered = {group for file in files if file.key_groups for group in range(file.key_groups[0], file.key_groups[1] + 1)}
         assert set(range(first, last + 1)) <= covered
         assert all(file.key_groups and file.key_groups[0] <= last and first <= file.key_groups[1] for file in files)
 
 
-def test_after_a_rescale_sequence_numbers_continue_above_all_used_ones() -> None:
-    shares = plan_restore(graph(3), point(graph(2)))
-    assert {restored.sequence for share in shares for restored in share.channels} == {5}
-    assert {restored.watermark_ms for share in shares for restored in share.channels} == {1_000}, "the lowest of the edge"
+def test_after_a_rescale_sequence_numbers_continue_above_the_highest_used_one() -> None:
+    restores = plan_restore(graph(3), point(graph(2)))
+    assert {restored.sequence for restore in restores for restored in restore.channels} == {5}
+    assert {restored.watermark_ms for restore in restores for restored in restore.channels} == {1_000}, (
+        "the lowest watermark of the edge"
+    )
 
 
 @pytest.mark.parametrize("slots", [2, 3])
 @pytest.mark.parametrize("idle", [0, 1, 4])
-def test_idleness_is_restored_and_after_a_rescale_only_if_all_channels_were_idle(slots: int, idle: int) -> None:
+def test_idle_channels_stay_idle_but_after_a_rescale_only_if_all_channels_were_idle(slots: int, idle: int) -> None:
     of = graph(2)
-    whole = point(of)
-    left = iter(range(4))
+    complete = point(of)
+    numbers = iter(range(4))
     subtasks = tuple(
-        replace(one, inputs=tuple(replace(end, idle=next(left) < idle) for end in one.inputs)) for one in whole.subtasks
+        replace(one, inputs=tuple(replace(end, idle=next(numbers) < idle) for end in one.inputs)) for one in complete.subtasks
     )
-    shares = plan_restore(graph(slots), replace(whole, subtasks=subtasks))
-    found = {restored.channel: restored.idle for share in shares for restored in share.channels}
+    restores = plan_restore(graph(slots), replace(complete, subtasks=subtasks))
+    found = {restored.channel: restored.idle for restore in restores for restored in restore.channels}
     expected = idle if slots == 2 else (len(found) if idle == 4 else 0)
     assert sum(found.values()) == expected
 
@@ -100,40 +102,41 @@ def test_unfinished_splits_are_reassigned_with_their_positions_before_pending_on
     assert assigner.snapshot() == AssignerState((), ("split0", "split1", "waiting"), 3)
 
 
-def test_an_assigned_split_that_is_not_unfinished_remains_finished() -> None:
+def test_an_assigned_split_that_no_subtask_restores_is_finished() -> None:
     restored = SplitAssigner.restored(AssignerState((), ("done",), 4), ())
     assert restored.request(0) is None
     assert restored.snapshot().finished == 5
 
 
-def test_an_inconsistent_checkpoint_is_refused_and_names_the_channel() -> None:
+def test_an_inconsistent_checkpoint_is_refused_with_the_name_of_the_channel() -> None:
     of = graph(2)
-    whole = point(of)
-    torn = list(whole.subtasks)
-    last = torn[-1]
+    complete = point(of)
+    inconsistent = list(complete.subtasks)
+    last = inconsistent[-1]
     first, *rest = last.inputs
-    torn[-1] = replace(last, inputs=(ChannelSnapshot(first.channel, first.sequence + 1), *rest))
+    inconsistent[-1] = replace(last, inputs=(ChannelSnapshot(first.channel, first.sequence + 1), *rest))
     with pytest.raises(RestoreError, match=rf"inconsistent: channel {first.channel}"):
-        plan_restore(of, replace(whole, subtasks=tuple(torn)))
+        plan_restore(of, replace(complete, subtasks=tuple(inconsistent)))
 
 
-def test_state_without_an_operator_is_refused_and_names_the_operator() -> None:
+def test_state_without_an_operator_is_refused_with_the_name_of_the_operator() -> None:
     with pytest.raises(RestoreError, match="operator 'totals' has state .* uid='totals'"):
         plan_restore(graph(2, totals="renamed"), point(graph(2)))
 
 
-def test_an_ended_subtask_remains_ended_and_after_a_rescale_only_if_all_had_ended() -> None:
+def test_an_ended_subtask_stays_ended_but_after_a_rescale_only_if_all_subtasks_had_ended() -> None:
     of = graph(2)
     one, both = (SubtaskId(0, 0),), (SubtaskId(0, 0), SubtaskId(0, 1))
-    assert [share.ended for share in plan_restore(of, point(of, ended=one))] == [one, ()]
-    assert [share.ended for share in plan_restore(graph(3), point(of, ended=one))] == [(), (), ()]
-    assert [share.ended for share in plan_restore(graph(3), point(of, ended=both))] == [
+    assert [restore.ended for restore in plan_restore(of, point(of, ended=one))] == [one, ()]
+    assert [restore.ended for restore in plan_restore(graph(3), point(of, ended=one))] == [(), (), ()]
+    assert [restore.ended for restore in plan_restore(graph(3), point(of, ended=both))] == [
         (SubtaskId(0, 0),), (SubtaskId(0, 1),), (SubtaskId(0, 2),),
     ]  # fmt: skip
 
 
 def pipeline(slots: int, *names: str) -> PhysicalGraph:
-    """A source of parallelism 2 followed by operators with one subtask for each slot. With two slots they form one chain."""
+    """Return a source of parallelism 2, followed by operators with one subtask per slot. With two slots, all operators are fused into
+    one chain."""
     operators = [LogicalOperator(SOURCE, "source", OperatorKind.SOURCE, (), COLUMNS, "", parallelism=2)]
     for name in names:
         before = Input(operators[-1].uid)
@@ -152,42 +155,45 @@ def ended_pipeline(of: PhysicalGraph, *, chains: tuple[int, ...]) -> RestorePoin
     return RestorePoint(CheckpointId(1), of, tuple(taken(subtask) for subtask in of.subtasks()), ALL_ASSIGNED)
 
 
-def test_an_operator_that_had_not_ended_does_not_end_with_its_new_chain() -> None:
-    """Seed 121904 of the simulator: the job finished without the records that the operator had buffered."""
+def test_a_chain_has_not_ended_if_one_of_its_operators_had_not_ended() -> None:
+    """Otherwise the job would finish without the records that the operator has buffered (found by seed 121904 of the simulator)."""
     of = pipeline(3, "hold")
     assert [chain.operators for chain in of.chains] == [("source",), ("hold", "sink")]
     assert [chain.operators for chain in pipeline(2, "hold").chains] == [("source", "hold", "sink")]
     only_the_source = ended_pipeline(of, chains=(0,))
-    assert [share.ended for share in plan_restore(pipeline(2, "hold"), only_the_source)] == [(), ()]
+    assert [restore.ended for restore in plan_restore(pipeline(2, "hold"), only_the_source)] == [(), ()]
     both = ended_pipeline(of, chains=(0, 1))
-    assert [share.ended for share in plan_restore(pipeline(2, "hold"), both)] == [(SubtaskId(0, 0),), (SubtaskId(0, 1),)]
+    assert [restore.ended for restore in plan_restore(pipeline(2, "hold"), both)] == [(SubtaskId(0, 0),), (SubtaskId(0, 1),)]
 
 
-def test_an_ended_operator_remains_ended_in_a_chain_of_its_own() -> None:
+def test_an_ended_operator_stays_ended_in_a_new_chain() -> None:
     at = ended_pipeline(pipeline(2, "hold"), chains=(0,))
-    assert [share.ended for share in plan_restore(pipeline(3, "hold"), at)] == [
+    assert [restore.ended for restore in plan_restore(pipeline(3, "hold"), at)] == [
         (SubtaskId(0, 0), SubtaskId(1, 0)), (SubtaskId(0, 1), SubtaskId(1, 1)), (SubtaskId(1, 2),),
     ]  # fmt: skip
 
 
-def test_a_new_operator_has_not_ended() -> None:
+def test_a_chain_with_a_new_operator_has_not_ended() -> None:
     at = ended_pipeline(pipeline(2, "hold"), chains=(0,))
-    assert [share.ended for share in plan_restore(pipeline(2, "hold", "new"), at)] == [(), ()]
+    assert [restore.ended for restore in plan_restore(pipeline(2, "hold", "new"), at)] == [(), ()]
 
 
-def test_a_source_whose_uid_belonged_to_another_kind_is_read() -> None:
-    """A stateless operator may become a source. Its end does not mean that the input of the source has been read."""
+def test_a_source_whose_uid_belonged_to_a_different_operator_kind_has_not_ended() -> None:
+    """The uid of a stateless operator can become the uid of a source. The end of the operator does not mean that the input of the
+    source has been read."""
     at = ended_pipeline(pipeline(2, "map"), chains=(0,))
     new = OperatorUid("map")
     sources = [LogicalOperator(uid, uid, OperatorKind.SOURCE, (), COLUMNS, "") for uid in (SOURCE, new)]
     both = LogicalOperator(OperatorUid("both"), "both", OperatorKind.UNION, (Input(SOURCE), Input(new)), COLUMNS, "")
     sink = LogicalOperator(SINK, "sink", OperatorKind.SINK, (Input(both.uid),), COLUMNS, "")
     after = compile_graph(LogicalGraph("job", (*sources, both, sink)), slots=2)
-    assert [[after.chains[one.chain].operators for one in share.ended] for share in plan_restore(after, at)] == [[(SOURCE,)]] * 2
+    assert [[after.chains[one.chain].operators for one in restore.ended] for restore in plan_restore(after, at)] == [
+        [(SOURCE,)]
+    ] * 2
 
 
-def test_an_ended_subtask_with_new_senders_has_not_ended() -> None:
-    """Two operators of parallelism 2 read a source: by a forward edge first, and by a rebalance edge when the source has three subtasks."""
+def test_a_subtask_with_new_upstream_subtasks_has_not_ended() -> None:
+    """The edges from the source to two operators change from forward to rebalance, because the source gets three subtasks."""
 
     def fan_out(slots: int) -> PhysicalGraph:
         source = LogicalOperator(SOURCE, "source", OperatorKind.SOURCE, (), COLUMNS, "")
@@ -204,5 +210,5 @@ def test_an_ended_subtask_with_new_senders_has_not_ended() -> None:
 
     of = fan_out(2)
     at = RestorePoint(CheckpointId(1), of, tuple(taken(of, subtask) for subtask in of.subtasks()), ALL_ASSIGNED)
-    assert [len(share.ended) for share in plan_restore(of, at)] == [3, 0]
-    assert [share.ended for share in plan_restore(fan_out(3), at)] == [(), (), ()]
+    assert [len(restore.ended) for restore in plan_restore(of, at)] == [3, 0]
+    assert [restore.ended for restore in plan_restore(fan_out(3), at)] == [(), (), ()]

@@ -1,4 +1,4 @@
-"""The slot table, and the deployment of one generation."""
+"""The slot table, and the deployment of a generation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GRAPH = graph(2)
 
 
 @pytest.mark.parametrize(("before", "after"), list(itertools.product(SlotPhase, SlotPhase)))
-def test_a_slot_makes_only_legal_moves(before: SlotPhase, after: SlotPhase) -> None:
+def test_a_slot_makes_only_legal_phase_changes(before: SlotPhase, after: SlotPhase) -> None:
     slot = Slot(register(0), 0, phase=before)
     if after in LEGAL[before]:
         slot.move(after)
@@ -37,7 +37,7 @@ def test_slots_are_allocated_only_when_enough_are_idle() -> None:
     assert [(slot.incarnation, slot.index) for slot in allocated] == [("slot0", 0), ("slot1", 1)]
 
 
-def test_a_surviving_slot_keeps_its_index_and_a_new_slot_fills_the_gap() -> None:
+def test_a_remaining_slot_keeps_its_index_and_a_new_slot_gets_the_free_index() -> None:
     slots = SlotTable(3)
     for number in (2, 1, 0):
         slots.add(register(number), now_ms=0)
@@ -71,18 +71,18 @@ def test_every_slot_is_deployed_with_its_index_and_all_peers() -> None:
     assert {slot.phase for slot in allocated} == {SlotPhase.DEPLOYING}
 
 
-def test_slots_can_start_when_the_last_one_is_deployed() -> None:
+def test_slots_start_when_all_slots_are_deployed() -> None:
     deployment, (first, second), _ = deployed(table(2))
     assert not deployment.on_deployed(first)
-    assert not deployment.on_deployed(first), "a repeated answer counts once"
+    assert not deployment.on_deployed(first), "a repeated answer is counted once"
     assert deployment.on_deployed(second)
     assert deployment.start(ONE) == [Send(slot.incarnation, Start(ONE)) for slot in (first, second)]
     assert {first.phase, second.phase} == {SlotPhase.RUNNING}
 
 
-def test_a_deployment_is_cancelled_when_every_slot_has_answered() -> None:
+def test_a_deployment_is_cancelled_when_all_slots_have_confirmed_the_cancel() -> None:
     deployment, (first, second), _ = deployed(table(2))
-    assert not deployment.on_cancelled(first), "it was not cancelled"
+    assert not deployment.on_cancelled(first), "no cancel was requested"
     assert deployment.cancel(ONE) == [Send(slot.incarnation, CancelSubtasks(ONE)) for slot in (first, second)]
     assert deployment.on_cancelled(first)
     assert not deployment.is_cancelled
@@ -102,13 +102,13 @@ def test_a_slot_that_does_not_answer_a_cancel_is_removed() -> None:
 
 def test_spare_slots_receive_no_messages() -> None:
     deployment, allocated, _ = deployed(table(3))
-    everyone = [Send(slot.incarnation, Stop("over")) for slot in allocated]
-    assert len(everyone) == 2
-    assert deployment.broadcast(Stop("over")) == everyone
-    assert deployment.send_to_sources(Stop("over")) == everyone
+    to_allocated_slots = [Send(slot.incarnation, Stop("over")) for slot in allocated]
+    assert len(to_allocated_slots) == 2
+    assert deployment.broadcast(Stop("over")) == to_allocated_slots
+    assert deployment.send_to_sources(Stop("over")) == to_allocated_slots
 
 
-def test_messages_for_sources_reach_only_slots_with_a_source() -> None:
+def test_messages_for_sources_are_sent_only_to_slots_with_a_source() -> None:
     slots = table(2)
     _, (first, _), _ = deployed(slots)
     one_source = Deployment(slots, graph(1), [SOURCE])

@@ -16,10 +16,10 @@ def test_the_watermark_is_the_minimum_over_all_inputs() -> None:
     assert tracker.on_watermark(A, 10) is None
     assert tracker.on_watermark(B, 7) == 7
     assert tracker.on_watermark(B, 20) == 10
-    assert tracker.on_watermark(A, 5) is None, "it never goes back"
+    assert tracker.on_watermark(A, 5) is None, "the watermark does not decrease"
 
 
-def test_idle_and_ended_inputs_do_not_count_until_data_arrives() -> None:
+def test_idle_and_ended_inputs_do_not_hold_back_the_watermark() -> None:
     tracker = WatermarkTracker({A: 5, B: None})
     assert tracker.on_idle(B) == 5
     assert not tracker.idle
@@ -32,7 +32,7 @@ def test_idle_and_ended_inputs_do_not_count_until_data_arrives() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("wia"), st.booleans(), st.integers(0, 50)), max_size=60))
-def test_a_watermark_never_goes_back(steps: list[tuple[str, bool, int]]) -> None:
+def test_a_watermark_never_decreases(steps: list[tuple[str, bool, int]]) -> None:
     tracker = WatermarkTracker({A: None, B: None})
     emitted: list[int] = []
     for kind, first, value in steps:

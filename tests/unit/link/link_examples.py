@@ -1,4 +1,4 @@
-"""Events and commands for the tests of the control link."""
+"""Example events and commands for tests of the control link."""
 
 from __future__ import annotations
 

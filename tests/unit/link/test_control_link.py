@@ -1,5 +1,4 @@
-"""The control link over real HTTP: each event arrives once, each command is answered, and nothing waits for an unreachable
-control plane."""
+"""The control link over HTTP."""
 
 from __future__ import annotations
 
@@ -64,7 +63,7 @@ def test_the_last_events_arrive_before_the_link_closes(control_plane: ControlPla
     assert control_plane.seen() == [failed(1)] and control_plane.gaps == 0
 
 
-def test_a_control_plane_gets_all_events_after_an_outage(control_plane: ControlPlane, tmp_path: Path) -> None:
+def test_events_recorded_during_an_outage_arrive_afterwards(control_plane: ControlPlane, tmp_path: Path) -> None:
     run = Run(tmp_path, address(control_plane))
     run.spool.append(failed(1))
     control_plane.wait_for(lambda seen: len(seen) == 1)
@@ -78,7 +77,7 @@ def test_a_control_plane_gets_all_events_after_an_outage(control_plane: ControlP
     assert control_plane.gaps == 0
 
 
-def test_commands_are_executed_once_and_in_order_and_answered(control_plane: ControlPlane, tmp_path: Path) -> None:
+def test_each_command_is_executed_and_answered_once_and_in_order(control_plane: ControlPlane, tmp_path: Path) -> None:
     run = Run(tmp_path, address(control_plane))
     sent = [TakeSavepoint(), Suspend(), Cancel()]
     for command in sent:
@@ -87,20 +86,20 @@ def test_commands_are_executed_once_and_in_order_and_answered(control_plane: Con
     assert [one.command for one in run.commands] == sent
     answered = [CommandAnswered(CommandId(number), CommandOutcome.ACCEPTED) for number in (1, 2, 3)]
     assert seen == [event for number, answer in enumerate(answered, 1) for event in (answer, failed(number))], (
-        "events caused by a command follow its answer"
+        "the answer to a command arrives before the events that it causes"
     )
     run.link.close()
 
 
 def test_a_refused_or_failed_command_is_answered_with_the_reason(control_plane: ControlPlane, tmp_path: Path) -> None:
     run = Run(tmp_path, address(control_plane))
-    run.refusal = "not while it restarts"
+    run.refusal = "refused during a restart"
     control_plane.command(TakeSavepoint())
     control_plane.wait_for(lambda seen: len(seen) == 1)
     run.error = ValueError("broken")
     control_plane.command(TakeSavepoint())
     assert control_plane.wait_for(lambda seen: len(seen) == 2) == [
-        CommandAnswered(CommandId(1), CommandOutcome.REFUSED, "not while it restarts"),
+        CommandAnswered(CommandId(1), CommandOutcome.REFUSED, "refused during a restart"),
         CommandAnswered(CommandId(2), CommandOutcome.REFUSED, "internal error: ValueError: broken"),
     ]
     run.link.close()
@@ -110,7 +109,7 @@ FINAL = [(401, "unauthenticated"), (404, "no-run"), (410, "fenced"), (410, "over
 
 
 @pytest.mark.parametrize(("status", "code"), FINAL)
-def test_a_refused_run_stops_sending_and_keeps_its_events(
+def test_a_run_that_the_control_plane_refuses_stops_sending_and_keeps_its_events(
     control_plane: ControlPlane, tmp_path: Path, status: int, code: str
 ) -> None:
     control_plane.status, control_plane.code = status, code
@@ -124,7 +123,7 @@ def test_a_refused_run_stops_sending_and_keeps_its_events(
     assert run.superseded.empty() == (code != "fenced")
 
 
-def test_a_fenced_run_is_notified_also_without_events_to_send(control_plane: ControlPlane, tmp_path: Path) -> None:
+def test_a_fenced_run_is_notified_even_if_it_has_no_events_to_send(control_plane: ControlPlane, tmp_path: Path) -> None:
     control_plane.status, control_plane.code = 410, "fenced"
     run = Run(tmp_path, address(control_plane))
     assert run.superseded.get(timeout=30.0) == "the control plane reports that another driver has taken over the job"
@@ -135,7 +134,7 @@ def test_a_fenced_run_is_notified_also_without_events_to_send(control_plane: Con
     ("status", "code"),
     [*((status, None) for status in (401, 403, 404, 405, 410)), (404, "not-found"), (403, "forbidden"), (401, "over")],
 )
-def test_responses_of_another_server_are_ignored_and_events_are_retried(
+def test_error_responses_of_a_proxy_are_ignored_and_the_request_is_retried(
     control_plane: ControlPlane, tmp_path: Path, status: int, code: str | None
 ) -> None:
     control_plane.status, control_plane.code = status, code
@@ -151,7 +150,9 @@ def test_responses_of_another_server_are_ignored_and_events_are_retried(
 
 
 @pytest.mark.parametrize(("status", "code"), FINAL)
-def test_commands_end_with_the_run(control_plane: ControlPlane, status: int, code: str) -> None:
+def test_the_request_for_commands_is_refused_after_the_end_of_the_run(
+    control_plane: ControlPlane, status: int, code: str
+) -> None:
     control_plane.status, control_plane.code = status, code
     assert LinkClient(address(control_plane)).commands(after=CommandId(0), wait_s=0.0).refused
 
@@ -163,19 +164,21 @@ def test_a_wrong_token_is_refused(control_plane: ControlPlane, tmp_path: Path) -
     assert control_plane.events == []
 
 
-@pytest.mark.parametrize("away", ["down", "silent", "refusing"])
-def test_closing_has_a_time_limit(control_plane: ControlPlane, tmp_path: Path, away: str) -> None:
-    if away == "down":
+@pytest.mark.parametrize("failure", ["down", "silent", "refusing"])
+def test_closing_the_link_has_a_time_limit_if_the_control_plane_fails(
+    control_plane: ControlPlane, tmp_path: Path, failure: str
+) -> None:
+    if failure == "down":
         control_plane.close()
-    elif away == "refusing":
+    elif failure == "refusing":
         control_plane.status = 503
     else:
         control_plane.silent = True
     run = Run(tmp_path, address(control_plane), close_timeout_s=0.5)
     run.spool.append(failed(1))
-    began = time.monotonic()
+    start = time.monotonic()
     run.link.close()
-    assert time.monotonic() - began < 10.0
+    assert time.monotonic() - start < 10.0
     assert len(list(read_unconfirmed(tmp_path / "run"))) == 1
 
 
@@ -194,7 +197,7 @@ def test_an_invalid_address_is_refused(url: str) -> None:
 
 
 @pytest.mark.parametrize("token", ["", "two\nlines", "ümlaut"])
-def test_an_invalid_token_is_refused_without_repeating_it(token: str) -> None:
+def test_an_invalid_token_is_refused_and_the_message_does_not_contain_it(token: str) -> None:
     with pytest.raises(ConfigError, match="Invalid run token") as refused:
         LinkAddress("http://weir.example/runs/1", token)
     assert not token or token not in str(refused.value)

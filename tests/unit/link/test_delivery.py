@@ -27,7 +27,7 @@ from weir.protocol.ids import EventNumber
 
 
 class Driver:
-    """A spool with its delivery and a clock."""
+    """A spool, its event delivery and a fake clock."""
 
     def __init__(self, directory: Path) -> None:
         self.now_ms = 0
@@ -43,27 +43,27 @@ class Driver:
         return self.delivery.due(self.now_ms)
 
     def post(self) -> EventBatch:
-        """Return the next request, after any wait. Fail if there is none."""
+        """Advance the clock to the next request and return the request. Fails if the delivery has no event to send."""
         while (post := self.due()) is None:
             wait_ms = self.delivery.wait_ms(self.now_ms)
-            assert wait_ms is not None, "no reason to wait"
+            assert wait_ms is not None, "the delivery has no event to send"
             self.now_ms += max(wait_ms, 1)
         self.posts += 1
         assert self.posts < 10_000, "the delivery does not end"
         return post
 
-    def answer(self, answer: PostResult, rng: float = 1.0) -> None:
-        self.delivery.on_result(answer, self.now_ms, jitter=rng)
+    def answer(self, answer: PostResult, jitter: float = 1.0) -> None:
+        self.delivery.on_result(answer, self.now_ms, jitter=jitter)
 
 
 @pytest.fixture
 def driver(tmp_path: Path) -> Iterator[Driver]:
-    made = Driver(tmp_path)
-    yield made
-    made.spool.close()
+    created = Driver(tmp_path)
+    yield created
+    created.spool.close()
 
 
-def test_an_event_waits_shortly_for_others(driver: Driver) -> None:
+def test_an_event_is_sent_after_a_short_delay_together_with_later_events(driver: Driver) -> None:
     assert driver.due() is None and driver.delivery.wait_ms(0) is None
     driver.append()
     assert driver.due() is None and driver.delivery.wait_ms(driver.now_ms) == LINGER_MS
@@ -75,12 +75,12 @@ def test_an_event_waits_shortly_for_others(driver: Driver) -> None:
     assert post is not None and (post.first, post.last, post.oldest) == (1, 2, 1)
 
 
-def test_events_are_sent_at_once_when_the_run_ends(driver: Driver) -> None:
+def test_events_are_sent_without_delay_when_the_run_ends(driver: Driver) -> None:
     driver.append()
     assert driver.delivery.due(driver.now_ms, hurry=True) is not None
 
 
-def test_stored_events_are_dropped_and_the_rest_follows(driver: Driver) -> None:
+def test_confirmed_events_are_dropped_and_the_others_are_sent(driver: Driver) -> None:
     driver.append(3)
     driver.post()
     driver.answer(Stored(EventNumber(2)))
@@ -90,7 +90,7 @@ def test_stored_events_are_dropped_and_the_rest_follows(driver: Driver) -> None:
     assert driver.due() is None and driver.delivery.wait_ms(driver.now_ms) is None
 
 
-def test_a_request_without_response_is_retried_with_growing_delays(driver: Driver) -> None:
+def test_a_request_without_response_is_retried_with_increasing_delays(driver: Driver) -> None:
     driver.append()
     waits = []
     for _ in range(12):
@@ -100,21 +100,21 @@ def test_a_request_without_response_is_retried_with_growing_delays(driver: Drive
         waits.append(driver.delivery.wait_ms(driver.now_ms))
     assert waits[:3] == [BACKOFF_MS_MIN, 2 * BACKOFF_MS_MIN, 4 * BACKOFF_MS_MIN] and waits[-1] == BACKOFF_MS_MAX
     driver.post()
-    driver.answer(ControlPlaneUnavailable("timed out"), rng=0.0)
+    driver.answer(ControlPlaneUnavailable("timed out"), jitter=0.0)
     assert driver.delivery.wait_ms(driver.now_ms) == BACKOFF_MS_MAX // 2
     driver.post()
     driver.answer(Stored(EventNumber(1)))
     assert not driver.delivery.failing
 
 
-def test_retry_after_is_obeyed(driver: Driver) -> None:
+def test_the_next_request_waits_for_the_time_in_retry_after(driver: Driver) -> None:
     driver.append()
     driver.post()
-    driver.answer(ControlPlaneUnavailable("it answers 429", retry_after_ms=7_000))
+    driver.answer(ControlPlaneUnavailable("status 429", retry_after_ms=7_000))
     assert driver.delivery.wait_ms(driver.now_ms) == 7_000
 
 
-def test_a_gap_is_filled_from_its_start_with_a_delay(driver: Driver) -> None:
+def test_after_a_reported_gap_the_missing_events_are_sent_after_a_delay(driver: Driver) -> None:
     driver.append(3)
     driver.post()
     driver.answer(Stored(EventNumber(1)))
@@ -124,8 +124,8 @@ def test_a_gap_is_filled_from_its_start_with_a_delay(driver: Driver) -> None:
     assert driver.post().first == 2
 
 
-def test_the_oldest_available_event_is_reported(driver: Driver) -> None:
-    """A control plane that was restored to an older state requests events that it had confirmed."""
+def test_a_request_contains_the_number_of_the_oldest_available_event(driver: Driver) -> None:
+    """A control plane that was restored from a backup requests events that it confirmed before."""
     driver.append(3)
     driver.post()
     driver.answer(Stored(EventNumber(2)))
@@ -135,7 +135,7 @@ def test_the_oldest_available_event_is_reported(driver: Driver) -> None:
     assert (post.first, post.oldest) == (3, 3)
 
 
-def test_batches_shrink_until_they_fit(driver: Driver) -> None:
+def test_batches_get_smaller_until_the_control_plane_accepts_them(driver: Driver) -> None:
     for number in range(3_000):
         driver.spool.append(sample(number))
     sizes = [len(driver.post().body)]
@@ -153,7 +153,7 @@ def test_a_single_event_that_is_too_large_ends_the_delivery(driver: Driver) -> N
     assert "size limit" in driver.delivery.refused.reason and driver.due() is None
 
 
-def test_a_size_limit_of_a_proxy_is_retried(driver: Driver) -> None:
+def test_a_request_that_a_proxy_refuses_as_too_large_is_retried(driver: Driver) -> None:
     driver.append()
     for _ in range(30):
         driver.post()
@@ -165,7 +165,7 @@ def test_a_size_limit_of_a_proxy_is_retried(driver: Driver) -> None:
     assert driver.delivery.confirmed == 1
 
 
-def test_a_refused_run_sends_nothing_more(driver: Driver) -> None:
+def test_a_refused_run_sends_no_further_requests(driver: Driver) -> None:
     driver.append()
     driver.post()
     driver.answer(RunRefused("the run is over"))
@@ -186,11 +186,10 @@ def test_a_confirmation_of_unsent_events_is_ignored(driver: Driver) -> None:
 
 
 class ControlPlane:
-    """Stores consecutive events. It loses requests, responses and sometimes its newest events, like a database restored from a
-    backup."""
+    """A fake control plane that stores consecutive events and loses some requests and responses."""
 
     def __init__(self, rng: random.Random) -> None:
-        self._luck = rng
+        self._rng = rng
         self.events: list[NumberedEvent] = []
         self.gaps = 0
 
@@ -199,7 +198,7 @@ class ControlPlane:
         return self.events[-1].number if self.events else 0
 
     def take(self, post: EventBatch, *, limit: int) -> PostResult:
-        if self._luck.random() < 0.2:
+        if self._rng.random() < 0.2:
             return ControlPlaneUnavailable("the request was lost")
         if len(post.body) > limit:
             return RequestTooLarge()
@@ -210,13 +209,13 @@ class ControlPlane:
                 return Gap(EventNumber(self.last))
             self.gaps += 1
         self.events += [event for event in batch if event.number > self.last]
-        if self._luck.random() < 0.2:
+        if self._rng.random() < 0.2:
             return ControlPlaneUnavailable("the answer was lost")
         return Stored(EventNumber(self.last))
 
 
 @pytest.mark.parametrize("seed", range(200))
-def test_each_event_arrives_once_and_in_order_despite_losses(driver: Driver, seed: int) -> None:
+def test_each_event_arrives_once_and_in_order_despite_lost_requests_and_responses(driver: Driver, seed: int) -> None:
     rng = random.Random(seed)
     control_plane, recorded = ControlPlane(rng), 0
     for _ in range(60):
@@ -230,7 +229,7 @@ def test_each_event_arrives_once_and_in_order_despite_losses(driver: Driver, see
     assert [event.number for event in control_plane.events] == list(range(1, recorded + 1)) and control_plane.gaps == 0
 
 
-def test_a_restored_control_plane_misses_only_events_dropped_by_the_driver(driver: Driver) -> None:
+def test_a_restored_control_plane_lacks_only_events_that_the_driver_has_deleted(driver: Driver) -> None:
     rng = random.Random(1)
     control_plane = ControlPlane(rng)
     driver.append(10)

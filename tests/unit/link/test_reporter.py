@@ -33,9 +33,9 @@ class Recorder:
         self.now_ms = 1_000
         self.events: list[Event] = []
         self.reporter = Reporter(self.events.append, graph={"slots": 1}, subtasks=3, now_ms=lambda: self.now_ms)
-        assert self.since() == [GraphDeployed({"slots": 1})]
+        assert self.new_events() == [GraphDeployed({"slots": 1})]
 
-    def since(self) -> list[Event]:
+    def new_events(self) -> list[Event]:
         events, self.events[:] = list(self.events), []
         return events
 
@@ -55,7 +55,7 @@ def acknowledge(checkpoint: CheckpointId = SEVEN, generation: Generation = ONE) 
 
 def running(recorder: Recorder, generation: Generation = ONE) -> None:
     recorder.reporter.on_phase(JobPhase.RUNNING, generation)
-    recorder.since()
+    recorder.new_events()
 
 
 def test_a_start_is_reported_once(recorder: Recorder) -> None:
@@ -63,16 +63,16 @@ def test_a_start_is_reported_once(recorder: Recorder) -> None:
         recorder.reporter.on_phase(phase, ONE)
     for phase in (JobPhase.DEPLOYING, JobPhase.RUNNING, JobPhase.RUNNING):
         recorder.reporter.on_phase(phase, ONE)
-    assert recorder.since() == [RunStateChanged(DriverState.INITIALIZING, ONE), RunStateChanged(DriverState.RUNNING, ONE)]
+    assert recorder.new_events() == [RunStateChanged(DriverState.INITIALIZING, ONE), RunStateChanged(DriverState.RUNNING, ONE)]
 
 
-def test_a_failure_and_its_recovery(recorder: Recorder) -> None:
+def test_a_failure_is_reported_with_its_reason_and_its_recovery_with_the_downtime(recorder: Recorder) -> None:
     running(recorder)
     recorder.reporter.on_report(Report.failure(ONE, "slot 1 was lost"))
     for phase, generation in ((JobPhase.CANCELLING, ONE), (JobPhase.STARTING, TWO), (JobPhase.RUNNING, TWO)):
         recorder.reporter.on_phase(phase, generation)
     recorder.reporter.on_report(Report.recovered(TWO, SEVEN, took_ms=150))
-    assert recorder.since() == [
+    assert recorder.new_events() == [
         FailureOccurred(ONE, "slot 1 was lost"),
         RunStateChanged(DriverState.RESTARTING, ONE, "slot 1 was lost"),
         RunStateChanged(DriverState.RESTARTING, TWO, "slot 1 was lost"),
@@ -86,19 +86,19 @@ def test_a_requested_cancel_is_not_a_restart(recorder: Recorder) -> None:
     recorder.reporter.on_phase(JobPhase.CANCELLING, ONE)
     recorder.reporter.on_phase(JobPhase.ENDED, ONE)
     recorder.reporter.on_finish(Finish(Outcome.CANCELED, "canceled"))
-    assert recorder.since() == [
+    assert recorder.new_events() == [
         RunStateChanged(DriverState.CANCELLING, ONE), RunStateChanged(DriverState.CANCELED, ONE, "canceled")
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize("outcome", Outcome)
 def test_every_outcome_has_a_final_state(recorder: Recorder, outcome: Outcome) -> None:
-    recorder.reporter.on_finish(Finish(outcome, "why", "Kind"))
-    (event,) = recorder.since()
-    assert isinstance(event, RunStateChanged) and event.state.final and (event.reason, event.kind) == ("why", "Kind")
+    recorder.reporter.on_finish(Finish(outcome, "reason", "Kind"))
+    (event,) = recorder.new_events()
+    assert isinstance(event, RunStateChanged) and event.state.final and (event.reason, event.kind) == ("reason", "Kind")
 
 
-def test_a_checkpoint_from_its_trigger_to_its_completion(recorder: Recorder) -> None:
+def test_trigger_acknowledgements_and_completion_of_a_checkpoint_are_reported(recorder: Recorder) -> None:
     running(recorder)
     recorder.reporter.on_report(Report.triggered(SEVEN, CheckpointKind.SAVEPOINT))
     recorder.now_ms += 12
@@ -106,14 +106,14 @@ def test_a_checkpoint_from_its_trigger_to_its_completion(recorder: Recorder) -> 
     pending = PendingCheckpoint(SEVEN, CheckpointKind.SAVEPOINT, triggered_ms=1_000)
     pending.snapshots[SubtaskId(2, 1)] = acknowledge().snapshot
     recorder.reporter.on_report(Report.completed(ONE, pending, now_ms=1_031))
-    assert recorder.since() == [
+    assert recorder.new_events() == [
         CheckpointTriggered(SEVEN, ONE, "savepoint", 3),
         SubtaskAcknowledged(SEVEN, SubtaskId(2, 1), 12),
         CheckpointCompleted(SEVEN, ONE, "savepoint", 31, 100, (AcknowledgedStatistics(SubtaskId(2, 1), STATISTICS),), 60),
     ]
 
 
-def test_a_stale_acknowledgement_is_not_reported(recorder: Recorder) -> None:
+def test_an_acknowledgement_of_an_old_generation_or_checkpoint_is_not_reported(recorder: Recorder) -> None:
     running(recorder, TWO)
     recorder.reporter.on_message(acknowledge(generation=TWO))
     recorder.reporter.on_report(Report.triggered(SEVEN, CheckpointKind.PERIODIC))
@@ -121,10 +121,10 @@ def test_a_stale_acknowledgement_is_not_reported(recorder: Recorder) -> None:
     recorder.reporter.on_message(acknowledge(CheckpointId(6), TWO))
     recorder.reporter.on_report(Report.aborted(SEVEN, "declined"))
     recorder.reporter.on_message(acknowledge(generation=TWO))
-    assert recorder.since() == [CheckpointTriggered(SEVEN, TWO, "periodic", 3), CheckpointFailed(SEVEN, "declined")]
+    assert recorder.new_events() == [CheckpointTriggered(SEVEN, TWO, "periodic", 3), CheckpointFailed(SEVEN, "declined")]
 
 
-def test_each_slot_is_sampled_every_two_seconds(recorder: Recorder) -> None:
+def test_metrics_of_each_slot_are_reported_every_two_seconds(recorder: Recorder) -> None:
     def report(slot: int) -> None:
         recorder.reporter.on_message(
             SlotMetrics(ONE, SlotIndex(slot), 1, 2, (SubtaskMetrics(0, slot, 1, 2, 3, 4, 5, 6, 7, 8),), {})
@@ -134,12 +134,12 @@ def test_each_slot_is_sampled_every_two_seconds(recorder: Recorder) -> None:
         report(0)
         report(1)
         recorder.now_ms += 500
-    samples = [event for event in recorder.since() if isinstance(event, MetricsSampled)]
+    samples = [event for event in recorder.new_events() if isinstance(event, MetricsSampled)]
     assert [one.metrics.slot for one in samples] == [0, 1, 0, 1]
     assert (samples[1].metrics.subtasks[0].index, samples[1].metrics.subtasks[0].queued_us) == (1, 8)
 
 
-def test_a_report_is_recorded_once(recorder: Recorder) -> None:
+def test_a_report_gives_exactly_one_event(recorder: Recorder) -> None:
     report: Report = Report.triggered(SEVEN, CheckpointKind.PERIODIC)
     recorder.reporter.on_report(report)
-    assert len(recorder.since()) == 1
+    assert len(recorder.new_events()) == 1

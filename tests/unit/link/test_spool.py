@@ -45,87 +45,87 @@ def pending(of: Spool, after: int = 0, bytes_max: int = 1 << 30) -> list[object]
     return events_of([one.data for one in of.pending(after=EventNumber(after), bytes_max=bytes_max)])
 
 
-def kept(directory: Path) -> list[object]:
+def stored(directory: Path) -> list[object]:
     return events_of(list(read_unconfirmed(directory / "run")))
 
 
 def test_events_are_numbered_and_stored_in_order(tmp_path: Path) -> None:
-    here = spool(tmp_path)
+    events_spool = spool(tmp_path)
     for event in EVENTS:
-        here.append(event)
-    assert [one.number for one in here.pending(after=NONE, bytes_max=1 << 30)] == list(range(1, len(EVENTS) + 1))
-    assert pending(here) == kept(tmp_path) == list(EVENTS)
+        events_spool.append(event)
+    assert [one.number for one in events_spool.pending(after=NONE, bytes_max=1 << 30)] == list(range(1, len(EVENTS) + 1))
+    assert pending(events_spool) == stored(tmp_path) == list(EVENTS)
 
 
-def test_a_batch_is_as_large_as_allowed_and_never_empty(tmp_path: Path) -> None:
-    here = spool(tmp_path)
+def test_a_batch_is_as_large_as_the_limit_allows_and_has_at_least_one_event(tmp_path: Path) -> None:
+    events_spool = spool(tmp_path)
     for number in range(1, 11):
-        here.append(failed(number))
-    size = len(here.pending(after=NONE, bytes_max=0)[0].data)
-    assert pending(here, bytes_max=0) == [failed(1)]
-    assert len(pending(here, bytes_max=3 * size + 2)) == 3
-    assert pending(here, after=9, bytes_max=0) == [failed(10)] and pending(here, after=10) == []
+        events_spool.append(failed(number))
+    size = len(events_spool.pending(after=NONE, bytes_max=0)[0].data)
+    assert pending(events_spool, bytes_max=0) == [failed(1)]
+    assert len(pending(events_spool, bytes_max=3 * size + 2)) == 3
+    assert pending(events_spool, after=9, bytes_max=0) == [failed(10)] and pending(events_spool, after=10) == []
 
 
-def test_confirmed_events_and_fully_confirmed_files_are_deleted(tmp_path: Path) -> None:
-    here = spool(tmp_path, segment_bytes=200)
+def test_confirmed_events_are_dropped_and_files_with_only_confirmed_events_deleted(tmp_path: Path) -> None:
+    events_spool = spool(tmp_path, segment_bytes=200)
     for number in range(1, 31):
-        here.append(failed(number))
+        events_spool.append(failed(number))
     files = len(list((tmp_path / "run").iterdir()))
     assert files > 5
-    here.confirm(EventNumber(15))
-    assert here.first() == 16 and pending(here)[0] == failed(16)
-    assert len(list((tmp_path / "run").iterdir())) < files and kept(tmp_path)[-1] == failed(30)
-    assert failed(16) in kept(tmp_path)
-    here.confirm(EventNumber(30))
-    assert here.first() == 31 and list((tmp_path / "run").iterdir()) == []
-    here.append(failed(31))
-    assert kept(tmp_path) == [failed(31)]
+    events_spool.confirm(EventNumber(15))
+    assert events_spool.first() == 16 and pending(events_spool)[0] == failed(16)
+    assert len(list((tmp_path / "run").iterdir())) < files and stored(tmp_path)[-1] == failed(30)
+    assert failed(16) in stored(tmp_path)
+    events_spool.confirm(EventNumber(30))
+    assert events_spool.first() == 31 and list((tmp_path / "run").iterdir()) == []
+    events_spool.append(failed(31))
+    assert stored(tmp_path) == [failed(31)]
 
 
-def test_only_samples_are_dropped_and_the_gap_is_recorded(tmp_path: Path) -> None:
+def test_above_the_size_limit_only_samples_are_dropped_and_their_number_is_recorded(tmp_path: Path) -> None:
     clock = Clock()
-    here = spool(tmp_path, clock, samples_bytes_max=400)
-    while not here.pending(after=NONE, bytes_max=1 << 30) or here._pending_bytes < 400:
-        here.append(sample())
-    before = len(pending(here))
+    events_spool = spool(tmp_path, clock, samples_bytes_max=400)
+    while not events_spool.pending(after=NONE, bytes_max=1 << 30) or events_spool._pending_bytes < 400:
+        events_spool.append(sample())
+    before = len(pending(events_spool))
     for _ in range(3):
         clock.now_ms += 10
-        here.append(sample())
+        events_spool.append(sample())
     clock.now_ms += 10
-    here.append(failed(1))
-    here.append(sample())
-    assert pending(here)[before:] == [SamplesDropped(3, 1_010, 1_030), failed(1)]
-    here.confirm(EventNumber(before + 2))
-    here.append(sample(5))
-    assert pending(here) == [SamplesDropped(1, 1_040, 1_040), sample(5)]
+    events_spool.append(failed(1))
+    events_spool.append(sample())
+    assert pending(events_spool)[before:] == [SamplesDropped(3, 1_010, 1_030), failed(1)]
+    events_spool.confirm(EventNumber(before + 2))
+    events_spool.append(sample(5))
+    assert pending(events_spool) == [SamplesDropped(1, 1_040, 1_040), sample(5)]
 
 
-def test_a_truncated_last_line_is_left_out(tmp_path: Path) -> None:
-    here = spool(tmp_path)
-    here.append(failed(1))
-    here.append(failed(2))
+def test_a_truncated_last_line_is_ignored(tmp_path: Path) -> None:
+    events_spool = spool(tmp_path)
+    events_spool.append(failed(1))
+    events_spool.append(failed(2))
     (segment,) = (tmp_path / "run").iterdir()
     segment.write_bytes(segment.read_bytes()[:-5])
-    assert kept(tmp_path) == [failed(1)]
+    assert stored(tmp_path) == [failed(1)]
 
 
-def test_an_empty_spool_leaves_no_files(tmp_path: Path) -> None:
-    assert list(read_unconfirmed(tmp_path / "never")) == []
+def test_a_missing_spool_directory_has_no_unconfirmed_events(tmp_path: Path) -> None:
+    assert list(read_unconfirmed(tmp_path / "missing")) == []
 
 
-def test_events_are_still_sent_if_the_disk_is_full(tmp_path: Path) -> None:
-    here = spool(tmp_path, segment_bytes=1)
-    here.append(failed(1))
+def test_events_are_still_sent_if_they_cannot_be_written_to_disk(tmp_path: Path) -> None:
+    events_spool = spool(tmp_path, segment_bytes=1)
+    events_spool.append(failed(1))
     (tmp_path / "run").rename(tmp_path / "elsewhere")
-    here.append(failed(2))
-    here.append(failed(3))
-    assert pending(here) == [failed(1), failed(2), failed(3)]
-    here.confirm(EventNumber(3))
-    assert pending(here) == []
+    events_spool.append(failed(2))
+    events_spool.append(failed(3))
+    assert pending(events_spool) == [failed(1), failed(2), failed(3)]
+    events_spool.confirm(EventNumber(3))
+    assert pending(events_spool) == []
 
 
-def test_a_directory_with_the_events_of_another_process_is_refused(tmp_path: Path) -> None:
+def test_a_directory_with_events_of_an_earlier_process_is_refused(tmp_path: Path) -> None:
     spool(tmp_path).append(failed(1))
     with pytest.raises(ConfigError, match="contains events of an earlier process"):
         spool(tmp_path)
@@ -137,17 +137,17 @@ def test_an_unwritable_directory_is_refused(tmp_path: Path) -> None:
         spool(tmp_path)
 
 
-def test_each_recorded_event_calls_appended(tmp_path: Path) -> None:
-    here, notified = spool(tmp_path, samples_bytes_max=0), []
-    here.appended = lambda: notified.append(1)
-    here.append(failed(1))
-    here.append(sample())
+def test_the_callback_is_called_for_each_recorded_event_but_not_for_dropped_ones(tmp_path: Path) -> None:
+    events_spool, notified = spool(tmp_path, samples_bytes_max=0), []
+    events_spool.appended = lambda: notified.append(1)
+    events_spool.append(failed(1))
+    events_spool.append(sample())
     assert len(notified) == 1
 
 
 def test_events_on_disk_are_json_lines(tmp_path: Path) -> None:
-    here = spool(tmp_path)
-    here.append(failed(1))
+    events_spool = spool(tmp_path)
+    events_spool.append(failed(1))
     (segment,) = (tmp_path / "run").iterdir()
     assert segment.name == "000000000001.jsonl"
     assert json.loads(segment.read_text()) == [1, 1_000, "CheckpointFailed", {"checkpoint": 1, "reason": "declined"}]

@@ -1,4 +1,4 @@
-"""Drives one operator like the loop."""
+"""Runs an operator as the loop of a slot does."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def context(
 
 
 def process(operator: Operator, *batches: pa.RecordBatch, batch_rows: int = 65_536) -> list[pa.RecordBatch]:
-    """Open the operator and return all batches that it yields, without the Nones."""
+    """Open the operator, process the batches, and return the batches that it yields. Nones are left out."""
     operator.open(context(batch_rows))
     return [made for batch in batches for made in operator.process(batch, 0) if made is not None]
 

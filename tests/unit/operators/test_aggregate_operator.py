@@ -26,7 +26,7 @@ def batch_of(keys: list[int]) -> pa.RecordBatch:
     return pa.record_batch({"k": keys}, schema=SCHEMA)
 
 
-def test_results_come_in_bounded_batches_and_an_empty_batch_gives_none() -> None:
+def test_results_are_emitted_in_bounded_batches_and_an_empty_batch_gives_no_result() -> None:
     operator = opened(batch_rows=4)
     results = [batch for batch in operator.process(batch_of([1] * 10), 0) if batch is not None]
     assert [batch.num_rows for batch in results] == [4, 4, 2]
@@ -34,14 +34,14 @@ def test_results_come_in_bounded_batches_and_an_empty_batch_gives_none() -> None
     assert list(operator.process(batch_of([]), 0)) == []
 
 
-def test_a_batch_is_applied_only_as_far_as_its_results_are_pulled() -> None:
+def test_the_rows_of_a_batch_are_applied_only_when_their_results_are_pulled() -> None:
     operator = opened(batch_rows=1)
     step = operator.process(batch_of([1, 2, 3]), 0)
     next(step)
     assert operator.gauges()["keys"] == 1
 
 
-def test_a_restored_operator_continues_counting() -> None:
+def test_a_restored_operator_continues_with_the_restored_counts() -> None:
     files = MemoryFiles()
     operator = opened()
     list(operator.process(batch_of([1, 1, 2]), 0))

@@ -1,4 +1,4 @@
-"""Batches are bounded in bytes for any rows."""
+"""Slicing batches so that they are bounded in bytes."""
 
 from __future__ import annotations
 
@@ -33,8 +33,10 @@ def column(kind: pa.DataType, lengths: list[int]) -> pa.Array:
     lengths=st.lists(st.integers(0, 40) | st.integers(500, 3_000), max_size=60),
     begin=st.integers(0, 10),
 )
-@example(kind=pa.string_view(), lengths=[0, 5, 13, 0, 13, 738, 40, 13, 5, 0, 0, 19], begin=0)  # views are larger than offsets
-def test_slices_have_the_rows_in_order_and_are_bounded_except_single_rows(
+@example(
+    kind=pa.string_view(), lengths=[0, 5, 13, 0, 13, 738, 40, 13, 5, 0, 0, 19], begin=0
+)  # because views are larger than offsets
+def test_slices_contain_the_rows_in_order_and_exceed_the_limit_only_with_a_single_row(
     kind: pa.DataType, lengths: list[int], begin: int
 ) -> None:
     numbers = pa.array(range(len(lengths)), pa.int32())
@@ -50,15 +52,15 @@ def test_a_small_batch_is_returned_unchanged() -> None:
     batch = pa.record_batch({"v": ["x" * 100] * 9})
     assert [part is batch for part in slice_by_bytes(batch, 1_000)] == [True]
     (part,) = slice_by_bytes(batch.slice(2, 3), 400)
-    assert part.num_rows == 3, "the size of its rows counts, not that of the sliced batch"
+    assert part.num_rows == 3, "the size is that of its own rows, not that of the batch it was sliced from"
 
 
-def test_views_that_cannot_shrink_are_not_sliced_into_single_rows() -> None:
+def test_views_whose_size_slicing_cannot_reduce_are_not_sliced_into_single_rows() -> None:
     batch = pa.record_batch({"v": column(pa.list_(pa.string_view()), [100] * 1_000)})
     assert len(list(slice_by_bytes(batch, 50_000))) <= 4
 
 
-def test_slices_are_bounded_in_rows_and_in_bytes() -> None:
+def test_slices_are_bounded_in_rows_and_bytes() -> None:
     batch = pa.record_batch({"v": ["x" * 100] * 10})
     assert [part.num_rows for part in slice_batch(batch, 4)] == [4, 4, 2]
     assert [part.num_rows for part in slice_batch(batch, 4, 250)] == [2, 2, 2, 2, 2]
@@ -68,7 +70,7 @@ def test_slices_are_bounded_in_rows_and_in_bytes() -> None:
 @pytest.mark.parametrize("partitioning", [Partitioning.HASH, Partitioning.REBALANCE, Partitioning.BROADCAST, Partitioning.GLOBAL])
 @pytest.mark.parametrize("kind", [pa.string(), pa.string_view()])
 @pytest.mark.parametrize("rows", [500, 5_000])
-def test_partitioners_send_and_collect_bounded_batches_of_long_documents(
+def test_partitioners_emit_batches_of_bounded_bytes_for_long_strings(
     partitioning: Partitioning, kind: pa.DataType, rows: int
 ) -> None:
     schema = pa.schema([("k", pa.int64()), ("text", kind)])
@@ -84,7 +86,7 @@ def test_partitioners_send_and_collect_bounded_batches_of_long_documents(
     assert sorted(key for part in sent for key in part["k"].to_pylist()) == sorted([*range(5_000)] * times)
 
 
-def test_wide_fixed_width_rows_are_scattered_into_bounded_buffers() -> None:
+def test_partitioner_buffers_for_wide_rows_are_bounded_in_bytes() -> None:
     names = [f"d{number}" for number in range(40)]
     schema = pa.schema([("k", pa.int64()), *((name, pa.decimal128(30, 2)) for name in names)])
     sender = make_partitioner(Partitioning.HASH, schema, ("k",), 2, 128, 0, 65_536)
@@ -106,7 +108,7 @@ def test_a_batch_whose_slices_share_memory_is_not_sliced(rows: int) -> None:
         assert len(list(slice_by_bytes(batch, bytes_max))) <= 2 * batch.nbytes / bytes_max
 
 
-def test_one_large_row_among_small_ones_gets_its_own_slice() -> None:
+def test_a_large_row_among_small_ones_gets_its_own_slice() -> None:
     batch = pa.record_batch({"v": ["x"] * 300 + ["y" * 50_000] + ["x"] * 211})
     slices = list(slice_by_bytes(batch, 1_000))
     assert [part.num_rows for part in slices if part.nbytes > 1_000] == [1]

@@ -1,4 +1,4 @@
-"""Tests of the operators behind select, with_columns and filter. The tests of the API cover the meaning of expressions."""
+"""The operators of select, with_columns and filter. The tests of the API check the results of expressions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_a_column_that_passes_through_keeps_its_buffer() -> None:
     assert made.column("word").buffers()[2].address == BATCH.column("word").buffers()[2].address
 
 
-def test_a_failing_expression_names_the_row_at_any_position() -> None:
+def test_the_error_for_a_failing_expression_names_the_row() -> None:
     for bad in (0, 1, 49, 50, 98, 99):
         words = [f"{n}" for n in range(100)]
         words[bad] = "seven"
@@ -38,7 +38,7 @@ def test_a_failing_expression_names_the_row_at_any_position() -> None:
         assert str(raised.value).startswith(WHERE)
 
 
-def test_a_filter_passes_complete_batches_and_drops_empty_ones() -> None:
+def test_a_filter_passes_a_batch_unchanged_if_all_rows_match_and_drops_it_if_none_does() -> None:
     keeps_all = FilterOperator(pl.col("n") >= 0, reads=["n"], where=WHERE)
     (made,) = process(keeps_all, BATCH)
     assert made is BATCH

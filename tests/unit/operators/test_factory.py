@@ -1,4 +1,4 @@
-"""Builds operators from the graph and the code bundle. Other tests cover what the operators do."""
+"""Building operators from the graph and the code bundle."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Recording:
         return UnionOperator(SCHEMA)
 
 
-def test_sources_and_sinks_come_from_the_port() -> None:
+def test_sources_and_sinks_are_created_by_the_connector_port() -> None:
     port = Recording()
     build_operator(source("in"), [], CodeBundle(), port)
     build_operator(sink("out", "in"), [SCHEMA], CodeBundle(), port)
@@ -46,7 +46,7 @@ def test_an_aggregate_is_built_from_its_configuration() -> None:
         build_operator(replace(counts("n", "in", "word"), config={"key": ["word"]}), [SCHEMA], CodeBundle(), Recording())
 
 
-def test_a_code_reference_must_exist_and_be_a_function() -> None:
+def test_a_code_reference_that_is_missing_or_not_a_function_is_refused() -> None:
     mapped = replace(row_map("m", "in"), code="code/m")
     with pytest.raises(GraphError, match="no entry 'code/m': graph and code come from different builds"):
         build_operator(mapped, [SCHEMA], CodeBundle(), Recording())

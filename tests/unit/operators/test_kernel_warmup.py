@@ -21,13 +21,13 @@ def kernels() -> dict[str, Any]:
     }
 
 
-def test_warm_up_compiles_every_kernel_once() -> None:
+def test_warm_up_compiles_every_numba_kernel_once() -> None:
     warm_up_kernels()
     found = kernels()
     assert len(found) > 30
     entries = {name: kernel for name, kernel in found.items() if kernel.signatures}
     assert {name: kernel.signatures for name, kernel in entries.items() if len(kernel.signatures) > 1} == {}
-    # Kernels without their own signature are inlined into kernels that were loaded from the cache.
+    # Numba kernels without a signature of their own are inlined into numba kernels that were loaded from the cache.
     assert {name.rpartition(".")[2] for name in entries} >= {
         "fold", "intern", "move_slots", "clear_epochs", "apply_undo_entries", "extract_words", "extract_bits", "choose_groups",
         "write_words", "write_seen", "read_words", "read_means", "read_seen", "measure_strings", "copy_strings",
@@ -35,12 +35,12 @@ def test_warm_up_compiles_every_kernel_once() -> None:
     }  # fmt: skip
 
 
-def test_a_change_of_any_kernel_file_invalidates_cached_kernels() -> None:
-    """numba itself checks only the kernel's file, and would continue to use a callee's old code."""
+def test_a_change_in_any_file_with_numba_kernels_invalidates_all_cached_kernels() -> None:
+    """Numba checks only the file of the cached kernel. If the kernel calls a kernel in a changed file, numba would use its old code."""
     assert {kernel._cache._cache_file._source_stamp for kernel in kernels().values()} == {numba_support._DIGEST}
     root = Path(weir.__file__).parent
     for name in kernels():
         module = sys.modules[name.rpartition(".")[0]]
         assert module.__file__ is not None
         file = Path(module.__file__)
-        assert file.parent == root / "state" or file == root / "operators" / "scatter.py", "not in the digest"
+        assert file.parent == root / "state" or file == root / "operators" / "scatter.py", "the file is not part of the digest"

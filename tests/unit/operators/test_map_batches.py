@@ -1,4 +1,4 @@
-"""map_batches: both forms of arguments and results, blocking functions, and everything that a function can do wrong."""
+"""map_batches: Arrow and Polars functions, blocking functions, and invalid results."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def test_an_arrow_function_receives_bounded_batches() -> None:
         seen.append(batch.num_rows)
         return doubled(batch)
 
-    made = process(MapBatchesOperator(function, SCHEMA, WHERE), BATCH, batch_rows=4)
-    assert rows(made) == DOUBLED
-    assert seen == sizes(made) == [4, 4, 2]
+    results = process(MapBatchesOperator(function, SCHEMA, WHERE), BATCH, batch_rows=4)
+    assert rows(results) == DOUBLED
+    assert seen == sizes(results) == [4, 4, 2]
 
 
 @pytest.mark.parametrize(
@@ -49,18 +49,18 @@ def test_an_arrow_function_receives_bounded_batches() -> None:
         lambda frame: pa.Table.from_batches([doubled(BATCH)]),
     ],
 )
-def test_a_polars_function_may_return_either_form_with_any_column_order(
+def test_a_polars_function_can_return_polars_or_arrow_data_with_any_column_order(
     function: Callable[[pl.DataFrame], object],
 ) -> None:
-    made = process(MapBatchesOperator(function, SCHEMA, WHERE, form=BatchForm.POLARS), BATCH)
-    assert rows(made) == DOUBLED
-    assert all(batch.schema == SCHEMA for batch in made)
+    results = process(MapBatchesOperator(function, SCHEMA, WHERE, form=BatchForm.POLARS), BATCH)
+    assert rows(results) == DOUBLED
+    assert all(batch.schema == SCHEMA for batch in results)
 
 
-def test_a_result_above_the_batch_size_is_sliced() -> None:
-    made = process(MapBatchesOperator(lambda batch: pa.Table.from_batches([batch] * 5), SCHEMA, WHERE), BATCH, batch_rows=8)
-    assert max(sizes(made)) <= 8
-    assert sum(sizes(made)) == 50
+def test_a_result_larger_than_the_batch_size_is_sliced() -> None:
+    results = process(MapBatchesOperator(lambda batch: pa.Table.from_batches([batch] * 5), SCHEMA, WHERE), BATCH, batch_rows=8)
+    assert max(sizes(results)) <= 8
+    assert sum(sizes(results)) == 50
 
 
 def test_an_empty_result_or_batch_gives_no_output() -> None:
@@ -68,7 +68,7 @@ def test_an_empty_result_or_batch_gives_no_output() -> None:
     assert process(MapBatchesOperator(lambda batch: 1 / 0, SCHEMA, WHERE), BATCH.slice(0, 0)) == []
 
 
-def test_a_blocking_function_runs_in_the_background_and_yields_none_until_it_is_done() -> None:
+def test_a_blocking_function_runs_in_the_background_and_the_operator_yields_none_meanwhile() -> None:
     waiting: list[tuple[Callable[[], object], Future[object]]] = []
 
     def run_in_background(work: Callable[[], object]) -> BackgroundCall:
@@ -78,15 +78,15 @@ def test_a_blocking_function_runs_in_the_background_and_yields_none_until_it_is_
     operator = MapBatchesOperator(doubled, SCHEMA, WHERE, blocking=True)
     operator.open(context(batch_rows=5, run_in_background=run_in_background))
     step = operator.process(BATCH, 0)
-    made = []
+    results = []
     for _ in range(2):
         assert next(step) is None
         assert next(step) is None
         work, future = waiting[-1]
         future.set_result(work())
-        made.append(next(step))
+        results.append(next(step))
     assert next(step, "end") == "end"
-    assert rows([batch for batch in made if batch is not None]) == DOUBLED
+    assert rows([batch for batch in results if batch is not None]) == DOUBLED
     assert len(waiting) == 2
 
 
@@ -119,13 +119,13 @@ def test_an_error_in_a_blocking_function_is_raised_in_the_loop() -> None:
         ),
     ],
 )
-def test_an_invalid_result_is_refused_by_name(function: Callable[[pa.RecordBatch], object], message: str) -> None:
+def test_the_error_for_an_invalid_result_names_the_operator(function: Callable[[pa.RecordBatch], object], message: str) -> None:
     with pytest.raises(UserCodeError, match=message) as raised:
         process(MapBatchesOperator(function, SCHEMA, WHERE), BATCH)
     assert str(raised.value).startswith(WHERE)
 
 
-def test_nulls_in_a_column_that_must_not_be_null_are_refused() -> None:
+def test_nulls_in_a_column_that_is_not_nullable_are_refused() -> None:
     schema = pa.schema([pa.field("n", pa.int64(), nullable=False)])
     with pytest.raises(UserCodeError, match="column 'n' must not be null"):
         process(
@@ -136,8 +136,8 @@ def test_nulls_in_a_column_that_must_not_be_null_are_refused() -> None:
         )
 
 
-def test_a_union_passes_batches_through_and_unifies_layouts() -> None:
+def test_a_union_passes_batches_through_and_casts_different_layouts() -> None:
     wide = BATCH.cast(pa.schema([("word", pa.large_string()), ("n", pa.int64())]))
-    made = process(UnionOperator(SCHEMA), BATCH, wide, BATCH.slice(0, 0))
-    assert [batch.schema == SCHEMA for batch in made] == [True, True]
-    assert rows(made) == rows([BATCH]) * 2
+    results = process(UnionOperator(SCHEMA), BATCH, wide, BATCH.slice(0, 0))
+    assert [batch.schema == SCHEMA for batch in results] == [True, True]
+    assert rows(results) == rows([BATCH]) * 2

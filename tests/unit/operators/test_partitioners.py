@@ -21,7 +21,7 @@ MIXED = pa.schema([("k", pa.string()), ("a", pa.int32()), ("b", pa.bool_()), ("c
 
 
 def batch_of(schema: pa.Schema, keys: list[int | None], first: int) -> pa.RecordBatch:
-    """Every record has a unique number in column ``a``."""
+    """Return a batch with the given keys. Column ``a`` numbers the records from ``first``."""
     columns: dict[str, list[Any]] = {
         "k": [None if key is None else (key if schema is FIXED else f"key {key}") for key in keys],
         "a": [first + n for n in range(len(keys))],
@@ -46,27 +46,27 @@ def partitioner(
     targets=st.sampled_from([1, 2, 3, 7]),
     nulls=st.booleans(),
 )
-def test_a_hash_partitioner_sends_every_record_once_in_order_to_the_owner_of_its_key(
+def test_a_hash_partitioner_routes_each_record_exactly_once_and_preserves_order(
     data: st.DataObject, schema: pa.Schema, targets: int, nulls: bool
 ) -> None:
-    sender = partitioner(Partitioning.HASH, schema, targets)
+    routing = partitioner(Partitioning.HASH, schema, targets)
     keys = st.integers(0, 30) | st.none() if nulls else st.integers(0, 30)
     sent: dict[int, list[Any]] = defaultdict(list)
     expected: dict[int, list[Any]] = defaultdict(list)
     pending = first = 0
     for _ in range(data.draw(st.integers(1, 6))):
         batch = batch_of(schema, data.draw(st.lists(keys, max_size=50)), first)
-        begin = data.draw(st.integers(0, batch.num_rows))
-        batch = batch.slice(begin)
+        offset = data.draw(st.integers(0, batch.num_rows))
+        batch = batch.slice(offset)
         first += 50
         groups = key_groups_of(hash_columns([batch.column("k")]), 128)
         for group, row in zip(groups, batch.to_pylist(), strict=True):
             expected[subtask_of(int(group), targets, 128)].append(row)
-        routed = sender.add(batch)
+        routed = routing.add(batch)
         if data.draw(st.booleans()):
-            flushed = sender.flush()
+            flushed = routing.flush()
             assert [target for target, _ in flushed] == sorted({target for target, _ in flushed})
-            assert sender.pending_rows == 0
+            assert routing.pending_rows == 0
             routed += flushed
         for target, part in routed:
             part.validate(full=True)
@@ -74,39 +74,39 @@ def test_a_hash_partitioner_sends_every_record_once_in_order_to_the_owner_of_its
             assert targets == 1 or part.num_rows <= 50
             sent[target] += part.to_pylist()
         pending = sum(map(len, expected.values())) - sum(map(len, sent.values()))
-        assert sender.pending_rows == pending
-    for target, part in sender.flush():
+        assert routing.pending_rows == pending
+    for target, part in routing.flush():
         sent[target] += part.to_pylist()
     assert sent == expected
 
 
-def test_a_full_buffer_is_returned_at_once_and_exactly_full() -> None:
-    sender = partitioner(Partitioning.HASH, FIXED, 2, batch_rows=8)
-    routed = sender.add(batch_of(FIXED, list(range(100)), 0))
+def test_a_buffer_is_returned_as_soon_as_it_is_full() -> None:
+    routing = partitioner(Partitioning.HASH, FIXED, 2, batch_rows=8)
+    routed = routing.add(batch_of(FIXED, list(range(100)), 0))
     assert len(routed) >= 10 and {part.num_rows for _, part in routed} == {8}
-    assert sender.pending_rows == 100 - 8 * len(routed)
+    assert routing.pending_rows == 100 - 8 * len(routed)
 
 
 def test_later_records_do_not_overwrite_returned_batches() -> None:
-    """A half-full batch takes its buffer along; a nearly empty one is a copy, and the buffer stays."""
-    sender = partitioner(Partitioning.HASH, FIXED, 2, batch_rows=64)
+    """A batch that fills half of its buffer is returned with the buffer. A smaller batch is copied, and the buffer is reused."""
+    routing = partitioner(Partitioning.HASH, FIXED, 2, batch_rows=64)
     kept = []
     for first, rows in ((0, 4), (100, 60), (200, 4), (300, 100)):
         batch = batch_of(FIXED, list(range(rows)), first)
-        routed = sender.add(batch) + sender.flush()
+        routed = routing.add(batch) + routing.flush()
         kept.append((routed, [part.to_pylist() for _, part in routed]))
-    for routed, rows_then in kept:
-        assert [part.to_pylist() for _, part in routed] == rows_then
+    for routed, expected_rows in kept:
+        assert [part.to_pylist() for _, part in routed] == expected_rows
 
 
-def test_a_small_flush_does_not_keep_a_large_buffer_alive() -> None:
-    sender = partitioner(Partitioning.HASH, FIXED, 2, batch_rows=65_536)
-    sender.add(batch_of(FIXED, list(range(10)), 0))
-    for _, part in sender.flush():
+def test_a_flushed_small_batch_does_not_reference_the_large_buffer() -> None:
+    routing = partitioner(Partitioning.HASH, FIXED, 2, batch_rows=65_536)
+    routing.add(batch_of(FIXED, list(range(10)), 0))
+    for _, part in routing.flush():
         assert sum(buffer.size for column in part.columns for buffer in column.buffers() if buffer is not None) < 1000
 
 
-def test_with_one_target_batches_pass_unchanged() -> None:
+def test_a_partitioner_with_one_target_passes_batches_unchanged() -> None:
     batch = batch_of(MIXED, [1, 2, 3], 0)
     for partitioning in (Partitioning.HASH, Partitioning.REBALANCE, Partitioning.GLOBAL):
         ((target, sent),) = partitioner(partitioning, MIXED, 1).add(batch)
@@ -127,45 +127,45 @@ def test_broadcast_sends_every_target_the_same_batch() -> None:
 @settings(max_examples=60, deadline=None)
 @given(sizes=st.lists(st.integers(0, 40), max_size=8), targets=st.integers(2, 5), source=st.integers(0, 4))
 def test_rebalance_distributes_evenly_and_keeps_the_order(sizes: list[int], targets: int, source: int) -> None:
-    sender = partitioner(Partitioning.REBALANCE, FIXED, targets, source=source)
+    routing = partitioner(Partitioning.REBALANCE, FIXED, targets, source=source)
     sent: dict[int, list[int]] = defaultdict(list)
     first = 0
     for size in sizes:
-        for target, part in sender.add(batch_of(FIXED, [1] * size, first)):
+        for target, part in routing.add(batch_of(FIXED, [1] * size, first)):
             sent[target] += part["a"].to_pylist()
         first += size
-    for target, part in sender.flush():
+    for target, part in routing.flush():
         sent[target] += part["a"].to_pylist()
     counts = [len(sent[target]) for target in range(targets)]
     assert max(counts) - min(counts) <= 1
     assert sorted(n for numbers in sent.values() for n in numbers) == list(range(first))
     assert all(numbers == sorted(numbers) for numbers in sent.values())
-    assert sender.pending_rows == 0
+    assert routing.pending_rows == 0
 
 
 @pytest.mark.parametrize("max_parallelism", [128, 100])
-def test_the_kernel_for_targets_agrees_with_the_key_group_formula(max_parallelism: int) -> None:
+def test_the_numba_kernel_computes_the_targets_of_the_key_group_formula(max_parallelism: int) -> None:
     keys = np.arange(5000)
-    sender = make_partitioner(Partitioning.HASH, pa.schema([("k", pa.int64())]), ("k",), 7, max_parallelism, 0, 65_536)
-    sender.add(pa.record_batch({"k": keys}))
+    routing = make_partitioner(Partitioning.HASH, pa.schema([("k", pa.int64())]), ("k",), 7, max_parallelism, 0, 65_536)
+    routing.add(pa.record_batch({"k": keys}))
     groups = key_groups_of(hash_columns([pa.array(keys)]), max_parallelism)
     owners = np.array([subtask_of(int(group), 7, max_parallelism) for group in groups])
-    for target, part in sender.flush():
+    for target, part in routing.flush():
         assert np.array_equal(part["k"].to_numpy(), keys[owners == target])
 
 
 @pytest.mark.parametrize("null_first", [True, False])
-def test_the_order_is_kept_when_batches_with_and_without_nulls_alternate(null_first: bool) -> None:
-    """They take different paths through the partitioner; neither may overtake the other."""
-    sender = partitioner(Partitioning.HASH, FIXED, 2, batch_rows=8)
+def test_records_stay_in_order_when_batches_with_and_without_nulls_alternate(null_first: bool) -> None:
+    """The partitioner handles batches with and without nulls by different code paths. Records must not overtake each other."""
+    routing = partitioner(Partitioning.HASH, FIXED, 2, batch_rows=8)
     with_null: list[int | None] = [1, 1, 1, None]
     without: list[int | None] = [1] * 5
     sent: list[int] = []
     first = 0
     for keys in [with_null, without] * 6 if null_first else [without, with_null] * 6:
-        for _, part in sender.add(batch_of(FIXED, keys, first)):
+        for _, part in routing.add(batch_of(FIXED, keys, first)):
             sent += [row["a"] for row in part.to_pylist() if row["k"] == 1]
         first += len(keys)
-    for _, part in sender.flush():
+    for _, part in routing.flush():
         sent += [row["a"] for row in part.to_pylist() if row["k"] == 1]
     assert sent == sorted(sent) and len(sent) == 48

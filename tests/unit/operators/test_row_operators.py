@@ -1,4 +1,4 @@
-"""map, flat_map and filter_rows give the results of a Python loop, and report errors of user functions."""
+"""map, flat_map and filter_rows: results and errors of user functions."""
 
 from __future__ import annotations
 
@@ -50,33 +50,33 @@ def is_even(row: dict[str, Any]) -> bool:
 
 @no_deadline
 @given(some_rows, st.integers(1, 7))
-def test_map_is_a_python_map(given_rows: list[dict[str, Any]], batch_rows: int) -> None:
-    made = process(MapOperator(length, SCHEMA, WHERE), batch_of(given_rows), batch_rows=batch_rows)
-    assert rows(made) == [length(row) for row in given_rows]
-    assert all(0 < size <= batch_rows for size in sizes(made))
-    assert all(batch.schema == SCHEMA for batch in made)
+def test_map_gives_the_same_rows_as_a_python_loop(given_rows: list[dict[str, Any]], batch_rows: int) -> None:
+    results = process(MapOperator(length, SCHEMA, WHERE), batch_of(given_rows), batch_rows=batch_rows)
+    assert rows(results) == [length(row) for row in given_rows]
+    assert all(0 < size <= batch_rows for size in sizes(results))
+    assert all(batch.schema == SCHEMA for batch in results)
 
 
 @no_deadline
 @given(some_rows, st.integers(1, 7))
-def test_flat_map_is_a_nested_loop(given_rows: list[dict[str, Any]], batch_rows: int) -> None:
-    made = process(FlatMapOperator(repeated, SCHEMA, WHERE), batch_of(given_rows), batch_rows=batch_rows)
-    assert rows(made) == [result for row in given_rows for result in repeated(row)]
-    assert all(size == batch_rows for size in sizes(made)[:-1])
+def test_flat_map_gives_the_same_rows_as_a_nested_python_loop(given_rows: list[dict[str, Any]], batch_rows: int) -> None:
+    results = process(FlatMapOperator(repeated, SCHEMA, WHERE), batch_of(given_rows), batch_rows=batch_rows)
+    assert rows(results) == [result for row in given_rows for result in repeated(row)]
+    assert all(size == batch_rows for size in sizes(results)[:-1])
 
 
 @no_deadline
 @given(some_rows, st.integers(1, 7))
-def test_filter_rows_is_a_python_filter(given_rows: list[dict[str, Any]], batch_rows: int) -> None:
-    made = process(FilterRowsOperator(is_even, WHERE), batch_of(given_rows), batch_rows=batch_rows)
-    assert rows(made) == [row for row in given_rows if is_even(row)]
-    assert all(0 < size <= batch_rows for size in sizes(made))
+def test_filter_rows_gives_the_same_rows_as_a_python_filter(given_rows: list[dict[str, Any]], batch_rows: int) -> None:
+    results = process(FilterRowsOperator(is_even, WHERE), batch_of(given_rows), batch_rows=batch_rows)
+    assert rows(results) == [row for row in given_rows if is_even(row)]
+    assert all(0 < size <= batch_rows for size in sizes(results))
 
 
-def test_a_row_with_endless_results_gives_bounded_batches() -> None:
+def test_endless_results_of_a_row_are_emitted_in_bounded_batches() -> None:
     def endless(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
         for n in itertools.count():
-            assert n < 40, "pulled further than three batches need: without a bound this would fill the memory"
+            assert n < 40, "the operator pulled more results than three batches need"
             yield {"word": "x", "n": n}
 
     operator = FlatMapOperator(endless, SCHEMA, WHERE)
@@ -85,7 +85,7 @@ def test_a_row_with_endless_results_gives_bounded_batches() -> None:
     assert [batch.num_rows for batch in itertools.islice(step, 3) if batch is not None] == [10, 10, 10]
 
 
-def test_a_row_is_a_dict_of_python_values_of_every_type() -> None:
+def test_a_row_is_a_dict_with_a_python_value_for_each_type() -> None:
     row = {
         "i": 1, "f": 1.5, "s": "ä", "b": True, "y": b"\x00", "d": datetime.date(2024, 2, 29),
         "t": datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC), "m": Decimal("1.20"), "l": [1, None], "o": {"x": 1}, "z": None,
@@ -97,8 +97,8 @@ def test_a_row_is_a_dict_of_python_values_of_every_type() -> None:
     )  # fmt: skip
     batch = pa.RecordBatch.from_pylist([row], schema=schema)
     assert to_rows(batch) == [row]
-    (made,) = process(MapOperator(lambda given: given, schema, WHERE), batch)
-    assert made.equals(batch)
+    (results,) = process(MapOperator(lambda given: given, schema, WHERE), batch)
+    assert results.equals(batch)
 
 
 def test_rows_of_a_batch_without_columns_are_empty() -> None:
@@ -112,7 +112,7 @@ def fails(operator: MapOperator | FlatMapOperator | FilterRowsOperator, message:
     return raised.value
 
 
-def test_an_error_in_a_function_names_operator_function_line_and_row() -> None:
+def test_the_error_of_a_function_names_operator_function_line_and_row() -> None:
     def parse(row: dict[str, Any]) -> dict[str, Any]:
         row["word"] = "overwritten"
         return {"word": "x", "n": 1 // (row["n"] - 2)}
@@ -125,7 +125,7 @@ def test_an_error_in_a_function_names_operator_function_line_and_row() -> None:
     assert "test_row_operators.py:" in str(error)
 
 
-def test_an_error_in_a_generator_function_names_the_row() -> None:
+def test_the_error_of_a_generator_function_names_the_row() -> None:
     def split(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield row
         if row["n"] == 1:
@@ -137,7 +137,7 @@ def test_an_error_in_a_generator_function_names_the_row() -> None:
     )
 
 
-def test_a_failing_or_long_repr_of_a_row_gives_a_short_message() -> None:
+def test_the_message_is_short_if_the_repr_of_the_row_is_long_or_fails() -> None:
     error = fails(
         MapOperator(lambda row: {"word": Unprintable(), "n": 1}, SCHEMA, WHERE), "column 'word' is string .* repr raised"
     )
@@ -168,13 +168,13 @@ class Unprintable:
         ({"word": "x", "n": True}, "column 'n' is int64 .* returned True of type bool"),
     ],
 )
-def test_a_row_that_does_not_fit_the_schema_names_column_and_value(returned: object, message: str) -> None:
+def test_the_error_for_a_row_that_does_not_match_the_schema_names_column_and_value(returned: object, message: str) -> None:
     fails(MapOperator(lambda row: returned, SCHEMA, WHERE), message)
     if isinstance(returned, dict):
         fails(FlatMapOperator(lambda row: [returned], SCHEMA, WHERE), message)
 
 
-def test_none_in_a_column_that_must_not_be_null_is_refused() -> None:
+def test_none_in_a_column_that_is_not_nullable_is_refused() -> None:
     schema = pa.schema([pa.field("word", pa.string(), nullable=False)])
     fails(MapOperator(lambda row: {"word": None}, schema, WHERE), "column 'word' must not be null")
 

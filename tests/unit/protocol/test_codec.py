@@ -16,7 +16,7 @@ class Colour(StrEnum):
     BLUE = "blue"
 
 
-class Place(NamedTuple):
+class Point(NamedTuple):
     row: int
     column: int
 
@@ -35,25 +35,25 @@ class Empty:
 @dataclass(frozen=True, slots=True)
 class Tree:
     colour: Colour
-    place: Place
+    point: Point
     leaves: tuple[Leaf, ...]
     pair: tuple[int, str]
     by_name: dict[str, Leaf]
     note: str | None = None
-    either: Leaf | Place | None = None
+    either: Leaf | Point | None = None
     anything: JsonValue = None
     below: Tree | None = None
 
 
 TREE = Tree(
     Colour.BLUE,
-    Place(3, 4),
+    Point(3, 4),
     (Leaf("a", 0.5), Leaf("b")),
     (7, "seven"),
     {"x": Leaf("c")},
-    either=Place(1, 2),
+    either=Point(1, 2),
     anything={"list": [1, "two", None, 2.5, {"deep": True}]},
-    below=Tree(Colour.RED, Place(0, 0), (), (0, ""), {}, note="small"),
+    below=Tree(Colour.RED, Point(0, 0), (), (0, ""), {}, note="small"),
 )
 
 
@@ -62,14 +62,14 @@ def test_values_round_trip_through_json() -> None:
     assert codec.to_json(Empty()) == {} and codec.from_json(Empty, {}) == Empty()
 
 
-def test_the_json_form_is_plain() -> None:
+def test_the_json_form_uses_plain_objects_and_lists() -> None:
     assert codec.to_json(TREE.below) == {
-        "colour": "red", "place": [0, 0], "leaves": [], "pair": [0, ""], "by_name": {}, "note": "small", "either": None,
+        "colour": "red", "point": [0, 0], "leaves": [], "pair": [0, ""], "by_name": {}, "note": "small", "either": None,
         "anything": None, "below": None,
     }  # fmt: skip
 
 
-def test_a_missing_field_gets_its_default() -> None:
+def test_a_missing_field_gets_its_default_value() -> None:
     assert codec.from_json(Leaf, {"name": "a"}) == Leaf("a", 1.0)
     assert codec.from_json(Leaf, {"name": "a", "weight": 2}).weight == 2.0
 
@@ -78,8 +78,8 @@ def test_a_missing_field_gets_its_default() -> None:
     ("path", "value", "message"),
     [
         (("colour",), "green", "Tree.colour: 'green' is not a Colour"),
-        (("place",), [1], "Tree.place: expected a list of 2, got list"),
-        (("place", 1), "4", "Tree.place[1]: expected int, got str"),
+        (("point",), [1], "Tree.point: expected a list of 2, got list"),
+        (("point", 1), "4", "Tree.point[1]: expected int, got str"),
         (("leaves",), {}, "Tree.leaves: expected a list, got dict"),
         (("leaves", 1, "weight"), "heavy", "Tree.leaves[1].weight: expected float, got str"),
         (("leaves", 0), {"weight": 1.0, "size": 2}, "Tree.leaves[0]: unknown fields ['size'], missing fields ['name']"),
@@ -91,12 +91,12 @@ def test_a_missing_field_gets_its_default() -> None:
         (("below", "leaves"), [{"name": 1}], "Tree.below.leaves[0].name: expected str, got int"),
     ],
 )
-def test_a_wrong_value_is_refused_and_its_path_is_named(path: tuple[str | int, ...], value: object, message: str) -> None:
+def test_a_value_of_the_wrong_type_is_refused_with_its_path(path: tuple[str | int, ...], value: object, message: str) -> None:
     written = codec.to_json(TREE)
     holder: object = written
     for step in path[:-1]:
         holder = holder[step]  # type: ignore[index]  # a path through JSON
-    holder[path[-1]] = value  # type: ignore[index]  # likewise
+    holder[path[-1]] = value  # type: ignore[index]  # a path through JSON
     with pytest.raises(ProtocolError) as refused:
         codec.from_json(Tree, written)
     assert str(refused.value) == message
@@ -107,7 +107,7 @@ def test_a_value_without_a_json_form_is_a_programming_error() -> None:
         codec.to_json({"a": {1, 2}})
 
 
-def test_nan_and_infinity_are_neither_written_nor_read() -> None:
+def test_nan_is_neither_written_nor_read() -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
         codec.dumps(Leaf("a", float("nan")))
     with pytest.raises(ProtocolError, match="Leaf is not JSON .NaN is not a JSON number"):

@@ -19,7 +19,7 @@ HARMLESS = {"jemalloc_bg_thd", "polars-ooc-clea"}
 """Threads that only return memory and files: a forked worker without them works (and another test checks that)."""
 
 
-def test_preloading_starts_no_thread_pool() -> None:
+def test_preloading_libraries_does_not_start_thread_pools() -> None:
     environment = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "OPENBLAS_NUM_THREADS": "1"}
     ran = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True)
     result = json.loads(ran.stdout)

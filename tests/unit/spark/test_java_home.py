@@ -10,7 +10,7 @@ from weir.spark.java_home import find_java
 
 
 def make_java(home: Path, version: str, *, release: bool = True) -> Path:
-    """Create a Java home whose ``java`` prints its arguments, and its version on request."""
+    """Create a Java home. Its ``java`` prints its version or its arguments."""
     (home / "bin").mkdir(parents=True)
     if release:
         (home / "release").write_text(f'IMPLEMENTOR="somebody"\nJAVA_VERSION="{version}"\n')
@@ -35,7 +35,7 @@ def make_wheel(site: Path, version: str = "21.0.8") -> Path:
 
 @pytest.fixture
 def environ(tmp_path: Path) -> dict[str, str]:
-    """An environment without Java."""
+    """Environment variables without a Java."""
     (tmp_path / "empty").mkdir()
     return {"PATH": str(tmp_path / "empty"), "XDG_CACHE_HOME": str(tmp_path / "cache"), "HOME": str(tmp_path)}
 
@@ -59,7 +59,7 @@ def test_java_on_path_is_resolved_to_its_home(tmp_path: Path, environ: dict[str,
     assert environ["JAVA_HOME"] == str(home)
 
 
-def test_a_wrapper_on_path_reports_its_java_home(tmp_path: Path, environ: dict[str, str]) -> None:
+def test_the_home_of_a_java_wrapper_on_path_is_the_one_it_reports(tmp_path: Path, environ: dict[str, str]) -> None:
     home = make_java(tmp_path / "jdk", "21.0.1", release=False)
     wrapper = tmp_path / "empty" / "java"
     wrapper.write_text(f'#!/bin/sh\nexec {home}/bin/java "$@"\n')
@@ -70,19 +70,21 @@ def test_a_wrapper_on_path_reports_its_java_home(tmp_path: Path, environ: dict[s
 
 @pytest.mark.usefixtures("no_wheel")
 @pytest.mark.parametrize("version", ["1.8.0_402", "11.0.2", "16.0.1", "26"])
-def test_unsupported_versions_are_skipped_and_listed(tmp_path: Path, environ: dict[str, str], version: str) -> None:
+def test_unsupported_java_versions_are_skipped_and_listed_in_the_error(
+    tmp_path: Path, environ: dict[str, str], version: str
+) -> None:
     environ["JAVA_HOME"] = str(make_java(tmp_path / "jdk", version))
     with pytest.raises(ConfigError, match=r"Java 17 to 25, but none was found: JAVA_HOME=.* is Java \d+; PATH has no java"):
         find_java(environ)
 
 
-def test_path_is_used_if_java_home_is_unsuitable(tmp_path: Path, environ: dict[str, str]) -> None:
+def test_java_on_path_is_used_if_java_home_is_unsuitable(tmp_path: Path, environ: dict[str, str]) -> None:
     environ["JAVA_HOME"] = str(make_java(tmp_path / "old", "11.0.2"))
     environ["PATH"] = str(make_java(tmp_path / "new", "21.0.2") / "bin")
     assert find_java(environ).home == tmp_path / "new"
 
 
-def test_the_wheel_is_used_last_and_without_the_module_it_lacks(
+def test_the_java_wheel_is_used_last_and_without_its_missing_module(
     tmp_path: Path, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_wheel(tmp_path / "site")
@@ -98,7 +100,9 @@ def test_the_wheel_is_used_last_and_without_the_module_it_lacks(
     assert find_java(environ) == found
 
 
-def test_an_unwritable_cache_is_reported(tmp_path: Path, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unwritable_cache_directory_is_reported(
+    tmp_path: Path, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     make_wheel(tmp_path / "site")
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
     (tmp_path / "cache").write_text("a file")

@@ -1,4 +1,4 @@
-"""The plan of a run, from a job and its options."""
+"""Planning a run from a job and its options."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def job() -> Job:
     return made
 
 
-def test_a_new_job_is_planned_by_its_options() -> None:
+def test_the_plan_of_a_new_job_follows_its_options() -> None:
     planned = plan_job(job(), MemoryStorage(), RunOptions("unused", parallelism=3, heartbeat_timeout_ms=700, retained=5))
     plan = planned.plan
     assert (plan.job, plan.graph.slots, plan.retained) == ("small", 3, 5)
@@ -34,16 +34,16 @@ def test_a_new_job_is_planned_by_its_options() -> None:
     assert planned.notes == ()
 
 
-def test_checkpoint_limits_reach_the_kernel() -> None:
+def test_checkpoint_limits_are_passed_to_the_job_master() -> None:
     options = RunOptions("unused", interval_ms=7, checkpoint_timeout_ms=500, min_pause_ms=30, tolerable_failed_checkpoints=None)
     assert plan_job(job(), MemoryStorage(), options).plan.config.checkpoints == CheckpointConfig(
         interval_ms=7, timeout_ms=500, min_pause_ms=30, tolerable_failed_checkpoints=None
     )
     defaults = plan_job(job(), MemoryStorage(), RunOptions("unused")).plan.config.checkpoints
-    assert defaults == CheckpointConfig(), "the defaults are the kernel's"
+    assert defaults == CheckpointConfig(), "the defaults are those of the job master"
 
 
-def test_the_job_master_of_an_empty_log_starts_with_the_first_numbers() -> None:
+def test_a_job_with_an_empty_log_starts_with_generation_1_and_checkpoint_1() -> None:
     master = plan_job(job(), MemoryStorage(), RunOptions("unused")).job_master()
     assert (master.phase, master.restore_point) == (JobPhase.CREATED, None)
     (append,) = master.start(0)

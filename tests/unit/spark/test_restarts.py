@@ -8,28 +8,28 @@ from weir.spark.slot_pool import RAISES_MAX, STABLE_S, Abandon, Restart, SlotEnd
 TRANSIENT = st.sampled_from([SlotEnding.RETURNED, SlotEnding.LOST])
 
 
-def test_a_lost_slot_is_first_restarted_at_once() -> None:
+def test_the_first_restart_of_a_lost_slot_has_no_delay() -> None:
     assert SlotRestarts().decide(SlotEnding.LOST, uptime_s=0.1) == Restart(0.0)
 
 
-def test_a_slot_that_raises_three_times_after_its_start_is_not_restarted() -> None:
+def test_a_slot_is_not_restarted_after_three_errors_at_its_start() -> None:
     restarts = SlotRestarts()
     decisions = [restarts.decide(SlotEnding.RAISED, uptime_s=0.1) for _ in range(RAISES_MAX)]
     assert [type(decision) for decision in decisions] == [Restart, Restart, Abandon]
 
 
-def test_an_error_after_a_stable_run_resets_the_count() -> None:
+def test_an_error_after_a_stable_run_resets_the_error_count() -> None:
     restarts = SlotRestarts()
     for _ in range(10):
         assert isinstance(restarts.decide(SlotEnding.RAISED, uptime_s=STABLE_S), Restart)
 
 
-def test_nothing_is_restarted_after_spark_has_ended() -> None:
+def test_no_slot_is_restarted_after_spark_has_ended() -> None:
     assert SlotRestarts().decide(SlotEnding.SPARK_ENDED, uptime_s=100.0) == Abandon()
 
 
 @given(st.lists(TRANSIENT, min_size=1, max_size=50))
-def test_lost_slots_are_always_restarted_with_delays_up_to_five_seconds(endings: list[SlotEnding]) -> None:
+def test_a_lost_slot_is_restarted_without_limit_and_with_delays_up_to_five_seconds(endings: list[SlotEnding]) -> None:
     restarts = SlotRestarts()
     delays = []
     for ending in endings:

@@ -23,18 +23,18 @@ def _age(path: Path) -> None:
     os.utime(path, (0, 0))
 
 
-def test_the_directory_of_a_killed_process_is_removed_by_the_next_session(tmp_path: Path) -> None:
+def test_the_next_session_deletes_the_scratch_directory_of_a_killed_process(tmp_path: Path) -> None:
     ran = subprocess.run([sys.executable, "-c", DYING], capture_output=True, text=True, check=False)
-    left = Path(ran.stdout.strip())
-    assert left.is_dir() and left.parent == tmp_path
-    _age(left)
+    abandoned = Path(ran.stdout.strip())
+    assert abandoned.is_dir() and abandoned.parent == tmp_path
+    _age(abandoned)
     scratch = ScratchDirectory()
-    assert not left.exists()
+    assert not abandoned.exists()
     scratch.close()
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_directory_of_a_running_process_is_kept() -> None:
+def test_the_scratch_directory_of_a_running_process_is_kept() -> None:
     living = ScratchDirectory()
     _age(living.path)
     other = ScratchDirectory()
@@ -43,7 +43,9 @@ def test_the_directory_of_a_running_process_is_kept() -> None:
     living.close()
 
 
-def test_a_temporary_directory_too_deep_for_sockets_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_temporary_directory_whose_path_is_too_long_for_sockets_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     deep = tmp_path / ("d" * 40)
     deep.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(deep))
@@ -53,7 +55,7 @@ def test_a_temporary_directory_too_deep_for_sockets_is_not_used(tmp_path: Path, 
     scratch.close()
 
 
-def test_other_users_cannot_read_the_directory() -> None:
+def test_other_users_cannot_read_the_scratch_directory() -> None:
     scratch = ScratchDirectory()
     assert (scratch.path.stat().st_mode & 0o777) == 0o700
     scratch.close()

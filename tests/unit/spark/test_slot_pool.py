@@ -1,4 +1,4 @@
-"""The threads that keep slots running, with a Spark whose behaviour the test defines."""
+"""The threads that keep slots running, with a fake Spark."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BOOTSTRAP = SlotBootstrap(job="job", host="host", port=1, secret=b"")
 
 
 class Spark:
-    """One executor with two task slots, whose jobs end as ``collect`` does."""
+    """A fake Spark session with one executor and two cores. Each Spark job returns or raises what ``collect`` does."""
 
     def __init__(self, collect: Callable[[], list[SlotEnd]]) -> None:
         executors = SimpleNamespace(size=lambda: 1, apply=lambda index: SimpleNamespace(maxTasks=lambda: 2))
@@ -47,7 +47,7 @@ def java_error(get_message: Callable[[], str]) -> Py4JJavaError:
     return Py4JJavaError("An error occurred", SimpleNamespace(_target_id="o1", getMessage=get_message))
 
 
-def gone() -> str:
+def jvm_ended() -> str:
     raise Py4JNetworkError("Answer from Java side is empty")
 
 
@@ -61,22 +61,22 @@ def raising(error: Exception) -> Callable[[], list[SlotEnd]]:
 @pytest.mark.parametrize(
     ("error", "message"),
     [
-        (java_error(gone), r"Cannot start slot 0 \(spark_ended\): the driver's JVM has ended"),
+        (java_error(jvm_ended), r"Cannot start slot 0 \(spark_ended\): the driver's JVM has ended"),
         (TypeError("cannot pickle 'lock' object"), r"Cannot start slot 0 \(TypeError: cannot pickle 'lock' object\)"),
     ],
 )
-def test_any_error_in_the_slot_thread_is_reported(error: Exception, message: str) -> None:
+def test_an_error_of_the_slot_thread_is_reported(error: Exception, message: str) -> None:
     failures: queue.Queue[SlotError] = queue.Queue()
     with pool(raising(error), on_failure=failures.put):
         assert re.match(message, str(failures.get(timeout=WAIT_S)))
 
 
-def test_a_failure_before_a_callback_is_set_is_reported_later() -> None:
-    slots = pool(raising(java_error(gone)))
+def test_a_failure_before_the_callback_is_set_is_reported_when_it_is_set() -> None:
+    slots = pool(raising(java_error(jvm_ended)))
     slots.start()
     for thread in slots._threads:
         thread.join(WAIT_S)
-        assert not thread.is_alive(), "closing the pool would wait for it"
+        assert not thread.is_alive(), "a running thread would delay closing the pool"
     failures: list[SlotError] = []
     slots.report_failures(failures.append)
     slots.report_failures(failures.append)
@@ -84,7 +84,7 @@ def test_a_failure_before_a_callback_is_set_is_reported_later() -> None:
     slots.close(grace_s=0.0)
 
 
-def test_each_slot_loss_is_reported_with_sparks_reason() -> None:
+def test_each_lost_slot_is_reported_with_the_reason_from_spark() -> None:
     killed = "Job aborted: Container killed by YARN for exceeding memory limits\nDriver stacktrace:\nat scala"
     ends = iter([java_error(lambda: killed)] * 2)
     over = threading.Event()
@@ -106,7 +106,7 @@ def test_each_slot_loss_is_reported_with_sparks_reason() -> None:
         over.set()
 
 
-def test_a_slot_that_raises_at_each_start_fails_with_its_error() -> None:
+def test_a_slot_that_raises_at_each_start_is_reported_with_its_error() -> None:
     failures: queue.Queue[SlotError] = queue.Queue()
     end = SlotEnd(error="no free port in 7000-7001; widen --data-ports", trace="Traceback ...")
     with pool(lambda: [end], on_failure=failures.put):

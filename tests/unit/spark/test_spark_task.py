@@ -1,4 +1,4 @@
-"""How the error of a slot that cannot start is reported."""
+"""Reporting the error of a slot that cannot start."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ BOOTSTRAP = SlotBootstrap(job="job", host="host", port=1, secret=b"")
 
 
 def end_of(main: Any, monkeypatch: pytest.MonkeyPatch) -> SlotEnd:
-    monkeypatch.setattr(spark_task, "current_spark_task", lambda: TASK_INFO)  # This test runs outside a Spark task.
+    monkeypatch.setattr(spark_task, "current_spark_task", lambda: TASK_INFO)  # The test runs outside a Spark task.
     (end,) = run_slot_task(main, BOOTSTRAP, 0, [0])
     return end
 
 
-def test_weirs_errors_are_reported_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_of_weir_are_reported_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
     def main(bootstrap: SlotBootstrap, index: int, task_info: SparkTaskInfo) -> None:
         raise ConfigError("no free port in 7000-7001; widen --data-ports")
 
@@ -30,7 +30,7 @@ def test_weirs_errors_are_reported_unchanged(monkeypatch: pytest.MonkeyPatch) ->
     assert "Traceback" in end.trace
 
 
-def test_unexpected_errors_are_reported_with_type_and_location(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unexpected_errors_are_reported_with_type_and_line(monkeypatch: pytest.MonkeyPatch) -> None:
     def main(bootstrap: SlotBootstrap, index: int, task_info: SparkTaskInfo) -> None:
         raise ValueError("not a number")
 

@@ -1,4 +1,4 @@
-"""Staged rows belong to one history of a job: no other job reads them, and they are written once."""
+"""Staged rows of queries: where they are written, when they are reused, and when they are deleted."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ from weir.storage.probe import SharedStorageMarker
 UID = OperatorUid("rows")
 
 
-def reading(directory: str) -> Manifest:
-    """The manifest of a checkpoint whose job reads the rows staged in ``directory``."""
+def manifest_reading(directory: str) -> Manifest:
+    """Return the manifest of a checkpoint whose job reads the rows staged in ``directory``."""
     schema = sources.staged_dataframe(directory, sources.iterable([{"n": 1}]).schema())
     job = Job("job")
     job.read(StagedDataFrame(directory, schema.schema_ipc), uid=UID).write(sinks.console(), uid="out")
@@ -67,8 +67,8 @@ def staged(directory: str, *, long_ago: bool = False) -> str:
     return directory
 
 
-def history(storage: CheckpointStorage, manifest: Manifest) -> LogView:
-    """A log with one generation and one completed checkpoint."""
+def completed_log(storage: CheckpointStorage, manifest: Manifest) -> LogView:
+    """Write a log with one generation and one completed checkpoint, and return its view."""
     log = JobLog(storage, JobLayout("job"))
     written = write_manifest(storage, JobLayout("job"), manifest)
     log.append(GenerationStarted(Generation(1), None, "b1", CheckpointId(1), "n1", 0), at=1)
@@ -105,55 +105,61 @@ def test_rows_are_staged_in_the_checkpoint_directory_by_default(tmp_path: Path) 
 def test_a_restored_run_reads_the_staged_rows_of_its_checkpoint(tmp_path: Path) -> None:
     directory = staged(str(tmp_path / "elsewhere"))
     rows = StagingDirectories(LocalStorage(tmp_path / "checkpoints"), "job", str(tmp_path / "staging"))
-    assert rows.directory(UID, reading(directory)) == directory
-    assert rows.directory(OperatorUid("new"), reading(directory)) != directory
+    assert rows.directory(UID, manifest_reading(directory)) == directory
+    assert rows.directory(OperatorUid("new"), manifest_reading(directory)) != directory
 
 
-def test_missing_staged_rows_are_not_replaced_by_a_new_query(tmp_path: Path) -> None:
+def test_a_restore_is_refused_if_the_staged_rows_are_missing(tmp_path: Path) -> None:
     rows = StagingDirectories(LocalStorage(tmp_path), "job", None)
     with pytest.raises(InputError, match="Source 'rows': .* are missing .* Restore the directory"):
-        rows.directory(UID, reading(str(tmp_path / "gone")))
+        rows.directory(UID, manifest_reading(str(tmp_path / "missing")))
 
 
-def test_old_directories_that_no_checkpoint_names_are_removed(tmp_path: Path) -> None:
+def test_old_staging_directories_that_no_checkpoint_references_are_deleted(tmp_path: Path) -> None:
     storage = LocalStorage(tmp_path / "checkpoints")
     rows = StagingDirectories(storage, "job", str(tmp_path / "staging"))
-    named, left, young = (rows.directory(UID, None) for _ in range(3))
-    staged(named, long_ago=True)
-    staged(left, long_ago=True)
-    staged(young)
-    strange = staged(str(Path(named).parent / "mine"), long_ago=True)
+    referenced, unreferenced, recent = (rows.directory(UID, None) for _ in range(3))
+    staged(referenced, long_ago=True)
+    staged(unreferenced, long_ago=True)
+    staged(recent)
+    other_name = staged(str(Path(referenced).parent / "unknown-name"), long_ago=True)
     other = StagingDirectories(LocalStorage(tmp_path / "others"), "job", str(tmp_path / "staging")).directory(UID, None)
     staged(other, long_ago=True)
-    rows.remove_unused(history(storage, reading(named)))
-    assert [os.path.exists(one) for one in (named, left, young, strange, other)] == [True, False, True, True, True]
+    rows.remove_unused(completed_log(storage, manifest_reading(referenced)))
+    assert [os.path.exists(one) for one in (referenced, unreferenced, recent, other_name, other)] == [
+        True,
+        False,
+        True,
+        True,
+        True,
+    ]
 
 
-def test_a_run_without_the_newest_generation_deletes_only_its_own_marker(tmp_path: Path) -> None:
+def test_a_superseded_run_deletes_only_its_own_marker(tmp_path: Path) -> None:
     storage = LocalStorage(tmp_path)
     rows = StagingDirectories(storage, "job", None)
-    left = staged(rows.directory(UID, None), long_ago=True)
-    view = history(storage, reading(str(tmp_path)))
+    unreferenced = staged(rows.directory(UID, None), long_ago=True)
+    view = completed_log(storage, manifest_reading(str(tmp_path)))
     assert [runs_newest_generation(view, completed(*mine)) for mine in ((1,), (2,), ())] == [True, False, False]
-    died, mine = SharedStorageMarker(storage, "job", 1), SharedStorageMarker(storage, "job", 2)
-    for progress, remain in ((completed(), 1), (completed(1), 0)):
-        died.write()
+    older_marker, mine = SharedStorageMarker(storage, "job", 1), SharedStorageMarker(storage, "job", 2)
+    for progress, remaining in ((completed(), 1), (completed(1), 0)):
+        older_marker.write()
         mine.write()
-        assert mine.other_markers() == frozenset(), "a new run may be waiting for its slots"
+        assert mine.other_markers() == frozenset(), "a new run is possibly waiting for its slots"
         os.utime(tmp_path / ".weir-probe" / "job" / "run-1", (0, 0))
         _clean_up(rows, mine, mine.other_markers(), progress)
-        assert len(storage.list(".weir-probe/")) == remain
-        assert os.path.exists(left) is bool(remain)
+        assert len(storage.list(".weir-probe/")) == remaining
+        assert os.path.exists(unreferenced) is bool(remaining)
 
 
-def test_an_unreadable_manifest_prevents_any_removal(tmp_path: Path) -> None:
+def test_no_staging_directory_is_deleted_if_a_manifest_is_unreadable(tmp_path: Path) -> None:
     storage = LocalStorage(tmp_path)
     rows = StagingDirectories(storage, "job", None)
-    left = staged(rows.directory(UID, None), long_ago=True)
-    history(storage, reading(str(tmp_path)))
+    unreferenced = staged(rows.directory(UID, None), long_ago=True)
+    completed_log(storage, manifest_reading(str(tmp_path)))
     shutil.rmtree(tmp_path / "job" / "checkpoints")
     _clean_up(rows, SharedStorageMarker(storage, "job", 1), (), completed(1))
-    assert os.path.exists(left)
+    assert os.path.exists(unreferenced)
 
 
 def test_in_memory_checkpoint_storage_is_refused(tmp_path: Path) -> None:
@@ -164,7 +170,7 @@ def test_in_memory_checkpoint_storage_is_refused(tmp_path: Path) -> None:
 
 
 class RecordingPlanner:
-    """A SparkPlanner without Spark: it records staging directories and stages each only once."""
+    """A SparkPlanner without Spark. It stages each directory only once and records the directories."""
 
     def __init__(self) -> None:
         self.ran: list[str] = []
@@ -179,7 +185,7 @@ class RecordingPlanner:
         return StagedDataFrame(directory, encode_schema(self.schema(query)))
 
 
-def test_a_query_changed_after_a_failed_start_is_staged_again(tmp_path: Path) -> None:
+def test_a_query_that_changed_after_a_failed_start_is_staged_again(tmp_path: Path) -> None:
     rows = StagingDirectories(LocalStorage(tmp_path), "job", None)
     planner = RecordingPlanner()
     with use_planner(planner):
@@ -190,7 +196,7 @@ def test_a_query_changed_after_a_failed_start_is_staged_again(tmp_path: Path) ->
         assert len(set(planner.ran)) == 2
         resumed = Job("job")
         resumed.read(sources.sql("select 2 as n"), uid=UID).write(sinks.console(), uid="out")
-        _stage_queries(resumed, rows, reading(planner.ran[1]))
-        assert len(planner.ran) == 2, "rows of a checkpoint are not staged again"
+        _stage_queries(resumed, rows, manifest_reading(planner.ran[1]))
+        assert len(planner.ran) == 2, "the staged rows of a checkpoint are reused"
         config = resumed.to_graph()[0].operators[0].config
         assert isinstance(config, dict) and config["directory"] == planner.ran[1]

@@ -1,4 +1,4 @@
-"""Shared by tests of directory sinks: an output directory, and file systems that fail or pause between any two steps."""
+"""An output directory, and file systems that fail or pause before any operation, for tests of directory sinks."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from weir.protocol.snapshots import Committable
 
 
 class PowerCut(BaseException):
-    """Not an Exception, so that no code handles it."""
+    """Raised in place of a file system operation. Not an Exception, so that no product code handles it."""
 
 
 class QuickFileSystem(FileSystem):
-    """Skips the sync: these tests kill the process, not the machine, so the page cache survives."""
+    """A file system whose ``fsync`` does nothing. The tests simulate a killed process, after which the page cache still exists."""
 
     def fsync(self, path: str) -> None:
         os.stat(path)
 
 
 class FragileFileSystem(QuickFileSystem):
-    """Fails at its n-th changing operation and at all later ones."""
+    """Raises PowerCut before the changing operation number ``cut_before`` and before all later ones."""
 
     CHANGING = ("mkdir", "link", "rename", "unlink", "remove_directory", "fsync", "create")
 
@@ -56,7 +56,7 @@ class FragileFileSystem(QuickFileSystem):
 
 
 class PausingFileSystem(QuickFileSystem):
-    """Calls ``meanwhile`` once, before its n-th changing operation: what other processes do while this one is paused."""
+    """Calls ``meanwhile`` once, before changing operation number ``before``. ``meanwhile`` does what other processes do during a pause."""
 
     def __init__(self, before: int, meanwhile: Callable[[], object]) -> None:
         self.steps = 0
@@ -85,7 +85,7 @@ class Permit:
 
 @dataclass
 class Output:
-    """One output directory, with the actions of writers and the coordinator."""
+    """An output directory, with the actions of writers and the coordinator."""
 
     out: str
     file_system: FileSystem = field(default_factory=QuickFileSystem)
@@ -114,7 +114,7 @@ class Output:
         self.committer.abort_after(CheckpointId(checkpoint), before_generation=Generation(before_generation))
 
     def revoke(self, committables: Sequence[Committable], *, to: int, generation: int, branch: str = "b1") -> None:
-        """Revoke like a ``generation`` that restores checkpoint ``to`` of generation 1."""
+        """Revoke as ``generation`` does when it restores checkpoint ``to`` of generation 1."""
         ancestry = {Generation(1): CheckpointId(to)}
         self.committer.revoke(committables, ancestry=ancestry, branch=branch, before_generation=Generation(generation))
 
@@ -142,7 +142,7 @@ def snapshot(sink: SinkOperator, checkpoint: int) -> tuple[Committable, ...]:
 
 
 def visible(out: str) -> list[int]:
-    """The values that readers see. All files that a dataset finds must be complete."""
+    """Return the published values. Fails if a published file is incomplete."""
     if not os.path.isdir(out):
         return []
     names = [name for name in os.listdir(out) if not name.startswith(("_", "."))]

@@ -43,7 +43,7 @@ def test_a_file_of_blank_lines_has_no_records(tmp_path: Path, read_all: ReadAll)
     assert read_all(sources.json_lines(path, SCHEMA)).num_rows == 0
 
 
-def test_the_inferred_schema_is_part_of_the_description(tmp_path: Path, read_all: ReadAll) -> None:
+def test_slots_use_the_schema_that_was_inferred_in_the_driver(tmp_path: Path, read_all: ReadAll) -> None:
     path = write(tmp_path / "a.jsonl", '{"a":1,"t":"2024-05-01 10:00:00"}', '{"a":2.5,"t":null}')
     source = sources.json_lines(path, infer_lines=1)
     assert source.schema() == pa.schema([("a", pa.int64()), ("t", pa.timestamp("s"))])
@@ -59,13 +59,13 @@ def test_the_type_of_a_field_without_values_cannot_be_inferred(tmp_path: Path) -
         sources.json_lines(path).schema()
 
 
-def test_a_schema_that_json_does_not_support_is_refused_at_graph_building(tmp_path: Path) -> None:
+def test_a_type_that_json_does_not_support_is_refused_when_the_graph_is_built(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", "{}")
     with pytest.raises(SchemaError, match="field 'u'"):
         sources.json_lines(path, pa.schema([("u", pa.month_day_nano_interval())])).schema()
 
 
-def test_unknown_fields_are_an_error_unless_ignored(tmp_path: Path, read_all: ReadAll) -> None:
+def test_unknown_fields_are_refused_unless_the_source_ignores_them(tmp_path: Path, read_all: ReadAll) -> None:
     path = write(tmp_path / "a.jsonl", '{"id":1}', '{"id":2,"surplus":3}')
     with pytest.raises(InputError, match=r'line 2: .*unexpected field.*: \{"id":2,"surplus":3\}'):
         read_all(sources.json_lines(path, SCHEMA))
@@ -75,7 +75,7 @@ def test_unknown_fields_are_an_error_unless_ignored(tmp_path: Path, read_all: Re
 
 
 @pytest.mark.parametrize(
-    "bad",
+    "malformed",
     [
         "{",
         '{"id":1',
@@ -92,12 +92,12 @@ def test_unknown_fields_are_an_error_unless_ignored(tmp_path: Path, read_all: Re
         '{"id":99999999999999999999}',
     ],
 )
-def test_the_error_for_a_malformed_line_has_its_number_and_beginning(tmp_path: Path, read_all: ReadAll, bad: str) -> None:
-    good = [f'{{"id":{i},"name":"x"}}' for i in range(500)]
-    path = write(tmp_path / "a.jsonl", *good, bad, *good)
+def test_the_error_for_a_malformed_line_shows_its_number_and_text(tmp_path: Path, read_all: ReadAll, malformed: str) -> None:
+    valid = [f'{{"id":{i},"name":"x"}}' for i in range(500)]
+    path = write(tmp_path / "a.jsonl", *valid, malformed, *valid)
     with pytest.raises(InputError) as caught:
         read_all(sources.json_lines(path, SCHEMA), batch_rows=200)
-    assert "a.jsonl: cannot parse line 501: " in str(caught.value) and str(caught.value).endswith(f": {bad}")
+    assert "a.jsonl: cannot parse line 501: " in str(caught.value) and str(caught.value).endswith(f": {malformed}")
 
 
 def test_strings_that_contain_objects_and_nulls_are_accepted(tmp_path: Path, read_all: ReadAll) -> None:
@@ -106,20 +106,20 @@ def test_strings_that_contain_objects_and_nulls_are_accepted(tmp_path: Path, rea
     assert read_all(sources.json_lines(path, SCHEMA))["name"].to_pylist() == names
 
 
-def test_an_object_over_several_lines_is_malformed(tmp_path: Path, read_all: ReadAll) -> None:
+def test_an_object_that_spans_several_lines_is_refused(tmp_path: Path, read_all: ReadAll) -> None:
     path = write(tmp_path / "a.jsonl", '{"id":1}', '{"id":', "2}")
     with pytest.raises(InputError, match="line 2: "):
         read_all(sources.json_lines(path, SCHEMA))
 
 
-def test_invalid_utf8_inside_a_string_is_named(tmp_path: Path, read_all: ReadAll) -> None:
+def test_the_error_for_invalid_utf8_inside_a_string_shows_the_line_number(tmp_path: Path, read_all: ReadAll) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(b'{"name":"ok"}\n{"name":"caf\xe9"}\n')
     with pytest.raises(InputError, match="line 2: .*UTF"):
         read_all(sources.json_lines(path, SCHEMA))
 
 
-def test_a_split_ends_where_the_next_begins(tmp_path: Path) -> None:
+def test_consecutive_splits_read_each_line_exactly_once(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", *(f'{{"id":{i},"name":"{"x" * 100}"}}' for i in range(20_000)))
     source = sources.json_lines(path, SCHEMA)
     splits = source.splits(8)

@@ -1,4 +1,4 @@
-"""Two coordinators on one output directory, interleaved at random before each file system operation; the seed decides."""
+"""Two coordinators work on the same output directory. Their file system operations are interleaved at random, by a seed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from tests.unit.connectors.files.output_harness import FragileFileSystem, Output, Permit, QuickFileSystem
-from tests.unit.connectors.files.test_output_fencing import History, five_checkpoints, roll_back
+from tests.unit.connectors.files.test_output_fencing import Committables, five_checkpoints, roll_back
 
 from weir.errors import SinkError, Superseded
 from weir.protocol.ids import CheckpointId, Generation
@@ -21,28 +21,28 @@ STEPS = (*FragileFileSystem.CHANGING, "exists", "list", "size", "same_file")
 
 
 class Scheduler:
-    """A scheduler: one thread runs at a time, and before each file system operation another one may get its turn."""
+    """Runs one thread at a time. Before each file system operation, it possibly switches to another thread."""
 
     def __init__(self, rng: random.Random, *names: str) -> None:
-        self._luck = rng
+        self._rng = rng
         self._switches = rng.choice([0.1, 0.3, 0.6])
         self._changed = threading.Condition()
-        self._live = list(names)
+        self._running = list(names)
         self._turn: str | None = names[0]
 
     def step(self, name: str) -> None:
         with self._changed:
-            if self._luck.random() < self._switches:
+            if self._rng.random() < self._switches:
                 self._switch()
             self._changed.wait_for(lambda: self._turn == name)
 
-    def leave(self, name: str) -> None:
+    def end(self, name: str) -> None:
         with self._changed:
-            self._live.remove(name)
+            self._running.remove(name)
             self._switch()
 
     def _switch(self) -> None:
-        self._turn = self._luck.choice(self._live) if self._live else None
+        self._turn = self._rng.choice(self._running) if self._running else None
         self._changed.notify_all()
 
 
@@ -63,42 +63,42 @@ class InterleavedFileSystem(QuickFileSystem):
         return step
 
 
-def prepare(output: Output, history: History, *, to: int, generation: int) -> None:
-    """Prepare like the coordinator: commit again, revoke, reinstate, abort."""
+def prepare(output: Output, committables: Committables, *, to: int, generation: int) -> None:
+    """Prepare the output as the coordinator does: commit again, revoke, reinstate, abort."""
     for checkpoint in range(1, to + 1):
-        output.committer.commit(Permit(CheckpointId(to), Generation(generation)), history[checkpoint])
-    left = [one for checkpoint in history if checkpoint > to for one in history[checkpoint]]
-    output.revoke(left, to=to, generation=generation)
+        output.committer.commit(Permit(CheckpointId(to), Generation(generation)), committables[checkpoint])
+    abandoned = [one for checkpoint in committables if checkpoint > to for one in committables[checkpoint]]
+    output.revoke(abandoned, to=to, generation=generation)
     output.reinstate(to=to, generation=generation)
     output.abort_after(to, before_generation=generation)
 
 
-def commit_the_newest(output: Output, history: History) -> None:
-    output.commit(history[5])
+def commit_the_newest(output: Output, committables: Committables) -> None:
+    output.commit(committables[5])
 
 
 @pytest.mark.parametrize("seed", range(300))
-def test_the_newer_coordinator_wins_and_nothing_is_lost(seed: int) -> None:
+def test_the_output_of_the_newer_coordinator_is_published_and_no_output_is_lost(seed: int) -> None:
     rng = random.Random(seed)
     with TemporaryDirectory() as directory:
         output = Output(os.path.join(directory, "out"))
-        history = five_checkpoints(output)
+        committables = five_checkpoints(output)
         if rng.random() < 0.7:
-            roll_back(output, history, to=rng.randint(0, 4), generation=2)
+            roll_back(output, committables, to=rng.randint(0, 4), generation=2)
             older_target = rng.randint(0, 5)
-            older: Callable[[Output, History], None] = partial(prepare, to=older_target, generation=3)
+            older: Callable[[Output, Committables], None] = partial(prepare, to=older_target, generation=3)
         else:
             older = commit_the_newest
         newer_target = rng.randint(0, 5)
         scheduler, failures = Scheduler(rng, "older", "newer"), dict[str, BaseException]()
 
-        def run(name: str, work: Callable[[Output, History], None]) -> None:
+        def run(name: str, work: Callable[[Output, Committables], None]) -> None:
             try:
-                work(Output(output.out, InterleavedFileSystem(scheduler, name)), history)
-            except BaseException as error:  # noqa: BLE001  # judged below, on the thread of the test
+                work(Output(output.out, InterleavedFileSystem(scheduler, name)), committables)
+            except BaseException as error:  # noqa: BLE001  # asserted below, on the thread of the test
                 failures[name] = error
             finally:
-                scheduler.leave(name)
+                scheduler.end(name)
 
         newer = partial(prepare, to=newer_target, generation=4)
         threads = [threading.Thread(target=run, args=one) for one in (("older", older), ("newer", newer))]
@@ -109,5 +109,5 @@ def test_the_newer_coordinator_wins_and_nothing_is_lost(seed: int) -> None:
         assert "newer" not in failures, failures
         assert isinstance(failures.get("older", Superseded()), (Superseded, SinkError)), failures
         assert output.visible() == list(range(1, newer_target + 1))
-        prepare(output, history, to=5, generation=5)
+        prepare(output, committables, to=5, generation=5)
         assert output.visible() == [1, 2, 3, 4, 5]

@@ -48,7 +48,7 @@ def test_splits_cover_each_row_group_once(tmp_path: Path) -> None:
     assert ids == list(range(600_000))
 
 
-def test_only_the_named_columns_are_read(tmp_path: Path, read_all: ReadAll) -> None:
+def test_only_the_selected_columns_are_read(tmp_path: Path, read_all: ReadAll) -> None:
     path = write(tmp_path / "a.parquet", 0, 3)
     source = sources.parquet(path, columns=["name"])
     assert read_all(source).to_pydict() == {"name": ["n0", "n1", "n2"]}
@@ -64,29 +64,31 @@ def test_only_the_named_columns_are_read(tmp_path: Path, read_all: ReadAll) -> N
         ({"id": [1], "name": ["x"], "more": [1]}, "column 'more' is int64, but absent in"),
     ],
 )
-def test_a_file_with_a_different_schema_is_named(tmp_path: Path, odd: dict[str, list[object]], message: str) -> None:
+def test_the_error_for_a_file_with_a_different_schema_names_the_file(
+    tmp_path: Path, odd: dict[str, list[object]], message: str
+) -> None:
     write(tmp_path / "a.parquet", 0, 3)
     pq.write_table(pa.table(odd), tmp_path / "odd.parquet")
     with pytest.raises(InputError, match=rf"odd\.parquet: {message} .*a\.parquet"):
         sources.parquet(tmp_path).schema()
 
 
-def test_files_may_order_their_columns_differently(tmp_path: Path, read_all: ReadAll) -> None:
+def test_files_with_a_different_column_order_are_accepted(tmp_path: Path, read_all: ReadAll) -> None:
     write(tmp_path / "a.parquet", 0, 1)
     pq.write_table(pa.table({"name": ["z"], "id": [7]}), tmp_path / "b.parquet")
     rows = read_all(sources.parquet(tmp_path)).to_pylist()
     assert rows == [{"id": 0, "name": "n0"}, {"id": 7, "name": "z"}]
 
 
-def test_a_file_that_is_not_parquet_is_named(tmp_path: Path) -> None:
+def test_the_error_for_a_file_that_is_not_parquet_names_the_file(tmp_path: Path) -> None:
     write(tmp_path / "a.parquet", 0, 3)
-    (tmp_path / "b.parquet").write_text("this is not parquet at all")
-    for enumerate_it in (lambda: sources.parquet(tmp_path).schema(), lambda: sources.parquet(tmp_path).splits(1)):
+    (tmp_path / "b.parquet").write_text("not a Parquet file")
+    for enumerate_files in (lambda: sources.parquet(tmp_path).schema(), lambda: sources.parquet(tmp_path).splits(1)):
         with pytest.raises(InputError, match=r"b\.parquet: cannot read the file as Parquet"):
-            enumerate_it()
+            enumerate_files()
 
 
-def test_a_damaged_file_is_named(tmp_path: Path, read_all: ReadAll) -> None:
+def test_the_error_for_a_damaged_file_names_the_file(tmp_path: Path, read_all: ReadAll) -> None:
     path = write(tmp_path / "a.parquet", 0, 5000, 1000)
     data = bytearray(path.read_bytes())
     data[4:400] = bytes(396)
@@ -95,7 +97,7 @@ def test_a_damaged_file_is_named(tmp_path: Path, read_all: ReadAll) -> None:
         read_all(sources.parquet(path))
 
 
-def test_partition_directories_are_refused_because_their_columns_would_be_lost(tmp_path: Path) -> None:
+def test_partition_directories_are_refused(tmp_path: Path) -> None:
     (tmp_path / "year=2024").mkdir()
     write(tmp_path / "year=2024" / "a.parquet", 0, 3)
     with pytest.raises(InputError, match=r"year=2024: partition directories"):
@@ -124,7 +126,7 @@ def test_an_empty_dataframe_has_no_splits(tmp_path: Path) -> None:
 def test_batches_of_long_documents_are_bounded_in_bytes_and_positions_count_rows(
     tmp_path: Path, read_all: ReadAll, repeated: bool
 ) -> None:
-    """Repeated values are small in the file, and the footer does not tell their decoded size."""
+    """Repeated values use few bytes in the file, and the footer does not contain their decoded size."""
     documents = [("same" if repeated else f"{number:04d}") * 5_000 for number in range(1_500)]
     pq.write_table(pa.table({"id": range(1_500), "text": documents}), tmp_path / "a.parquet", row_group_size=1_000)
     source = sources.parquet(tmp_path)
@@ -135,7 +137,7 @@ def test_batches_of_long_documents_are_bounded_in_bytes_and_positions_count_rows
     assert read_with_restarts(source, [1, 2], batch_rows=65_536).to_pydict() == {"id": list(range(1_500)), "text": documents}
 
 
-def test_narrow_columns_of_a_wide_file_come_in_full_batches(tmp_path: Path) -> None:
+def test_narrow_columns_of_a_wide_file_are_read_in_full_batches(tmp_path: Path) -> None:
     wide = pa.table({"id": range(3_000), "id2": ["x" * 10_000] * 3_000, "s": [{"id": 1}] * 3_000})
     pq.write_table(wide, tmp_path / "a.parquet", use_dictionary=False)
     source = sources.parquet(tmp_path, columns=["id", "s"])

@@ -14,7 +14,7 @@ TEN_ROWS = pa.record_batch({"v": pa.array(range(10), pa.int64())})
 
 
 class Reads:
-    """Yields ``batches`` batches of 80 bytes per split and counts the requested ones."""
+    """A read function that yields ``batches`` batches of 80 bytes per split and counts the requested batches."""
 
     def __init__(self, batches: int) -> None:
         self.batches = batches
@@ -39,21 +39,21 @@ def reader_of(reads: Reads, *, bytes_ahead: int) -> ReadAheadReader:
     return reader
 
 
-def test_the_reader_stops_at_its_bound_and_continues_as_batches_are_polled() -> None:
+def test_the_reader_stops_at_its_byte_limit_and_continues_when_batches_are_polled() -> None:
     reads = Reads(1000)
     reader = reader_of(reads, bytes_ahead=250)
     reader.add_split(Split("a", None))
-    reads.wait_for_requests(4)  # three in the queue, one in hand
-    for taken in range(1, 997):
+    reads.wait_for_requests(4)  # three batches in the queue, one waiting
+    for polled in range(1, 997):
         assert reader.wait(10)
         batch = reader.poll()
-        assert batch is not None and reader.unfinished()[0].position == taken
-        assert reads.requests <= taken + 4
+        assert batch is not None and reader.unfinished()[0].position == polled
+        assert reads.requests <= polled + 4
         assert reader.gauges()["read_ahead_bytes"] <= 240
     reader.close()
 
 
-def test_a_batch_above_the_bound_is_admitted_alone() -> None:
+def test_a_batch_larger_than_the_limit_is_queued_if_the_queue_is_empty() -> None:
     reader = reader_of(Reads(3), bytes_ahead=1)
     reader.add_split(Split("a", None))
     seen = 0
@@ -64,7 +64,7 @@ def test_a_batch_above_the_bound_is_admitted_alone() -> None:
     reader.close()
 
 
-def test_the_reader_requests_a_split_when_the_last_one_is_read_not_when_it_is_drained() -> None:
+def test_the_reader_requests_the_next_split_when_all_batches_are_read_but_not_yet_polled() -> None:
     reads = Reads(2)
     reader = reader_of(reads, bytes_ahead=1000)
     assert reader.wants_split()

@@ -32,7 +32,7 @@ class Clock:
 
 
 def rows_within(reader: ReadAheadReader, clock: Clock, *, seconds: float, step_ns: int = 1_000_000) -> list[int]:
-    """Poll like a loop for this long on a fake clock, and return the batches."""
+    """Poll the reader for ``seconds`` of the fake clock, and return the rows."""
     rows: list[int] = []
     until_ns = clock.now_ns + int(seconds * SECOND_NS)
     while clock.now_ns < until_ns and reader.unfinished():
@@ -45,7 +45,7 @@ def rows_within(reader: ReadAheadReader, clock: Clock, *, seconds: float, step_n
     return rows
 
 
-def paced(rate: float) -> tuple[ReadAheadReader, Clock]:
+def rate_limited(rate: float) -> tuple[ReadAheadReader, Clock]:
     clock = Clock()
     reader = ReadAheadReader(read_a_thousand_rows, rate=rate, clock_ns=clock)
     reader.open(make_context())
@@ -54,31 +54,31 @@ def paced(rate: float) -> tuple[ReadAheadReader, Clock]:
 
 
 @pytest.mark.parametrize("rate", [3.0, 200.0, 700.0])
-def test_rows_come_in_order_and_at_the_configured_rate(rate: float) -> None:
-    reader, clock = paced(rate)
+def test_rows_are_emitted_in_order_and_at_the_configured_rate(rate: float) -> None:
+    reader, clock = rate_limited(rate)
     rows = rows_within(reader, clock, seconds=1.0)
     assert rows == list(range(len(rows)))
     assert rate * (1 - 2 * BURST_S) - 1 <= len(rows) <= rate
     reader.close()
 
 
-def test_after_a_stall_the_reader_catches_up_at_most_one_burst() -> None:
-    reader, clock = paced(1000.0)
+def test_after_a_pause_the_reader_emits_at_most_one_burst() -> None:
+    reader, clock = rate_limited(1000.0)
     clock.now_ns += 100 * SECOND_NS
     rows = rows_within(reader, clock, seconds=0.001)
     assert len(rows) == 1000 * BURST_S
     reader.close()
 
 
-def test_the_position_counts_emitted_rows_only() -> None:
-    reader, clock = paced(100.0)
+def test_the_position_counts_only_emitted_rows() -> None:
+    reader, clock = rate_limited(100.0)
     rows = rows_within(reader, clock, seconds=0.5)
     assert [split.position for split in reader.unfinished()] == [len(rows)]
     reader.close()
 
 
-def test_a_rate_limited_reader_requests_the_next_poll_when_it_may_emit() -> None:
-    reader, clock = paced(200.0)
+def test_a_rate_limited_reader_requests_its_next_poll_for_the_time_of_the_next_row() -> None:
+    reader, clock = rate_limited(200.0)
     assert reader.wait(10)
     assert reader.poll() is None
     assert 1_000_000 < reader.next_poll_after_ns() <= 50_000_000
@@ -94,7 +94,7 @@ def test_a_rate_limited_reader_requests_the_next_poll_when_it_may_emit() -> None
 )
 def test_slots_rebuild_the_source_with_its_rate(make: Callable[[], Source]) -> None:
     rebuilt = source_from(make().describe())
-    assert getattr(rebuilt, "rate") == 7.0  # noqa: B009  # of no common type
+    assert getattr(rebuilt, "rate") == 7.0  # noqa: B009  # the sources have no common type with ``rate``
 
 
 def test_an_invalid_rate_is_refused() -> None:

@@ -21,7 +21,7 @@ LINES = st.lists(st.text(st.characters(exclude_characters="\r\n", exclude_catego
 
 @settings(max_examples=150, deadline=None)
 @given(LINES, st.sampled_from(["\n", "\r\n"]), st.booleans(), st.integers(1, 30), st.integers(1, 40), st.integers(1, 9))
-def test_every_line_comes_once_and_in_order_for_any_splits_and_blocks(
+def test_each_line_is_read_once_and_in_order_for_any_split_and_block_size(
     lines: list[str], line_end: str, last_has_end: bool, split_bytes: int, block_bytes: int, batch_rows: int
 ) -> None:
     data = line_end.join(lines) + (line_end if last_has_end and lines else "")
@@ -52,7 +52,7 @@ def test_reading_resumes_after_the_last_line_that_poll_returned(
         assert table["line_number"].to_pylist() == [*range(1, 31)] * 2
 
 
-def test_directories_globs_and_lists_of_paths_are_listed_without_hidden_files(tmp_path: Path, read_all: ReadAll) -> None:
+def test_directories_globs_and_lists_are_expanded_to_files_without_hidden_ones(tmp_path: Path, read_all: ReadAll) -> None:
     (tmp_path / "sub").mkdir()
     for name in ("b.txt", "a.txt", "sub/c.txt", "_SUCCESS", ".crc"):
         (tmp_path / name).write_text(f"{name}\n")
@@ -62,7 +62,7 @@ def test_directories_globs_and_lists_of_paths_are_listed_without_hidden_files(tm
     assert named.to_pylist() == [{"line": "b.txt", "file": str(tmp_path / "b.txt")}]
 
 
-def test_splits_follow_the_parallelism_and_have_stable_ids(tmp_path: Path) -> None:
+def test_the_number_of_splits_equals_the_parallelism_and_their_ids_are_stable(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"0123456\n" * (1 << 19))
     splits = sources.text(path).splits(4)
@@ -73,21 +73,21 @@ def test_splits_follow_the_parallelism_and_have_stable_ids(tmp_path: Path) -> No
     assert (ranges[0].start, ranges[-1].end) == (0, 4 << 20)
 
 
-def test_invalid_utf8_names_file_byte_and_line(tmp_path: Path, read_all: ReadAll) -> None:
+def test_the_error_for_invalid_utf8_names_file_line_and_byte(tmp_path: Path, read_all: ReadAll) -> None:
     path = tmp_path / "bad.txt"
     path.write_bytes(b"fine\n" * 1000 + b"caf\xe9\n" + b"fine\n" * 10)
     with pytest.raises(InputError, match=r"bad\.txt: line 1001 is not UTF-8 at byte 5003"):
         read_all(sources.text(path), batch_rows=100)
 
 
-def test_a_line_end_inside_a_character_is_invalid(tmp_path: Path, read_all: ReadAll) -> None:
+def test_a_line_end_inside_a_multibyte_character_is_refused(tmp_path: Path, read_all: ReadAll) -> None:
     path = tmp_path / "bad.txt"
     path.write_bytes(b"\xc3\n\xa9\n")
     with pytest.raises(InputError, match=r"line 1 is not UTF-8 at byte 0"):
         read_all(sources.text(path))
 
 
-def test_rows_before_a_bad_line_are_delivered_and_the_error_repeats(tmp_path: Path) -> None:
+def test_rows_before_an_invalid_line_are_emitted_and_each_later_poll_raises(tmp_path: Path) -> None:
     path = tmp_path / "bad.txt"
     path.write_bytes(b"1\n2\n\xff\n")
     source = sources.text(path)
@@ -100,14 +100,14 @@ def test_rows_before_a_bad_line_are_delivered_and_the_error_repeats(tmp_path: Pa
     reading.reader.close()
 
 
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="nothing-here"):
-        sources.text(tmp_path / "nothing-here").splits(1)
+def test_the_error_for_a_missing_file_names_the_path(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="missing-file"):
+        sources.text(tmp_path / "missing-file").splits(1)
     with pytest.raises(InputError, match="no input file found"):
         sources.text(tmp_path).splits(1)
 
 
-def test_a_file_that_disappears_or_shrinks_after_listing_is_named(tmp_path: Path) -> None:
+def test_the_error_for_a_file_that_shrinks_or_disappears_after_listing_names_the_file(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("one\ntwo\n")
     source = sources.text(path)

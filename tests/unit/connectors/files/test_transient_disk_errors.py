@@ -27,7 +27,7 @@ from weir.storage.memory import MemoryStorage
 
 
 def failing_file_system(fails: int, number: int) -> PausingFileSystem:
-    """A file system whose n-th changing operation fails once."""
+    """Return a file system whose changing operation number ``fails`` fails once."""
 
     def fail() -> None:
         raise OSError(number, os.strerror(number))
@@ -42,7 +42,7 @@ def output(tmp_path: Path) -> Output:
 
 @pytest.mark.parametrize("number", [errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.ENOSPC])
 @pytest.mark.parametrize("fails", range(5))
-def test_a_commit_that_fails_at_any_step_is_retryable_and_the_retry_completes_it(output: Output, fails: int, number: int) -> None:
+def test_a_commit_that_fails_at_any_operation_is_completed_by_a_retry(output: Output, fails: int, number: int) -> None:
     committables = output.stage([1], 1) + output.stage([2], 1, writer=1)
     output.file_system = failing_file_system(fails, number)
     with pytest.raises(SinkError, match="committing checkpoint 1 failed") as failed:
@@ -53,7 +53,7 @@ def test_a_commit_that_fails_at_any_step_is_retryable_and_the_retry_completes_it
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS, errno.EXDEV])
-def test_a_permanent_error_is_not_retryable(output: Output, number: int) -> None:
+def test_a_permanent_error_of_a_commit_is_not_retryable(output: Output, number: int) -> None:
     committables = output.stage([1], 1)
     output.file_system = failing_file_system(0, number)
     with pytest.raises(SinkError) as failed:
@@ -62,7 +62,7 @@ def test_a_permanent_error_is_not_retryable(output: Output, number: int) -> None
 
 
 class Master:
-    """The part of the job master that a commit needs, with its real queue."""
+    """The part of the job master that handles commits, with the real commit queue."""
 
     def __init__(self) -> None:
         self.queue = CommitQueue(attempts_max=3)
@@ -80,8 +80,8 @@ class Master:
         return [again]
 
     def __getattr__(self, name: str) -> Any:
-        """Ignores all other events."""
-        return lambda *facts: []
+        """Return a handler that ignores the event."""
+        return lambda *arguments: []
 
 
 def test_the_coordinator_retries_a_commit_after_one_transient_error(output: Output) -> None:
@@ -114,9 +114,7 @@ def test_the_coordinator_retries_a_commit_after_one_transient_error(output: Outp
 
 
 @pytest.mark.parametrize(("number", "retry"), [(errno.EIO, Retry.BACKOFF), (errno.ENOSPC, Retry.NEVER)])
-def test_a_sink_failure_is_retryable_after_a_transient_error_and_not_after_a_full_disk(
-    output: Output, number: int, retry: Retry
-) -> None:
+def test_a_transient_pre_commit_error_is_retryable_and_a_full_disk_is_not(output: Output, number: int, retry: Retry) -> None:
     output.file_system = file_system = failing_file_system(1_000, number)
     sink = output.sink()
     write(sink, [1])
@@ -126,7 +124,7 @@ def test_a_sink_failure_is_retryable_after_a_transient_error_and_not_after_a_ful
     assert failed.value.retry is retry
 
 
-def test_a_transient_input_error_is_retryable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_transient_input_error_is_retryable_and_a_permanent_one_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "in.txt"
     path.write_text("a\n")
     (file,) = list_files([str(path)])
@@ -135,7 +133,7 @@ def test_a_transient_input_error_is_retryable(tmp_path: Path, monkeypatch: pytes
     assert missing.value.retry is Retry.NEVER
 
     def refuse(number: int) -> Any:
-        def fail(*arguments: object, **more: object) -> None:
+        def fail(*arguments: object, **options: object) -> None:
             raise OSError(number, os.strerror(number))
 
         return fail

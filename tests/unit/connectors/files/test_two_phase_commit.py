@@ -1,4 +1,4 @@
-"""Directory sinks against an oracle, with power cuts between any two file system operations."""
+"""Directory sinks, with power cuts before any file system operation."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def output(tmp_path: Path) -> Output:
 T = TypeVar("T")
 
 
-def cut_everywhere(
+def cut_before_each_operation(
     prepare: Callable[[Output], T], action: Callable[[Output, T], object], check: Callable[[Output, T], object]
 ) -> None:
-    """Cut the power during ``action`` before each operation in turn, and finally not at all; then run ``check`` without cuts."""
+    """Cut the power before each operation of ``action`` in turn, and finally not at all. After each cut, run ``check`` without cuts."""
     cut, done = 0, False
     while not done:
         with TemporaryDirectory() as directory:
@@ -51,10 +51,10 @@ def cut_everywhere(
                 cut += 1
             output.file_system = QuickFileSystem()
             check(output, prepared)
-    assert cut > 0, "the action changed nothing"
+    assert cut > 0, "the action executed no operation"
 
 
-def test_nothing_is_visible_before_the_commit_and_everything_after_it(output: Output) -> None:
+def test_output_is_visible_only_after_the_commit(output: Output) -> None:
     committables = output.stage([1, 2], 1) + output.stage([3], 1, writer=1)
     assert output.visible() == [] and len(output.staged()) == 2
     output.commit(committables)
@@ -63,7 +63,7 @@ def test_nothing_is_visible_before_the_commit_and_everything_after_it(output: Ou
     assert names == ["part-c00000001-g1-w0000.parquet", "part-c00000001-g1-w0001.parquet"]
 
 
-def test_a_second_commit_changes_nothing(output: Output) -> None:
+def test_a_repeated_commit_has_no_effect(output: Output) -> None:
     committables = output.stage([1, 2], 1)
     for _ in range(3):
         output.commit(committables)
@@ -78,17 +78,17 @@ def test_a_commit_syncs_the_directory_once_and_removes_staged_names_last(output:
     assert file_system.log == ["link"] * 4 + ["fsync"] + ["unlink"] * 4
 
 
-def test_a_commit_interrupted_at_any_step_is_completed_by_the_next() -> None:
+def test_a_commit_interrupted_at_any_operation_is_completed_by_the_next_commit() -> None:
     def check(output: Output, committables: tuple[Committable, ...]) -> None:
         assert set(output.visible()) <= {1, 2, 3}
         output.commit(committables)
         assert output.visible() == [1, 2, 3] and output.staged() == []
 
-    cut_everywhere(lambda output: output.stage([1, 2], 1) + output.stage([3], 1, writer=1), Output.commit, check)
+    cut_before_each_operation(lambda output: output.stage([1, 2], 1) + output.stage([3], 1, writer=1), Output.commit, check)
 
 
-def test_a_pre_commit_interrupted_at_any_step_publishes_nothing_and_is_aborted() -> None:
-    def check(output: Output, nothing: object) -> None:
+def test_a_pre_commit_interrupted_at_any_operation_publishes_nothing_and_can_be_aborted() -> None:
+    def check(output: Output, _prepared: object) -> None:
         assert output.visible() == []
         output.abort_after(0, before_generation=2)
         assert output.staged() == []
@@ -96,55 +96,57 @@ def test_a_pre_commit_interrupted_at_any_step_publishes_nothing_and_is_aborted()
         assert output.visible() == [5]
 
     limits = FileLimits(rows=1)
-    cut_everywhere(lambda output: None, lambda output, _: snapshot_of(output.sink(limits=limits), [[1], [2]], 1), check)
+    cut_before_each_operation(
+        lambda output: None, lambda output, _: snapshot_of(output.sink(limits=limits), [[1], [2]], 1), check
+    )
 
 
-def test_a_revocation_interrupted_at_any_step_is_completed_by_the_next_and_undone_by_reinstating() -> None:
+def test_a_revocation_interrupted_at_any_operation_can_be_completed_and_undone() -> None:
     def prepare(output: Output) -> tuple[Committable, ...]:
         output.commit(output.stage([1], 1))
         published = output.stage([2], 2)
         output.commit(published)
-        # A coordinator died between link and unlink of the third, before the fourth.
-        torn, untouched = output.stage([3], 3), output.stage([4], 3, writer=1)
-        part = torn[0].payload
+        # State after a coordinator was killed between link and unlink of the third file.
+        linked, staged = output.stage([3], 3), output.stage([4], 3, writer=1)
+        part = linked[0].payload
         assert isinstance(part, dict)
         os.link(f"{output.out}/_weir/staging/{part['staged']}", f"{output.out}/{part['final']}")
-        return published + torn + untouched
+        return published + linked + staged
 
     def revoke(output: Output, committables: tuple[Committable, ...]) -> None:
         output.revoke(committables, to=1, generation=2)
 
     def check(output: Output, committables: tuple[Committable, ...]) -> None:
         revoke(output, committables)
-        output.abort_after(1, before_generation=2)  # must not delete what reinstating needs
+        output.abort_after(1, before_generation=2)  # must not delete files that reinstating needs
         assert output.visible() == [1] and output.staged() == []
-        output.commit(committables)  # by a zombie, or by a restore
+        output.commit(committables)  # as a zombie or a restore does
         assert output.visible() == [1]
         output.reinstate(to=3, generation=3)
         assert output.visible() == [1, 2, 3, 4]
 
-    cut_everywhere(prepare, revoke, check)
+    cut_before_each_operation(prepare, revoke, check)
 
 
-def test_reinstating_interrupted_at_any_step_is_completed_by_the_next() -> None:
+def test_reinstating_interrupted_at_any_operation_is_completed_by_the_next_call() -> None:
     def prepare(output: Output) -> None:
         committables = output.stage([1], 1) + output.stage([2], 1, writer=1)
         output.commit(committables)
         output.revoke(committables, to=0, generation=2)
 
-    def reinstate(output: Output, nothing: object) -> None:
+    def reinstate(output: Output, _prepared: object) -> None:
         output.reinstate(to=2, generation=3)
 
-    def check(output: Output, nothing: object) -> None:
-        reinstate(output, nothing)
+    def check(output: Output, _prepared: object) -> None:
+        reinstate(output, _prepared)
         assert output.visible() == [1, 2]
         assert FileSystem().list(f"{output.out}/_weir/abandoned") == ["g3"]
         assert FileSystem().list(f"{output.out}/_weir/abandoned/g3") == []
 
-    cut_everywhere(prepare, reinstate, check)
+    cut_before_each_operation(prepare, reinstate, check)
 
 
-def test_a_part_that_is_neither_staged_nor_published_fails_the_commit(output: Output) -> None:
+def test_a_commit_fails_if_a_file_is_neither_staged_nor_published(output: Output) -> None:
     committables = output.stage([1, 2], 1)
     os.unlink(os.path.join(output.out, "_weir", "staging", output.staged()[0]))
     with pytest.raises(
@@ -155,17 +157,17 @@ def test_a_part_that_is_neither_staged_nor_published_fails_the_commit(output: Ou
 
 def test_a_file_of_another_program_is_never_overwritten(output: Output) -> None:
     committables = output.stage([1], 1)
-    theirs = Path(output.out, "part-c00000001-g1-w0000.parquet")
-    theirs.write_text("theirs")
+    foreign_file = Path(output.out, "part-c00000001-g1-w0000.parquet")
+    foreign_file.write_text("foreign_file")
     with pytest.raises(SinkError, match="the file exists, and this job did not write it"):
         output.commit(committables)
-    assert theirs.read_text() == "theirs"
+    assert foreign_file.read_text() == "foreign_file"
     os.unlink(os.path.join(output.out, "_weir", "staging", output.staged()[0]))
     with pytest.raises(SinkError, match="another program has written it"):
         output.commit(committables)
 
 
-def test_abort_keeps_published_output_and_that_of_newer_generations(output: Output) -> None:
+def test_an_abort_keeps_published_output_and_output_of_newer_generations(output: Output) -> None:
     completed = output.stage([1], 3)
     output.stage([9], 4)
     newer = output.stage([2], 4, generation=2)
@@ -187,7 +189,7 @@ def test_output_that_a_zombie_stages_after_an_abort_is_deleted_by_the_next_abort
     assert output.staged() == []
 
 
-def test_a_zombie_cannot_pre_commit_aborted_output(output: Output) -> None:
+def test_a_zombie_whose_output_was_aborted_cannot_pre_commit_or_write(output: Output) -> None:
     zombie = output.sink(limits=FileLimits(rows=1))
     write(zombie, [1])
     output.abort_after(0, before_generation=2)
@@ -204,7 +206,7 @@ def test_two_sinks_cannot_share_a_directory(output: Output) -> None:
         other.open(make_context(uid="other"))
 
 
-def test_records_of_an_aborted_checkpoint_are_committed_with_the_next_completed_one(output: Output) -> None:
+def test_records_of_an_aborted_checkpoint_are_committed_with_the_next_checkpoint(output: Output) -> None:
     sink = output.sink()
     write(sink, [1])
     aborted = sink.snapshot(CheckpointId(1))
@@ -216,20 +218,20 @@ def test_records_of_an_aborted_checkpoint_are_committed_with_the_next_completed_
     output.commit(committables)
     assert output.visible() == [1, 2]
     sink.on_checkpoint_completed(CheckpointId(2))
-    assert sink.snapshot(CheckpointId(3)) is None, "an empty epoch has no transaction"
+    assert sink.snapshot(CheckpointId(3)) is None, "an epoch without records has no committable"
 
 
-def test_a_permit_does_not_cover_later_checkpoints(output: Output) -> None:
+def test_output_of_a_later_checkpoint_than_the_permit_is_not_committed(output: Output) -> None:
     committables = output.stage([1], 5)
     with pytest.raises(AssertionError, match="no permit"):
         output.commit(committables, checkpoint=4)
 
 
 @pytest.mark.parametrize("name", ["../part-x.parquet", "/etc/passwd", "part-../../x", "_weir"])
-def test_a_payload_cannot_name_files_outside_the_directory(output: Output, name: str) -> None:
+def test_a_committable_with_a_path_outside_the_output_directory_is_refused(output: Output, name: str) -> None:
     (committable,) = output.stage([1], 1)
-    for which in ("staged", "final"):
-        payload = dict(committable.payload) | {which: name}  # type: ignore[arg-type]  # a payload is an object
+    for field in ("staged", "final"):
+        payload = dict(committable.payload) | {field: name}  # type: ignore[arg-type]  # a payload is an object
         with pytest.raises(ProtocolError, match="not the name of a staged file"):
             output.commit([replace(committable, payload=payload)])
     with pytest.raises(SinkError, match="invalid branch name"):
@@ -243,8 +245,10 @@ def snapshot_of(sink: SinkOperator, epochs: Sequence[Sequence[int]], checkpoint:
 
 
 class JobUnderPowerCuts(RuleBasedStateMachine):
-    """Two writers and a coordinator over many generations. Each rule ends with a recovery, so the visible output must be exactly
-    what the completed checkpoints of the branch hold."""
+    """Two writers and a coordinator over many generations, with random power cuts.
+
+    The visible output must always equal the records of the completed checkpoints of the branch.
+    """
 
     WRITERS = 2
 
@@ -257,7 +261,7 @@ class JobUnderPowerCuts(RuleBasedStateMachine):
         self.values: dict[int, list[int]] = {}
         self.ever_completed: set[int] = set()
         self.limits: dict[int, int] = {}
-        """The ancestry: the last checkpoint of each generation that the current state descends from."""
+        """The ancestry: for each generation, the last checkpoint that the current state descends from."""
         self.revoked: list[Committable] = []
         self.zombies: list[SinkOperator] = []
         self.sinks: list[SinkOperator] = []
@@ -268,7 +272,7 @@ class JobUnderPowerCuts(RuleBasedStateMachine):
         self.directory.cleanup()
 
     def cut(self, before: int | None, action: Callable[[], object]) -> bool:
-        """Return whether the power was cut."""
+        """Run the action. Return whether the power was cut."""
         self.output.file_system = FragileFileSystem(before)
         try:
             action()
@@ -281,13 +285,13 @@ class JobUnderPowerCuts(RuleBasedStateMachine):
         return False
 
     def recover(self, to: int, cuts: list[int]) -> None:
-        """Restore checkpoint ``to``: commit it, revoke later output, abort. Interrupt it at each of ``cuts`` first."""
+        """Restore checkpoint ``to``: commit it, revoke abandoned output, abort. First interrupt a restore at each operation number in ``cuts``."""
         self.zombies = self.sinks or self.zombies
         if self.generation:
             self.limits = {one: min(limit, to) for one, limit in {**self.limits, self.generation: to}.items()}
         self.generation += 1
         self.branches += 1
-        later = [
+        abandoned = [
             one for checkpoint, manifest in self.manifests.items() if checkpoint > to for one in manifest if one.checkpoint > to
         ]
 
@@ -295,13 +299,13 @@ class JobUnderPowerCuts(RuleBasedStateMachine):
             self.output.commit(self.manifests.get(to, ()), to)
             ancestry = {Generation(one): CheckpointId(limit) for one, limit in self.limits.items()}
             self.output.committer.revoke(
-                later, ancestry=ancestry, branch=f"b{self.branches}", before_generation=Generation(self.generation)
+                abandoned, ancestry=ancestry, branch=f"b{self.branches}", before_generation=Generation(self.generation)
             )
             self.output.abort_after(to, self.generation)
 
         for before in [*cuts, None]:
             self.cut(before, restore)
-        self.revoked += later
+        self.revoked += abandoned
         self.manifests = {checkpoint: manifest for checkpoint, manifest in self.manifests.items() if checkpoint <= to}
         self.values = {checkpoint: values for checkpoint, values in self.values.items() if checkpoint <= to}
         self.unconfirmed = []
@@ -310,7 +314,7 @@ class JobUnderPowerCuts(RuleBasedStateMachine):
     def newest(self) -> int:
         return max(self.manifests, default=0)
 
-    def fresh_values(self, count: int) -> list[int]:
+    def new_values(self, count: int) -> list[int]:
         self.last_value += count
         return list(range(self.last_value - count + 1, self.last_value + 1))
 
@@ -329,7 +333,7 @@ class JobUnderPowerCuts(RuleBasedStateMachine):
 
         def stage() -> None:
             for sink, count in zip(self.sinks, counts, strict=True):
-                values = self.fresh_values(count)
+                values = self.new_values(count)
                 self.unconfirmed += values
                 if values:
                     write(sink, values)
@@ -337,7 +341,7 @@ class JobUnderPowerCuts(RuleBasedStateMachine):
 
         self.replace_file_system(FragileFileSystem(cut_staging))
         if self.cut(None, stage):
-            self.sinks = []  # dead, so there are no zombies
+            self.sinks = []  # all writers were killed, so there are no zombies
             return self.recover(self.newest(), [])
         self.replace_file_system(QuickFileSystem())
         if not completes:
@@ -378,7 +382,7 @@ class JobUnderPowerCuts(RuleBasedStateMachine):
             self.output.commit([one])
 
     @invariant()
-    def visible_is_what_completed_checkpoints_hold(self) -> None:
+    def visible_output_equals_completed_checkpoints(self) -> None:
         assert self.output.visible() == sorted(value for values in self.values.values() for value in values)
 
 

@@ -16,7 +16,7 @@ from weir.errors import ConfigError
 from weir.protocol.snapshots import Split
 
 ABS6 = {"key": sources.uniform_ints(distinct=100_000, sparse=True), "value": sources.ints(0, 100)}
-EVERYTHING = {
+ALL_COLUMN_KINDS = {
     **ABS6,
     "dense": sources.uniform_ints(distinct=10),
     "share": sources.floats(-1, 1),
@@ -25,22 +25,22 @@ EVERYTHING = {
     "word": sources.zipf_words(vocabulary=50),
     "line": sources.zipf_words(vocabulary=50, per_row=3),
 }
-WORD = (1 << 64) - 1
+MASK_64 = (1 << 64) - 1
 
 
 def splitmix64(seed: int, index: int) -> int:
-    """The published algorithm in plain Python: output number ``index`` after seeding with ``seed``."""
-    z = (seed + (index + 1) * 0x9E3779B97F4A7C15) & WORD
-    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & WORD
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & WORD
+    """Return output number ``index`` of SplitMix64 with the given seed, computed in plain Python."""
+    z = (seed + (index + 1) * 0x9E3779B97F4A7C15) & MASK_64
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK_64
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK_64
     return z ^ (z >> 31)
 
 
-def test_the_reference_has_the_published_test_vectors() -> None:
+def test_the_reference_implementation_gives_the_published_values() -> None:
     assert [splitmix64(1234567, index) for index in range(3)] == [6457827717110365317, 3203168211198807973, 9817491932198370423]
 
 
-def test_kernels_compute_splitmix64() -> None:
+def test_the_numba_kernels_compute_splitmix64() -> None:
     from weir.connectors.generated import kernels
 
     out = np.empty(50, np.uint64)
@@ -52,16 +52,16 @@ def test_kernels_compute_splitmix64() -> None:
 @settings(max_examples=25, deadline=None)
 @given(st.integers(1, 7), st.integers(0, 200), st.integers(1, 40))
 def test_the_rows_do_not_depend_on_splits_and_batch_sizes(splits: int, rows: int, batch_rows: int) -> None:
-    whole = read_with_restarts(sources.generator(EVERYTHING, rows=rows, splits=1), [], batch_rows=1000)
-    parts = read_with_restarts(sources.generator(EVERYTHING, rows=rows, splits=splits), [], batch_rows=batch_rows)
-    assert whole["row"].to_pylist() == list(range(rows))
-    assert parts.sort_by("row").equals(whole)
+    expected = read_with_restarts(sources.generator(ALL_COLUMN_KINDS, rows=rows, splits=1), [], batch_rows=1000)
+    parts = read_with_restarts(sources.generator(ALL_COLUMN_KINDS, rows=rows, splits=splits), [], batch_rows=batch_rows)
+    assert expected["row"].to_pylist() == list(range(rows))
+    assert parts.sort_by("row").equals(expected)
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.integers(0, 6), max_size=4), st.integers(1, 20))
-def test_reading_resumes_at_the_next_row(restart_after: list[int], batch_rows: int) -> None:
-    source = sources.generator(EVERYTHING, rows=100, splits=2)
+def test_after_a_restart_reading_resumes_at_the_next_row(restart_after: list[int], batch_rows: int) -> None:
+    source = sources.generator(ALL_COLUMN_KINDS, rows=100, splits=2)
     table = read_with_restarts(source, restart_after, batch_rows=batch_rows)
     assert sorted(table["row"].to_pylist()) == list(range(100))
     assert table.sort_by("row").equals(read_with_restarts(source, [], batch_rows=100).sort_by("row"))
@@ -70,15 +70,15 @@ def test_reading_resumes_at_the_next_row(restart_after: list[int], batch_rows: i
 def test_keys_are_uniform_over_the_distinct_sparse_values(read_all: ReadAll) -> None:
     keys = read_all(sources.generator(ABS6, rows=1_000_000))["key"].to_numpy()
     values, counts = np.unique(keys, return_counts=True)
-    assert 99_900 <= len(values) <= 100_000  # at ten expected each, 4.5 are missing on average
+    assert 99_900 <= len(values) <= 100_000  # with ten expected rows per key, 4.5 keys are missing on average
     assert abs(counts.std() - 10**0.5) < 0.1 and counts.max() < 40
     assert values.min() < -(9 << 60) / 1.2 and values.max() > (9 << 60) / 1.2
     steps = np.diff(values.astype(np.float64))
     assert steps.min() > 0 and abs(steps.mean() * 1e5 / 2**64 - 1) < 0.01
 
 
-def test_columns_hold_the_declared_values(read_all: ReadAll) -> None:
-    table = read_all(sources.generator(EVERYTHING, rows=100_000, seed=7))
+def test_columns_have_the_declared_distributions(read_all: ReadAll) -> None:
+    table = read_all(sources.generator(ALL_COLUMN_KINDS, rows=100_000, seed=7))
     assert set(table["value"].to_pylist()) == set(range(100))
     assert set(table["dense"].to_pylist()) == set(range(10))
     share = table["share"].to_numpy()
@@ -97,7 +97,7 @@ def test_words_follow_a_zipf_distribution(read_all: ReadAll) -> None:
         assert abs(count / 500_000 * harmonic * rank - 1) < 0.05
 
 
-def test_another_seed_gives_other_rows(read_all: ReadAll) -> None:
+def test_a_different_seed_gives_different_rows(read_all: ReadAll) -> None:
     one, other = (read_all(sources.generator(ABS6, rows=100, seed=seed)) for seed in (1, 2))
     assert not one.equals(other)
 
@@ -110,7 +110,7 @@ class Clock:
         return self.now_ns
 
 
-def paced_reader(clock: Clock, *, rate: float, splits: int, rows: int | None = None) -> GeneratorReader:
+def rate_limited_reader(clock: Clock, *, rate: float, splits: int, rows: int | None = None) -> GeneratorReader:
     source = sources.generator({"row": sources.row_index(), "at_ns": sources.emitted_ns()}, rows=rows, rate=rate, splits=splits)
     reader = GeneratorReader(source, clock)
     reader.open(make_context())
@@ -121,9 +121,9 @@ def paced_reader(clock: Clock, *, rate: float, splits: int, rows: int | None = N
 
 @settings(max_examples=6, deadline=None)
 @given(st.floats(1, 1e6), st.integers(1, 4))
-def test_polling_at_the_requested_times_keeps_the_rate_over_all_splits(rate: float, splits: int) -> None:
+def test_polling_at_the_requested_times_gives_the_configured_rate_over_all_splits(rate: float, splits: int) -> None:
     clock = Clock()
-    reader = paced_reader(clock, rate=rate, splits=splits)
+    reader = rate_limited_reader(clock, rate=rate, splits=splits)
     emitted = polls = 0
     while clock.now_ns < 2_000_000_000:
         batch = reader.poll()
@@ -138,18 +138,18 @@ def test_polling_at_the_requested_times_keeps_the_rate_over_all_splits(rate: flo
     assert polls <= 2_100
 
 
-def test_after_a_stall_the_reader_catches_up_at_most_a_tenth_of_a_second() -> None:
+def test_after_a_pause_the_reader_emits_at_most_the_rows_of_100_ms() -> None:
     clock = Clock()
-    reader = paced_reader(clock, rate=1000, splits=1)
+    reader = rate_limited_reader(clock, rate=1000, splits=1)
     clock.now_ns = 60_000_000_000
     batch = reader.poll()
     assert batch is not None and batch.num_rows == 100
     assert reader.poll() is None
 
 
-def test_with_a_rate_rows_come_in_batches_not_one_by_one() -> None:
+def test_rows_with_a_rate_limit_are_emitted_in_batches() -> None:
     clock = Clock()
-    reader = paced_reader(clock, rate=100_000, splits=1, rows=1_250)
+    reader = rate_limited_reader(clock, rate=100_000, splits=1, rows=1_250)
     sizes = []
     for _ in range(40):
         clock.now_ns += 1_000_000
@@ -159,7 +159,7 @@ def test_with_a_rate_rows_come_in_batches_not_one_by_one() -> None:
     assert reader.unfinished() == ()
 
 
-def test_each_subtask_takes_its_share_of_splits_even_if_they_are_endless() -> None:
+def test_endless_splits_are_distributed_evenly_over_the_subtasks() -> None:
     source = sources.generator(ABS6, splits=5)
     todo = list(source.splits(5))
     readers = [source.reader() for _ in range(2)]
@@ -199,7 +199,7 @@ def test_a_restored_split_resumes_at_its_position() -> None:
         lambda: sources.generator(ABS6, rows=-1),
     ],
 )
-def test_invalid_numbers_are_refused(wrong: object) -> None:
+def test_invalid_settings_are_refused(wrong: object) -> None:
     assert callable(wrong)
     with pytest.raises(ConfigError):
         wrong()
