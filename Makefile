@@ -20,7 +20,7 @@ QUICK_TESTS := $(wildcard tests/unit tests/sim tests/backend tests/contract)
 SLOW_TESTS  := $(wildcard tests/integration)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-runtime down test test-runtime check contract sim chaos chaos-platform e2e bench bench-platform bench-ui ui ui-check ui-test ui-dev ui-types lock docs pictures format audit clean
+.PHONY: help setup demo demo-runtime down test test-runtime check contract sim chaos chaos-platform upgrade-check e2e bench bench-platform bench-ui ui ui-check ui-test ui-dev ui-types lock docs pictures format audit clean
 
 help: ## List the targets
 	@echo "Weir: checkpointed streaming jobs inside Spark. Needs Python >= 3.11 and a package index; no root, no Docker, no Java."
@@ -72,6 +72,9 @@ chaos: setup ## Run real jobs with random kills and pauses and check their outpu
 
 chaos-platform: setup ## Kill processes of a platform at random while a job is rolled back and undone: RUNS=50
 	@$(RUN) tests/chaos_platform/run.py --runs $(or $(RUNS),50) $(ARGS)
+
+upgrade-check: setup ## Check that this version upgrades data of an older commit and resumes its jobs: FROM=22a160e
+	@$(RUN) tools/upgrade_check.py $(or $(FROM),$(error FROM is missing: make upgrade-check FROM=COMMIT))
 
 e2e: setup ## Test the web interface in Chromium, with a platform and a job; screenshots in build/e2e: ARGS='-k rollback'
 	$(RUN) tools/node.py types build

@@ -55,7 +55,7 @@ def run() -> None:
         live.deploy(platform)
         watch(platform, [*(BoundedJob(_name(one)) for one in bounded), LiveJob(LIVE, enough=LIVE_CHECKPOINTS)])
         with BatchComparison(root) as verification:
-            counts = _roll_back_and_undo(platform, live)
+            counts = roll_back_and_undo(platform, live)
             verification.finish()
         _print_summary(platform, root, counts)
 
@@ -72,14 +72,16 @@ def _deploy(platform: DemoPlatform, scenario: DemoScenario) -> None:
     platform.weir("deploy", str(ROOT / scenario.file), "--name", _name(scenario), *settings, "--interval", INTERVAL)
 
 
-def _roll_back_and_undo(platform: DemoPlatform, live: Live) -> list[str]:
-    """Roll back the live job and undo that, and return the number of running counts after each step."""
-    job = platform.job(LIVE)
-    completed = platform.restorable(job)
+def roll_back_and_undo(platform: DemoPlatform, live: Live, to: int | None = None) -> list[str]:
+    """Roll back the live job and undo that, and return the number of running counts after each step.
+
+    ``to``: the checkpoint; None: ``BACK`` before the newest.
+    """
+    completed = platform.restorable(platform.job(LIVE))
     if len(completed) <= BACK:
         raise DemoFailed(f"Job '{LIVE}' has only {len(completed)} restorable checkpoints.")
     before = live.count()
-    platform.weir("rollback", LIVE, "--to", str(completed[BACK]), "--yes", "--wait")
+    platform.weir("rollback", LIVE, "--to", str(completed[BACK] if to is None else to), "--yes", "--wait")
     back = live.count()
     platform.weir("undo", LIVE, "--yes", "--wait")
     after = live.count()

@@ -91,7 +91,7 @@ def start_platform() -> Iterator[DemoPlatform]:
     say("$ weir up")
     if subprocess.run([WEIR, "up"], cwd=ROOT, stdin=subprocess.DEVNULL, check=False).returncode:
         raise DemoFailed("The platform did not start. Run weir doctor.")
-    client = _client(directory)
+    client = open_client(directory)
     try:
         yield DemoPlatform(directory, client)
     finally:
@@ -102,7 +102,7 @@ def stop_platform(live: str) -> None:
     """Suspend the unbounded job and stop the platform. `weir down` alone would leave the job running."""
     directory = data_dir(None, os.environ)
     if is_held(directory.lock):
-        client = _client(directory)
+        client = open_client(directory)
         try:
             platform, job = DemoPlatform(directory, client), client.job_named(live)
             if job is not None and job["desired_state"] == "RUNNING":
@@ -114,7 +114,7 @@ def stop_platform(live: str) -> None:
         raise DemoFailed("The platform did not stop. Run weir doctor.")
 
 
-def _client(directory: DataDir) -> ApiClient:
+def open_client(directory: DataDir) -> ApiClient:
     """Return a client with the token in ``WEIR_TOKEN``, else one logged in as the administrator. Raises DemoFailed."""
     if os.environ.get(TOKEN):
         return ApiClient(find_endpoint(os.environ))
