@@ -133,7 +133,7 @@ PAGES = (
         "job-restore",
         "/jobs/{job}/recovery",
         text("^Job started"),
-        in_order(press("Restore from a path…"), dialog("Restore orders from a path")),
+        in_order(press("Restore from path…"), dialog("Restore orders from a path")),
     ),
     PageCase("job-exceptions", "/jobs/{job}/exceptions", text("^Downtime$|^No exceptions")),
     PageCase("job-events", "/jobs/{job}/events", text("^CheckpointCompleted$")),
