@@ -103,7 +103,7 @@ def _sparse_keys(distinct: int) -> Numbers:
     keys: Numbers = _mix((np.arange(distinct, dtype=np.uint64) + np.uint64(1)) * np.uint64(_GOLDEN)).view(np.int64)
     if len(np.unique(keys // 10 // 10)) != distinct:
         raise SystemExit(
-            f"two of the {distinct:,} keys are equal after division by 100, so running results depend on the order of records"
+            f"two of the {distinct:,} keys are equal after division by 100, so running results depend on the order of records "
             "and cannot be checked. Choose another number of keys."
         )
     return keys

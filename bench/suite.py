@@ -37,32 +37,32 @@ PAIRED, ALONE = {"abs6", "abs6-batch", "wordcount"}, {"start", "alone", "million
 class Suite:
     """All measurements at one parallelism."""
 
-    def __init__(self, plan: BenchOptions, parallelism: int, about: dict[str, object], console: Console) -> None:
+    def __init__(self, options: BenchOptions, parallelism: int, about: dict[str, object], console: Console) -> None:
         self.measured: list[Measurement] = []
-        self._plan = plan
+        self._options = options
         self._parallelism = parallelism
         self._about = about
         self._console = console
-        self._ceiling = Ceiling(max(2.0, plan.seconds / 2))
-        options = RunOptions(checkpoint_dir=str(plan.directory), parallelism=parallelism)
-        self._session: LazySession = session_for(options, "bench")
+        self._ceiling = Ceiling(max(2.0, options.seconds / 2))
+        run_options = RunOptions(checkpoint_dir=str(options.directory), parallelism=parallelism)
+        self._session: LazySession = session_for(run_options, "bench")
 
     def run(self) -> None:
-        plan, parts = self._plan, self._plan.parts
+        options, parts = self._options, self._options.parts
         if PAIRED & set(parts):
-            with contextlib.closing(PairedRunner(self._parallelism, plan.directory)) as pair:
+            with contextlib.closing(PairedRunner(self._parallelism, options.directory)) as pair:
                 if "abs6" in parts:
-                    self._pairs(pair, Abs6(plan.seed), plan.pairs, with_ceiling=True)
+                    self._pairs(pair, Abs6(options.seed), options.pairs, with_ceiling=True)
                 if "abs6-batch" in parts:
-                    self._pairs(pair, Abs6(plan.seed, emit="batch"), plan.few_pairs, with_ceiling=True)
+                    self._pairs(pair, Abs6(options.seed, emit="batch"), options.few_pairs, with_ceiling=True)
                 if "wordcount" in parts:
-                    self._pairs(pair, WordCount(self._text()), plan.pairs, with_ceiling=False)
+                    self._pairs(pair, WordCount(self._text()), options.pairs, with_ceiling=False)
         if ALONE & set(parts):
             with contextlib.closing(self._session):
                 if "start" in parts:
                     self._start_up()
                 if "alone" in parts:
-                    for workload in (Abs6(plan.seed), WordCount(self._text())):
+                    for workload in (Abs6(options.seed), WordCount(self._text())):
                         self._keep(f"{workload.name}, alone", EVERY_SECOND, self._measure(workload, INTERVAL_MS))
                 if "million" in parts:
                     self._million()
@@ -70,16 +70,16 @@ class Suite:
                     self._latency()
 
     def _text(self) -> Path:
-        plan = self._plan
-        return write_word_files(plan.directory, seed=plan.seed, file_bytes=plan.word_file_bytes, names=TEXT_NAMES)
+        options = self._options
+        return write_word_files(options.directory, seed=options.seed, file_bytes=options.word_file_bytes, names=TEXT_NAMES)
 
     def _start_up(self) -> None:
         """Measure a cold start, which loads Spark, its Python daemon and all compiled code, and a warm start in the same session."""
         began = time.monotonic()
         self._session.get()
         session_s = time.monotonic() - began
-        cold = self._measure(Abs6(self._plan.seed), None, seconds=2.0)
-        warm = self._measure(Abs6(self._plan.seed), None, seconds=2.0)
+        cold = self._measure(Abs6(self._options.seed), None, seconds=2.0)
+        warm = self._measure(Abs6(self._options.seed), None, seconds=2.0)
         self._keep(START, f"cold, and {session_s:.1f} s for the Spark session before it", cold)
         self._keep(START, "on warm Spark", warm)
 
@@ -93,30 +93,30 @@ class Suite:
             self._keep(workload.name, EVERY_SECOND, with_, baseline=without, ceiling=ceiling, took_turns=True)
 
     def _million(self) -> None:
-        distinct = self._plan.million * self._parallelism
-        workload = Abs6(self._plan.seed, distinct=distinct)
+        distinct = self._options.million * self._parallelism
+        workload = Abs6(self._options.seed, distinct=distinct)
         run = self._measure(workload, INTERVAL_MS, warm_up_records=WARM_UP_DRAWS * distinct)
-        self._keep(f"abs6, {self._plan.million:,} keys a slot", EVERY_SECOND, run)
+        self._keep(f"abs6, {self._options.million:,} keys a slot", EVERY_SECOND, run)
 
     def _latency(self) -> None:
         """Measure latency at a tenth of the highest throughput with checkpoints."""
         known = [one.records_per_s for one in self.measured if one.workload == "abs6" and one.setting == EVERY_SECOND]
-        highest = max(known) if known else self._measure(Abs6(self._plan.seed), INTERVAL_MS).records_per_s
+        highest = max(known) if known else self._measure(Abs6(self._options.seed), INTERVAL_MS).records_per_s
         rate = LATENCY_SHARE * highest
-        workload = Abs6(self._plan.seed, rate=rate, timed=True)
+        workload = Abs6(self._options.seed, rate=rate, timed=True)
         self._keep("abs6 at a tenth", EVERY_SECOND, self._measure(workload, INTERVAL_MS))
 
     def _measure(
         self, workload: Workload, interval_ms: int | None, *, seconds: float | None = None, warm_up_records: int = 0
     ) -> RunMeasurement:
-        return measure(workload, self._setting(interval_ms, seconds, warm_up_records), self._session, self._plan.directory)
+        return measure(workload, self._setting(interval_ms, seconds, warm_up_records), self._session, self._options.directory)
 
     def _setting(self, interval_ms: int | None, seconds: float | None = None, warm_up_records: int = 0) -> RunSettings:
         return RunSettings(
             parallelism=self._parallelism,
             interval_ms=interval_ms,
-            seconds=seconds or self._plan.seconds,
-            warm_up_s=self._plan.warm_up_s,
+            seconds=seconds or self._options.seconds,
+            warm_up_s=self._options.warm_up_s,
             warm_up_records=warm_up_records,
         )
 
@@ -135,7 +135,7 @@ class Suite:
             baseline=baseline, ceiling=ceiling, took_turns=took_turns, about=self._about,
         )  # fmt: skip
         self.measured.append(one)
-        append(one, self._plan.directory / "results.jsonl")
+        append(one, self._options.directory / "results.jsonl")
         self._print(workload, setting, one.records_per_s, one.records_per_cpu_s, one.wrong)
 
     def _print(self, workload: str, setting: str, per_s: float, per_cpu_s: float, wrong: str | None = None) -> None:
@@ -149,18 +149,18 @@ class Suite:
 
 def main(arguments: Sequence[str]) -> Literal[0, 1]:
     """Run the benchmark. Return 1 if a result was wrong."""
-    plan = parse(arguments)
+    options = parse(arguments)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(ERROR))
-    plan.directory.mkdir(parents=True, exist_ok=True)
+    options.directory.mkdir(parents=True, exist_ok=True)
     console = Console(width=150)
-    run = about(plan, arguments)
+    run = about(options, arguments)
     console.print(
-        f"seed {plan.seed}, {plan.pairs} pairs of {plan.seconds:g} s, slots {plan.parallelisms}, parts {', '.join(plan.parts)}; "
-        f"results: {plan.directory / 'results.jsonl'}"
+        f"seed {options.seed}, {options.pairs} pairs of {options.seconds:g} s, slots {options.parallelisms}, parts {', '.join(options.parts)}; "
+        f"results: {options.directory / 'results.jsonl'}"
     )
     measured: list[Measurement] = []
-    for parallelism in plan.parallelisms:
-        suite = Suite(plan, parallelism, run, console)
+    for parallelism in options.parallelisms:
+        suite = Suite(options, parallelism, run, console)
         suite.run()
         measured += suite.measured
     show(measured, console)

@@ -68,7 +68,7 @@ class ControlPlane:
         with self._changed:
             arrived = self._changed.wait_for(lambda: accept([one.event for one in self.events]), timeout_s)
             seen = [one.event for one in self.events]
-        assert arrived, f"after {timeout_s} s only this has arrived: {seen}"
+        assert arrived, f"after {timeout_s} s only these events have arrived: {seen}"
         return seen
 
     # ---- requests --------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ class ControlPlane:
                 self.end_headers()
                 self.wfile.write(answer[1])
 
-            do_GET = do_POST = _serve  # names that the library calls
+            do_GET = do_POST = _serve  # http.server calls these methods
 
             def log_message(self, format: str, *args: Any) -> None:
                 """Tests check ``events`` instead."""

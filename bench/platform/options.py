@@ -68,7 +68,7 @@ def parse(arguments: Sequence[str]) -> PlatformBenchOptions:
     except ValueError:
         parser.error(f"--batches {given.batches}: expected comma-separated numbers")
     quick = given.quick
-    plan = PlatformBenchOptions(
+    options = PlatformBenchOptions(
         jobs=given.jobs or (50 if quick else 1_000),
         checkpoints=given.checkpoints or (5_000 if quick else 100_000),
         events=given.events or (50_000 if quick else 1_000_000),
@@ -85,10 +85,10 @@ def parse(arguments: Sequence[str]) -> PlatformBenchOptions:
         seed=given.seed,
         directory=given.directory.resolve(),
     )
-    least = 4 * plan.checkpoints + 100 * plan.jobs
-    if plan.checkpoints < plan.jobs or plan.events < least:
+    least = 4 * options.checkpoints + 100 * options.jobs
+    if options.checkpoints < options.jobs or options.events < least:
         parser.error(
-            f"--checkpoints, --events: {plan.jobs:,} jobs need at least {plan.jobs:,} checkpoints, "
-            f"and with {plan.checkpoints:,} checkpoints at least {least:,} events"
+            f"--checkpoints, --events: {options.jobs:,} jobs need at least {options.jobs:,} checkpoints, "
+            f"and with {options.checkpoints:,} checkpoints at least {least:,} events"
         )
-    return plan
+    return options

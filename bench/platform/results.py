@@ -44,7 +44,7 @@ class Planned(Protocol):
     def settings(self) -> dict[str, object]: ...
 
 
-def about(plan: Planned, arguments: Sequence[str]) -> dict[str, object]:
+def about(options: Planned, arguments: Sequence[str]) -> dict[str, object]:
     """Return time, machine, commit and settings of a benchmark run."""
     return {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -54,7 +54,7 @@ def about(plan: Planned, arguments: Sequence[str]) -> dict[str, object]:
             "python": platform.python_version(), "system": f"{platform.system()} {platform.release()}",
         },
         "arguments": list(arguments),
-        "settings": plan.settings(),
+        "settings": options.settings(),
     }  # fmt: skip
 
 

@@ -46,12 +46,12 @@ class Load:
 
 
 def offered(
-    platform: TemporaryControlPlane, writer: JobWriter, plan: PlatformBenchOptions, *, per_s: float, drivers: int
+    platform: TemporaryControlPlane, writer: JobWriter, options: PlatformBenchOptions, *, per_s: float, drivers: int
 ) -> Measurement:
     """Measure without streams whether the API ingests an event rate from many drivers that each send few events."""
     runs = new_runs(platform, writer, f"offered-{per_s:.0f}", drivers)
     before = usage(platform.api, platform.postgres)
-    found = offer_load(platform, runs, per_s=per_s, seconds=plan.seconds, seed=plan.seed)
+    found = offer_load(platform, runs, per_s=per_s, seconds=options.seconds, seed=options.seed)
     used = usage(platform.api, platform.postgres).since(before)
     values: dict[str, Value] = {**_offer_values(found), **rates(found.events, used)}
     aim = Aim(f"{per_s:,.0f} events/s offered, at most {LATE_S_MAX:.0f} s behind", found.late_s <= LATE_S_MAX)
@@ -60,19 +60,19 @@ def offered(
     )
 
 
-def streams(platform: TemporaryControlPlane, writer: JobWriter, plan: PlatformBenchOptions) -> Measurement:
-    runs = new_runs(platform, writer, "followed", max(1, plan.streams // STREAMS_OF_A_JOB))
-    load = _run_load(platform, runs, plan)
+def streams(platform: TemporaryControlPlane, writer: JobWriter, options: PlatformBenchOptions) -> Measurement:
+    runs = new_runs(platform, writer, "followed", max(1, options.streams // STREAMS_OF_A_JOB))
+    load = _run_load(platform, runs, options)
     late_ms = load.values["delay_p99_ms"]
     assert isinstance(late_ms, float)
-    aim = Aim(f"{STREAMS} open streams that deliver every event", load.error is None if plan.streams >= STREAMS else None)
+    aim = Aim(f"{STREAMS} open streams that deliver every event", load.error is None if options.streams >= STREAMS else None)
     problem = load.error or find_error(platform.database, runs, load.offered.drivers)
-    return Measurement("streams", f"{plan.streams} streams of {len(runs)} jobs", load.values, aim, problem)
+    return Measurement("streams", f"{options.streams} streams of {len(runs)} jobs", load.values, aim, problem)
 
 
-def mix(platform: TemporaryControlPlane, writer: JobWriter, plan: PlatformBenchOptions, pages: Sequence[Page]) -> Measurement:
+def mix(platform: TemporaryControlPlane, writer: JobWriter, options: PlatformBenchOptions, pages: Sequence[Page]) -> Measurement:
     """Measure drivers, streams and readers at once."""
-    runs = new_runs(platform, writer, "mixed", max(1, plan.streams // STREAMS_OF_A_JOB))
+    runs = new_runs(platform, writer, "mixed", max(1, options.streams // STREAMS_OF_A_JOB))
     stop = threading.Event()
     read_times: list[api_reads.ReadTimes] = []
     # The numbers of rows change during the measurement.
@@ -84,7 +84,7 @@ def mix(platform: TemporaryControlPlane, writer: JobWriter, plan: PlatformBenchO
     for reader in readers:
         reader.start()
     try:
-        load = _run_load(platform, runs, plan)
+        load = _run_load(platform, runs, options)
     finally:
         stop.set()
         for reader in readers:
@@ -101,19 +101,21 @@ def mix(platform: TemporaryControlPlane, writer: JobWriter, plan: PlatformBenchO
         load.error or find_error(platform.database, runs, load.offered.drivers) or "; ".join(sorted(merged.errors)[:3]) or None
     )
     aim = Aim(f"p95 of reads < {api_reads.P95_MS:.0f} ms", read_p95_ms < api_reads.P95_MS)
-    return Measurement("mix", f"{plan.offered:,}/s, {plan.streams} streams, {READERS} readers", load.values | read, aim, problem)
+    return Measurement(
+        "mix", f"{options.offered:,}/s, {options.streams} streams, {READERS} readers", load.values | read, aim, problem
+    )
 
 
-def _run_load(platform: TemporaryControlPlane, runs: Sequence[RunConnection], plan: PlatformBenchOptions) -> Load:
+def _run_load(platform: TemporaryControlPlane, runs: Sequence[RunConnection], options: PlatformBenchOptions) -> Load:
     after = _newest(platform.database, runs)
     opened = [
-        StreamRecord(runs[number % len(runs)].job_id, after[runs[number % len(runs)].job_id]) for number in range(plan.streams)
+        StreamRecord(runs[number % len(runs)].job_id, after[runs[number % len(runs)].job_id]) for number in range(options.streams)
     ]
     rss_before = rss_bytes(platform.api)
     with open_streams(platform.url, platform.token, opened) as clients:
         rss_open = rss_bytes(platform.api)
         before = usage(platform.api, platform.postgres)
-        found = offer_load(platform, runs, per_s=plan.offered, seconds=plan.seconds, seed=plan.seed)
+        found = offer_load(platform, runs, per_s=options.offered, seconds=options.seconds, seed=options.seed)
         used = usage(platform.api, platform.postgres).since(before)
         last = _newest(platform.database, runs)
         delivered = clients.finish(last)

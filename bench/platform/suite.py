@@ -21,48 +21,52 @@ MANY_DRIVERS = 100
 
 class Suite:
     def __init__(
-        self, plan: PlatformBenchOptions, served: TemporaryControlPlane, run: dict[str, object], console: Console
+        self, options: PlatformBenchOptions, served: TemporaryControlPlane, run: dict[str, object], console: Console
     ) -> None:
         self.measured: list[Measurement] = []
-        self._plan = plan
+        self._options = options
         self._platform = served
         self._run = run
         self._console = console
 
     def run(self) -> None:
-        plan, served = self._plan, self._platform
+        options, served = self._options, self._platform
         filled = self._fill()
         writer = filled.writer
         pages: ReadablePages | None = None
-        if "reading" in plan.parts or "mix" in plan.parts:
+        if "reading" in options.parts or "mix" in options.parts:
             with served.client() as client:
                 rows = filled.rows
                 pages = readable_pages(
                     client, largest=filled.largest, totals={"list_events": rows.events, "list_checkpoints": rows.checkpoints}
                 )
             self._keep([_coverage(pages)])
-        if pages is not None and "reading" in plan.parts:
-            self._keep(api_reads.one_by_one(served, pages.pages, plan.rounds))
-            self._keep(api_reads.at_once(served, pages.pages, plan.rounds, plan.clients, plan.seed))
-        if "ingest" in plan.parts:
-            for size in plan.batches:
+        if pages is not None and "reading" in options.parts:
+            self._keep(api_reads.one_by_one(served, pages.pages, options.rounds))
+            self._keep(api_reads.at_once(served, pages.pages, options.rounds, options.clients, options.seed))
+        if "ingest" in options.parts:
+            for size in options.batches:
                 self._keep(
-                    [ingest.measure(served, writer, size=size, drivers=plan.drivers, seconds=plan.seconds, seed=plan.seed)]
+                    [
+                        ingest.measure(
+                            served, writer, size=size, drivers=options.drivers, seconds=options.seconds, seed=options.seed
+                        )
+                    ]
                 )
-            self._keep([streams.offered(served, writer, plan, per_s=ingest.EVENTS_PER_S, drivers=MANY_DRIVERS)])
-        if "streams" in plan.parts:
-            self._keep([streams.streams(served, writer, plan)])
-        if pages is not None and "mix" in plan.parts:
-            self._keep([streams.mix(served, writer, plan, pages.pages)])
-        if "growth" in plan.parts:
+            self._keep([streams.offered(served, writer, options, per_s=ingest.EVENTS_PER_S, drivers=MANY_DRIVERS)])
+        if "streams" in options.parts:
+            self._keep([streams.streams(served, writer, options)])
+        if pages is not None and "mix" in options.parts:
+            self._keep([streams.mix(served, writer, options, pages.pages)])
+        if "growth" in options.parts:
             self._keep(table_growth.delete_everything(served))
-            self._keep([table_growth.steady(served, writer, plan)])
+            self._keep([table_growth.steady(served, writer, options)])
 
     def _fill(self) -> FilledTables:
-        plan = self._plan
-        self._print(f"filling: {plan.jobs:,} jobs, {plan.checkpoints:,} checkpoints, {plan.events:,} events")
+        options = self._options
+        self._print(f"filling: {options.jobs:,} jobs, {options.checkpoints:,} checkpoints, {options.events:,} events")
         before = usage(self._platform.api, self._platform.postgres)
-        filled = fill(self._platform, plan, self._print)
+        filled = fill(self._platform, options, self._print)
         used = usage(self._platform.api, self._platform.postgres).since(before)
         rows = filled.rows
         values: dict[str, Value] = {
@@ -75,7 +79,7 @@ class Suite:
     def _keep(self, found: Iterable[Measurement]) -> None:
         for one in found:
             self.measured.append(one)
-            append(one, self._run, self._plan.directory / "platform.jsonl")
+            append(one, self._run, self._options.directory / "platform.jsonl")
             self._print(line(one))
 
     def _print(self, text: str) -> None:
@@ -90,13 +94,13 @@ def _coverage(found: ReadablePages) -> Measurement:
 
 def main(arguments: Sequence[str]) -> Literal[0, 1]:
     """Run the benchmark. Return 1 if data was lost, counted twice or answered wrongly."""
-    plan = parse(arguments)
+    options = parse(arguments)
     quiet()
-    plan.directory.mkdir(parents=True, exist_ok=True)
+    options.directory.mkdir(parents=True, exist_ok=True)
     console = Console(width=170)
-    console.print(f"parts {', '.join(plan.parts)}; results: {plan.directory / 'platform.jsonl'}", highlight=False)
+    console.print(f"parts {', '.join(options.parts)}; results: {options.directory / 'platform.jsonl'}", highlight=False)
     with platform() as served:
-        suite = Suite(plan, served, about(plan, arguments), console)
+        suite = Suite(options, served, about(options, arguments), console)
         suite.run()
     show(suite.measured, console)
     return 0 if all(one.wrong is None for one in suite.measured) else 1

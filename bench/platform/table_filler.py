@@ -61,18 +61,18 @@ class FillPlan:
     copies: int
 
 
-def fill_plan(plan: PlatformBenchOptions) -> FillPlan:
-    checkpoints, events = _shares(plan.checkpoints, plan.jobs), _shares(plan.events, plan.jobs)
-    count = min(plan.jobs, plan.sampled_jobs + COPIED)
+def fill_plan(options: PlatformBenchOptions) -> FillPlan:
+    checkpoints, events = _shares(options.checkpoints, options.jobs), _shares(options.events, options.jobs)
+    count = min(options.jobs, options.sampled_jobs + COPIED)
     scripts = []
     for number in range(count):
-        samples_s = int(plan.samples_h * 3600) if number == 0 else 900 if number < plan.sampled_jobs else 0
-        end = ENDS.get(number - plan.sampled_jobs)
+        samples_s = int(options.samples_h * 3600) if number == 0 else 900 if number < options.sampled_jobs else 0
+        end = ENDS.get(number - options.sampled_jobs)
         own = 0 if number == 0 else 1
         scripts.append(
-            JobScript(f"orders-{number:04d}", checkpoints[own], events[own], samples_s, end, plan.seed * 1_000_003 + number)
+            JobScript(f"orders-{number:04d}", checkpoints[own], events[own], samples_s, end, options.seed * 1_000_003 + number)
         )
-    return FillPlan(scripts, scripts[plan.sampled_jobs :], plan.jobs - count)
+    return FillPlan(scripts, scripts[options.sampled_jobs :], options.jobs - count)
 
 
 def _shares(total: int, jobs: int) -> tuple[int, int]:
@@ -82,10 +82,10 @@ def _shares(total: int, jobs: int) -> tuple[int, int]:
     return total - each * (jobs - 1), each
 
 
-def fill(platform: TemporaryControlPlane, plan: PlatformBenchOptions, log: Callable[[str], None]) -> FilledTables:
+def fill(platform: TemporaryControlPlane, options: PlatformBenchOptions, log: Callable[[str], None]) -> FilledTables:
     began = time.monotonic()
     caller, digest = _prepare(platform)
-    rows, filling = RowCounts(), fill_plan(plan)
+    rows, filling = RowCounts(), fill_plan(options)
     context = multiprocessing.get_context("spawn")
     compiled = graph()
     with ProcessPoolExecutor(os.cpu_count(), mp_context=context, initializer=quiet) as pool:

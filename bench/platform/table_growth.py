@@ -68,11 +68,11 @@ def delete_everything(platform: TemporaryControlPlane) -> list[Measurement]:
     return found
 
 
-def steady(platform: TemporaryControlPlane, writer: JobWriter, plan: PlatformBenchOptions) -> Measurement:
+def steady(platform: TemporaryControlPlane, writer: JobWriter, options: PlatformBenchOptions) -> Measurement:
     """Measure whether tables stay bounded while events arrive. Cleanup runs more often than in production, with a proportionally
     shorter retention."""
     runs = new_runs(platform, writer, "steady", 20)
-    kept_s, every_s = plan.seconds / 5, plan.seconds / 10
+    kept_s, every_s = options.seconds / 5, options.seconds / 10
     settings = _kept(platform.settings, seconds=kept_s)
     stop = threading.Event()
     rows: list[int] = []
@@ -87,7 +87,7 @@ def steady(platform: TemporaryControlPlane, writer: JobWriter, plan: PlatformBen
     worker = threading.Thread(target=clean_up)
     worker.start()
     try:
-        found = offer_load(platform, runs, per_s=plan.offered, seconds=2 * plan.seconds, seed=plan.seed)
+        found = offer_load(platform, runs, per_s=options.offered, seconds=2 * options.seconds, seed=options.seed)
     finally:
         stop.set()
         worker.join()
@@ -105,7 +105,7 @@ def steady(platform: TemporaryControlPlane, writer: JobWriter, plan: PlatformBen
         "rows_expected_at_most": most,
     }
     aim = Aim("no more rows than the retention allows", max(rows) <= most if rows else None)
-    return Measurement("growth", f"{plan.offered:,} events/s during cleanup", values, aim)
+    return Measurement("growth", f"{options.offered:,} events/s during cleanup", values, aim)
 
 
 def _delete_expired(database: Database, settings: Settings, chore: service.Cleanup) -> list[DeletedBatch]:

@@ -21,38 +21,38 @@ TIMEOUT_MS = 60_000
 
 
 class Suite:
-    def __init__(self, plan: UiBenchOptions, started: Browser, run: dict[str, object], console: Console) -> None:
+    def __init__(self, options: UiBenchOptions, started: Browser, run: dict[str, object], console: Console) -> None:
         self.measured: list[Measurement] = []
-        self._plan = plan
+        self._options = options
         self._browser = started
         self._run = run
         self._console = console
 
     def run(self) -> None:
-        plan = self._plan
-        if "first-page" in plan.parts:
+        options = self._options
+        if "first-page" in options.parts:
             with sites.embedded() as site:
-                self._keep(first_page.measure(self._browser, site, plan.visits))
-        if "simulated" in plan.parts:
-            self._measure_tabs("simulated", lambda: sites.simulated(plan.simulated_ui), shared=False)
-        if "real" in plan.parts:
+                self._keep(first_page.measure(self._browser, site, options.visits))
+        if "simulated" in options.parts:
+            self._measure_tabs("simulated", lambda: sites.simulated(options.simulated_ui), shared=False)
+        if "real" in options.parts:
             self._measure_tabs("real", sites.real, shared=True)
 
     def _measure_tabs(self, part: str, opened: Callable[[], AbstractContextManager[Site]], *, shared: bool) -> None:
         with opened() as site:
-            rounds = [self._record(self._tabs(part, site)) for _ in range(self._plan.rounds)]
+            rounds = [self._record(self._tabs(part, site)) for _ in range(self._options.rounds)]
         self._keep(smoothness.combine_rounds(rounds, shared=shared))
 
     def _tabs(self, part: str, site: Site) -> Iterator[Measurement]:
-        plan = self._plan
+        options = self._options
         context = self._browser.new_context(viewport={"width": WIDTH, "height": HEIGHT})
         try:
             install_probe(context)
             page = context.new_page()
             job_id = _log_in(page, site)
             idle_url = f"{site.url}/jobs/{job_id}/configuration{site.search}"
-            traces = plan.directory if plan.trace else None
-            yield from smoothness.measure(self._browser, page, part, idle_url, plan.seconds, traces)
+            traces = options.directory if options.trace else None
+            yield from smoothness.measure(self._browser, page, part, idle_url, options.seconds, traces)
         finally:
             context.close()
 
@@ -63,7 +63,7 @@ class Suite:
         recorded = []
         for one in found:
             recorded.append(one)
-            append(one, self._run, self._plan.directory / "ui.jsonl")
+            append(one, self._run, self._options.directory / "ui.jsonl")
             self._console.print(line(one), highlight=False, markup=False)
         return recorded
 
@@ -85,13 +85,13 @@ def _log_in(page: Page, site: Site) -> int:
 
 def main(arguments: Sequence[str]) -> Literal[0, 1]:
     """Return 1 if an aim was missed or a page had errors."""
-    plan = parse(arguments)
-    plan.directory.mkdir(parents=True, exist_ok=True)
+    options = parse(arguments)
+    options.directory.mkdir(parents=True, exist_ok=True)
     console = Console(width=190)
-    console.print(f"parts {', '.join(plan.parts)}; results: {plan.directory / 'ui.jsonl'}", highlight=False)
+    console.print(f"parts {', '.join(options.parts)}; results: {options.directory / 'ui.jsonl'}", highlight=False)
     with browser() as started:
-        run = {**about(plan, arguments), "browser": started.version}
-        suite = Suite(plan, started, run, console)
+        run = {**about(options, arguments), "browser": started.version}
+        suite = Suite(options, started, run, console)
         suite.run()
     show(suite.measured, console)
     return 0 if all(one.wrong is None and (one.aim is None or one.aim.met) for one in suite.measured) else 1

@@ -67,7 +67,7 @@ class Driver:
         self.mark = f"{os.getpid()}-{plan.seed}/{number}"
         self.log = directory / f"driver-{number}.log"
         self.stopped = False
-        """The driver or its JVM was killed, or the driver was told to suspend, so another driver resumes the job."""
+        """The driver or its JVM was killed, or the driver received SIGTERM and suspended the job. Another driver resumes it."""
         self.concurrent = False
         """Another driver ran at the same time, so this one may be superseded."""
         self.paused = False

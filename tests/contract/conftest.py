@@ -1,1 +1,1 @@
-from tests.backend.conftest import postgres  # noqa: F401  # its Postgres is that of these tests, too
+from tests.backend.conftest import postgres  # noqa: F401  # a fixture of these tests

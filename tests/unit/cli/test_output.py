@@ -39,19 +39,19 @@ def test_every_command_accepts_output_json() -> None:
 def test_with_json_output_other_text_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     with result_stream(OutputFormat.JSON) as stream:
         print("what user code prints")
-        typer.echo("how far it is")
+        typer.echo("progress")
         print_json({"name": "flüge"}, stream)
     typer.echo("\n", nl=False)
     printed = capsys.readouterr()
     assert json.loads(printed.out) == {"name": "flüge"}
-    assert printed.err == "what user code prints\nhow far it is\n"
+    assert printed.err == "what user code prints\nprogress\n"
 
 
 def test_with_text_output_all_text_goes_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
     with result_stream(OutputFormat.TEXT) as stream:
         assert stream is None
-        print("how far it is")
-    assert capsys.readouterr() == ("how far it is\n", "")
+        print("progress")
+    assert capsys.readouterr() == ("progress\n", "")
 
 
 def test_standard_output_is_restored_after_an_error() -> None:

@@ -170,7 +170,7 @@ def test_a_lost_peer_is_reported_once_after_its_frames(mesh: Mesh) -> None:
     zero, two = mesh.slots
     assert zero.frames == [frame] and [lost.slot for lost in zero.lost] == [1] and [lost.slot for lost in two.lost] == [1]
     zero.send(data_frame(0, 1, 0))  # dropped without an error
-    assert zero.exchange._links[SlotIndex(1)].outbox.bytes_queued == 0, "it can never be sent"
+    assert zero.exchange._links[SlotIndex(1)].outbox.bytes_queued == 0, "frames for a lost peer are dropped"
     zero.send(data_frame(0, 2, 0))
     mesh.until(lambda: len(two.frames) == 1)
     assert not zero.exchange.ready()
