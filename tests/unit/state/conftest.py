@@ -10,7 +10,7 @@ from weir.protocol.snapshots import StateFile
 
 
 class MemoryFiles:
-    """Writes and reads state files in memory."""
+    """Stores state files in memory."""
 
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}

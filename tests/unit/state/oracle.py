@@ -1,4 +1,4 @@
-"""The aggregation with a plain dict of Python values: the oracle for all backends."""
+"""The oracle of the backend tests: computes aggregations with a dict of Python values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Oracle:
     aggregates: tuple[AggregateSpec, ...]
     emit: Emit
     values: dict[Key, dict[str, list[Any]]] = field(default_factory=dict)
-    """All non-null values so far, by key and aggregate."""
+    """All non-null values so far, for each key and aggregate."""
 
     def update(self, batch: pa.RecordBatch) -> list[tuple[Any, ...]]:
         records = batch.to_pylist()
@@ -68,7 +68,7 @@ def to_rows(batch: pa.RecordBatch) -> list[tuple[Any, ...]]:
 
 
 def same(left: Sequence[tuple[Any, ...]], right: Sequence[tuple[Any, ...]]) -> bool:
-    """Compare; floats may differ by rounding."""
+    """Return whether the rows are equal. Floats can differ by rounding."""
     return len(left) == len(right) and all(
         len(one) == len(other) and all(_same_value(a, b) for a, b in zip(one, other, strict=True))
         for one, other in zip(left, right, strict=True)

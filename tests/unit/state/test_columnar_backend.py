@@ -64,7 +64,7 @@ def jobs(draw: st.DrawFn) -> tuple[tuple[str, ...], tuple[AggregateSpec, ...], E
     values = [KEY_TYPES[type_] for type_ in key_types] + [VALUE_TYPES[type_][0] for type_ in value_types]
     batches = []
     for _ in range(draw(st.integers(1, 3))):
-        # A batch may have no nulls, and may be a slice of a larger one.
+        # Some batches have no nulls, and some are slices of larger batches.
         cells = values if draw(st.booleans()) else [value | st.none() for value in values]
         records = draw(st.lists(st.tuples(*cells), max_size=25))
         arrays = [pa.array([record[n] for record in records], field.type) for n, field in enumerate(fields)]
@@ -76,7 +76,7 @@ def jobs(draw: st.DrawFn) -> tuple[tuple[str, ...], tuple[AggregateSpec, ...], E
 
 @settings(max_examples=150, deadline=None)
 @given(jobs())
-def test_results_equal_those_of_a_dict_for_all_types_nulls_slices_and_emit_modes(job: Any) -> None:
+def test_results_equal_those_of_the_oracle_for_all_types_nulls_slices_and_emit_modes(job: Any) -> None:
     key, specs, emit, batches = job
     state, oracle = table(key, specs, batches[0].schema, emit), Oracle(key, specs, emit)
     for batch in batches:
@@ -117,21 +117,21 @@ def test_keys_stay_distinct_while_the_table_grows(keys: int, emit: Emit) -> None
     assert state is not None and state.num_keys == np.count_nonzero(counts)
 
 
-def test_many_strings_grow_the_index_entries_and_arena() -> None:
+def test_the_index_and_the_string_arena_grow_with_the_number_of_strings() -> None:
     words = [f"{n}-" * (n % 40 + 1) for n in range(30_000)] + ["x" * 3_000_000]
     batch = pa.record_batch({"w": [*words, *words]})
     result = table(("w",), (AggregateSpec("n", A.COUNT),), batch.schema, Emit.EACH).update(batch)
     assert result["n"].to_pylist() == [1] * len(words) + [2] * len(words)
 
 
-def test_keys_with_equal_tags_are_distinguished() -> None:
+def test_keys_with_equal_hash_tags_are_distinguished() -> None:
     from weir.state.hashing import hash_columns
 
     candidates = np.arange(400_000, dtype=np.int64)
     tags = hash_columns([pa.array(candidates)]) & np.uint64(0xFFFFFFFF)
     order = np.argsort(tags, kind="stable")
     twins = np.flatnonzero(tags[order][1:] == tags[order][:-1])
-    assert len(twins) > 3, "400,000 keys have some 18 pairs with one 32-bit tag"
+    assert len(twins) > 3, "400,000 keys have about 18 pairs with equal 32-bit tags"
     keys = candidates[np.concatenate([order[twins], order[twins + 1]])]
     batch = pa.record_batch({"k": np.concatenate([keys, keys])})
     result = table(("k",), (AggregateSpec("n", A.COUNT),), batch.schema, Emit.EACH).update(batch)
@@ -145,7 +145,7 @@ def test_nan_is_larger_than_every_number() -> None:
     assert result["low"].to_pylist() == [1.0] and np.isnan(result["high"].to_pylist()[0])
 
 
-def test_a_sum_that_exceeds_int64_is_an_error() -> None:
+def test_a_sum_that_exceeds_int64_is_refused() -> None:
     batch = pa.record_batch({"k": [1, 1], "v": [2**62, 2**62]})
     state = table(("k",), (AggregateSpec("s", A.SUM, "v"),), batch.schema, Emit.EACH)
     with pytest.raises(UserCodeError, match=r"'sums': the sum 's' of column 'v' exceeds the range of int64. Cast"):
@@ -169,12 +169,12 @@ SCHEMA = pa.schema([("id", pa.int64()), ("amount", pa.float64()), ("name", pa.st
         (("id",), [], r"at least one aggregate"),
     ],
 )
-def test_an_invalid_aggregation_is_refused_with_advice(key: Any, specs: Any, message: str) -> None:
+def test_an_invalid_aggregation_is_refused_and_the_message_says_how_to_fix_it(key: Any, specs: Any, message: str) -> None:
     with pytest.raises(SchemaError, match=message):
         output_schema(SCHEMA, key, specs)
 
 
-def test_after_the_first_null_rows_record_whether_they_have_seen_a_value() -> None:
+def test_after_the_first_null_the_table_records_which_keys_have_a_value() -> None:
     schema = pa.schema([("k", pa.int64()), ("v", pa.int64())])
     specs = (AggregateSpec("s", A.SUM, "v"), AggregateSpec("low", A.MIN, "v"))
     state, oracle = table(("k",), specs, schema, Emit.EACH), Oracle(("k",), specs, Emit.EACH)
@@ -183,11 +183,19 @@ def test_after_the_first_null_rows_record_whether_they_have_seen_a_value() -> No
         assert to_rows(state.update(batch)) == oracle.update(batch)
 
 
-def test_null_keys_are_one_key_whatever_their_buffers_contain() -> None:
-    def dirty(values: list[int]) -> pa.Array:
+def test_all_null_keys_are_equal_whatever_their_buffers_contain() -> None:
+    def with_bytes_under_nulls(values: list[int]) -> pa.Array:
         return pa.Array.from_buffers(pa.int64(), 3, [pa.py_buffer(b"\x04"), pa.py_buffer(np.array(values))])
 
     schema = pa.schema([("k", pa.int64())])
     state = table(("k",), (AggregateSpec("n", A.COUNT),), schema, Emit.EACH)
-    assert to_rows(state.update(pa.record_batch([dirty([1, 2, 7])], schema=schema))) == [(None, 1), (None, 2), (7, 1)]
-    assert to_rows(state.update(pa.record_batch([dirty([7, 0, 7])], schema=schema))) == [(None, 3), (None, 4), (7, 2)]
+    assert to_rows(state.update(pa.record_batch([with_bytes_under_nulls([1, 2, 7])], schema=schema))) == [
+        (None, 1),
+        (None, 2),
+        (7, 1),
+    ]
+    assert to_rows(state.update(pa.record_batch([with_bytes_under_nulls([7, 0, 7])], schema=schema))) == [
+        (None, 3),
+        (None, 4),
+        (7, 2),
+    ]

@@ -32,7 +32,7 @@ def hash_of_bytes(value: bytes) -> int:
 
 
 def hash_of_words(*words: int) -> int:
-    """The definition in plain Python."""
+    """Compute the hash of a key in plain Python."""
     hashed = 0x9E3779B97F4A7C15
     for word in words:
         hashed = fmix64(hashed ^ (word & MASK))
@@ -61,31 +61,31 @@ VECTORS: list[tuple[pa.Array, int]] = [
 
 
 @pytest.mark.parametrize(("column", "expected"), VECTORS)
-def test_hashes_are_the_same_in_every_version_and_on_every_host(column: pa.Array, expected: int) -> None:
+def test_hashes_have_their_fixed_values(column: pa.Array, expected: int) -> None:
     assert int(hash_columns([column])[0]) == expected
 
 
-def test_the_hash_of_several_columns_is_fixed_and_depends_on_their_order() -> None:
+def test_hashes_of_several_columns_have_fixed_values_that_depend_on_the_column_order() -> None:
     left, right = pa.array([7]), pa.array(["JFK"])
     assert int(hash_columns([left, right])[0]) == 0xDA2DF3F2D59876EC
     assert int(hash_columns([right, left])[0]) == 0xA388FE68D16F8B5C
 
 
-def test_key_groups_are_fixed() -> None:
+def test_key_groups_have_their_fixed_values() -> None:
     groups = key_groups_of(hash_columns([pa.array(range(8))]), 128)
     assert groups.tolist() == [113, 122, 83, 37, 106, 25, 73, 104]
     assert key_groups_of(hash_columns([pa.array(range(8))]), 100).tolist() == [9, 82, 87, 61, 94, 93, 69, 92]
 
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.none(), max_size=50))
-def test_integers_hash_as_defined(values: list[int | None]) -> None:
+def test_the_hash_of_an_integer_equals_the_python_definition(values: list[int | None]) -> None:
     hashes = hash_columns([pa.array(values, pa.int64())])
     assert hashes.tolist() == [hash_of_words(NULL if value is None else value) for value in values]
 
 
 @given(st.lists(st.text(max_size=20) | st.none(), min_size=1, max_size=30), st.data())
 @settings(deadline=None)
-def test_a_string_hashes_as_defined_in_every_encoding_and_slice(values: list[str | None], data: st.DataObject) -> None:
+def test_the_hash_of_a_string_is_the_same_in_every_arrow_layout_and_slice(values: list[str | None], data: st.DataObject) -> None:
     expected = [hash_of_words(NULL if value is None else hash_of_bytes(value.encode())) for value in values]
     begin = data.draw(st.integers(0, len(values)))
     plain = pa.array(values, pa.string())
@@ -103,7 +103,7 @@ def test_a_string_hashes_as_defined_in_every_encoding_and_slice(values: list[str
 
 @given(st.lists(st.integers(0, 100) | st.none(), min_size=1, max_size=30), st.data())
 @settings(deadline=None)
-def test_an_integer_hashes_the_same_in_every_width_and_slice(values: list[int | None], data: st.DataObject) -> None:
+def test_the_hash_of_an_integer_is_the_same_in_every_width_and_slice(values: list[int | None], data: st.DataObject) -> None:
     begin = data.draw(st.integers(0, len(values)))
     expected = hash_columns([pa.array(values, pa.int64())]).tolist()
     types: list[Any] = [pa.int8(), pa.uint8(), pa.int16(), pa.uint16(), pa.int32(), pa.uint32(), pa.uint64()]
@@ -113,21 +113,21 @@ def test_an_integer_hashes_the_same_in_every_width_and_slice(values: list[int | 
         assert hash_columns([column.dictionary_encode().slice(begin)]).tolist() == expected[begin:]
 
 
-def test_the_buffer_contents_of_a_null_do_not_matter() -> None:
+def test_the_hash_of_a_null_does_not_depend_on_its_buffer() -> None:
     buffers = [pa.py_buffer(b"\x02"), pa.py_buffer(np.array([123, 7], dtype=np.int64))]
     dirty = pa.Array.from_buffers(pa.int64(), 2, buffers)
     assert hash_columns([dirty]).tolist() == hash_columns([pa.array([None, 7], pa.int64())]).tolist()
 
 
-def test_booleans_may_begin_inside_a_byte() -> None:
+def test_booleans_of_a_slice_that_starts_inside_a_byte_are_hashed_correctly() -> None:
     values = [True, False, True, True, False, None, True, False, False, True, True]
     whole = hash_columns([pa.array(values)]).tolist()
     for begin in range(len(values)):
         assert hash_columns([pa.array(values).slice(begin)]).tolist() == whole[begin:]
 
 
-def test_key_groups_and_low_bits_are_both_evenly_distributed() -> None:
-    """Consecutive keys spread over the key groups, and those of one group over the low bits that the hash index uses."""
+def test_keys_are_distributed_evenly_over_key_groups_and_low_bits() -> None:
+    """Consecutive keys spread evenly over the key groups. The keys of a group spread evenly over the low bits that the hash index uses."""
     hashes = hash_columns([pa.array(np.arange(128 * 1024))])
     groups = key_groups_of(hashes, 128)
     sizes = np.bincount(groups, minlength=128)
@@ -137,6 +137,6 @@ def test_key_groups_and_low_bits_are_both_evenly_distributed() -> None:
 
 
 @pytest.mark.parametrize("type_", [pa.float32(), pa.float64(), pa.list_(pa.int64()), pa.struct([("a", pa.int64())])])
-def test_types_that_cannot_be_keys_are_refused_by_name(type_: pa.DataType) -> None:
+def test_a_type_that_cannot_be_a_key_is_refused_with_its_name(type_: pa.DataType) -> None:
     with pytest.raises(SchemaError, match=r"column 'price' of type .* cannot be a key. Cast it to"):
         hash_columns([pa.array([], type_)], ["price"])

@@ -49,7 +49,7 @@ def batch_of(keys: list[int | None], value: int) -> pa.RecordBatch:
 
 
 def contents(state: ColumnarAggregates, snapshot: OperatorSnapshot, files: MemoryFiles) -> dict[Any, Any]:
-    """The contents of a table restored from ``snapshot``, read by updating each key with one row without values."""
+    """Return the rows in the state files of ``snapshot``, by key."""
     found: dict[Any, Any] = {}
     for file in snapshot.files:
         with pa.ipc.open_file(files.read(file)) as opened:
@@ -61,13 +61,13 @@ def contents(state: ColumnarAggregates, snapshot: OperatorSnapshot, files: Memor
 
 @settings(max_examples=100, deadline=None)
 @given(data=st.data(), emit=st.sampled_from(Emit), key=st.sampled_from([("k",), ("w",), ("k", "w")]))
-def test_a_snapshot_holds_the_state_at_its_freeze_despite_later_updates(
+def test_a_snapshot_contains_the_state_at_its_freeze_despite_later_updates(
     data: st.DataObject, emit: Emit, key: tuple[str, ...]
 ) -> None:
-    """Updates, freezes (also while earlier ones are unfinished), copy steps, discards and writes in any order."""
+    """Executes updates, freezes, copy steps, discards and writes in random order. Several snapshots can be unfinished at a time."""
     files = MemoryFiles()
     with pytest.MonkeyPatch.context() as patch:
-        # Small copy steps and a small undo log, so that a few rows take many steps and several segments.
+        # Small copy steps and a small undo log, so that a few rows need many steps and several segments.
         patch.setattr(change_tracker, "COPY_BYTES", 1)
         patch.setattr(change_tracker, "COPY_BYTES_FRESH", 1)
         patch.setattr(change_tracker, "UNDO_ENTRIES", 256)
@@ -101,7 +101,7 @@ def test_a_snapshot_holds_the_state_at_its_freeze_despite_later_updates(
 @pytest.mark.parametrize("key", [("k",), ("w",), ("k", "w")])
 @pytest.mark.parametrize("emit", Emit)
 @pytest.mark.parametrize(("before", "after"), [(1, 1), (1, 3), (3, 1), (2, 5)])
-def test_state_is_redistributed_by_key_group_for_another_parallelism(
+def test_state_is_redistributed_by_key_group_after_a_rescale(
     key: tuple[str, ...], emit: Emit, before: int, after: int, files: MemoryFiles
 ) -> None:
     random = np.random.default_rng(1)
@@ -135,7 +135,7 @@ def routed(batch: pa.RecordBatch, key: tuple[str, ...], subtask: int, parallelis
     return batch.filter(pa.array((groups >= first) & (groups <= last)))
 
 
-def test_a_state_file_records_the_key_group_of_each_row_and_their_range(files: MemoryFiles) -> None:
+def test_a_state_file_contains_the_key_group_of_each_row_and_records_their_range(files: MemoryFiles) -> None:
     state = table()
     state.update(batch_of(list(range(500)), 0))
     snapshot = state.freeze(CHECKPOINT)
@@ -156,7 +156,7 @@ def test_an_empty_table_writes_no_file(files: MemoryFiles) -> None:
     assert snapshot.write(files).files == () and files.files == {}
 
 
-def test_freezing_copies_nothing() -> None:
+def test_freezing_does_not_allocate_memory() -> None:
     state = table()
     state.update(batch_of(list(range(1000)), 0))
     before = state.nbytes
@@ -166,7 +166,7 @@ def test_freezing_copies_nothing() -> None:
 
 def test_buffers_of_finished_and_aborted_snapshots_are_reused(files: MemoryFiles) -> None:
     state = table()
-    for turn in range(3):  # the last one leaves no index slots to move
+    for turn in range(3):  # after the last update, the index has no entries to move
         state.update(batch_of(list(range(1000)), turn))
     sizes = []
     for turn in range(6):
@@ -182,10 +182,10 @@ def test_buffers_of_finished_and_aborted_snapshots_are_reused(files: MemoryFiles
             snapshot.write(files)
             snapshot.discard()
         sizes.append(state.nbytes)
-    assert len(set(sizes)) == 1, "memory grows with the number of snapshots"
+    assert len(set(sizes)) == 1, "memory does not grow with the number of snapshots"
 
 
-def test_discarding_a_snapshot_during_its_write_leaves_the_buffers_to_the_writer() -> None:
+def test_buffers_of_a_snapshot_discarded_during_its_write_are_freed_after_the_write() -> None:
     state = table()
     state.update(batch_of(list(range(100)), 0))
     first = state.freeze(CHECKPOINT)
@@ -212,7 +212,7 @@ def test_a_snapshot_discarded_before_its_write_writes_nothing(files: MemoryFiles
 
 
 @pytest.mark.parametrize("emit", Emit)
-def test_epochs_are_renumbered_before_they_run_out(emit: Emit, files: MemoryFiles) -> None:
+def test_epoch_numbers_start_again_before_they_overflow(emit: Emit, files: MemoryFiles) -> None:
     state, oracle = table(emit=emit), Oracle(("k",), SPECS, emit)
     state._changes.words[EPOCH] = change_tracker.EPOCHS - 3
     for turn in range(12):
@@ -236,7 +236,7 @@ def snapshot_of(state: ColumnarAggregates, files: MemoryFiles) -> OperatorSnapsh
     return snapshot.write(files)
 
 
-def test_state_with_another_schema_is_refused_and_both_schemas_are_shown(files: MemoryFiles) -> None:
+def test_state_with_a_different_schema_is_refused_and_the_message_shows_both_schemas(files: MemoryFiles) -> None:
     snapshot = snapshot_of(table(("k",)), files)
     with pytest.raises(
         RestoreError, match=r"operator 'sums': the state in sums-0 is not compatible(.|\n)*k: int64(.|\n)*w: string"
@@ -244,7 +244,7 @@ def test_state_with_another_schema_is_refused_and_both_schemas_are_shown(files: 
         table(("w",)).restore([snapshot], files)
 
 
-def test_a_different_number_of_key_groups_is_refused_and_the_right_one_named(files: MemoryFiles) -> None:
+def test_a_different_number_of_key_groups_is_refused_and_the_message_names_the_correct_one(files: MemoryFiles) -> None:
     snapshot = snapshot_of(table(), files)
     with pytest.raises(
         RestoreError, match=r"the state has 128 key groups, but the job's max_parallelism is 256. Set max_parallelism to 128"
@@ -252,14 +252,14 @@ def test_a_different_number_of_key_groups_is_refused_and_the_right_one_named(fil
         table(max_parallelism=256).restore([snapshot], files)
 
 
-def test_a_file_that_is_not_a_state_file_is_reported_by_name(files: MemoryFiles) -> None:
+def test_the_error_for_a_truncated_state_file_names_the_file(files: MemoryFiles) -> None:
     snapshot = snapshot_of(table(), files)
     files.files["sums-0"] = files.files["sums-0"][:100]
     with pytest.raises(CheckpointError, match="Cannot read state file sums-0"):
         table().restore([snapshot], files)
 
 
-def test_a_duplicate_key_is_reported(files: MemoryFiles) -> None:
+def test_state_files_with_a_duplicate_key_are_refused(files: MemoryFiles) -> None:
     snapshot = snapshot_of(table(), files)
     with pytest.raises(CheckpointError, match="duplicate keys"):
         table().restore([snapshot, snapshot], files)

@@ -31,7 +31,7 @@ def s3_endpoint() -> Iterator[str]:
 
 @pytest.fixture(params=["memory", "local", "s3"])
 def open_again(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], CheckpointStorage]:
-    """Opens the same storage several times, as each process of a job does."""
+    """A function that opens a storage. Each call opens the same storage again, as the processes of a job do."""
     kind: str = request.param
     if kind == "local":
         return lambda: LocalStorage(tmp_path / "checkpoints")
@@ -49,7 +49,7 @@ def storage(open_again: Callable[[], CheckpointStorage]) -> CheckpointStorage:
 
 @pytest.fixture
 def unprivileged() -> Iterator[None]:
-    """Run the test as an unprivileged user, since root can write everywhere."""
+    """Runs the test as an unprivileged user, because root can write to every directory."""
     if os.geteuid() != 0:
         yield
         return

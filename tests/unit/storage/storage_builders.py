@@ -1,4 +1,4 @@
-"""Builders of entries, manifests and jobs for the storage tests, with defaults for everything a test does not need."""
+"""Functions that build log entries, manifests and jobs for the storage tests. Most arguments have defaults."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def manifest_of(
 
 @dataclass
 class RunningJob:
-    """A job of one stateful operator in ``storage``, driven by the test, with a real log, manifests and state files."""
+    """A job with one stateful operator that writes its log, manifests and state files to ``storage`` when the test calls it."""
 
     storage: CheckpointStorage
     generation: Generation = Generation(1)
@@ -130,7 +130,10 @@ class RunningJob:
         return file
 
     def complete(self, checkpoint: int, *, also: tuple[StateFile, ...] = (), savepoint: bool = False) -> StateFile:
-        """Write state, manifest and entry. ``also``: files of earlier checkpoints to reference. Return the written file."""
+        """Write state file, manifest and log entry of a checkpoint, and return the state file.
+
+        ``also`` lists files of earlier checkpoints that the manifest references.
+        """
         file = self.write_state(checkpoint)
         manifest = manifest_of(self.generation, checkpoint, (*also, file))
         written = write_manifest(self.storage, self.layout, manifest)

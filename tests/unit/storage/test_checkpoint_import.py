@@ -1,4 +1,4 @@
-"""Importing a checkpoint: it is copied completely, is independent of the original, and starts a branch."""
+"""Importing a checkpoint of another job."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ OURS = "other flights"
 
 
 class Origin(RunningJob):
-    """A job whose manifests can be restored: with a graph, and a sink with state and committables."""
+    """A job whose manifests can be restored. They contain a graph, and state and committables of a sink."""
 
     graph: LogicalGraph = word_count()
 
-    def finish(self, checkpoint: int, *files: StateFile) -> None:
-        made = manifest_of(self.generation, checkpoint, files)
-        committable = Committable(made.job, OUT, self.generation, CheckpointId(checkpoint), 0, "part-1")
+    def complete_with_sink(self, checkpoint: int, *files: StateFile) -> None:
+        manifest = manifest_of(self.generation, checkpoint, files)
+        committable = Committable(manifest.job, OUT, self.generation, CheckpointId(checkpoint), 0, "part-1")
         written_by_sink = OperatorSnapshot(OUT, 0, inline={"rows": 5}, committables=(committable,))
-        (subtask,) = made.subtasks
-        made = replace(
-            made,
+        (subtask,) = manifest.subtasks
+        manifest = replace(
+            manifest,
             graph=codec.to_json(compile_graph(self.graph, slots=1)),
             subtasks=(replace(subtask, operators=(*subtask.operators, written_by_sink)),),
         )
-        written = write_manifest(self.storage, self.layout, made)
+        written = write_manifest(self.storage, self.layout, manifest)
         self.append(
             CheckpointCompleted(
                 self.generation, CheckpointId(checkpoint), written.path, written.checksum, 1, nonce(), 2_000
@@ -55,7 +55,7 @@ class Origin(RunningJob):
         )  # fmt: skip
 
     @property
-    def place(self) -> JobLocation:
+    def location(self) -> JobLocation:
         return JobLocation(self.storage, self.layout)
 
 
@@ -63,7 +63,7 @@ def origin(storage: CheckpointStorage | None = None, *, checkpoints: int = 2) ->
     job = Origin(storage or MemoryStorage())
     job.start(1)
     for number in range(1, checkpoints + 1):
-        job.finish(number, job.write_state(number))
+        job.complete_with_sink(number, job.write_state(number))
     return job
 
 
@@ -80,10 +80,10 @@ def imported(
     nonce_: str | None = None,
 ) -> ImportResult:
     number = CheckpointId(checkpoint) if checkpoint is not None else None
-    foreign = find_external_checkpoint(source.place, number, job=OURS)
-    agreed = None if abandonable is None else frozenset(map(CheckpointId, abandonable))
+    foreign = find_external_checkpoint(source.location, number, job=OURS)
+    confirmed = None if abandonable is None else frozenset(map(CheckpointId, abandonable))
     return import_checkpoint(
-        foreign, JobLocation(into.storage, into.layout), abandonable=agreed, nonce=nonce_ or nonce(), timestamp_ms=7
+        foreign, JobLocation(into.storage, into.layout), abandonable=confirmed, nonce=nonce_ or nonce(), timestamp_ms=7
     )  # fmt: skip
 
 
@@ -112,7 +112,7 @@ def test_a_new_job_resumes_from_an_imported_checkpoint(open_again: Callable[[], 
     assert manifest.assigners == read_manifest(source.storage, source.layout, source.log.view.kept[-1]).assigners
 
 
-def test_an_import_never_writes_to_the_original_and_does_not_depend_on_it() -> None:
+def test_an_import_does_not_change_the_original_and_does_not_depend_on_it() -> None:
     source, target_job = origin(), target()
     before = contents(source.storage)
     found = imported(source, target_job)
@@ -121,8 +121,8 @@ def test_an_import_never_writes_to_the_original_and_does_not_depend_on_it() -> N
     assert verify(target_job.storage, target_job.layout, found.checkpoint).intact
     manifest = newest(target_job)
     assert manifest.imported_from is not None
-    assert (manifest.imported_from.directory, manifest.imported_from.checkpoint) == (source.place.url, 2)
-    assert source.place.url.endswith("route.20delays.2f2026")
+    assert (manifest.imported_from.directory, manifest.imported_from.checkpoint) == (source.location.url, 2)
+    assert source.location.url.endswith("route.20delays.2f2026")
 
 
 def test_the_state_of_sinks_is_not_imported() -> None:
@@ -133,14 +133,14 @@ def test_the_state_of_sinks_is_not_imported() -> None:
     assert [one.inline for one in manifest.operators() if one.operator == OUT] == [None]
     logical = codec.from_json(PhysicalGraph, manifest.graph).logical
     assert {one.uid: one.stateful for one in logical.operators if one.kind is OperatorKind.SINK} == {OUT: False}
-    assert manifest.published_up_to == manifest.checkpoint, "it has no output of this job"
+    assert manifest.published_up_to == manifest.checkpoint, "the new job has no output before this checkpoint"
     state = next(one for one in manifest.operators() if one.operator == UID)
     assert state.inline == {"offsets": [1, 2, {"lag": None}]}, "other operators keep their state"
 
 
 def test_the_newest_checkpoint_of_the_branch_or_the_requested_one_is_imported() -> None:
     source = origin(checkpoints=3)
-    source.start(2, restored_from=1)  # 2 and 3 are abandoned
+    source.start(2, restored_from=1)  # abandons checkpoints 2 and 3
     for chosen, file in ((None, "1"), (3, "3")):
         target_job = target()
         imported(source, target_job, chosen)
@@ -149,11 +149,11 @@ def test_the_newest_checkpoint_of_the_branch_or_the_requested_one_is_imported() 
         assert bytes(data) == b"state of " + file.encode()
 
 
-def test_each_referenced_file_is_copied_once() -> None:
+def test_each_referenced_file_is_copied_exactly_once() -> None:
     source = origin(checkpoints=0)
     large, shared = source.write_state(1, data=bytes(5 << 20)), source.write_state(1, attempt="b")
-    source.finish(1, large, shared)
-    source.finish(2, large, shared, shared, source.write_state(2))
+    source.complete_with_sink(1, large, shared)
+    source.complete_with_sink(2, large, shared, shared, source.write_state(2))
     target_job = target()
     found = imported(source, target_job)
     files = newest(target_job).referenced_files()
@@ -163,7 +163,7 @@ def test_each_referenced_file_is_copied_once() -> None:
 
 
 @pytest.mark.parametrize("damage", ["missing", "damaged", "short"])
-def test_a_damaged_checkpoint_is_refused_without_any_effect(damage: str) -> None:
+def test_an_import_of_a_damaged_checkpoint_has_no_effect(damage: str) -> None:
     source, target_job = origin(), target()
     record = source.log.view.restore_point(CheckpointId(2))
     (file,) = read_manifest(source.storage, source.layout, record).referenced_files()
@@ -193,30 +193,30 @@ def test_a_checkpoint_that_reads_staged_rows_is_refused() -> None:
         operator("lines", OperatorKind.SOURCE, config={"kind": "dataframe", "directory": "/x"}),
         counts("count", "lines", "word"), sink("out", "count"),
     )  # fmt: skip
-    source.finish(1, source.write_state(1))
+    source.complete_with_sink(1, source.write_state(1))
     with pytest.raises(ConfigError, match=r"source 'lines' reads the staged rows of a Spark query"):
         imported(source, target())
 
 
-def test_a_job_with_checkpoints_is_not_changed_without_confirmation() -> None:
+def test_an_import_into_a_job_with_checkpoints_needs_a_confirmation() -> None:
     source, target_job = origin(), target()
     target_job.start(1)
     target_job.complete(1)
     target_job.complete(2)
     before = contents(target_job.storage)
-    for agreed in ((), (1,)):
+    for confirmed in ((), (1,)):
         with pytest.raises(ConfigError, match=rf"Job '{OURS}' has checkpoints in .* \(newest: 2\)"):
-            imported(source, target_job, abandonable=agreed)
+            imported(source, target_job, abandonable=confirmed)
     assert contents(target_job.storage) == before
-    for agreed_to in ((1, 2), None):
+    for confirmed in ((1, 2), None):
         again = target(MemoryStorage())
         for path, data in before.items():
             again.storage.put(path, (data,))
-        found = imported(source, again, abandonable=agreed_to)
+        found = imported(source, again, abandonable=confirmed)
         view, _ = again.log.read()
-        assert found.checkpoint == 2 + 1 + SKIPPED_IDS_MAX, "an id that the previous driver has not used"
+        assert found.checkpoint == 2 + 1 + SKIPPED_IDS_MAX, "an id that the previous driver cannot have used"
         assert [one.checkpoint for one in view.restorable] == [found.checkpoint]
-        assert [one.checkpoint for one in view.abandoned] == [1, 2], "a user can return to them"
+        assert [one.checkpoint for one in view.abandoned] == [1, 2], "the abandoned checkpoints can be restored"
         assert [(left.checkpoint, left.after) for left in view.abandonment_due] == [(1, 0), (2, 0)], "their output is revoked"
 
 
@@ -235,27 +235,27 @@ def test_a_repeated_import_returns_the_existing_checkpoint() -> None:
 
 
 class Failing(MemoryStorage):
-    """Fails permanently from its ``writes``-th write on."""
+    """Storage that fails permanently after ``writes`` writes."""
 
     def __init__(self, writes: int) -> None:
         super().__init__()
         self.left = writes
 
-    def _spend(self) -> None:
+    def _count_write(self) -> None:
         if self.left == 0:
             raise StorageError("the disk failed")
         self.left -= 1
 
     def put(self, path: str, data: Sequence[bytes | memoryview]) -> None:
-        self._spend()
+        self._count_write()
         super().put(path, data)
 
     def create(self, path: str, data: bytes) -> bool:
-        self._spend()
+        self._count_write()
         return super().create(path, data)
 
 
-def test_an_import_interrupted_at_any_step_has_no_effect_and_can_be_repeated() -> None:
+def test_an_import_that_fails_at_any_write_has_no_effect_and_can_be_repeated() -> None:
     source = origin()
     cuts = 0
     while True:
@@ -268,7 +268,7 @@ def test_an_import_interrupted_at_any_step_has_no_effect_and_can_be_repeated() -
             imported(source, target_job, abandonable=(1,))
         except StorageError:
             view, _ = target(storage).log.read()
-            assert [one.checkpoint for one in view.restorable] == [1], f"after {cuts} writes"
+            assert [one.checkpoint for one in view.restorable] == [1], f"failed after {cuts} writes"
         else:
             break
         storage.left = 100
@@ -284,11 +284,11 @@ def test_an_import_interrupted_at_any_step_has_no_effect_and_can_be_repeated() -
         named = {file.path for record in view.kept for file in read_manifest(storage, after.layout, record).referenced_files()}
         assert {path for path in after.paths() if path.startswith("state/")} == named
         cuts += 1
-    assert cuts == 3, "the state, the manifest, the entry"
+    assert cuts == 3, "an import writes a state file, a manifest and a log entry"
 
 
-class Overtaken(MemoryStorage):
-    """Another process runs ``first`` just before the next entry is created."""
+class OvertakenStorage(MemoryStorage):
+    """Storage that calls ``first`` before it creates the next object, as if another process was faster."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -302,8 +302,8 @@ class Overtaken(MemoryStorage):
 
 
 @pytest.mark.parametrize("other", ["imports", "starts"])
-def test_of_two_concurrent_imports_one_succeeds_and_the_other_has_no_effect(other: str) -> None:
-    source, storage = origin(), Overtaken()
+def test_an_import_has_no_effect_if_another_process_writes_to_the_log_first(other: str) -> None:
+    source, storage = origin(), OvertakenStorage()
     if other == "imports":
         storage.first = lambda: imported(source, target(storage), 1)
     else:

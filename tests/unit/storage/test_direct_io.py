@@ -1,4 +1,4 @@
-"""Direct I/O writes the same contents, and falls back to ordinary writes where it is not supported."""
+"""Writing files with direct I/O, and with ordinary writes where direct I/O is not supported."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_file_of_any_size_is_read_back_completely(tmp_path: Path, size: int) -
     assert bytes(storage.get("one/file")) == data
 
 
-def test_a_shorter_file_contains_nothing_of_the_previous_one(tmp_path: Path) -> None:
+def test_a_shorter_file_does_not_contain_bytes_of_the_file_it_replaces(tmp_path: Path) -> None:
     storage = LocalStorage(tmp_path)
     storage.put("one", [b"x" * (MEBIBYTE + 5_000)])
     storage.put("two", [b"y" * (BYTES_MIN + 3)])
@@ -38,18 +38,18 @@ def test_a_shorter_file_contains_nothing_of_the_previous_one(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("refusing", ["open", "pwrite"])
-def test_a_file_system_without_direct_io_gets_an_ordinary_write(
+def test_a_file_is_written_without_direct_io_if_the_file_system_does_not_support_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusing: str
 ) -> None:
     real_open, data = os.open, content(MEBIBYTE)
 
     def refusing_open(path: str, flags: int, *rest: int) -> int:
         if flags & os.O_DIRECT:
-            os.close(real_open(path, flags & ~os.O_DIRECT, *rest))  # as Linux does: the file is created, then the open fails
+            os.close(real_open(path, flags & ~os.O_DIRECT, *rest))  # as on Linux, the file is created before the call fails
             raise OSError(errno.EINVAL, "Invalid argument")
         return real_open(path, flags, *rest)
 
-    def refusing_pwrite(descriptor: int, piece: bytes, offset: int) -> int:
+    def refusing_pwrite(descriptor: int, chunk: bytes, offset: int) -> int:
         raise OSError(errno.EINVAL, "Invalid argument")
 
     if refusing == "open":
@@ -61,10 +61,10 @@ def test_a_file_system_without_direct_io_gets_an_ordinary_write(
     assert bytes(storage.get("file")) == data
 
 
-def test_partial_writes_are_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_partial_write_is_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real, data = os.pwrite, content(MEBIBYTE)
     monkeypatch.setattr(
-        direct_io.os, "pwrite", lambda descriptor, piece, offset: real(descriptor, piece[: 3 * BLOCK], offset)
+        direct_io.os, "pwrite", lambda descriptor, chunk, offset: real(descriptor, chunk[: 3 * BLOCK], offset)
     )  # fmt: skip
     storage = LocalStorage(tmp_path)
     storage.put("file", [data])
@@ -72,7 +72,7 @@ def test_partial_writes_are_continued(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_full_disk_raises_storage_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(descriptor: int, piece: bytes, offset: int) -> int:
+    def full(descriptor: int, chunk: bytes, offset: int) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(direct_io.os, "pwrite", full)

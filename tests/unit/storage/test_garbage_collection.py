@@ -1,4 +1,4 @@
-"""Retention, deletion, garbage collection and inspection, and crashes after any step of them."""
+"""Retention, deletion, garbage collection and inspection of checkpoints, with crashes after any write."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def _retire(job: RunningJob, *checkpoints: int, protected: tuple[str, ...] = ())
 
 
 def _delete_orphans(job: RunningJob, protected: tuple[str, ...] = ()) -> list[str]:
-    swept = delete_orphans(job.storage, job.layout, job.log.read()[0], references=job.references, protected=protected)
-    return [job.layout.relative(one.path) for one in swept]
+    deleted = delete_orphans(job.storage, job.layout, job.log.read()[0], references=job.references, protected=protected)
+    return [job.layout.relative(one.path) for one in deleted]
 
 
 def _assert_all_kept_can_be_restored(storage: CheckpointStorage) -> None:
@@ -43,22 +43,22 @@ def _assert_all_kept_can_be_restored(storage: CheckpointStorage) -> None:
             assert reader.read(file).size == file.bytes
 
 
-# ---- what to retire --------------------------------------------------------------------------
+# ---- checkpoints to retire ---------------------------------------------------------------------
 
 
-def test_the_newest_checkpoints_are_kept_and_the_others_retired() -> None:
+def test_the_newest_checkpoints_are_retained_and_older_ones_retired() -> None:
     view = fold(started(1), *(completed(1, number) for number in range(1, 6)))
     assert plan_retention(view, keep=2) == (1, 2, 3)
     assert plan_retention(view, keep=5) == plan_retention(view, keep=9) == ()
 
 
-def test_pinned_and_uncommitted_checkpoints_and_savepoints_are_kept() -> None:
+def test_pinned_checkpoints_uncommitted_checkpoints_and_savepoints_are_not_retired() -> None:
     view = fold(started(1), completed(1, 1, savepoint=True), *(completed(1, number) for number in range(2, 7)), pinned(1, 3))
     assert plan_retention(view, keep=1) == (2, 4, 5)
     assert plan_retention(view, keep=1, uncommitted_from=CheckpointId(4)) == (2,)
 
 
-def test_the_restored_checkpoint_is_kept_until_the_generation_completes_one() -> None:
+def test_the_restored_checkpoint_is_kept_until_the_new_generation_completes_a_checkpoint() -> None:
     view = fold(
         started(1),
         *(completed(1, number) for number in range(1, 5)),
@@ -77,7 +77,7 @@ def test_abandoned_checkpoints_are_kept_by_default() -> None:
     assert plan_retention(view, keep=1, keep_abandoned=False) == (1, 3, 4)
 
 
-def test_keeping_none_is_refused() -> None:
+def test_retaining_no_checkpoint_is_refused() -> None:
     with pytest.raises(ConfigError, match="at least 1"):
         plan_retention(fold(started(1)), keep=0)
 
@@ -92,7 +92,7 @@ def job(storage: CheckpointStorage) -> RunningJob:
     return running
 
 
-def test_a_retired_checkpoint_is_deleted_with_its_unshared_files(job: RunningJob) -> None:
+def test_files_of_a_retired_checkpoint_are_deleted_unless_another_one_references_them(job: RunningJob) -> None:
     base = job.complete(1)
     delta = job.complete(2, also=(base,))
     job.complete(3, also=(base,))
@@ -117,8 +117,8 @@ def test_a_superseded_process_deletes_nothing(job: RunningJob) -> None:
     assert isinstance(RunningJob(job.storage).log.read()[0].restore_point(CheckpointId(1)).checkpoint, int)
 
 
-def test_an_unknown_outcome_of_the_entry_deletes_nothing() -> None:
-    class NeverAnswers(MemoryStorage):
+def test_no_file_is_deleted_if_the_outcome_of_the_log_entry_is_unknown() -> None:
+    class UnresponsiveStorage(MemoryStorage):
         silent = False
 
         def create(self, path: str, data: bytes) -> bool:
@@ -126,7 +126,7 @@ def test_an_unknown_outcome_of_the_entry_deletes_nothing() -> None:
                 raise UnknownOutcome("the connection was cut")
             return super().create(path, data)
 
-    storage = NeverAnswers()
+    storage = UnresponsiveStorage()
     job = RunningJob(storage)
     job.start(1)
     for number in (1, 2):
@@ -148,7 +148,7 @@ def test_files_that_a_pending_checkpoint_references_are_protected(job: RunningJo
     assert _delete_orphans(job) == [first.path]
 
 
-def test_an_unreadable_manifest_of_a_kept_checkpoint_stops_every_deletion(job: RunningJob) -> None:
+def test_no_file_is_deleted_if_the_manifest_of_a_kept_checkpoint_is_unreadable(job: RunningJob) -> None:
     for number in (1, 2, 3):
         job.complete(number)
     job.storage.put(job.layout.absolute("checkpoints/2/manifest-g1.json"), (b"{",))
@@ -160,7 +160,7 @@ def test_an_unreadable_manifest_of_a_kept_checkpoint_stops_every_deletion(job: R
     assert job.paths() == before
 
 
-def test_files_of_a_retired_checkpoint_with_a_damaged_manifest_are_deleted_by_name(job: RunningJob) -> None:
+def test_files_of_a_retired_checkpoint_with_a_damaged_manifest_are_deleted_as_orphans(job: RunningJob) -> None:
     first = job.complete(1)
     job.complete(2)
     job.storage.put(job.layout.absolute("checkpoints/1/manifest-g1.json"), (b"{",))
@@ -188,7 +188,7 @@ def test_only_unreferenced_files_older_than_all_retained_checkpoints_are_orphans
     assert in_flight.path in job.paths()
 
 
-def test_a_pinned_checkpoint_keeps_its_files_without_holding_back_the_horizon(job: RunningJob) -> None:
+def test_orphans_newer_than_a_pinned_checkpoint_are_deleted(job: RunningJob) -> None:
     pinned_file = job.complete(1, savepoint=True)
     aborted = job.write_state(2)
     job.complete(3)
@@ -224,7 +224,7 @@ def test_files_of_an_abandoned_branch_are_kept(job: RunningJob) -> None:
     _assert_all_kept_can_be_restored(job.storage)
 
 
-def test_files_of_an_unknown_newer_generation_are_kept(job: RunningJob) -> None:
+def test_files_of_a_newer_generation_without_log_entry_are_kept(job: RunningJob) -> None:
     job.complete(7)
     successor = RunningJob(job.storage, generation=Generation(2))
     written = successor.write_state(2)
@@ -234,14 +234,14 @@ def test_files_of_an_unknown_newer_generation_are_kept(job: RunningJob) -> None:
 
 
 def test_staged_rows_the_log_and_unknown_files_are_never_deleted(job: RunningJob) -> None:
-    strange = ["state/per-route/notes.txt", "staged-splits/flights/part-0.arrow", "checkpoints/1/readme"]
-    for path in strange:
+    unknown = ["state/per-route/notes.txt", "staged-splits/flights/part-0.arrow", "checkpoints/1/readme"]
+    for path in unknown:
         job.storage.put(job.layout.absolute(path), (b"x",))
     for number in (2, 3):
         job.complete(number)
     _retire(job, 2)
     assert _delete_orphans(job) == []
-    assert set(strange) <= set(job.paths())
+    assert set(unknown) <= set(job.paths())
     assert JobLog(job.storage, job.layout).read()[1] == 5
 
 
@@ -256,7 +256,7 @@ def test_files_of_other_jobs_are_never_deleted(job: RunningJob) -> None:
     assert orphan.path in other.paths()
 
 
-# ---- a crash after every step ----------------------------------------------------------------
+# ---- a crash after each write ----------------------------------------------------------------
 
 
 class _Crash(Exception):
@@ -264,7 +264,7 @@ class _Crash(Exception):
 
 
 class _CrashingStorage(MemoryStorage):
-    """Fails after the given number of writing steps: each put, create and single deletion is one."""
+    """Storage that raises _Crash after ``steps_left`` steps. Each put, each create and each deleted object is a step."""
 
     steps_left: int | None = None
 
@@ -294,7 +294,7 @@ def _complete_retire_and_delete_orphans(job: RunningJob, base: StateFile) -> Non
     _delete_orphans(job)
 
 
-def test_after_a_crash_at_any_step_the_next_run_restores_and_cleans_up() -> None:
+def test_after_a_crash_at_any_step_the_next_run_restores_and_deletes_all_orphans() -> None:
     finished = False
     for cut in range(20):
         storage = _CrashingStorage()
@@ -325,30 +325,30 @@ def test_after_a_crash_at_any_step_the_next_run_restores_and_cleans_up() -> None
             file.path for record in after.log.view.kept for file in read_manifest(storage, LAYOUT, record).referenced_files()
         }
         manifests = {record.manifest_path for record in after.log.view.kept}
-        assert set(after.paths()) == needed | manifests, f"an orphan is left after a crash at step {cut}"
-    assert finished, "the sequence has more steps than the test tried"
+        assert set(after.paths()) == needed | manifests, f"an orphan remains after a crash at step {cut}"
+    assert finished, "the test does not try all steps"
 
 
-def test_the_entry_comes_before_the_first_deletion() -> None:
-    """The log must refuse a zombie's restore of a partly deleted checkpoint, at whatever step the deleting process died."""
+def test_the_retirement_is_in_the_log_before_the_first_file_is_deleted() -> None:
+    """Otherwise a zombie could restore a checkpoint whose files are partly deleted."""
     for cut in range(4):
         storage = _CrashingStorage()
         job = RunningJob(storage)
         job.start(1)
         for number in (1, 2):
             job.complete(number)
-        whole = set(job.paths())
+        all_paths = set(job.paths())
         storage.steps_left = cut
         with suppress(_Crash):
             _retire(job, 1)
         view, _ = JobLog(storage, LAYOUT).read()
-        assert (set(job.paths()) == whole) or view.status(CheckpointId(1)) is CheckpointStatus.RETIRED
+        assert (set(job.paths()) == all_paths) or view.status(CheckpointId(1)) is CheckpointStatus.RETIRED
 
 
 # ---- inspection -----------------------------------------------------------------------------------
 
 
-def test_an_intact_checkpoint_verifies(job: RunningJob) -> None:
+def test_the_report_of_an_intact_checkpoint_counts_files_and_bytes(job: RunningJob) -> None:
     base = job.complete(1)
     own = job.complete(2, also=(base,))
     report = verify(job.storage, job.layout, CheckpointId(2))
@@ -400,14 +400,14 @@ def test_the_list_shows_the_status_of_each_checkpoint(job: RunningJob) -> None:
     assert (listed[-1].state_bytes, listed[-1].branch, listed[1].is_savepoint) == (file.bytes, "b2", True)
 
 
-def test_the_jobs_of_a_storage_are_found_by_their_logs(job: RunningJob) -> None:
+def test_jobs_in_a_storage_are_found_by_their_logs(job: RunningJob) -> None:
     job.storage.put("elsewhere/log.json", (b"x",))
     job.storage.put("not a job/log/00000001.json", (b"x",))
     RunningJob(job.storage, layout=JobLayout("b")).start(1)
     assert list_jobs(job.storage) == ("b", JOB)
 
 
-def test_references_drop_manifests_that_are_no_longer_requested() -> None:
+def test_a_manifest_is_read_again_only_if_the_last_call_did_not_request_it() -> None:
     class Counting(MemoryStorage):
         manifests_read = 0
 
@@ -426,7 +426,7 @@ def test_references_drop_manifests_that_are_no_longer_requested() -> None:
         assert storage.manifests_read == read
 
 
-def test_stored_objects_have_their_sizes(job: RunningJob) -> None:
+def test_the_listing_of_stored_objects_contains_their_sizes(job: RunningJob) -> None:
     file = job.write_state(1)
     found: list[StoredObject] = job.storage.list(job.layout.state)
     assert [(one.path, one.bytes) for one in found] == [(job.layout.absolute(file.path), file.bytes)]

@@ -1,4 +1,4 @@
-"""The job log in storage: one winner per number, lost answers resolved, damage reported."""
+"""The job log in storage: concurrent appends, lost responses and damaged entries."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _log_of_three(storage: CheckpointStorage) -> JobLog:
     return log
 
 
-def test_what_one_process_appends_another_reads(storage: CheckpointStorage) -> None:
+def test_a_process_reads_the_entries_of_another_process(storage: CheckpointStorage) -> None:
     written = _log_of_three(storage)
     view, next_number = JobLog(storage, LAYOUT).read()
     assert next_number == 4
@@ -60,7 +60,7 @@ def test_a_reader_reads_only_new_entries() -> None:
     assert storage.fetched == {4, 5}
 
 
-def test_a_process_that_loses_a_number_gets_all_entries_since(storage: CheckpointStorage) -> None:
+def test_a_process_whose_number_is_taken_gets_all_new_entries(storage: CheckpointStorage) -> None:
     old, new = _log_of_three(storage), JobLog(storage, LAYOUT)
     new.read()
     fence = started(2, restored_from=2, first_checkpoint=4)
@@ -77,17 +77,19 @@ def test_a_paused_driver_that_resumes_cannot_complete_its_checkpoint(storage: Ch
     paused, successor = _log_of_three(storage), JobLog(storage, LAYOUT)
     successor.read()
     successor.append(started(2, restored_from=1, branch="b2", first_checkpoint=4), at=4)
-    in_hand = completed(1, 3)
-    assert isinstance(paused.append(in_hand, at=4), NumberTaken)
+    entry = completed(1, 3)
+    assert isinstance(paused.append(entry, at=4), NumberTaken)
     for number in (4, 5):
         with (
-            pytest.raises(Superseded, match="Another driver has taken over job .* generation is 2") if number == 5 else _nothing()
+            pytest.raises(Superseded, match="Another driver has taken over job .* generation is 2")
+            if number == 5
+            else _no_error()
         ):
-            assert isinstance(paused.append(in_hand, at=number), NumberTaken)
-    assert JobLog(storage, LAYOUT).read()[0].status(in_hand.checkpoint) is None
+            assert isinstance(paused.append(entry, at=number), NumberTaken)
+    assert JobLog(storage, LAYOUT).read()[0].status(entry.checkpoint) is None
 
 
-class _nothing:
+class _no_error:
     def __enter__(self) -> None: ...
     def __exit__(self, *_: object) -> None: ...
 
@@ -102,10 +104,10 @@ def test_an_entry_appended_twice_is_in_the_log_once(storage: CheckpointStorage) 
     assert log.read()[1] == 5
 
 
-def test_an_unfenced_loser_can_append_at_the_next_number(storage: CheckpointStorage) -> None:
-    run, person = _log_of_three(storage), JobLog(storage, LAYOUT)
-    person.read()
-    person.append(pinned(1, 1), at=4)
+def test_a_process_whose_number_is_taken_can_append_at_the_next_number(storage: CheckpointStorage) -> None:
+    run, user = _log_of_three(storage), JobLog(storage, LAYOUT)
+    user.read()
+    user.append(pinned(1, 1), at=4)
     entry = completed(1, 3)
     lost = run.append(entry, at=4)
     assert isinstance(lost, NumberTaken)
@@ -113,16 +115,16 @@ def test_an_unfenced_loser_can_append_at_the_next_number(storage: CheckpointStor
     assert isinstance(run.append(entry, at=lost.next_number), Appended)
 
 
-def test_concurrent_threads_have_one_winner_per_number(open_again: Callable[[], CheckpointStorage]) -> None:
+def test_of_concurrent_appends_exactly_one_succeeds_at_each_number(open_again: Callable[[], CheckpointStorage]) -> None:
     _log_of_three(open_again())
-    racers = 4
+    writers = 4
 
-    def race(racer: int) -> list[tuple[int, str]]:
+    def append_three(writer: int) -> list[tuple[int, str]]:
         log, number = JobLog(open_again(), LAYOUT), 4
         won: list[tuple[int, str]] = []
         log.read()
         while len(won) < 3:
-            entry = pinned(1, 1 + racer % 2)
+            entry = pinned(1, 1 + writer % 2)
             outcome = log.append(entry, at=number)
             if isinstance(outcome, Appended):
                 won.append((outcome.number, entry.nonce))
@@ -132,28 +134,28 @@ def test_concurrent_threads_have_one_winner_per_number(open_again: Callable[[], 
             number = outcome.next_number
         return won
 
-    with ThreadPoolExecutor(racers) as pool:
-        won = sorted(pair for pairs in pool.map(race, range(racers)) for pair in pairs)
-    assert [number for number, _ in won] == list(range(4, 4 + 3 * racers))
+    with ThreadPoolExecutor(writers) as pool:
+        won = sorted(pair for pairs in pool.map(append_three, range(writers)) for pair in pairs)
+    assert [number for number, _ in won] == list(range(4, 4 + 3 * writers))
     log = JobLog(open_again(), LAYOUT)
-    assert log.read()[1] == 4 + 3 * racers
+    assert log.read()[1] == 4 + 3 * writers
     assert [(found.number, found.entry.nonce) for found in log.entries(first=4)] == won
 
 
-_RACE = """
+_APPEND_GENERATIONS = """
 import sys
 from weir.protocol.job_log import Entry, GenerationStarted
 from weir.storage.job_log import Appended, JobLog
 from weir.storage.layout import JobLayout
 from weir.storage.local import LocalStorage
-root, job, me = sys.argv[1:]
+root, job, name = sys.argv[1:]
 log = JobLog(LocalStorage(root), JobLayout(job))
 view, number = log.read()
 print("ready", flush=True)
 sys.stdin.readline()
 won = []
 while view.generation < 12:
-    entry = GenerationStarted(view.next_generation, None, "b1", view.next_checkpoint, f"{me}-{view.next_generation}", 0)
+    entry = GenerationStarted(view.next_generation, None, "b1", view.next_checkpoint, f"{name}-{view.next_generation}", 0)
     outcome = log.append(entry, at=number)
     if isinstance(outcome, Appended):
         won.append(entry.generation)
@@ -163,14 +165,14 @@ print(*won)
 
 
 def test_concurrent_processes_get_distinct_generations(tmp_path: Path) -> None:
-    script = [sys.executable, "-c", _RACE, str(tmp_path), JOB]
-    racers = [
-        subprocess.Popen([*script, str(racer)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for racer in range(3)
+    script = [sys.executable, "-c", _APPEND_GENERATIONS, str(tmp_path), JOB]
+    writers = [
+        subprocess.Popen([*script, str(writer)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for writer in range(3)
     ]
-    for racer in racers:
-        assert racer.stdout is not None
-        assert racer.stdout.readline() == "ready\n"
-    won = {str(index): list(map(int, racer.communicate("go\n")[0].split())) for index, racer in enumerate(racers)}
+    for writer in writers:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "ready\n"
+    won = {str(index): list(map(int, writer.communicate("go\n")[0].split())) for index, writer in enumerate(writers)}
     assert sorted(generation for generations in won.values() for generation in generations) == list(range(1, 13))
     for found in JobLog(LocalStorage(tmp_path), LAYOUT).entries():
         assert isinstance(found.entry, GenerationStarted)
@@ -178,18 +180,18 @@ def test_concurrent_processes_get_distinct_generations(tmp_path: Path) -> None:
         assert int(generation) in won[winner]
 
 
-class _LostAnswerStorage(MemoryStorage):
-    """The answer of the n-th create is lost, after the write took effect (``landed``) or before; reads may fail as well."""
+class _LostResponseStorage(MemoryStorage):
+    """Storage that loses the responses of the first creates. For each of them, ``written`` says whether the object is written anyway."""
 
-    def __init__(self, landed: list[bool], *, failing_gets: bool = False, error: type[StorageError] = UnknownOutcome) -> None:
+    def __init__(self, written: list[bool], *, failing_gets: bool = False, error: type[StorageError] = UnknownOutcome) -> None:
         super().__init__()
-        self.landed = landed
+        self.written = written
         self.failing_gets = failing_gets
         self.error = error
 
     def create(self, path: str, data: bytes) -> bool:
-        if self.landed:
-            if self.landed.pop(0):
+        if self.written:
+            if self.written.pop(0):
                 super().create(path, data)
             raise self.error("the connection was cut")
         return super().create(path, data)
@@ -200,9 +202,9 @@ class _LostAnswerStorage(MemoryStorage):
         return super().get(path)
 
 
-@pytest.mark.parametrize("landed", [[True], [False], [False, True], [False, False], [True, True]])
-def test_a_lost_answer_is_resolved_by_reading_the_log(landed: list[bool]) -> None:
-    storage = _LostAnswerStorage(list(landed))
+@pytest.mark.parametrize("written", [[True], [False], [False, True], [False, False], [True, True]])
+def test_the_outcome_of_an_append_without_response_is_found_by_reading_the_log(written: list[bool]) -> None:
+    storage = _LostResponseStorage(list(written))
     log = JobLog(storage, LAYOUT)
     outcome = log.append(started(1), at=1)
     assert isinstance(outcome, Appended)
@@ -210,16 +212,16 @@ def test_a_lost_answer_is_resolved_by_reading_the_log(landed: list[bool]) -> Non
     assert len(storage.list("")) == 1
 
 
-def test_an_unresolved_answer_is_unknown_and_the_call_can_be_repeated() -> None:
-    storage = _LostAnswerStorage([False] * CREATE_ATTEMPTS_MAX)
+def test_an_append_whose_attempts_all_fail_is_unknown_and_can_be_repeated() -> None:
+    storage = _LostResponseStorage([False] * CREATE_ATTEMPTS_MAX)
     log, entry = JobLog(storage, LAYOUT), started(1)
     with pytest.raises(UnknownOutcome, match="Entry 1 of the log of job route delays/2026 may or may not be written"):
         log.append(entry, at=1)
     assert isinstance(log.append(entry, at=1), Appended)
 
 
-def test_a_late_write_counts_as_the_writers_entry() -> None:
-    storage = _LostAnswerStorage([False] * CREATE_ATTEMPTS_MAX)
+def test_a_write_that_took_effect_late_is_found_when_the_append_is_repeated() -> None:
+    storage = _LostResponseStorage([False] * CREATE_ATTEMPTS_MAX)
     log, entry = JobLog(storage, LAYOUT), started(1)
     with pytest.raises(UnknownOutcome):
         log.append(entry, at=1)
@@ -229,12 +231,12 @@ def test_a_late_write_counts_as_the_writers_entry() -> None:
 
 
 def test_an_entry_that_cannot_be_read_back_is_unknown() -> None:
-    storage = _LostAnswerStorage([True])
+    storage = _LostResponseStorage([True])
     log, entry = JobLog(storage, LAYOUT), started(1)
     storage.failing_gets = True
     with pytest.raises(UnknownOutcome):
         log.append(entry, at=1)
-    storage.landed, storage.error = [False], StorageFull
+    storage.written, storage.error = [False], StorageFull
     with pytest.raises(UnknownOutcome):
         log.append(entry, at=1)
     storage.failing_gets = False
@@ -242,36 +244,36 @@ def test_an_entry_that_cannot_be_read_back_is_unknown() -> None:
 
 
 def test_a_full_disk_is_not_an_unknown_outcome() -> None:
-    storage = _LostAnswerStorage([False], error=StorageFull)
+    storage = _LostResponseStorage([False], error=StorageFull)
     log = JobLog(storage, LAYOUT)
     with pytest.raises(StorageFull):
         log.append(started(1), at=1)
     assert isinstance(log.append(started(1), at=1), Appended)
 
 
-def test_a_lost_answer_with_another_winner_is_number_taken() -> None:
-    storage = _LostAnswerStorage([])
-    mine, other = JobLog(storage, LAYOUT), JobLog(storage, LAYOUT)
-    other.append(started(1), at=1)
-    storage.landed = [False]
-    outcome = mine.append(started(1), at=1)
+def test_an_append_without_response_reports_a_taken_number_if_another_process_was_faster() -> None:
+    storage = _LostResponseStorage([])
+    first_log, second_log = JobLog(storage, LAYOUT), JobLog(storage, LAYOUT)
+    second_log.append(started(1), at=1)
+    storage.written = [False]
+    outcome = first_log.append(started(1), at=1)
     assert isinstance(outcome, NumberTaken)
     assert outcome.next_number == 2
 
 
-def test_an_entry_that_cannot_follow_is_not_written(storage: CheckpointStorage) -> None:
+def test_an_entry_that_contradicts_the_log_is_not_written(storage: CheckpointStorage) -> None:
     log = _log_of_three(storage)
     with pytest.raises(CheckpointError, match="CheckpointRetired cannot be entry 4.*newest"):
         log.append(retired(1, 2), at=4)
     assert JobLog(storage, LAYOUT).read()[1] == 4
 
 
-def test_a_number_beyond_the_end_is_a_programming_error(storage: CheckpointStorage) -> None:
+def test_appending_beyond_the_end_of_the_log_is_a_programming_error(storage: CheckpointStorage) -> None:
     with pytest.raises(AssertionError, match="gap"):
         _log_of_three(storage).append(completed(1, 3), at=5)
 
 
-def test_a_gap_is_reported(storage: CheckpointStorage) -> None:
+def test_a_gap_in_the_log_is_reported(storage: CheckpointStorage) -> None:
     _log_of_three(storage)
     storage.delete([LAYOUT.log_entry(2)])
     with pytest.raises(CheckpointError, match=r"has a gap: .*00000002.json is missing, but .*00000003.json exists.*backup"):
@@ -282,10 +284,10 @@ def test_any_damage_to_an_entry_is_detected() -> None:
     storage = MemoryStorage()
     _log_of_three(storage)
     path = LAYOUT.log_entry(2)
-    whole = bytes(storage.get(path))
-    end = len(whole.rstrip())
-    cut = [whole[:length] for length in range(end)]
-    flipped = [whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :] for place in range(end)]
+    content = bytes(storage.get(path))
+    end = len(content.rstrip())
+    cut = [content[:length] for length in range(end)]
+    flipped = [content[:position] + bytes([content[position] ^ 1]) + content[position + 1 :] for position in range(end)]
     for damaged in (*cut, *flipped, b"null", b"[]", b'{"checksum":"xxh3:0","entry":{}}'):
         storage.put(path, (damaged,))
         with pytest.raises(CheckpointError, match=r"Entry 2 of the log of job .* is damaged.*00000002.json.*backup"):
@@ -303,7 +305,7 @@ def test_an_entry_of_a_newer_version_is_refused() -> None:
         JobLog(storage, LAYOUT).read()
 
 
-def test_a_contradictory_log_is_refused_with_the_entry_named() -> None:
+def test_a_contradictory_log_is_refused_with_the_name_of_the_entry() -> None:
     storage = MemoryStorage()
     _log_of_three(storage)
     storage.put(LAYOUT.log_entry(4), (storage.get(LAYOUT.log_entry(3)),))
@@ -311,7 +313,7 @@ def test_a_contradictory_log_is_refused_with_the_entry_named() -> None:
         JobLog(storage, LAYOUT).read()
 
 
-def test_entries_are_readable_json() -> None:
+def test_log_entries_are_readable_json() -> None:
     storage = MemoryStorage()
     _log_of_three(storage)
     value = json.loads(bytes(storage.get(LAYOUT.log_entry(2))))

@@ -23,7 +23,7 @@ _NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=60)
 @example("Ünïcode 漢字")
 @example("%2e%2e")
 @example(".2e")
-def test_any_name_becomes_one_safe_segment_and_decodes(name: str) -> None:
+def test_every_name_is_encoded_as_a_safe_path_segment_and_can_be_decoded(name: str) -> None:
     segment = encode_segment(name)
     assert re.fullmatch(r"[A-Za-z0-9_.-]+", segment)
     assert len(segment) <= SEGMENT_CHARACTERS_MAX
@@ -36,19 +36,19 @@ def test_any_name_becomes_one_safe_segment_and_decodes(name: str) -> None:
 @given(st.lists(_NAMES | st.text("ab./", min_size=150, max_size=400), min_size=2, max_size=2, unique=True))
 @example(["a" * 300, "a" * 301])
 @example([".", ".2e"])
-def test_no_two_names_share_a_segment(names: list[str]) -> None:
+def test_different_names_have_different_segments(names: list[str]) -> None:
     assert encode_segment(names[0]) != encode_segment(names[1])
 
 
 @given(st.text("ab./é", min_size=150, max_size=400))
 @example("a." * 60 + "b")
-def test_an_encoded_long_name_names_the_same_directory(name: str) -> None:
+def test_a_long_name_and_its_encoded_form_have_the_same_directory(name: str) -> None:
     segment = encode_segment(name)
     assert encode_segment(decode_segment(segment)) == segment
     assert JobLayout(segment).root == JobLayout(name).root
 
 
-def test_plain_names_stay_as_they_are() -> None:
+def test_plain_names_are_not_changed() -> None:
     assert encode_segment("per-route_2") == "per-route_2"
     assert encode_segment("per route") == "per.20route"
 
@@ -58,7 +58,7 @@ def test_an_empty_name_is_refused() -> None:
         encode_segment("")
 
 
-def test_a_file_name_identifies_generation_and_checkpoint() -> None:
+def test_a_file_name_contains_generation_and_checkpoint() -> None:
     identity = FileIdentity(Generation(3), CheckpointId(12))
     uid = OperatorUid("a/b")
     assert identify(pack_path(generation=Generation(3), checkpoint=CheckpointId(12), attempt="x-1.0")) == identity
@@ -78,11 +78,11 @@ def test_a_file_name_identifies_generation_and_checkpoint() -> None:
         "state/g1-c1-s0-a.arrow",
     ],
 )
-def test_files_with_other_names_have_no_identity(path: str) -> None:
+def test_other_file_names_have_no_generation_and_checkpoint(path: str) -> None:
     assert identify(path) is None
 
 
-def test_log_entries_sort_by_number() -> None:
+def test_the_file_names_of_log_entries_sort_by_number() -> None:
     layout = JobLayout("job")
     assert layout.log_entry(1) == "job/log/00000001.json"
     assert [log_number(layout.relative(layout.log_entry(number))) for number in (1, 99_999_999, 100_000_000)] == [

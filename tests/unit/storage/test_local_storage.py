@@ -1,4 +1,4 @@
-"""Directory storage: durability, full disks, permissions, and processes that die during a write."""
+"""Checkpoint storage in a directory: durability, full disks, permissions, and processes that are killed during a write."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def _staged(storage: LocalStorage) -> list[str]:
     return os.listdir(Path(storage.url.removeprefix("file://")) / STAGING)
 
 
-def test_file_and_directory_are_synced_before_and_after_the_name_appears(
+def test_a_file_is_synced_before_its_name_appears_and_its_directory_afterwards(
     storage: LocalStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Durability depends on the order of the system calls."""
+    """An object is durable only if the system calls have this order."""
     calls: list[str] = []
     fsync, link, replace = os.fsync, os.link, os.replace
 
@@ -59,7 +59,7 @@ def test_file_and_directory_are_synced_before_and_after_the_name_appears(
         replace(source, target)
         calls.append(f"rename {target.name}")
 
-    storage.put("job/log/0", (b"makes the directories",))
+    storage.put("job/log/0", (b"creates the directories",))
     monkeypatch.setattr(os, "fsync", recorded_fsync)
     monkeypatch.setattr(os, "link", recorded_link)
     monkeypatch.setattr(os, "replace", recorded_replace)
@@ -71,7 +71,7 @@ def test_file_and_directory_are_synced_before_and_after_the_name_appears(
     assert kinds == [*won, *lost, "sync staged", "rename 2", "sync new", "sync state", "sync job"]
 
 
-def test_the_names_of_all_new_directories_are_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_parents_of_all_new_directories_are_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[str] = []
     monkeypatch.setattr(local, "_fsync_directory", lambda directory: synced.append(os.path.relpath(directory, tmp_path)))
     storage = LocalStorage(tmp_path / "a" / "root")
@@ -82,7 +82,7 @@ def test_the_names_of_all_new_directories_are_synced(tmp_path: Path, monkeypatch
     assert synced == ["a/root/job"]
     synced.clear()
     LocalStorage(tmp_path / "a" / "root").put("job/object", (b"x",))
-    assert synced == ["a/root/job", "a/root"], "another process may have created it and not synced it yet"
+    assert synced == ["a/root/job", "a/root"], "another process has possibly created the directory and not synced it yet"
 
 
 def test_a_recreated_directory_is_synced_again_even_with_the_same_inode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,7 +117,9 @@ def test_a_write_whose_directory_cannot_be_synced_has_an_unknown_outcome(
         storage.put("log/2", (b"x",))
 
 
-def test_a_link_with_a_lost_answer_is_recognised_as_created(storage: LocalStorage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_link_that_is_repeated_after_a_lost_response_counts_as_created(
+    storage: LocalStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     link = os.link
 
     def link_then_repeat(source: Path, target: Path) -> None:
@@ -125,8 +127,8 @@ def test_a_link_with_a_lost_answer_is_recognised_as_created(storage: LocalStorag
         link(source, target)
 
     monkeypatch.setattr(os, "link", link_then_repeat)
-    assert storage.create("log/1", b"mine")
-    assert not storage.create("log/1", b"another's")
+    assert storage.create("log/1", b"first")
+    assert not storage.create("log/1", b"second")
 
 
 def test_a_file_system_without_hard_links_is_refused(storage: LocalStorage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,13 +141,13 @@ def test_a_file_system_without_hard_links_is_refused(storage: LocalStorage, monk
 
 
 class _FullDisk(LocalStorage):
-    """Writes go to /dev/full, which fails like a full disk."""
+    """Storage whose writes go to /dev/full, which fails like a full disk."""
 
     def _open_staged(self, staged: Path, uncached: bool) -> tuple[int, bool]:
         return os.open("/dev/full", os.O_WRONLY), False
 
 
-def test_a_full_disk_is_reported_without_damage(storage: LocalStorage, tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_existing_objects_are_kept(storage: LocalStorage, tmp_path: Path) -> None:
     storage.put("state", (b"old",))
     full = _FullDisk(tmp_path / "checkpoints")
     with pytest.raises(StorageFull, match=re.escape(f"{tmp_path}/checkpoints/state: no space left on the disk. Free space")):
@@ -181,7 +183,7 @@ def test_a_file_that_exceeds_the_size_limit_leaves_no_partial_file(storage: Loca
 
 
 @pytest.mark.usefixtures("unprivileged")
-def test_a_read_only_directory_is_reported_with_a_remedy(read_only_directory: Path) -> None:
+def test_the_error_for_a_read_only_directory_says_how_to_fix_it(read_only_directory: Path) -> None:
     for root in (read_only_directory, read_only_directory / "below"):
         with pytest.raises(ConfigError, match=re.escape(f"Make {root} writable for user id")):
             probe_storage(LocalStorage(root))
@@ -194,13 +196,13 @@ def test_a_file_in_place_of_the_directory_is_reported(tmp_path: Path) -> None:
             probe_storage(LocalStorage(root))
 
 
-def test_a_file_in_place_of_a_subdirectory_is_an_error(storage: LocalStorage) -> None:
+def test_a_file_in_place_of_a_subdirectory_is_reported(storage: LocalStorage) -> None:
     storage.put("log", (b"an object",))
     with pytest.raises(StorageError, match="A file has the name of"):
         storage.create("log/1", b"x")
 
 
-_WRITE_FOR_EVER = """
+_WRITE_REPEATEDLY = """
 import sys
 from weir.storage.local import LocalStorage
 storage = LocalStorage(sys.argv[1])
@@ -216,7 +218,7 @@ while True:
 
 def test_a_writer_killed_during_a_write_leaves_no_partial_object(storage: LocalStorage, tmp_path: Path) -> None:
     for written_before in range(1, 5):
-        script = [sys.executable, "-c", _WRITE_FOR_EVER, str(tmp_path / "checkpoints")]
+        script = [sys.executable, "-c", _WRITE_REPEATEDLY, str(tmp_path / "checkpoints")]
         writer = subprocess.Popen(script, stdout=subprocess.PIPE, text=True)
         assert writer.stdout is not None
         for _ in range(written_before):
@@ -230,16 +232,16 @@ def test_a_writer_killed_during_a_write_leaves_no_partial_object(storage: LocalS
         storage.delete([found.path for found in storage.list("log/")])
 
 
-def test_staging_files_of_dead_writers_are_removed_after_a_day(storage: LocalStorage, tmp_path: Path) -> None:
+def test_staging_files_of_killed_writers_are_deleted_after_a_day(storage: LocalStorage, tmp_path: Path) -> None:
     storage.put("object", (b"x",))
     staging = tmp_path / "checkpoints" / STAGING
-    for name, age_ms in (("old", STAGING_AGE_MS_MAX + 60_000), ("fresh", 0)):
+    for name, age_ms in (("old", STAGING_AGE_MS_MAX + 60_000), ("recent", 0)):
         (staging / name).write_bytes(b"part")
         then_ns = (staging / name).stat().st_mtime_ns - age_ms * 1_000_000
         os.utime(staging / name, ns=(then_ns, then_ns))
     assert [found.path for found in storage.list("")] == ["object"]
     probe_storage(storage)
-    assert _staged(storage) == ["fresh"]
+    assert _staged(storage) == ["recent"]
     assert storage.clear_staging() == 0
 
 
@@ -285,15 +287,15 @@ def test_concurrent_writes_and_deletions_in_one_directory_succeed(tmp_path: Path
 
 
 def test_a_directory_deleted_during_its_creation_is_created_again(storage: LocalStorage, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = Path.mkdir
+    original_mkdir = Path.mkdir
     interrupted: list[Path] = []
 
-    def mkdir(path: Path, *arguments: Any, **more: Any) -> None:
+    def mkdir(path: Path, *arguments: Any, **options: Any) -> None:
         if not interrupted:
-            # As in pathlib: the directory exists, but is deleted before pathlib checks its type.
+            # As in pathlib, if the directory exists but is deleted before pathlib checks its type.
             interrupted.append(path)
             raise FileExistsError(17, "File exists", str(path))
-        made(path, *arguments, **more)
+        original_mkdir(path, *arguments, **options)
 
     monkeypatch.setattr(Path, "mkdir", mkdir)
     storage.put("shared/directory/a", (b"x",))

@@ -1,4 +1,4 @@
-"""Checkpoint paths as users write them."""
+"""Parsing checkpoint paths that users write."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_an_invalid_path_is_refused(text: str) -> None:
         parse_checkpoint_path(text)
 
 
-def test_a_checkpoint_directory_and_its_jobs_directory_name_the_same_job(tmp_path: Path) -> None:
+def test_the_path_of_a_checkpoint_directory_and_of_its_job_directory_give_the_same_job(tmp_path: Path) -> None:
     RunningJob(LocalStorage(tmp_path)).start(1)
     own = tmp_path / JobLayout(JOB).root
     for path in (str(tmp_path), f"{tmp_path}/", str(own), tmp_path.as_uri(), own.as_uri()):

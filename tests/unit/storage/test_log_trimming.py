@@ -1,4 +1,4 @@
-"""A log that is summarised and trimmed: reading it meanwhile, and writes of processes that were paused."""
+"""Summarising and trimming the log, concurrent reads, and writes of processes that were paused."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _numbers(storage: CheckpointStorage) -> list[int]:
 # ---- summaries -------------------------------------------------------------------------------
 
 
-def test_a_trimmed_log_has_only_the_summary_and_later_entries(storage: CheckpointStorage) -> None:
+def test_a_trimmed_log_contains_only_the_summary_and_later_entries(storage: CheckpointStorage) -> None:
     log = _written(storage)
     assert log.unsummarised == len(HISTORY)
     before = log.view
@@ -73,7 +73,7 @@ def test_a_second_summary_replaces_the_first() -> None:
     assert JobLog(storage, LAYOUT).read()[0] == log.view
 
 
-def test_a_summary_that_loses_its_number_deletes_nothing_and_includes_the_new_entry_next_time() -> None:
+def test_a_summary_whose_number_is_taken_deletes_nothing() -> None:
     storage = MemoryStorage()
     log = _written(storage)
     _append(JobLog(storage, LAYOUT), completed(1, 4))
@@ -111,12 +111,12 @@ def test_readers_see_the_same_view_after_any_part_of_a_trim() -> None:
     log = _written(storage)
     _summarise(log)
     _append(log, completed(1, 4))
-    whole = {found.path: storage.get(found.path) for found in storage.list(LAYOUT.log)}
+    complete = {found.path: storage.get(found.path) for found in storage.list(LAYOUT.log)}
     for size in range(BASE):
-        for gone in itertools.combinations(range(1, BASE), size):
-            storage.delete([LAYOUT.log_entry(number) for number in gone])
-            assert JobLog(storage, LAYOUT).read() == (log.view, log.next_number), f"without {gone}"
-            for path, data in whole.items():
+        for deleted in itertools.combinations(range(1, BASE), size):
+            storage.delete([LAYOUT.log_entry(number) for number in deleted])
+            assert JobLog(storage, LAYOUT).read() == (log.view, log.next_number), f"without entries {deleted}"
+            for path, data in complete.items():
                 storage.put(path, (data,))
 
 
@@ -153,10 +153,12 @@ def test_a_damaged_summary_is_reported() -> None:
 
 
 class _ObservedStorage:
-    """Storage as one process sees it: ``before`` is called before each step of a call. Like a disk, it lists the names first and
-    then reads one after the other, leaving out deleted ones."""
+    """Storage as a process sees it. ``before`` is called before each step of a call.
 
-    url = "watched://"
+    Like a file system, it first lists all names, then looks up each object and leaves out deleted ones.
+    """
+
+    url = "observed://"
 
     def __init__(self, storage: MemoryStorage, *, backwards: bool = False) -> None:
         self._storage = storage
@@ -164,7 +166,7 @@ class _ObservedStorage:
         self.before: Callable[[], None] = lambda: None
 
     def put(self, path: str, data: Sequence[bytes | memoryview]) -> None:
-        raise AssertionError("a log is not overwritten")
+        raise AssertionError("log entries are never overwritten")
 
     def create(self, path: str, data: bytes) -> bool:
         self.before()
@@ -190,7 +192,7 @@ class _ObservedStorage:
 
 
 class _Owner:
-    """Runs the job one step at a time: completes a checkpoint, summarises, or deletes one entry. Records every view."""
+    """Runs the job in steps. Each step completes a checkpoint, summarises the log, or deletes an entry. Records each view of the log."""
 
     def __init__(self, storage: MemoryStorage, *, rounds: int) -> None:
         self._storage = storage
@@ -199,51 +201,51 @@ class _Owner:
         self._steps = self._all_steps(rounds)
 
     def step(self) -> bool:
-        """Run one step. Return False if all are done."""
+        """Run the next step. Return False if there is none."""
         return next(self._steps, None) is not None
 
     def _all_steps(self, rounds: int) -> Iterator[str]:
         for checkpoint in range(4, 4 + 2 * rounds, 2):
             for one in (checkpoint, checkpoint + 1):
                 _append(self._log, completed(1, one))
-                self._note()
+                self._record_view()
                 yield "completed"
             _summarise(self._log)
-            self._note()
+            self._record_view()
             yield "summarised"
             for number in _numbers(self._storage):
                 if number < self._log.next_number - 1:
                     self._storage.delete([LAYOUT.log_entry(number)])
                     yield "deleted"
 
-    def _note(self) -> None:
+    def _record_view(self) -> None:
         self.views[self._log.next_number] = self._log.view
 
 
 @pytest.mark.parametrize("backwards", [False, True])
-@pytest.mark.parametrize("known", [False, True], ids=["all entries", "new entries"])
-@pytest.mark.parametrize("steps_at_once", [1, 2, 5, 11, 40])
-def test_a_reader_sees_a_consistent_log_during_a_trim(steps_at_once: int, known: bool, backwards: bool) -> None:
+@pytest.mark.parametrize("has_read", [False, True], ids=["all entries", "new entries"])
+@pytest.mark.parametrize("steps_per_call", [1, 2, 5, 11, 40])
+def test_a_reader_sees_a_consistent_log_during_a_trim(steps_per_call: int, has_read: bool, backwards: bool) -> None:
     for first_step in range(60):
         storage = MemoryStorage()
         owner = _Owner(storage, rounds=4)
-        watched = _ObservedStorage(storage, backwards=backwards)
-        reader = JobLog(watched, LAYOUT)
-        if known:
+        observed = _ObservedStorage(storage, backwards=backwards)
+        reader = JobLog(observed, LAYOUT)
+        if has_read:
             reader.read()
         calls = itertools.count()
 
-        def meanwhile(first_step: int = first_step, owner: _Owner = owner, calls: itertools.count[int] = calls) -> None:
+        def run_steps(first_step: int = first_step, owner: _Owner = owner, calls: itertools.count[int] = calls) -> None:
             if next(calls) >= first_step:
-                for _ in range(steps_at_once):
+                for _ in range(steps_per_call):
                     owner.step()
 
         at_least = owner.views[BASE].highest_checkpoint
-        watched.before = meanwhile
+        observed.before = run_steps
         view, number = reader.read()
         assert view == owner.views[number]
         assert view.highest_checkpoint >= at_least
-        watched.before = lambda: None
+        observed.before = lambda: None
         while owner.step():
             pass
         assert reader.read() == (owner.views[max(owner.views)], max(owner.views))
@@ -253,17 +255,17 @@ def test_a_reader_sees_a_consistent_log_during_a_trim(steps_at_once: int, known:
 
 
 def _paused_processes(storage: CheckpointStorage) -> dict[int, JobLog]:
-    """Return the paused processes by the number that each would use next. The log is ``HISTORY`` then."""
-    sleepers: dict[int, JobLog] = {}
+    """Write ``HISTORY``. Return a process for each entry that was paused before the entry, by the number it would use next."""
+    paused: dict[int, JobLog] = {}
     writer = JobLog(storage, LAYOUT)
     for number, entry in enumerate(HISTORY, start=1):
-        sleepers[number] = JobLog(storage, LAYOUT)
-        sleepers[number].read()
+        paused[number] = JobLog(storage, LAYOUT)
+        paused[number].read()
         _append(writer, entry)
-    return sleepers
+    return paused
 
 
-def _succeeded_and_trimmed(storage: CheckpointStorage) -> JobLog:
+def _start_successor_and_trim(storage: CheckpointStorage) -> JobLog:
     successor = JobLog(storage, LAYOUT)
     successor.read()
     _append(successor, started(2, restored_from=3, first_checkpoint=10))
@@ -273,21 +275,21 @@ def _succeeded_and_trimmed(storage: CheckpointStorage) -> JobLog:
     return successor
 
 
-def _possible_entries(number: int) -> Entry:
-    """Entries that a process which has read the entries before ``number`` may append."""
+def _possible_entry(number: int) -> Entry:
+    """Return an entry that a process can append if it has read only the entries before ``number``."""
     return started(1) if number == 1 else completed(1, 9)
 
 
 @pytest.mark.parametrize("number", range(1, BASE))
 def test_a_paused_run_that_creates_a_trimmed_number_is_superseded(storage: CheckpointStorage, number: int) -> None:
-    sleeper = _paused_processes(storage)[number]
-    successor = _succeeded_and_trimmed(storage)
+    paused_log = _paused_processes(storage)[number]
+    successor = _start_successor_and_trim(storage)
     before = successor.read()
-    entry = _possible_entries(number)
+    entry = _possible_entry(number)
     for _ in range(2):
         with pytest.raises(Superseded, match="Another driver has taken over job .* generation is 2"):
-            sleeper.append(entry, at=number)
-    assert number in _numbers(storage), "it was created too late"
+            paused_log.append(entry, at=number)
+    assert number in _numbers(storage), "the paused run created the entry"
     assert successor.read() == JobLog(storage, LAYOUT).read() == before
     _summarise(successor)
     successor.trim()
@@ -295,51 +297,51 @@ def test_a_paused_run_that_creates_a_trimmed_number_is_superseded(storage: Check
 
 
 @pytest.mark.parametrize("number", range(4, BASE))
-def test_a_pin_at_a_trimmed_number_is_repeated_at_the_end(storage: CheckpointStorage, number: int) -> None:
-    person = _paused_processes(storage)[number]
+def test_a_pin_at_a_trimmed_number_must_be_appended_again(storage: CheckpointStorage, number: int) -> None:
+    user = _paused_processes(storage)[number]
     owner = JobLog(storage, LAYOUT)
     _summarise(owner)
     owner.trim()
     _append(owner, completed(1, 4))
     entry = pinned(1, 2, False)
-    lost = person.append(entry, at=number)
-    assert lost == NumberTaken((), owner.view, owner.next_number)
+    outcome = user.append(entry, at=number)
+    assert outcome == NumberTaken((), owner.view, owner.next_number)
     assert owner.read()[0].pinned == (2,)
-    assert isinstance(person.append(entry, at=lost.next_number), Appended)
+    assert isinstance(user.append(entry, at=outcome.next_number), Appended)
     assert owner.read()[0].pinned == ()
 
 
-def test_an_unfenced_start_at_a_trimmed_number_is_not_in_the_log() -> None:
+def test_a_start_at_a_trimmed_number_must_be_appended_again() -> None:
     storage = MemoryStorage()
-    sleeper = _paused_processes(storage)[4]
+    paused_log = _paused_processes(storage)[4]
     owner = JobLog(storage, LAYOUT)
     _summarise(owner)
     owner.trim()
     entry = started(2, restored_from=2, first_checkpoint=9)
-    lost = sleeper.append(entry, at=4)
-    assert isinstance(lost, NumberTaken)
-    assert lost.view.generation == 1
-    assert isinstance(sleeper.append(entry, at=lost.next_number), Appended)
+    outcome = paused_log.append(entry, at=4)
+    assert isinstance(outcome, NumberTaken)
+    assert outcome.view.generation == 1
+    assert isinstance(paused_log.append(entry, at=outcome.next_number), Appended)
     assert owner.read()[0].generation == 2
 
 
 @pytest.mark.parametrize("backwards", [False, True])
 @pytest.mark.parametrize("number", range(2, BASE))
-def test_a_process_paused_while_checking_its_entry_gets_the_right_outcome(number: int, backwards: bool) -> None:
-    """While it checks, all entries are replaced by a newer summary and deleted, at once or partly."""
+def test_a_process_paused_while_it_checks_its_entry_is_superseded(number: int, backwards: bool) -> None:
+    """During the pause, a newer summary is written and some or all older entries are deleted."""
     for pause, deletions in itertools.product(range(1, 9), range(12)):
         storage = MemoryStorage()
-        watched = _ObservedStorage(storage, backwards=backwards)
+        observed = _ObservedStorage(storage, backwards=backwards)
         writer = JobLog(storage, LAYOUT)
-        sleeper = JobLog(watched, LAYOUT)
+        paused_log = JobLog(observed, LAYOUT)
         for position, entry in enumerate(HISTORY, start=1):
             if position == number:
-                sleeper.read()
+                paused_log.read()
             _append(writer, entry)
-        successor = _succeeded_and_trimmed(storage)
+        successor = _start_successor_and_trim(storage)
         calls = itertools.count()
 
-        def meanwhile(
+        def run_steps(
             pause: int = pause,
             deletions: int = deletions,
             storage: MemoryStorage = storage,
@@ -349,16 +351,16 @@ def test_a_process_paused_while_checking_its_entry_gets_the_right_outcome(number
             if next(calls) == pause:
                 _append(successor, completed(2, 11))
                 _summarise(successor)
-                doomed = [one for one in _numbers(storage) if one < successor.next_number - 1]
-                storage.delete([LAYOUT.log_entry(one) for one in doomed[:deletions]])
+                older = [one for one in _numbers(storage) if one < successor.next_number - 1]
+                storage.delete([LAYOUT.log_entry(one) for one in older[:deletions]])
 
-        watched.before = meanwhile
+        observed.before = run_steps
         with pytest.raises(Superseded):
-            sleeper.append(completed(1, 9), at=number)
+            paused_log.append(completed(1, 9), at=number)
 
 
 class _Failing(MemoryStorage):
-    """Listing fails ``lists`` times. Deletion fails after ``deletes`` objects."""
+    """Storage whose next ``lists`` listings fail, and whose deletions fail after ``deletes`` objects."""
 
     lists = 0
     deletes: int | None = None
@@ -376,7 +378,7 @@ class _Failing(MemoryStorage):
             super().delete([path])
 
 
-def test_a_created_entry_that_cannot_be_checked_is_unknown() -> None:
+def test_the_outcome_of_an_entry_that_cannot_be_checked_is_unknown() -> None:
     storage = _Failing()
     log = _written(storage)
     storage.lists = 1
@@ -389,7 +391,7 @@ def test_a_created_entry_that_cannot_be_checked_is_unknown() -> None:
     assert outcome.number == BASE
 
 
-def test_an_unknown_entry_trimmed_by_a_successor_is_superseded() -> None:
+def test_repeating_an_append_with_unknown_outcome_raises_superseded_if_a_successor_trimmed_it() -> None:
     storage = _Failing()
     log = _written(storage)
     storage.lists = 1
@@ -410,20 +412,20 @@ def test_an_unknown_entry_trimmed_by_a_successor_is_superseded() -> None:
 def test_a_write_that_arrives_after_its_number_was_trimmed_is_not_an_entry() -> None:
     storage = MemoryStorage()
     log, entry = _written(storage), completed(1, 4)
-    other = JobLog(storage, LAYOUT)
-    _append(other, pinned(1, 3))
+    second_log = JobLog(storage, LAYOUT)
+    _append(second_log, pinned(1, 3))
     assert isinstance(log.append(entry, at=BASE), NumberTaken)
-    _summarise(other)
-    other.trim()
-    elsewhere = MemoryStorage()
-    _written(elsewhere, (*HISTORY, entry))
-    assert storage.create(LAYOUT.log_entry(BASE), bytes(elsewhere.get(LAYOUT.log_entry(BASE))))
+    _summarise(second_log)
+    second_log.trim()
+    other_storage = MemoryStorage()
+    _written(other_storage, (*HISTORY, entry))
+    assert storage.create(LAYOUT.log_entry(BASE), bytes(other_storage.get(LAYOUT.log_entry(BASE))))
     assert isinstance(log.append(entry, at=BASE), NumberTaken)
     log.read()
     assert isinstance(log.append(entry, at=BASE), NumberTaken)
 
 
-def test_a_partial_trim_is_continued_later() -> None:
+def test_an_interrupted_trim_is_continued_later() -> None:
     storage = _Failing()
     log = _written(storage)
     _summarise(log)

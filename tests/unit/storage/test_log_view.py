@@ -1,4 +1,4 @@
-"""The view of a job log, computed from its entries."""
+"""The view that is computed from the entries of a job log."""
 
 from __future__ import annotations
 
@@ -49,16 +49,16 @@ def test_a_rollback_abandons_later_checkpoints_and_starts_a_branch() -> None:
     view = view.apply(started(2, restored_from=1, branch="b2", first_checkpoint=4)).apply(completed(2, 4))
     assert _ids(view) == [1, 4]
     assert [view.status(CheckpointId(one)) for one in (1, 2, 3, 4)] == ["restorable", "abandoned", "abandoned", "restorable"]
-    assert [(left.checkpoint, left.branch, left.after) for left in view.abandonment_due] == [(2, "b1", 1), (3, "b1", 1)]
+    assert [(record.checkpoint, record.branch, record.after) for record in view.abandonment_due] == [(2, "b1", 1), (3, "b1", 1)]
     view = view.apply(abandoned(2, "b1", 1, 2, 3))
     assert view.abandonment_due == ()
-    assert [left.checkpoint for left in view.withdrawn] == [2, 3]
+    assert [record.checkpoint for record in view.withdrawn] == [2, 3]
 
 
-def test_a_start_without_state_abandons_everything() -> None:
+def test_starting_without_state_abandons_all_checkpoints() -> None:
     view = fold(started(1), completed(1, 1), started(2, branch="b2", first_checkpoint=2))
     assert view.newest is None
-    assert [left.checkpoint for left in view.abandonment_due] == [1]
+    assert [record.checkpoint for record in view.abandonment_due] == [1]
     assert view.branch_after(None, view.next_generation) == "b2"
 
 
@@ -70,36 +70,36 @@ def test_an_undo_returns_to_the_abandoned_branch_and_reinstates_it() -> None:
     assert view.branch_after(CheckpointId(3), view.next_generation) == "b1"
     view = view.apply(started(3, restored_from=3, branch="b1", first_checkpoint=5))
     assert _ids(view) == [1, 2, 3]
-    assert [left.checkpoint for left in view.reinstatement_due] == [2, 3]
-    assert [left.checkpoint for left in view.abandonment_due] == [4]
+    assert [record.checkpoint for record in view.reinstatement_due] == [2, 3]
+    assert [record.checkpoint for record in view.abandonment_due] == [4]
     view = view.apply(reinstated(3, "b1", 2, 3)).apply(abandoned(3, "b2", 1, 4))
     assert (view.reinstatement_due, view.abandonment_due) == ((), ())
-    assert [left.checkpoint for left in view.withdrawn] == [4]
+    assert [record.checkpoint for record in view.withdrawn] == [4]
 
 
-def test_returning_to_the_middle_of_an_abandoned_branch_starts_a_new_one() -> None:
+def test_restoring_a_middle_checkpoint_of_an_abandoned_branch_starts_a_new_branch() -> None:
     view = fold(started(1), completed(1, 1), completed(1, 2), completed(1, 3), started(2, branch="b2", first_checkpoint=4))
     assert view.branch_after(CheckpointId(2), view.next_generation) == "b3"
 
 
-def test_an_interrupted_abandonment_can_be_undone() -> None:
+def test_an_abandonment_that_is_not_recorded_yet_can_be_undone() -> None:
     view = fold(
         started(1), completed(1, 1), completed(1, 2),
         started(2, restored_from=1, branch="b2", first_checkpoint=3),
         started(3, restored_from=2, branch="b1", first_checkpoint=3),
     )  # fmt: skip
     assert view.abandonment_due == ()
-    assert [left.checkpoint for left in view.reinstatement_due] == [2]
+    assert [record.checkpoint for record in view.reinstatement_due] == [2]
 
 
-def test_an_interrupted_reinstatement_can_be_abandoned() -> None:
+def test_a_reinstatement_that_is_not_recorded_yet_can_be_abandoned() -> None:
     view = fold(
         started(1), completed(1, 1), completed(1, 2),
         started(2, restored_from=1, branch="b2", first_checkpoint=3), abandoned(2, "b1", 1, 2),
         started(3, restored_from=2, branch="b1", first_checkpoint=3),
         started(4, restored_from=1, branch="b4", first_checkpoint=3),
     )  # fmt: skip
-    assert [left.checkpoint for left in view.abandonment_due] == [2]
+    assert [record.checkpoint for record in view.abandonment_due] == [2]
     assert view.withdrawn == ()
 
 
@@ -109,7 +109,7 @@ def test_an_abandonment_is_due_until_any_generation_records_it() -> None:
         started(2, restored_from=1, branch="b2", first_checkpoint=3),
         started(3, restored_from=1, branch="b2", first_checkpoint=3),
     )  # fmt: skip
-    assert [left.checkpoint for left in view.abandonment_due] == [2]
+    assert [record.checkpoint for record in view.abandonment_due] == [2]
     assert view.apply(abandoned(3, "b1", 1, 2)).abandonment_due == ()
 
 
@@ -135,7 +135,7 @@ def test_an_entry_of_a_fenced_generation_has_no_effect() -> None:
         assert view.apply(late).ignored_entries == 1
 
 
-def test_a_retired_checkpoint_is_refused_by_name() -> None:
+def test_the_restore_of_a_retired_checkpoint_is_refused_with_its_number() -> None:
     view = fold(started(1), *(completed(1, number) for number in range(1, 5)), retired(1, 1, 2))
     assert _ids(view) == [3, 4]
     assert view.status(CheckpointId(1)) is CheckpointStatus.RETIRED
@@ -176,14 +176,14 @@ def test_a_completed_savepoint_is_pinned_and_can_be_unpinned() -> None:
         (reinstated(1, "b1", 2), "need no reinstatement"),
     ],
 )
-def test_an_invalid_entry_is_rejected(entry: Entry, reason: str) -> None:
+def test_an_invalid_entry_is_refused(entry: Entry, reason: str) -> None:
     view = fold(started(1), completed(1, 1, savepoint=True), completed(1, 2))
     assert reason in (view.objection(entry) or "")
     with pytest.raises(CheckpointError, match=reason):
         view.apply(entry)
 
 
-def test_a_view_does_not_grow_with_the_number_of_retired_checkpoints() -> None:
+def test_the_size_of_a_view_does_not_grow_with_the_number_of_retired_checkpoints() -> None:
     view = fold(started(1), completed(1, 1))
     for number in range(2, 3 * RETIRED_REMEMBERED):
         view = view.apply(completed(1, number)).apply(retired(1, number - 1))
@@ -193,7 +193,7 @@ def test_a_view_does_not_grow_with_the_number_of_retired_checkpoints() -> None:
 
 @st.composite
 def _valid_logs(draw: st.DrawFn) -> list[Entry]:
-    """Random valid logs."""
+    """Draw a random valid log."""
     entries: list[Entry] = []
     view = LogView()
     for _ in range(draw(st.integers(1, 25))):
@@ -209,11 +209,11 @@ def _valid_logs(draw: st.DrawFn) -> list[Entry]:
         elif kind == "complete":
             entry = completed(generation, view.next_checkpoint + skipped, savepoint=draw(st.booleans()))
         elif kind == "abandon" and view.abandonment_due:
-            left = draw(st.sampled_from(view.abandonment_due))
-            entry = abandoned(generation, left.branch, left.after, left.checkpoint)
+            record = draw(st.sampled_from(view.abandonment_due))
+            entry = abandoned(generation, record.branch, record.after, record.checkpoint)
         elif kind == "reinstate" and view.reinstatement_due:
-            left = draw(st.sampled_from(view.reinstatement_due))
-            entry = reinstated(generation, left.branch, left.checkpoint)
+            record = draw(st.sampled_from(view.reinstatement_due))
+            entry = reinstated(generation, record.branch, record.checkpoint)
         elif kept:
             one = draw(st.sampled_from(kept))
             entry = retired(generation, one) if kind == "retire" else pinned(generation, one, draw(st.booleans()))
@@ -226,9 +226,9 @@ def _valid_logs(draw: st.DrawFn) -> list[Entry]:
 
 
 @given(_valid_logs())
-def test_every_log_keeps_what_a_recovery_needs(history: list[Entry]) -> None:
+def test_checkpoints_of_the_current_branch_stay_restorable_in_every_log(entries: list[Entry]) -> None:
     view, ids, published = LogView(), set[int](), set[int]()
-    for entry in history:
+    for entry in entries:
         before = view
         view = view.apply(entry)
         kept = [record.checkpoint for record in view.kept]
@@ -239,39 +239,41 @@ def test_every_log_keeps_what_a_recovery_needs(history: list[Entry]) -> None:
         if view.newest is not None:
             assert view.ancestry(view.newest.checkpoint) == view.current
         for record in view.kept:
-            assert (record.checkpoint in ids) == (before.find(record.checkpoint) is not None), "an id was used twice"
+            assert (record.checkpoint in ids) == (before.find(record.checkpoint) is not None), (
+                "each checkpoint id is used only once"
+            )
         ids |= set(kept)
-        # The output that sinks publish if they handle due actions at once: exactly what the current branch has committed.
+        # Sinks that handle due abandonments and reinstatements immediately publish exactly the output of the current branch.
         published |= set(view.current)
-        published -= {left.checkpoint for left in view.abandonment_due} | {left.checkpoint for left in view.withdrawn}
-        published |= {left.checkpoint for left in view.reinstatement_due}
+        published -= {record.checkpoint for record in view.abandonment_due} | {record.checkpoint for record in view.withdrawn}
+        published |= {record.checkpoint for record in view.reinstatement_due}
         assert published & set(kept) == set(view.current)
 
 
 @given(_valid_logs())
-def test_entries_and_views_survive_their_encoding(history: list[Entry]) -> None:
-    assert [decode_entry(encode_entry(entry)) for entry in history] == history
-    view = fold(*history)
+def test_entries_and_views_round_trip_through_their_encoding(entries: list[Entry]) -> None:
+    assert [decode_entry(encode_entry(entry)) for entry in entries] == entries
+    view = fold(*entries)
     assert codec.loads(LogView, codec.dumps(view)) == view
 
 
 @given(_valid_logs(), st.data())
-def test_a_summary_replaces_all_entries_before_it(history: list[Entry], data: st.DataObject) -> None:
-    """Continuing from a summary gives the same view as reading all entries, to the byte."""
-    cut = data.draw(st.integers(1, len(history)))
-    before, whole = fold(*history[:cut]), fold(*history)
+def test_a_summary_replaces_all_entries_before_it(entries: list[Entry], data: st.DataObject) -> None:
+    """Reading the summary and the later entries gives the same view as reading all entries, byte for byte."""
+    cut = data.draw(st.integers(1, len(entries)))
+    before, complete = fold(*entries[:cut]), fold(*entries)
     entry = summary(before, nonce="n", timestamp_ms=7)
     decoded = decode_entry(encode_entry(entry))
     assert decoded == entry
     assert encode_entry(decoded) == encode_entry(entry)
     assert isinstance(decoded, LogSummarised)
     for view in (before.apply(decoded), base_view(decoded)):
-        for later in history[cut:]:
+        for later in entries[cut:]:
             view = view.apply(later)
-        assert codec.dumps(view) == codec.dumps(whole)
+        assert codec.dumps(view) == codec.dumps(complete)
 
 
-def test_a_summary_of_a_generation_that_does_not_run_is_refused() -> None:
+def test_a_summary_of_a_fenced_generation_has_no_effect() -> None:
     view = fold(started(1), completed(1, 1))
     entry = summary(view, nonce="n", timestamp_ms=7)
     later = view.apply(started(2, restored_from=1, first_checkpoint=5))

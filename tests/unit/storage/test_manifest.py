@@ -23,7 +23,7 @@ def _written(storage: MemoryStorage, manifest: Manifest) -> CheckpointRecord:
     return CheckpointRecord(manifest.checkpoint, manifest.generation, "b1", written.path, written.checksum, 10, 0, False)
 
 
-def test_a_manifest_is_read_back_as_it_was_written() -> None:
+def test_a_written_manifest_is_read_back_unchanged() -> None:
     storage, manifest = MemoryStorage(), manifest_of(1, 7, FILES)
     record = _written(storage, manifest)
     assert record.manifest_path == "checkpoints/7/manifest-g1.json"
@@ -37,7 +37,7 @@ def test_a_manifest_is_readable_json() -> None:
     assert value["assigners"]["flights"]["pending"][0]["id"] == "s2"
 
 
-def test_every_file_is_referenced_once_and_committables_are_collected() -> None:
+def test_each_file_is_listed_once_and_committables_of_all_subtasks_are_collected() -> None:
     committable = Committable(JOB, UID, Generation(1), CheckpointId(7), 0, {"file": "x"})
     subtasks = tuple(
         SubtaskSnapshot(0, index, (OperatorSnapshot(UID, index, FILES[: index + 1], committables=(committable,)),), (), (), False,
@@ -73,12 +73,12 @@ def test_file_names_distinguish_written_from_referenced_files() -> None:
     assert (found.checkpointed_bytes, found.state_bytes, found.end_to_end_ms) == (11_001, 111_111, 3)
 
 
-def test_a_truncated_or_damaged_manifest_is_reported_with_a_remedy() -> None:
+def test_the_error_for_a_truncated_or_damaged_manifest_says_how_to_fix_it() -> None:
     storage, manifest = MemoryStorage(), manifest_of(1, 7, FILES)
     record = _written(storage, manifest)
     path = LAYOUT.absolute(record.manifest_path)
-    whole = bytes(storage.get(path))
-    for damaged in (b"", whole[:-1], whole[: len(whole) // 2], whole.replace(b"per-route", b"per-rouse"), whole + b" "):
+    content = bytes(storage.get(path))
+    for damaged in (b"", content[:-1], content[: len(content) // 2], content.replace(b"per-route", b"per-rouse"), content + b" "):
         storage.put(path, (damaged,))
         with pytest.raises(
             CheckpointError, match=r"Cannot restore checkpoint 7: .*manifest-g1.json is damaged or truncated.*--from"
@@ -99,7 +99,7 @@ def test_the_manifest_of_another_checkpoint_is_refused() -> None:
         read_manifest(storage, LAYOUT, other)
 
 
-def test_a_manifest_of_a_newer_format_requires_an_upgrade() -> None:
+def test_the_error_for_a_newer_manifest_format_asks_for_an_upgrade() -> None:
     value = json.loads(encode_manifest(manifest_of(1, 7, FILES)))
     with pytest.raises(ProtocolError, match="upgrade Weir"):
         decode_manifest(json.dumps(value | {"format": 3, "new_field": 1}).encode())

@@ -1,4 +1,4 @@
-"""Object stores: lost answers, missing buckets and missing permissions."""
+"""Object stores: lost responses, missing buckets and missing permissions."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def _storage(endpoint: str, path: str = "bucket/p", create_timeout_s: float = 20
 
 
 class _Relay:
-    """A proxy between client and server. ``sever`` decides whether to drop the answer of the n-th request."""
+    """A proxy between client and server. It drops the response to each request for which ``drops_response`` returns True."""
 
-    def __init__(self, endpoint: str, sever: Callable[[bytes], bool], *, hang: bool = False) -> None:
+    def __init__(self, endpoint: str, drops_response: Callable[[bytes], bool], *, hang: bool = False) -> None:
         host, _, port = endpoint.removeprefix("http://").partition(":")
         self._server = (host, int(port))
-        self._sever = sever
+        self._drops_response = drops_response
         self._hang = hang
         self._held: list[socket.socket] = []
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -49,13 +49,13 @@ class _Relay:
         while request := _read_message(client):
             with socket.create_connection(self._server) as server:
                 server.sendall(request)
-                answer = _read_message(server, head=request.startswith(b"HEAD"))
-            if self._sever(request):
+                response = _read_message(server, head=request.startswith(b"HEAD"))
+            if self._drops_response(request):
                 if self._hang:
                     self._held.append(client)
                     return
                 break
-            client.sendall(answer)
+            client.sendall(response)
         client.close()
 
     def close(self) -> None:
@@ -65,7 +65,7 @@ class _Relay:
 
 
 def _read_message(connection: socket.socket, *, head: bool = False) -> bytes:
-    """One HTTP message with a Content-Length (or without a body)."""
+    """Read an HTTP message with a Content-Length or without a body."""
     data = b""
     while b"\r\n\r\n" not in data:
         if not (chunk := connection.recv(65536)):
@@ -81,24 +81,24 @@ def _read_message(connection: socket.socket, *, head: bool = False) -> bytes:
 def _first_create() -> Callable[[bytes], bool]:
     seen: list[bytes] = []
 
-    def sever(request: bytes) -> bool:
+    def drops_response(request: bytes) -> bool:
         if b"if-none-match" in request.lower():
             seen.append(request)
             return len(seen) == 1
         return False
 
-    return sever
+    return drops_response
 
 
 @pytest.fixture
 def relay(s3_endpoint: str, request: pytest.FixtureRequest) -> Iterator[_Relay]:
-    made = _Relay(s3_endpoint, _first_create(), hang=request.param)
-    yield made
-    made.close()
+    relay = _Relay(s3_endpoint, _first_create(), hang=request.param)
+    yield relay
+    relay.close()
 
 
-@pytest.mark.parametrize("relay", [False, True], ids=["connection cut", "no answer"], indirect=True)
-def test_a_create_whose_answer_is_lost_has_an_unknown_outcome(relay: _Relay, s3_endpoint: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("relay", [False, True], ids=["connection cut", "no response"], indirect=True)
+def test_a_create_whose_response_is_lost_has_an_unknown_outcome(relay: _Relay, s3_endpoint: str, tmp_path: Path) -> None:
     storage = _storage(relay.endpoint, f"bucket/{tmp_path.name}", create_timeout_s=0.5)
     with pytest.raises(UnknownOutcome, match="may or may not be written"):
         storage.create("log/1", b"entry")
@@ -107,14 +107,14 @@ def test_a_create_whose_answer_is_lost_has_an_unknown_outcome(relay: _Relay, s3_
 
 
 @pytest.mark.parametrize("relay", [False], ids=["connection cut"], indirect=True)
-def test_the_log_resolves_a_lost_answer(relay: _Relay, tmp_path: Path) -> None:
+def test_the_job_log_finds_the_outcome_of_a_create_whose_response_is_lost(relay: _Relay, tmp_path: Path) -> None:
     storage = _storage(relay.endpoint, f"bucket/{tmp_path.name}")
     log = JobLog(storage, JobLayout(JOB))
     assert isinstance(log.append(started(1), at=1), Appended)
     assert len(storage.list("")) == 1
 
 
-def test_an_unreachable_server_gives_no_wrong_answer() -> None:
+def test_a_create_on_an_unreachable_server_has_an_unknown_outcome() -> None:
     storage = _storage("http://127.0.0.1:9")
     with pytest.raises(UnknownOutcome, match=r"bucket/p/log/1"):
         storage.create("log/1", b"x")
@@ -130,13 +130,13 @@ def test_a_missing_bucket_is_reported(s3_endpoint: str) -> None:
     ):
         with pytest.raises(StorageError, match="nowhere.*bucket does not exist. Create it") as raised:
             use()
-        assert type(raised.value) is StorageError, "it was certainly not written"
+        assert type(raised.value) is StorageError, "the outcome is not unknown"
     with pytest.raises(ConfigError, match="Cannot use checkpoint storage .*nowhere"):
         probe_storage(storage)
 
 
 def test_a_refusal_of_the_server_is_not_an_unknown_outcome(s3_endpoint: str) -> None:
-    """A server that answers 403 to everything."""
+    """The server responds with status 403 to every request."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def refuse() -> None:
@@ -163,34 +163,34 @@ def test_a_refusal_of_the_server_is_not_an_unknown_outcome(s3_endpoint: str) -> 
     listener.close()
 
 
-_RACE = """
+_CREATE_OBJECTS = """
 import json, sys
 from weir.storage.object_store import ObjectStorage
-url, endpoint, options, me = sys.argv[1:]
+url, endpoint, options, name = sys.argv[1:]
 storage = ObjectStorage(url, {**json.loads(options), "endpoint": endpoint})
 print("ready", flush=True)
 sys.stdin.readline()
-print([storage.create(f"race/{number}", me.encode()) for number in range(10)])
+print([storage.create(f"shared/{number}", name.encode()) for number in range(10)])
 """
 
 
 def test_of_several_processes_exactly_one_creates_each_object(s3_endpoint: str, tmp_path: Path) -> None:
     url = f"s3://bucket/{tmp_path.name}"
-    racers = [
+    writers = [
         subprocess.Popen(
-            [sys.executable, "-c", _RACE, url, s3_endpoint, json.dumps(S3_OPTIONS), str(racer)],
+            [sys.executable, "-c", _CREATE_OBJECTS, url, s3_endpoint, json.dumps(S3_OPTIONS), str(writer)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
-        for racer in range(3)
+        for writer in range(3)
     ]
-    for racer in racers:
-        assert racer.stdout is not None
-        assert racer.stdout.readline() == "ready\n"
-    won = [json.loads(racer.communicate("go\n")[0].lower()) for racer in racers]
+    for writer in writers:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "ready\n"
+    results = [json.loads(writer.communicate("go\n")[0].lower()) for writer in writers]
     storage = _storage(s3_endpoint, f"bucket/{tmp_path.name}")
     for number in range(10):
-        winners = [racer for racer, wins in enumerate(won) if wins[number]]
+        winners = [writer for writer, wins in enumerate(results) if wins[number]]
         assert len(winners) == 1
-        assert bytes(storage.get(f"race/{number}")) == b"%d" % winners[0]
+        assert bytes(storage.get(f"shared/{number}")) == b"%d" % winners[0]

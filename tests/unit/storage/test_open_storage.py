@@ -18,7 +18,7 @@ def test_a_plain_path_and_a_file_url_are_the_same_directory(tmp_path: Path) -> N
     assert open_storage(str(directory)).url == directory.as_uri()
 
 
-def test_a_relative_path_does_not_follow_later_changes_of_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_relative_path_is_resolved_when_the_storage_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     storage = open_storage("checkpoints")
     monkeypatch.chdir("/")
@@ -26,7 +26,7 @@ def test_a_relative_path_does_not_follow_later_changes_of_directory(tmp_path: Pa
     assert sorted(os.listdir(tmp_path / "checkpoints")) == [".weir-staging", "a"]
 
 
-def test_opening_neither_reads_nor_writes(tmp_path: Path) -> None:
+def test_opening_a_storage_neither_reads_nor_writes(tmp_path: Path) -> None:
     assert isinstance(open_storage(str(tmp_path / "absent")), LocalStorage)
     assert not (tmp_path / "absent").exists()
 
@@ -54,6 +54,6 @@ def test_an_invalid_storage_url_is_refused(url: str, reason: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["s3://bucket/prefix", "gs://bucket/prefix", "az://container/prefix"])
-def test_object_stores_are_known_by_their_scheme(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_object_stores_are_selected_by_url_scheme(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "account")
     assert open_storage(url).url == url

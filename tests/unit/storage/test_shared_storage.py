@@ -1,4 +1,4 @@
-"""A checkpoint directory that slots do not share with the driver is detected before anything is written to it."""
+"""Detects a checkpoint directory that slots do not share with the driver, before checkpoints are written to it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from weir.storage.memory import MemoryStorage
 from weir.storage.probe import SharedStorageMarker
 
 
-def test_a_slot_that_finds_its_drivers_marker_continues(tmp_path: Path) -> None:
+def test_a_slot_that_finds_the_marker_of_its_driver_continues(tmp_path: Path) -> None:
     SharedStorageMarker(LocalStorage(tmp_path), "a job", 7).write()
     slot = SharedStorageMarker(LocalStorage(tmp_path), "a job", 7)
     slot.check()
@@ -20,30 +20,30 @@ def test_a_slot_that_finds_its_drivers_marker_continues(tmp_path: Path) -> None:
     slot.check()
 
 
-def test_a_directory_of_the_same_name_on_another_host_is_refused(tmp_path: Path) -> None:
+def test_a_directory_with_the_same_path_on_a_different_host_is_refused(tmp_path: Path) -> None:
     SharedStorageMarker(LocalStorage(tmp_path / "driver"), "job", 7).write()
     with pytest.raises(ConfigError, match="is not the one on the driver's host.* file system that all hosts share") as caught:
         SharedStorageMarker(LocalStorage(tmp_path / "slot"), "job", 7).check()
     assert caught.value.retry is Retry.NEVER
 
 
-def test_the_marker_of_another_run_does_not_count() -> None:
+def test_the_marker_of_a_different_run_is_ignored() -> None:
     storage = MemoryStorage()
     SharedStorageMarker(storage, "job", 7).write()
     with pytest.raises(ConfigError):
         SharedStorageMarker(storage, "job", 8).check()
 
 
-def test_a_run_deletes_its_marker_and_those_of_fenced_runs() -> None:
+def test_a_run_deletes_its_own_marker_and_those_of_fenced_runs() -> None:
     storage = MemoryStorage()
-    died, mine, other_job = (
+    fenced_run, new_run, other_job = (
         SharedStorageMarker(storage, "job", 7),
         SharedStorageMarker(storage, "job", 8),
         SharedStorageMarker(storage, "other", 9),
     )
-    for one in (died, mine, other_job):
+    for one in (fenced_run, new_run, other_job):
         one.write()
-    fenced = mine.other_markers()
+    fenced = new_run.other_markers()
     assert len(fenced) == 1
-    mine.delete(fenced)
+    new_run.delete(fenced)
     assert [found.path for found in storage.list("")] == [".weir-probe/other/run-9"]

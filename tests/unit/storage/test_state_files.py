@@ -16,14 +16,14 @@ from weir.storage.memory import MemoryStorage
 from weir.storage.state_files import PACKED_BYTES_MAX, StateFiles, StateReader
 
 LAYOUT = JobLayout(JOB)
-READ_BY = CheckpointId(7)
+CHECKPOINT = CheckpointId(7)
 
 
 LARGE = b"x" * (PACKED_BYTES_MAX + 1)
 
 
 def _files(storage: CheckpointStorage, attempt: str = "a") -> StateFiles:
-    return StateFiles(storage, LAYOUT, generation=Generation(2), checkpoint=READ_BY, attempt=attempt)
+    return StateFiles(storage, LAYOUT, generation=Generation(2), checkpoint=CHECKPOINT, attempt=attempt)
 
 
 def _put(storage: CheckpointStorage, *contents: bytes) -> list[StateFile]:
@@ -34,7 +34,7 @@ def _put(storage: CheckpointStorage, *contents: bytes) -> list[StateFile]:
 
 
 def _read(storage: CheckpointStorage, file: StateFile) -> bytes:
-    content: bytes = StateReader(storage, LAYOUT, READ_BY).read(file).to_pybytes()
+    content: bytes = StateReader(storage, LAYOUT, CHECKPOINT).read(file).to_pybytes()
     return content
 
 
@@ -78,8 +78,8 @@ class _FailingOnce(MemoryStorage):
         super().put(path, data)
 
 
-def test_a_failed_write_of_a_shared_object_fails_the_flush() -> None:
-    """The writer of the first file has already continued. Only the final flush reports that the object is missing."""
+def test_a_flush_fails_if_writing_a_shared_object_failed_before() -> None:
+    """The writer of the first file has already returned, so the error must also be raised by the final flush."""
     storage, half = _FailingOnce(), b"x" * (PACKED_BYTES_MAX // 2 + 1)
     files = _files(storage)
     first, second = files.writer(SubtaskId(0, 0)), files.writer(SubtaskId(1, 0))
@@ -98,23 +98,23 @@ def test_an_empty_flush_stores_nothing(storage: CheckpointStorage) -> None:
 
 def test_a_reader_fetches_a_shared_object_once(storage: CheckpointStorage) -> None:
     files = _put(storage, b"one", b"two")
-    reader = StateReader(storage, LAYOUT, READ_BY)
+    reader = StateReader(storage, LAYOUT, CHECKPOINT)
     assert reader.read(files[0]).to_pybytes() == b"one"
     storage.delete([LAYOUT.absolute(files[0].path)])
     assert reader.read(files[1]).to_pybytes() == b"two"
 
 
-def test_arrow_data_can_be_opened_in_place(storage: CheckpointStorage) -> None:
+def test_arrow_opens_a_file_inside_a_shared_object(storage: CheckpointStorage) -> None:
     table = pa.table({"key": [1, 2], "count": pa.array([5, 6], pa.int64())})
     sink = pa.BufferOutputStream()
     with pa.ipc.new_file(sink, table.schema) as ipc:
         ipc.write_table(table)
-    _, file = _put(storage, b"something before it", sink.getvalue())
-    assert pa.ipc.open_file(StateReader(storage, LAYOUT, READ_BY).read(file)).read_all() == table
+    _, file = _put(storage, b"first file", sink.getvalue())
+    assert pa.ipc.open_file(StateReader(storage, LAYOUT, CHECKPOINT).read(file)).read_all() == table
 
 
 def test_object_names_are_unique_within_and_between_attempts(storage: CheckpointStorage) -> None:
-    """A slot that aligns slowly writes gathered snapshots first and the rest later. The second object must not replace the first."""
+    """A slot that aligns slowly writes its snapshots in several objects. A later object must not replace an earlier one."""
     for attempt in ("a", "b", "b"):
         files = _files(storage, attempt)
         for content in (b"x", LARGE):
@@ -144,7 +144,7 @@ def _damage(storage: CheckpointStorage, file: StateFile, damaged: bytes | None) 
         (None, "is missing"),
     ],
 )
-def test_a_damaged_file_is_reported_with_its_checkpoint_and_a_remedy(
+def test_the_error_for_a_damaged_file_names_its_checkpoint_and_a_solution(
     storage: CheckpointStorage, damaged: bytes | None, reason: str
 ) -> None:
     first, second = _put(storage, b"one", b"two")
@@ -166,6 +166,6 @@ def test_a_damaged_large_file_is_reported(storage: CheckpointStorage, damaged: b
         _read(storage, file)
 
 
-def test_a_manifest_cannot_make_a_reader_leave_the_root(storage: CheckpointStorage) -> None:
+def test_a_file_path_outside_the_storage_is_refused(storage: CheckpointStorage) -> None:
     with pytest.raises(StorageError, match="not a path in"):
-        StateReader(storage, LAYOUT, READ_BY).read(StateFile("../../../etc/hostname", 1, "xxh3:00"))
+        StateReader(storage, LAYOUT, CHECKPOINT).read(StateFile("../../../etc/hostname", 1, "xxh3:00"))

@@ -1,4 +1,4 @@
-"""The contract of every kind of checkpoint storage."""
+"""Tests that every kind of checkpoint storage must pass."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_an_object_is_the_concatenation_of_its_parts(storage: CheckpointStorage)
     assert bytes(storage.get("a/b/object")) == b"onetwothree"
 
 
-def test_an_empty_object_is_an_object(storage: CheckpointStorage) -> None:
+def test_an_empty_object_exists_and_is_read_back(storage: CheckpointStorage) -> None:
     storage.put("empty", ())
     assert storage.get("empty").nbytes == 0
     assert [(found.path, found.bytes) for found in storage.list("")] == [("empty", 0)]
@@ -75,14 +75,14 @@ def test_deleting_absent_objects_succeeds(storage: CheckpointStorage) -> None:
 
 
 @pytest.mark.parametrize("path", ["../escaped", "/etc/passwd", "a//b", "a/./b", "a/../../b", "", "a\\..\\b", "a\0b"])
-def test_no_path_leads_out_of_the_root(storage: CheckpointStorage, path: str) -> None:
+def test_a_path_outside_the_root_is_refused(storage: CheckpointStorage, path: str) -> None:
     for touch in (lambda: storage.put(path, (b"x",)), lambda: storage.create(path, b"x"), lambda: storage.get(path)):
         with pytest.raises(StorageError, match="not a path in"):
             touch()
     assert storage.list("") == []
 
 
-def test_of_many_creators_exactly_one_wins(open_again: Open) -> None:
+def test_of_concurrent_creates_of_an_object_exactly_one_succeeds(open_again: Open) -> None:
     stores = [open_again() for _ in range(4)]
     with ThreadPoolExecutor(len(stores)) as pool:
         for number in range(5):
@@ -93,34 +93,34 @@ def test_of_many_creators_exactly_one_wins(open_again: Open) -> None:
             assert bytes(stores[0].get(f"race/{number}")) == b"%d" % won.index(True)
 
 
-def test_a_probe_of_good_storage_leaves_nothing_behind(storage: CheckpointStorage) -> None:
+def test_a_successful_probe_leaves_no_objects(storage: CheckpointStorage) -> None:
     probe_storage(storage)
     assert storage.list("") == []
 
 
-class _EveryCreateWins(MemoryStorage):
-    """Behaves like a store without ``If-None-Match``."""
+class _OverwritingStorage(MemoryStorage):
+    """Storage whose creates replace existing objects, like an object store without ``If-None-Match``."""
 
     def create(self, path: str, data: bytes) -> bool:
         self.put(path, (data,))
         return True
 
 
-class _EveryCreateReportsSuccess(MemoryStorage):
-    """Keeps the first object, but reports success to every writer."""
+class _FalseSuccessStorage(MemoryStorage):
+    """Storage whose creates keep the existing object but report success."""
 
     def create(self, path: str, data: bytes) -> bool:
         super().create(path, data)
         return True
 
 
-class _NoCreateWins(MemoryStorage):
+class _NeverCreatingStorage(MemoryStorage):
     def create(self, path: str, data: bytes) -> bool:
         super().create(path, data)
         return False
 
 
-class _LosesBytes(MemoryStorage):
+class _TruncatingStorage(MemoryStorage):
     def get(self, path: str) -> memoryview:
         return super().get(path)[:-1]
 
@@ -128,13 +128,13 @@ class _LosesBytes(MemoryStorage):
 @pytest.mark.parametrize(
     ("kind", "reason"),
     [
-        (_EveryCreateWins, "let 5 of 5.*could both commit"),
-        (_EveryCreateReportsSuccess, "let 5 of 5"),
-        (_NoCreateWins, "let 0 of 5"),
-        (_LosesBytes, "other data than was written"),
+        (_OverwritingStorage, "let 5 of 5.*could both commit"),
+        (_FalseSuccessStorage, "let 5 of 5"),
+        (_NeverCreatingStorage, "let 0 of 5"),
+        (_TruncatingStorage, "other data than was written"),
     ],
 )
-def test_a_probe_refuses_storage_that_breaks_exactly_once(kind: type[MemoryStorage], reason: str) -> None:
+def test_a_probe_refuses_storage_that_cannot_guarantee_exactly_once(kind: type[MemoryStorage], reason: str) -> None:
     storage = kind()
     with pytest.raises(ConfigError, match=reason):
         probe_storage(storage)
