@@ -32,6 +32,8 @@ PACKAGES = ROOT / ".cache" / "pictures"
 DIAGRAM = Path(__file__).with_name("architecture.svg")
 SCREENSHOTS = ("job-overview-backpressure", "plan-rollback")
 SCREENSHOT_BYTES_MAX = 150_000
+MARGIN_PX = 40
+"""Kept below the last panel."""
 COLOURS = (256, 128, 64)
 """Sizes of the palette, tried in order until a screenshot is small enough."""
 WORKLOAD = "abs6"
@@ -141,11 +143,16 @@ def diagram(theme: Theme) -> str:
 
 
 def reduce_screenshot(source: Path, target: Path) -> None:
-    """Write a PNG with a palette. Raises PicturesFailed if it is too large even with the smallest palette."""
-    from PIL import Image
+    """Write a PNG with a palette, without the empty part of the page at the bottom. Raises PicturesFailed if it is too large even with
+    the smallest palette."""
+    from PIL import Image, ImageChops
 
     with Image.open(source) as image:
         full = image.convert("RGB")
+    background = Image.new("RGB", full.size, full.getpixel((0, full.height - 1)))
+    content = ImageChops.difference(full, background).getbbox()
+    if content is not None:
+        full = full.crop((0, 0, full.width, min(full.height, content[3] + MARGIN_PX)))
     for colours in COLOURS:
         full.quantize(colours, dither=Image.Dither.NONE).save(target, optimize=True)
         if target.stat().st_size <= SCREENSHOT_BYTES_MAX:

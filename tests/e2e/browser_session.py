@@ -38,10 +38,10 @@ _SCROLL_THROUGH = """async () => {
     for (let frames = 0; frames < 12; frames += 1) await new Promise(requestAnimationFrame);
   }
 }"""
-# The page without the navigation, in CSS pixels.
+# The page without the navigation and its border, in CSS pixels.
 _CONTENT = """() => {
   const { x, y, width } = document.getElementById('main-content').getBoundingClientRect();
-  return { x, y, width, height: document.documentElement.scrollHeight - y };
+  return { x, y: y + 1, width, height: document.documentElement.scrollHeight - y - 1 };
 }"""
 
 

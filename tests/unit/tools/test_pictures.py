@@ -113,6 +113,18 @@ def test_a_screenshot_is_written_with_a_palette(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("packages")
+def test_the_empty_part_at_the_bottom_is_cut_off(tmp_path: Path) -> None:
+    from PIL import Image
+
+    image = Image.new("RGB", (8, 200), "white")
+    image.paste("black", (2, 2, 6, 50))
+    image.save(tmp_path / "source.png")
+    pictures.reduce_screenshot(tmp_path / "source.png", tmp_path / "target.png")
+    with Image.open(tmp_path / "target.png") as cut:
+        assert cut.size == (8, 50 + pictures.MARGIN_PX)
+
+
+@pytest.mark.usefixtures("packages")
 def test_a_screenshot_that_stays_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from PIL import Image
 
