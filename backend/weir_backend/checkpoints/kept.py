@@ -63,7 +63,7 @@ def load(session: Session, settings: Settings, jobs: Sequence[Job], moment: date
         run = newest_runs.get(job.id)
         location = locations.get(run.id) if run is not None else None
         requested = RequestedStart(**job.next_start) if job.next_start is not None else None
-        start = next_start(requested, has_gone_back=requested is not None and ran.get(job.id, 0) > requested.after_run)
+        start = next_start(requested, is_done=requested is not None and ran.get(job.id, 0) > requested.after_run)
         facts = GcJobFacts(
             desired=job.desired_state,
             live_run=run.number if run is not None and run.ended_at is None else None,

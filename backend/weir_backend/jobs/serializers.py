@@ -26,7 +26,7 @@ def read_jobs(session: Session, caller: Caller, jobs: Sequence[Job]) -> list[Job
     problems = repository.spec_problems(session, jobs)
     operations = repository.open_operations(session, ids)
     applying = applying_by_job(session, ids)
-    quiet = unreachable_before(session, now())
+    limit = unreachable_before(session, now())
     result = []
     for job in jobs:
         run, checkpoint, operation = runs.get(job.id), checkpoints.get(job.id), operations.get(job.id)
@@ -35,7 +35,7 @@ def read_jobs(session: Session, caller: Caller, jobs: Sequence[Job]) -> list[Job
             desired=job.desired_state,
             spec_state=spec_state,
             spec_problem=problems.get(job.id),
-            run_state=shown_state(run, quiet) if run else None,
+            run_state=shown_state(run, limit) if run else None,
             run_reason=run.reason if run else "",
             restarts_stopped_reason=job.restarts_stopped_reason,
             restart_at=job.restart_at,

@@ -223,7 +223,7 @@ def plan_facts(session: Session, job: Job, plan: RecoveryPlan) -> PlanFacts:
 def next_start_of(session: Session, job: Job) -> RunStart:
     """Return where the next run starts."""
     wanted = RequestedStart(**job.next_start) if job.next_start is not None else None
-    return next_start(wanted, has_gone_back=wanted is not None and repository.has_run_since(session, job.id, wanted.after_run))
+    return next_start(wanted, is_done=wanted is not None and repository.has_run_since(session, job.id, wanted.after_run))
 
 
 def live_facts(session: Session, run: Run) -> LiveRun:

@@ -1,1 +1,1 @@
-"""Runs of jobs: their lifecycle and their API."""
+"""Runs of jobs: their lifecycle, graphs, failures and logs."""

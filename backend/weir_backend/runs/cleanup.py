@@ -1,6 +1,6 @@
 """Delete the files of ended runs on the hosts of their drivers. The row of the run stays and records that its log is deleted.
 
-A worker deletes the files before the row is updated: after a crash in between, the next worker finds no files and updates the row.
+A worker deletes the files first and updates the row afterwards. After a crash in between, the next worker finds no files and updates the row.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from weir_backend.runs.repository import FileRetention
 from weir_backend.settings import Settings
 
 EXPIRES_S = 300
-"""Tasks for an unreachable host must not accumulate."""
+"""Tasks for an unreachable host expire, so that they do not accumulate."""
 
 
 def retention_of(settings: Settings, moment: datetime) -> FileRetention:
@@ -30,7 +30,7 @@ def retention_of(settings: Settings, moment: datetime) -> FileRetention:
 
 
 def enqueue_due(session: Session, settings: Settings, tasks: Tasks) -> Sequence[str]:
-    """Ask each host with files to delete. Return these hosts."""
+    """Enqueue a task for each host that has files to delete. Return these hosts."""
     hosts = repository.hosts_to_clean_up(session, retention_of(settings, now()))
     for host in hosts:
         tasks.enqueue(DELETE_RUN_FILES, queue=host_queue(host), expires_s=EXPIRES_S)
@@ -38,10 +38,10 @@ def enqueue_due(session: Session, settings: Settings, tasks: Tasks) -> Sequence[
 
 
 def runs_to_clean_up(session: Session, settings: Settings, host: str, *, after: int, count: int) -> Sequence[Run]:
-    """Return runs in the order of their ids, after the id ``after``. None of them is live."""
+    """Return ended runs whose files are due for deletion and whose ids are larger than ``after``, ordered by id."""
     return repository.runs_to_clean_up(session, retention_of(settings, now()), host, after=after, count=count)
 
 
 def mark_cleaned_up(session: Session, run_ids: Sequence[int]) -> None:
-    """The directories of these runs are deleted."""
+    """Record that the directories of these runs are deleted."""
     repository.mark_cleaned_up(session, run_ids, now())

@@ -15,7 +15,7 @@ CHUNK_BYTES = 256 << 10
 
 @dataclass(frozen=True, slots=True)
 class LogChunk:
-    """``size``: of the log now. ``next``: the offset of the next chunk."""
+    """A part of a log. ``size``: the current size of the log. ``next``: the offset of the next chunk."""
 
     data: bytes
     size: int
@@ -23,7 +23,8 @@ class LogChunk:
 
 
 def read_chunk(session: Session, data_dir: Path, run_id: int, offset: int) -> LogChunk:
-    """``offset`` in bytes; negative: from the end. Beyond the end (the log was truncated): from the beginning.
+    """Return a chunk of the log of a run. ``offset``: in bytes; negative: from the end. An offset beyond the end, of a log that was truncated, means
+    the beginning.
 
     Raises NotFound, Conflict if the log is on another host, Gone if it is deleted.
     """

@@ -24,7 +24,8 @@ RunId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
 def list_runs(
     caller: ViewerCaller, session: SessionDep, response: Response, wanted: Annotated[Listing, Depends(listing)]
 ) -> Sequence[RunRead]:
-    """List runs with their generations. Filters: `job_id`, `state` (as last reported: an unreachable run is returned as RECONCILING)."""
+    """List runs, newest first. Filters: `id`, `job_id`, `state`. The filter uses the last reported state; an unreachable run is returned as
+    RECONCILING."""
     return service.list_runs(session, wanted, response)
 
 
@@ -36,7 +37,7 @@ def get_run(caller: ViewerCaller, session: SessionDep, run_id: RunId) -> RunRead
 
 @router.get("/runs/{run_id}/graph", operation_id="get_run_graph", response_model=GraphRead, responses=answers(401, 403, 404, 422))
 def get_run_graph(caller: ViewerCaller, session: SessionDep, run_id: RunId) -> GraphRead:
-    """Return the graph that the run deployed last: the physical graph, which contains the logical one."""
+    """Return the graph that the run deployed last: the physical graph, which contains the logical graph."""
     return service.get_graph(session, run_id)
 
 
@@ -81,6 +82,6 @@ def read_log(
         int, Query(ge=-BIGINT_MAX, le=BIGINT_MAX, description="In bytes from the beginning; negative: from the end")
     ] = 0,
 ) -> Response:
-    """Return a chunk of the driver's log, at most 256 KiB."""
+    """Return a chunk of the log of the driver, at most 256 KiB."""
     found = driver_log.read_chunk(session, services.settings.data_dir, run_id, offset)
     return Response(found.data, media_type="text/plain", headers={"X-Log-Size": str(found.size), "X-Log-Next": str(found.next)})

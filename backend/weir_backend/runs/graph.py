@@ -11,7 +11,7 @@ from typing import Any
 from weir_backend.kit.jsonb import clean
 
 GRAPH_BYTES_MAX = 16 << 20
-"""Size of a graph as JSON. One event contains it, so every limit on events allows so much."""
+"""The largest size of a graph as JSON. An event contains the graph, so every limit on events must allow this size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class GraphContent:
 
 
 def graph_content(graph: dict[str, Any]) -> GraphContent:
-    """Raises ValueError or RecursionError if the graph is not valid JSON."""
+    """Return the content of a graph. Raises ValueError or RecursionError if the graph is not valid JSON."""
     text = json.dumps(clean(graph), separators=(",", ":"), ensure_ascii=True, allow_nan=False, sort_keys=True)
     return GraphContent(hashlib.sha256(text.encode()).digest(), text)
 
@@ -35,7 +35,7 @@ class OperatorName:
 
 
 def operators_by_chain(graph: Mapping[str, Any] | None) -> dict[int, list[OperatorName]]:
-    """Return the operators of each chain, first to last. A driver sent the graph: invalid parts are left out."""
+    """Return the operators of each chain, in their order in the chain. Invalid parts are left out, because the graph comes from a driver."""
     if graph is None:
         return {}
     logical = graph.get("logical")

@@ -9,7 +9,7 @@ from weir_backend.models import RunState
 
 FINAL = frozenset({RunState.FINISHED, RunState.SUSPENDED, RunState.CANCELED, RunState.FAILED})
 
-# A driver may reach each of these from any earlier state: the events in between may be lost.
+# A driver may report any of these after any earlier state, because the events in between may be lost.
 _WORKING = frozenset({RunState.INITIALIZING, RunState.RUNNING, RunState.RESTARTING, RunState.CANCELLING})
 
 LEGAL: dict[RunState, frozenset[RunState]] = {
@@ -17,12 +17,12 @@ LEGAL: dict[RunState, frozenset[RunState]] = {
     RunState.INITIALIZING: _WORKING | {RunState.FAILING} | FINAL,
     RunState.RUNNING: _WORKING | {RunState.FAILING} | FINAL,
     RunState.RESTARTING: _WORKING | {RunState.FAILING} | FINAL,
-    # The driver also passes this state before its next generation, without a failure.
+    # The driver also passes this state before its next generation, so it does not imply the end of the run.
     RunState.CANCELLING: _WORKING | {RunState.FAILING} | FINAL,
     RunState.FAILING: FINAL,
-    # RECONCILING is shown and never stored: see reachability.py.
+    # RECONCILING is returned by the API and never stored: see reachability.py.
     RunState.RECONCILING: frozenset(),
-    # Later reports about an ended run are logged and change nothing.
+    # Later reports of an ended run are stored as events and do not change the state.
     RunState.FINISHED: frozenset(),
     RunState.SUSPENDED: frozenset(),
     RunState.CANCELED: frozenset(),
@@ -33,13 +33,13 @@ SUPERSEDED = "another driver runs the job"
 
 
 def is_legal(current: RunState, target: RunState) -> bool:
-    """A run that keeps its state makes no transition."""
+    """Return whether the transition is legal. Staying in the same state is not a transition."""
     return target in LEGAL[current] and target is not current
 
 
-def from_driver_state(told: DriverState) -> RunState:
+def from_driver_state(state: DriverState) -> RunState:
     """Translate the state that a driver reports."""
-    match told:
+    match state:
         case DriverState.SUPERSEDED:
             return RunState.FAILED
         case (
@@ -52,12 +52,12 @@ def from_driver_state(told: DriverState) -> RunState:
             | DriverState.CANCELED
             | DriverState.FAILED
         ):
-            return RunState(told.value)
+            return RunState(state.value)
         case _:
-            assert_never(told)
+            assert_never(state)
 
 
-def from_driver_reason(told: DriverState, reason: str) -> str:
-    if told is DriverState.SUPERSEDED:
+def from_driver_reason(state: DriverState, reason: str) -> str:
+    if state is DriverState.SUPERSEDED:
         return f"superseded: {reason or SUPERSEDED}"
     return reason

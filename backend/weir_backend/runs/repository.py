@@ -1,4 +1,4 @@
-"""Queries of runs, their failures and graphs."""
+"""Queries on runs, their failures and graphs."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def graph_of_run(session: Session, run: Run) -> Graph | None:
 
 @dataclass(frozen=True, slots=True)
 class FileRetention:
-    """Keep the files of runs that ended after ``since`` and of the ``newest`` runs of each job, but of at most ``at_most`` runs of a job. Keep
-    none of a deleted job."""
+    """Which files of runs are kept: those of runs that ended after ``since`` and of the ``newest`` runs of each job, but of at most ``at_most`` runs
+    of a job. No files of deleted jobs are kept."""
 
     since: datetime
     newest: int
@@ -43,7 +43,7 @@ class FileRetention:
 
 
 def _expired(kept: FileRetention) -> ColumnElement[bool]:
-    # The numbers of a job's runs are consecutive.
+    # The numbers of the runs of a job are consecutive.
     newer = Job.run_number - Run.number
     old = and_(newer >= kept.newest, Run.ended_at < kept.since)
     return and_(
@@ -86,7 +86,7 @@ def newest_runs(session: Session, job_ids: Collection[int]) -> dict[int, Run]:
 
 
 def restores(session: Session, job_ids: Collection[int]) -> dict[int, dict[int, int | None]]:
-    """Return, by job and number of the run, the checkpoint that each run restored which did not resume; None: none of this job."""
+    """Return, by job and run, which checkpoint of the job was restored by each run that did not resume. None: another checkpoint, or none."""
     rows = session.execute(
         select(Run.job_id, Run.number, Run.start["checkpoint"].astext.cast(BigInteger)).where(
             Run.job_id.in_(job_ids), Run.start["mode"].astext != "resume"
@@ -107,23 +107,23 @@ def newest_that_ran(session: Session, job_ids: Collection[int]) -> dict[int, int
 
 
 def has_run(session: Session, spec_id: int) -> bool:
-    """Whether a run of this version has reached RUNNING."""
+    """Return whether a run of this version has reached RUNNING."""
     return session.scalar(select(Run.id).where(Run.spec_id == spec_id, Run.running_at.is_not(None)).limit(1)) is not None
 
 
 def has_run_since(session: Session, job_id: int, number: int) -> bool:
-    """Whether a run after this one has reached RUNNING."""
+    """Return whether a run after run ``number`` has reached RUNNING."""
     later = select(Run.id).where(Run.job_id == job_id, Run.number > number, Run.running_at.is_not(None))
     return session.scalar(later.limit(1)) is not None
 
 
 def runs_of_plan(session: Session, plan: RecoveryPlan) -> Sequence[Run]:
-    """Oldest first."""
+    """Return the runs of the plan, oldest first."""
     return session.scalars(select(Run).where(Run.plan_id == plan.id).order_by(Run.number)).all()
 
 
 def commands_given(session: Session, run_id: int) -> frozenset[str]:
-    """Return the kinds of commands that were not refused."""
+    """Return the kinds of the commands that the run was given and has not refused."""
     rows = session.scalars(
         select(Command.kind).where(Command.run_id == run_id, or_(Command.outcome.is_(None), Command.outcome != "REFUSED"))
     )
@@ -131,19 +131,19 @@ def commands_given(session: Session, run_id: int) -> frozenset[str]:
 
 
 def cancelled_at(session: Session, run_id: int) -> datetime | None:
-    """Return when the run was first told to cancel."""
+    """Return when the run was first given the command to cancel, or None."""
     return session.scalar(select(func.min(Command.created_at)).where(Command.run_id == run_id, Command.kind == "Cancel"))
 
 
 def newest_checkpoint(session: Session, job_id: int) -> int | None:
-    """Return the number of the newest completed checkpoint on the current branch: after a rollback that has completed none yet, the one that it
-    restored. Numbers decide, not times, as the clocks of drivers may differ."""
+    """Return the number of the newest completed checkpoint on the current branch. After a rollback that has completed no checkpoint yet, this is the
+    restored one. Numbers decide, not times, because the clocks of drivers may differ."""
     run = session.scalar(select(Run).where(Run.job_id == job_id).order_by(Run.number.desc()).limit(1))
     return newest_completed(session, job_id, run.id) if run is not None else None
 
 
 def jobs_to_reconcile(session: Session, moment: datetime, *, limit: int) -> Sequence[int]:
-    """Return jobs that are due, the longest waiting first."""
+    """Return the jobs that are due for reconciliation, the longest waiting first."""
     return session.scalars(
         select(Job.id)
         .where(Job.next_reconcile_at <= moment, Job.deleted_at.is_(None))
@@ -153,12 +153,12 @@ def jobs_to_reconcile(session: Session, moment: datetime, *, limit: int) -> Sequ
 
 
 def hosts_with_live_runs(session: Session) -> Sequence[str]:
-    """Return hosts with drivers of runs that have not ended."""
+    """Return the hosts of runs that have not ended."""
     return _hosts(session, Run.ended_at.is_(None))
 
 
 def hosts_with_only_fenced_runs(session: Session, *, since: datetime) -> Sequence[str]:
-    """Return hosts whose runs were all ended by the control plane."""
+    """Return the hosts that have runs which the control plane fenced after ``since``, and no live runs."""
     live = aliased(Run)
     others = select(live.id).where(live.host == Run.host, live.ended_at.is_(None)).exists()
     return _hosts(session, and_(Run.fenced_at >= since, ~others))
@@ -173,7 +173,7 @@ def live_on(session: Session, host: str) -> Sequence[Run]:
 
 
 def on_unreachable_hosts(session: Session, since: datetime, *, host: str) -> Sequence[Run]:
-    """Return live runs whose driver and host have not reported since then. Without those on ``host``: the caller runs there."""
+    """Return live runs whose driver and host have not contacted the control plane since then. Leave out runs on ``host``, where the caller runs."""
     return session.scalars(select(Run).where(_unreachable(since), Run.host != host).order_by(Run.id)).all()
 
 
@@ -181,8 +181,8 @@ def is_unreachable(session: Session, run_id: int, since: datetime) -> bool:
     return session.scalar(select(Run.id).where(_unreachable(since), Run.id == run_id)) is not None
 
 
-def clear_stranded(session: Session, since: datetime) -> None:
-    """Clear the reassignment problem of runs that have reported again."""
+def clear_reassignment_problems(session: Session, since: datetime) -> None:
+    """Clear the reassignment problem of runs that are reachable again."""
     session.execute(
         update(Run)
         .where(Run.ended_at.is_(None), Run.reassignment_problem.is_not(None), ~_unreachable(since))
@@ -192,14 +192,14 @@ def clear_stranded(session: Session, since: datetime) -> None:
 
 def _unreachable(since: datetime) -> ColumnElement[bool]:
     heard = select(Heartbeat.component).where(Heartbeat.component == host_component(Run.host), Heartbeat.seen_at >= since)
-    # The time of the last submission says nothing about the host.
+    # The time of the submission does not count, because it is no contact from the host.
     return and_(
         Run.ended_at.is_(None), Run.host.is_not(None), func.coalesce(Run.last_contact_at, Run.created_at) < since, ~heard.exists()
     )
 
 
 def fenced_on(session: Session, host: str, *, since: datetime) -> Sequence[Run]:
-    """Return runs that were ended by the control plane."""
+    """Return the runs of the host that the control plane fenced after ``since``."""
     return session.scalars(select(Run).where(Run.host == host, Run.fenced_at >= since).order_by(Run.id)).all()
 
 
@@ -225,7 +225,7 @@ def job_exists(session: Session, job_id: int) -> bool:
 
 
 def store_graph(session: Session, content: GraphContent) -> int:
-    """Return its id; the graph may be stored already."""
+    """Store the graph, unless it is stored already. Return its id."""
     found = session.scalar(select(Graph.id).where(Graph.digest == content.digest))
     if found is None:
         body = cast(bindparam("body", content.text, type_=Text), JSONB)

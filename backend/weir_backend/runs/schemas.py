@@ -12,9 +12,10 @@ from weir_backend.models import RunState
 
 
 class RunRead(BaseModel):
-    """`number`: the generation of the control plane. `generation`: of the runtime within the run. `fenced_at`: when the job was reassigned from
-    this run. `missing_events`: how many its driver could not send. `directory`: its name below `runs` in the data directory of its host;
-    `files_cleared_at`: when it was deleted, with the log. `reassignment_problem`: why the job is not reassigned although `host` is unreachable."""
+    """One driver of a job. `number`: counts the runs of the job. `generation`: the newest generation of the runtime that the driver has reported.
+    `fenced_at`: when the control plane ended the run without its driver. `missing_events`: how many events the driver could not send. `directory`:
+    the name of its directory in `runs` on `host`; `files_cleared_at`: when it was deleted, including the log. `reassignment_problem`: why the job
+    is not reassigned although `host` is unreachable."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -51,7 +52,7 @@ class OperatorNameRead(ResponseModel):
 
 
 class GraphRead(BaseModel):
-    """``digest``: SHA-256 of the graph as canonical JSON. ``graph``: physical, with the logical one in it."""
+    """`digest`: SHA-256 of the graph as canonical JSON. `graph`: the physical graph, which contains the logical graph."""
 
     id: int
     digest: str
@@ -59,7 +60,8 @@ class GraphRead(BaseModel):
 
 
 class FailureRead(BaseModel):
-    """`recovery`: full, restart (another driver took over) or none (the run ended); null: not known yet."""
+    """A failure of a job. `recovery`: how the job recovered: `full` (in the same driver), `restart` (with another driver) or `none` (the run ended);
+    null: not known yet."""
 
     model_config = ConfigDict(from_attributes=True)
 

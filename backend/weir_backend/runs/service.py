@@ -30,21 +30,21 @@ from weir_backend.settings import Settings
 
 def list_runs(session: Session, wanted: Listing, response: Response) -> Sequence[RunRead]:
     found: Sequence[Run] = page(session, select(Run), wanted, repository.FIELDS, response, unit="runs")
-    quiet = unreachable_before(session, now())
-    return [_read(one, quiet) for one in found]
+    limit = unreachable_before(session, now())
+    return [_read(one, limit) for one in found]
 
 
 def read_run(session: Session, run_id: int) -> RunRead:
-    """Raises NotFound."""
+    """Return a run as the API shows it. Raises NotFound."""
     return _read(get_run(session, run_id), unreachable_before(session, now()))
 
 
-def _read(found: Run, quiet: datetime | None) -> RunRead:
-    return RunRead.model_validate(found).model_copy(update={"state": shown_state(found, quiet)})
+def _read(found: Run, limit: datetime | None) -> RunRead:
+    return RunRead.model_validate(found).model_copy(update={"state": shown_state(found, limit)})
 
 
 def get_run(session: Session, run_id: int) -> Run:
-    """Raises NotFound."""
+    """Return a run. Raises NotFound."""
     found = repository.find_run(session, run_id)
     if found is None:
         raise NotFound("not-found", f"Run {run_id} does not exist.", "The list of runs contains the ids.")
@@ -52,16 +52,18 @@ def get_run(session: Session, run_id: int) -> Run:
 
 
 def get_graph(session: Session, run_id: int) -> GraphRead:
-    """Raises NotFound, also if the run has not reported its graph yet."""
+    """Return the graph that the run deployed last. Raises NotFound, also if the run has not reported its graph yet."""
     found = repository.graph_of_run(session, get_run(session, run_id))
     if found is None:
-        raise NotFound("no-graph", f"Run {run_id} has not reported its graph.", "It does so once its driver has started.")
+        raise NotFound(
+            "no-graph", f"Run {run_id} has not reported its graph yet.", "The driver reports it when it starts the job."
+        )
     return GraphRead(id=found.id, digest=found.digest.hex(), graph=found.body)
 
 
 def run_token(settings: Settings, directory: str) -> str:
-    """Return the token of the run with this directory. It derives from the secret key of the installation, so a driver that is submitted again
-    gets the same token. It does not derive from numbers, which a new database assigns again."""
+    """Return the token of the run with this directory. It is derived from the secret key of the installation, so that a driver that is submitted
+    again gets the same token. It does not depend on ids, because a new database assigns them again."""
     key = settings.secret_key.get_secret_value().encode()
     made = hmac.digest(key, f"run {directory}".encode(), hashlib.sha256)
     return "weir_run_" + base64.urlsafe_b64encode(made).decode().rstrip("=")
@@ -72,17 +74,17 @@ def begin_run(
 ) -> Run:
     """Create the next run. Its number fences all earlier ones."""
     job.run_number += 1
-    own = f"{job.name}-{job.run_number}-{secrets.token_hex(8)}"
+    directory = f"{job.name}-{job.run_number}-{secrets.token_hex(8)}"
     run = Run(
         job_id=job.id,
         number=job.run_number,
-        directory=own,
+        directory=directory,
         spec_id=spec.id,
         state=RunState.CREATED,
         cause=cause,
         start=_start_as_dict(start),
         missing_events=0,
-        token_digest=digest(run_token(settings, own)),
+        token_digest=digest(run_token(settings, directory)),
         checkpoint_directory=checkpoint_directory(settings, job, spec),
         plan_id=plan_id,
         stored_event=0,
@@ -106,13 +108,13 @@ def _start_as_dict(start: RunStart) -> dict[str, Any]:
 
 
 def checkpoint_directory(settings: Settings, job: Job, spec: Spec) -> str:
-    """Return the directory of the job's checkpoints."""
+    """Return the checkpoint directory of the job with this version of the spec."""
     chosen: dict[str, Any] = spec.body["checkpointing"]
     return chosen["directory"] or str(settings.data_dir / "checkpoints" / f"{job.id}-{job.name}" / str(job.lineage))
 
 
 def end_run(session: Session, job: Job, run: Run, state: RunState, reason: str) -> None:
-    """End the run. Later reports of its driver are refused."""
+    """End the run and fence it: later reports of its driver are refused."""
     recovery = "restart" if job.desired_state is DesiredState.RUNNING else "none"
     record_event(session, job, "RunEnded", run_id=run.id, run=run.number, state=state.value, reason=reason)
     session.flush()
@@ -121,7 +123,7 @@ def end_run(session: Session, job: Job, run: Run, state: RunState, reason: str) 
 
 
 def list_failures(session: Session, job_id: int, wanted: Listing, response: Response) -> Sequence[Failure]:
-    """Raises NotFound."""
+    """List the failures of a job. Raises NotFound."""
     if not repository.job_exists(session, job_id):
         raise NotFound("not-found", f"Job {job_id} does not exist.")
     query = select(Failure).where(Failure.job_id == job_id)

@@ -1,1 +1,1 @@
-"""Webhooks and the pending deliveries. Workers send them; the API never does."""
+"""Webhooks and the deliveries to them. Workers send the messages; the API never does."""

@@ -1,7 +1,7 @@
 """Which URLs a webhook may have, and which IP addresses workers may call. Pure.
 
-A webhook makes a host inside your network send requests. So workers resolve the name themselves, check each address and connect to the checked one: a
-name that resolves differently a moment later has no effect.
+A webhook makes a host inside your network send requests. Workers therefore resolve the name themselves, check the addresses, and connect to a checked
+address. A name that resolves to another address a moment later has no effect.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ Address: TypeAlias = IPv4Address | IPv6Address
 
 
 class Reach(StrEnum):
-    """How far into the internal network messages may go. Each value includes the one before."""
+    """To which networks workers may send messages. Each value includes those before it."""
 
     PUBLIC = "public"
-    """Only addresses of the Internet."""
+    """Only public addresses."""
     PRIVATE = "private"
-    """Private networks, too."""
+    """Also addresses in private networks."""
     LOOPBACK = "loopback"
-    """The worker's own host, too."""
+    """Also the host of the worker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +41,13 @@ class Receiver:
 
     @property
     def shown(self) -> str:
-        """Return the part of the URL that every user may see. With some services the rest is as good as a password."""
+        """Return scheme, host and port, which every user may see. The rest of the URL may be a secret."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.scheme}://{host}" + ("" if self.port == _PORTS[self.scheme] else f":{self.port}")
 
 
 def receiver_of(url: str) -> Receiver:
-    """Raises ValueError with the reason, without repeating the URL."""
+    """Return the receiver of a URL. Raises ValueError with the reason; the message does not contain the URL."""
     if len(url) > URL_CHARACTERS_MAX or not _PRINTABLE.fullmatch(url) or "\\" in url:
         raise ValueError(
             f"The URL must have at most {URL_CHARACTERS_MAX:,} characters, without spaces, backslashes and non-ASCII characters."
@@ -92,9 +92,9 @@ _LINK_LOCAL = (IPv4Network("169.254.0.0/16"), IPv6Network("fe80::/10"))
 _METADATA = tuple(
     ip_network(one)
     for one in (
-        "169.254.169.254/32",  # nearly everybody's
+        "169.254.169.254/32",  # most clouds
         "100.100.100.200/32",  # Alibaba
-        "168.63.129.16/32",  # Azure's agent
+        "168.63.129.16/32",  # Azure
         "192.0.0.192/32",  # Oracle
         "fd00:ec2::254/128",  # Amazon
         "fd20:ce::254/128",  # Google
@@ -110,7 +110,7 @@ _COMPATIBLE = IPv6Network("::/96")
 
 
 def refusal_of(address: Address, reach: Reach) -> str | None:
-    """Return why nothing is sent to ``address``; None: it is allowed."""
+    """Return why workers send nothing to ``address``, or None if it is allowed."""
     if (never := _always_refused(address)) is not None:
         return never
     for one in _destinations(address):
@@ -123,7 +123,7 @@ def refusal_of(address: Address, reach: Reach) -> str | None:
 
 
 def _always_refused(address: Address) -> str | None:
-    """Whatever the settings are."""
+    """Return why ``address`` is refused with every setting, or None."""
     for one in _destinations(address):
         if any(one in network for network in _METADATA):
             return "it is a cloud metadata service"
@@ -135,7 +135,7 @@ def _always_refused(address: Address) -> str | None:
 
 
 def _destinations(address: Address) -> tuple[Address, ...]:
-    """Return the addresses that a packet may reach: some IPv6 addresses contain an IPv4 address."""
+    """Return the addresses that a packet to ``address`` may reach. Some IPv6 addresses contain an IPv4 address."""
     if isinstance(address, IPv4Address):
         return (address,)
     if address.ipv4_mapped is not None:

@@ -1,4 +1,4 @@
-"""Endpoints of webhooks. Only administrators change them, since they make workers send requests."""
+"""Endpoints of webhooks. Only administrators change webhooks, because these make workers send requests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ IfMatch = Annotated[str | None, Depends(if_match)]
 
 
 def _shown(webhook: Webhook, caller: Caller) -> WebhookRead:
-    return WebhookRead.of(webhook, whole=Permission.ADMINISTER in caller.permissions)
+    return WebhookRead.of(webhook, with_url=Permission.ADMINISTER in caller.permissions)
 
 
 @router.get("", operation_id="list_webhooks", response_model=list[WebhookRead])
@@ -39,7 +39,7 @@ def list_(
 def create(
     draft: WebhookCreate, session: SessionDep, caller: AdministratorCaller, _once: Idempotent, response: Response
 ) -> WebhookRead:
-    """Create a webhook. Send a message with `test`."""
+    """Create a webhook. Use `test` to send a message to it."""
     webhook = service.create(session, caller, draft)
     set_etag(response, webhook.version)
     response.headers["Location"] = f"/api/v1/webhooks/{webhook.id}"
@@ -58,7 +58,7 @@ def get(webhook_id: Id, session: SessionDep, response: Response, caller: ViewerC
 def change(
     webhook_id: Id, wanted: WebhookUpdate, session: SessionDep, caller: AdministratorCaller, response: Response, seen: IfMatch
 ) -> WebhookRead:
-    """Update a webhook. Waiting messages are sent to its new URL."""
+    """Update a webhook. Pending messages are sent to the new URL."""
     webhook = service.change(session, caller, webhook_id, seen, wanted)
     set_etag(response, webhook.version)
     return _shown(webhook, caller)
@@ -66,7 +66,7 @@ def change(
 
 @router.delete("/{webhook_id}", operation_id="delete_webhook", status_code=204, responses=answers(404, 409, 412, 428))
 def delete(webhook_id: Id, session: SessionDep, caller: AdministratorCaller, seen: IfMatch) -> None:
-    """Delete a webhook that no rule uses, with its deliveries."""
+    """Delete a webhook and its deliveries. No rule may use it."""
     service.delete(session, caller, webhook_id, seen)
 
 
@@ -76,7 +76,7 @@ def delete(webhook_id: Id, session: SessionDep, caller: AdministratorCaller, see
 def test(
     webhook_id: Id, session: SessionDep, tasks: TasksDep, caller: AdministratorCaller, _once: Idempotent, response: Response
 ) -> Delivery:
-    """Have a worker send a message now, also if the webhook is disabled. Read the delivery at `Location` until `ended_at` is set."""
+    """Have a worker send a test message, even if the webhook is disabled. Read the delivery at `Location` until `ended_at` is set."""
     found = service.test(session, tasks, caller, webhook_id)
     response.headers["Location"] = f"/api/v1/webhooks/{webhook_id}/deliveries/{found.id}"
     return found
@@ -98,5 +98,5 @@ def deliveries(
     responses=answers(404),
 )
 def delivery(webhook_id: Id, delivery_id: Id, session: SessionDep, _: ViewerCaller) -> Delivery:
-    """Return one delivery. It has ended once `ended_at` is set."""
+    """Return one delivery. It has ended when `ended_at` is set."""
     return service.delivery(session, webhook_id, delivery_id)

@@ -1,8 +1,8 @@
-"""The outbox of messages: written in the transaction of the alert, sent afterwards, at least once.
+"""The outbox of messages. A message is written in the transaction of its alert, and sent afterwards, at least once.
 
-A worker claims a webhook for a while, so that messages to one receiver are sent in order, and a slow receiver occupies one worker at most. It claims
-a message, sends it without holding a lock, and records the outcome. If it dies in between, another worker sends the message after the claim has
-expired: receivers recognize a repeated message by its id.
+A worker claims a webhook for a limited time. Messages to one receiver are therefore sent in order, and a slow receiver occupies at most one worker.
+The worker claims a message, sends it without holding a lock, and records the outcome. If the worker dies in between, another worker sends the message
+again after the claim has expired. Receivers recognize a repeated message by its id.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from weir_backend.webhooks import repository
 
 log = structlog.get_logger(__name__)
 CLAIM_DURATION = timedelta(minutes=2)
-"""Longer than a round of sending may take."""
+"""Longer than a worker may claim to send the messages of a webhook."""
 PAUSE_AFTER_FAILURE = timedelta(seconds=10)
-"""After a failed message, nothing is sent to the webhook for so long."""
+"""How long nothing is sent to a webhook after a message to it has failed."""
 PROBLEM_CHARACTERS_MAX = 500
 
 
 @dataclass(frozen=True, slots=True)
 class WebhookMessage:
-    """``body``: see ``_body``."""
+    """A message to send. ``body``: see ``_body``."""
 
     delivery_id: int
     message_id: UUID
@@ -44,14 +44,14 @@ class WebhookMessage:
 
 @dataclass(frozen=True, slots=True)
 class SendResult:
-    """``status``: of HTTP, 2xx."""
+    """The receiver has accepted the message. ``status``: the HTTP status, 2xx."""
 
     status: int
 
 
 @dataclass(frozen=True, slots=True)
 class NotSent:
-    """``status`` None: there was no answer."""
+    """The message was not delivered. ``status``: the HTTP status; None: there was no response."""
 
     problem: str
     status: int | None = None
@@ -63,23 +63,23 @@ def add_firing(session: Session, tasks: Tasks, alert_id: int, webhook_id: int) -
 
 
 def add_resolved(session: Session, tasks: Tasks, alert_id: int) -> None:
-    """To the webhooks that have received the firing message."""
+    """Add the message that the alert is resolved, for the webhooks that got the message that it fires."""
     if repository.add_resolved(session, alert_id, now()):
         enqueue_after_commit(session, tasks, DELIVER)
 
 
 def claim_webhooks(session: Session, limit: int) -> Sequence[int]:
-    """Return ids of webhooks with messages to send. The caller has them until it releases them, or for ``CLAIM_DURATION``."""
+    """Claim webhooks that have messages to send, and return their ids. A claim ends when it is released, or after ``CLAIM_DURATION``."""
     moment = now()
-    return repository.take(session, moment, moment + CLAIM_DURATION, limit)
+    return repository.claim(session, moment, moment + CLAIM_DURATION, limit)
 
 
 def release_webhook(session: Session, webhook_id: int, *, failed: bool) -> None:
-    repository.hold(session, [webhook_id], now() + PAUSE_AFTER_FAILURE if failed else None)
+    repository.postpone(session, [webhook_id], now() + PAUSE_AFTER_FAILURE if failed else None)
 
 
 def claim_message(session: Session, webhook_id: int) -> WebhookMessage | None:
-    """Return the next message to a claimed webhook. None: nothing is due."""
+    """Claim and return the next message to a claimed webhook, or None if nothing is due."""
     moment = now()
     row = repository.next_due(session, webhook_id, moment)
     if row is None:
@@ -98,13 +98,13 @@ def claim_message(session: Session, webhook_id: int) -> WebhookMessage | None:
 
 
 def _body(delivery: Delivery, webhook: Webhook, alert: Alert | None, job: Job | None) -> dict[str, Any]:
-    """It is the same for each attempt. docs/control-plane.md says what receivers may rely on."""
+    """Return the body of a message, which is the same for each attempt. docs/control-plane.md documents it."""
     if alert is None or job is None:
         return {"type": "test", "text": f"Weir: webhook '{webhook.name}' works", "created_at": delivery.created_at.isoformat()}
-    over = delivery.message_kind is MessageKind.RESOLVED
+    resolved = delivery.message_kind is MessageKind.RESOLVED
     return {
-        "type": "alert.resolved" if over else "alert.firing",
-        "text": f"{job.name}: {f'resolved: {alert.resolution}' if over else alert.message} ({alert.rule_name})",
+        "type": "alert.resolved" if resolved else "alert.firing",
+        "text": f"{job.name}: {f'resolved: {alert.resolution}' if resolved else alert.message} ({alert.rule_name})",
         "created_at": delivery.created_at.isoformat(),
         "alert": {
             "id": alert.id,
@@ -112,22 +112,22 @@ def _body(delivery: Delivery, webhook: Webhook, alert: Alert | None, job: Job | 
             "kind": alert.kind.value,
             "message": alert.message,
             "since": alert.since.isoformat(),
-            "resolved_at": alert.resolved_at.isoformat() if over and alert.resolved_at is not None else None,
-            "resolution": alert.resolution if over else None,
+            "resolved_at": alert.resolved_at.isoformat() if resolved and alert.resolved_at is not None else None,
+            "resolution": alert.resolution if resolved else None,
         },
         "job": {"id": job.id, "name": job.name},
     }
 
 
 def record_outcome(session: Session, message: WebhookMessage, outcome: SendResult | NotSent) -> None:
-    """A delivered message stays delivered, whatever the database said in between."""
+    """Record the outcome of an attempt. A message that was delivered once stays delivered."""
     moment = now()
     seen = repository.find(session, message.delivery_id)
     if seen is None:
         return
-    again_at = next_try(seen.message_kind, tries=seen.tries, created_at=seen.created_at, now=moment)
-    # Lock the job first, as everywhere.
-    job = repository.job_of(session, seen.alert_id) if isinstance(outcome, NotSent) and again_at is None else None
+    retry_at = next_try(seen.message_kind, tries=seen.tries, created_at=seen.created_at, now=moment)
+    # Lock the job before the delivery.
+    job = repository.job_of(session, seen.alert_id) if isinstance(outcome, NotSent) and retry_at is None else None
     delivery = repository.find(session, message.delivery_id, lock=True)
     if delivery is None or delivery.state is DeliveryState.DELIVERED:
         return
@@ -141,12 +141,12 @@ def record_outcome(session: Session, message: WebhookMessage, outcome: SendResul
             )
         case NotSent(problem, status) if delivery.ended_at is None:
             delivery.http_status, delivery.problem = status, problem[:PROBLEM_CHARACTERS_MAX]
-            if again_at is not None:
-                delivery.next_try_at = again_at
+            if retry_at is not None:
+                delivery.next_try_at = retry_at
             else:
                 _give_up(session, job, delivery, message, moment)
         case NotSent():
-            pass  # the webhook was disabled in between
+            pass  # the webhook was disabled meanwhile
 
 
 def _give_up(session: Session, job: Job | None, delivery: Delivery, message: WebhookMessage, moment: datetime) -> None:
@@ -164,11 +164,11 @@ def _give_up(session: Session, job: Job | None, delivery: Delivery, message: Web
 FIRST_RETRY = timedelta(seconds=10)
 RETRY_MAX = timedelta(minutes=15)
 GIVE_UP_AFTER = timedelta(hours=24)
-"""A delivery fails after a day. The list of deliveries, the job's events and /metrics show that."""
+"""How long failed messages are retried."""
 
 
 def next_try(message_kind: MessageKind, *, tries: int, created_at: datetime, now: datetime) -> datetime | None:
-    """Return when to retry after ``tries`` failures. None: the delivery has failed."""
+    """Return when to retry after ``tries`` failures, or None if the delivery has failed for good."""
     if message_kind is MessageKind.TEST:
         return None
     # Bound the exponent, so that the number of seconds does not overflow.

@@ -1,4 +1,4 @@
-"""Queries of webhooks and deliveries."""
+"""Queries on webhooks and deliveries."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def find_webhook(session: Session, webhook_id: int, *, lock: bool = False) -> We
 
 
 def is_taken(session: Session, name: str, *, but: int = 0) -> bool:
-    """By another webhook than ``but``."""
+    """Return whether a webhook other than ``but`` has this name."""
     return session.scalar(select(Webhook.id).where(Webhook.name == name, Webhook.id != but)) is not None
 
 
@@ -64,20 +64,22 @@ def open_test(session: Session, webhook_id: int) -> Delivery | None:
     )
 
 
-# ---- what waits to be sent ---------------------------------------------------------------------
+# ---- pending deliveries ------------------------------------------------------------------------
 
 
 def add_firing(session: Session, alert_id: int, webhook_id: int, moment: datetime) -> bool:
-    """Return False if the webhook is disabled."""
+    """Add the message that the alert fires. Return False if the webhook is disabled."""
     return _add(
         session, alert_id, MessageKind.FIRING, moment, select(Webhook.id).where(Webhook.id == webhook_id, Webhook.enabled)
     )
 
 
 def add_resolved(session: Session, alert_id: int, moment: datetime) -> bool:
-    """For the webhooks that have a message that the alert fires. Return False if there is none, or if it is disabled."""
-    told = select(Delivery.webhook_id).where(Delivery.alert_id == alert_id, Delivery.message_kind == MessageKind.FIRING)
-    return _add(session, alert_id, MessageKind.RESOLVED, moment, select(Webhook.id).where(Webhook.id.in_(told), Webhook.enabled))
+    """Add the message that the alert is resolved, for each enabled webhook that has the message that it fires. Return False if there is none."""
+    notified = select(Delivery.webhook_id).where(Delivery.alert_id == alert_id, Delivery.message_kind == MessageKind.FIRING)
+    return _add(
+        session, alert_id, MessageKind.RESOLVED, moment, select(Webhook.id).where(Webhook.id.in_(notified), Webhook.enabled)
+    )
 
 
 def _add(session: Session, alert_id: int, message_kind: MessageKind, moment: datetime, webhooks: Select[int]) -> bool:
@@ -90,8 +92,8 @@ def _add(session: Session, alert_id: int, message_kind: MessageKind, moment: dat
     return bool(rows)
 
 
-def take(session: Session, moment: datetime, until: datetime, limit: int) -> Sequence[int]:
-    """Return webhooks with messages to send, the longest waiting first. No other worker claims them before ``until``."""
+def claim(session: Session, moment: datetime, until: datetime, limit: int) -> Sequence[int]:
+    """Claim webhooks that have messages to send, the longest waiting first. No other worker claims them before ``until``."""
     due = exists().where(
         Delivery.webhook_id == Webhook.id, Delivery.ended_at.is_(None), Delivery.next_try_at <= moment,
         or_(Webhook.enabled, Delivery.message_kind == MessageKind.TEST),
@@ -106,20 +108,20 @@ def take(session: Session, moment: datetime, until: datetime, limit: int) -> Seq
     )
     ids = session.scalars(chosen).all()
     if ids:
-        hold(session, ids, until)
+        postpone(session, ids, until)
     return ids
 
 
-def hold(session: Session, webhook_ids: Sequence[int], until: datetime | None) -> None:
-    """Send nothing to them before ``until``. The version stays: no user has changed them."""
+def postpone(session: Session, webhook_ids: Sequence[int], until: datetime | None) -> None:
+    """Send nothing to these webhooks before ``until``. Their version stays the same, because no user has changed them."""
     session.execute(
         update(Webhook).where(Webhook.id.in_(webhook_ids)).values(not_before=until).execution_options(synchronize_session=False)
     )
 
 
 def next_due(session: Session, webhook_id: int, moment: datetime) -> tuple[Delivery, Webhook, Alert | None, Job | None] | None:
-    """Return the next message to send, locked, with its webhook, alert and job (both None for a test). A resolved message waits until the firing
-    one is delivered or has failed."""
+    """Lock and return the next delivery of a webhook, with the webhook, the alert and the job (both None for a test message). The message that an
+    alert is resolved waits until the message that it fires is delivered or has failed."""
     earlier = aliased(Delivery)
     in_front = exists().where(
         earlier.alert_id == Delivery.alert_id, earlier.webhook_id == Delivery.webhook_id, earlier.id < Delivery.id,
@@ -147,7 +149,7 @@ def find(session: Session, delivery_id: int, *, lock: bool = False) -> Delivery 
 
 
 def job_of(session: Session, alert_id: int | None) -> Job | None:
-    """Locked."""
+    """Lock and return the job of an alert."""
     if alert_id is None:
         return None
     query = select(Job).join(Alert, and_(Alert.job_id == Job.id, Alert.id == alert_id))
@@ -155,7 +157,7 @@ def job_of(session: Session, alert_id: int | None) -> Job | None:
 
 
 def give_up_open(session: Session, webhook_id: int, problem: str, moment: datetime) -> int:
-    """All but tests. Return how many."""
+    """Let all pending deliveries of a webhook fail, except test messages. Return how many."""
     result: Any = session.execute(
         update(Delivery)
         .where(Delivery.webhook_id == webhook_id, Delivery.ended_at.is_(None), Delivery.message_kind != MessageKind.TEST)

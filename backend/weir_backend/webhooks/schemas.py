@@ -24,8 +24,8 @@ KeyReference = Annotated[str, StringConstraints(pattern=KEY_REFERENCE)]
 
 
 class WebhookCreate(RequestModel):
-    """`url`: http or https, without user and password. `secret_reference`: where workers find the key that signs messages:
-    `env:WEIR_WEBHOOK_KEY_OPS`, an environment variable, or `file:ops`, a file in their key directory; null: messages are not signed."""
+    """A webhook to create. `url`: http or https, without user and password. `secret_reference`: where workers find the key that signs messages:
+    `env:WEIR_WEBHOOK_KEY_OPS` (an environment variable) or `file:ops` (a file in their key directory); null: messages are not signed."""
 
     name: Name
     url: Url
@@ -34,7 +34,8 @@ class WebhookCreate(RequestModel):
 
 
 class WebhookUpdate(RequestModel):
-    """Missing fields stay. `secret_reference` null: messages are no longer signed. Disabling a webhook fails its waiting messages."""
+    """Changes to a webhook. Missing fields stay as they are. `secret_reference` null: messages are no longer signed. If a webhook is disabled, its
+    pending messages fail."""
 
     name: Name | None = None
     url: Url | None = None
@@ -50,7 +51,8 @@ class WebhookUpdate(RequestModel):
 
 
 class WebhookRead(ResponseModel):
-    """`receiver`: scheme, host and port of the URL. `url`: the whole URL, for administrators only, as it may be a secret; null for others."""
+    """A webhook. `receiver`: scheme, host and port of the URL. `url`: the full URL for administrators; null for other users, because it may be a
+    secret."""
 
     id: int
     name: str
@@ -62,12 +64,12 @@ class WebhookRead(ResponseModel):
     created_at: datetime
 
     @classmethod
-    def of(cls, webhook: Webhook, *, whole: bool) -> WebhookRead:
+    def of(cls, webhook: Webhook, *, with_url: bool) -> WebhookRead:
         return cls(
             id=webhook.id,
             name=webhook.name,
             receiver=receiver_of(webhook.url).shown,
-            url=webhook.url if whole else None,
+            url=webhook.url if with_url else None,
             secret_reference=webhook.secret_reference,
             enabled=webhook.enabled,
             version=webhook.version,
@@ -76,8 +78,8 @@ class WebhookRead(ResponseModel):
 
 
 class DeliveryRead(ResponseModel):
-    """One message. `message_id`: identifies it for the receiver. `problem` and `http_status`: of the last attempt; `http_status` null: no answer.
-    It has ended once `ended_at` is set. `alert_id` null: a test."""
+    """A message to a webhook. `message_id`: the id that the receiver sees. `alert_id` null: a test message. `problem`, `http_status`: of the last
+    attempt; `http_status` null: there was no response. The delivery has ended when `ended_at` is set."""
 
     id: int
     message_id: UUID

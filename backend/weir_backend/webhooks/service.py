@@ -22,7 +22,7 @@ WEBHOOKS_MAX = 100
 
 
 def get(session: Session, webhook_id: int, *, lock: bool = False) -> Webhook:
-    """Raises NotFound."""
+    """Return a webhook. Raises NotFound."""
     found = repository.find_webhook(session, webhook_id, lock=lock)
     if found is None:
         raise NotFound("not-found", f"Webhook {webhook_id} does not exist.")
@@ -30,7 +30,7 @@ def get(session: Session, webhook_id: int, *, lock: bool = False) -> Webhook:
 
 
 def create(session: Session, caller: Caller, draft: WebhookCreate) -> Webhook:
-    """Raises Conflict."""
+    """Create a webhook. Raises Conflict if the name is taken or there are too many webhooks."""
     if repository.is_taken(session, draft.name):
         raise _taken(draft.name)
     if repository.count(session) >= WEBHOOKS_MAX:
@@ -47,7 +47,7 @@ def create(session: Session, caller: Caller, draft: WebhookCreate) -> Webhook:
 
 
 def change(session: Session, caller: Caller, webhook_id: int, seen: str | None, wanted: WebhookUpdate) -> Webhook:
-    """Raises NotFound, Conflict and what ``check_if_match`` raises."""
+    """Update a webhook. Raises NotFound, Conflict if the name is taken, and what ``check_if_match`` raises."""
     webhook = get(session, webhook_id, lock=True)
     check_if_match(seen, webhook.version)
     before, url = _as_audited(webhook), webhook.url
@@ -67,7 +67,7 @@ def change(session: Session, caller: Caller, webhook_id: int, seen: str | None, 
     if after != before or webhook.url != url:
         changed = {name for name in after if after[name] != before[name]}
         if webhook.url != url:
-            changed.add("receiver")  # another path may be another receiver
+            changed.add("receiver")  # record that the URL has changed, even if only its secret part has
         audit(
             session, caller, "update", "webhook", webhook_id,
             before={name: before[name] for name in changed}, after={name: after[name] for name in changed},
@@ -77,7 +77,7 @@ def change(session: Session, caller: Caller, webhook_id: int, seen: str | None, 
 
 
 def delete(session: Session, caller: Caller, webhook_id: int, seen: str | None) -> None:
-    """Delete the webhook with its deliveries. Raises NotFound, Conflict if rules use it, and what ``check_if_match`` raises."""
+    """Delete a webhook and its deliveries. Raises NotFound, Conflict if rules use it, and what ``check_if_match`` raises."""
     webhook = get(session, webhook_id, lock=True)
     check_if_match(seen, webhook.version)
     used = rules.rules_of_webhook(session, webhook_id)
@@ -94,7 +94,7 @@ def delete(session: Session, caller: Caller, webhook_id: int, seen: str | None) 
 
 
 def test(session: Session, tasks: Tasks, caller: Caller, webhook_id: int) -> Delivery:
-    """Have a worker send a message. While a test waits, a repeated request returns that one. Raises NotFound."""
+    """Have a worker send a test message. If a test message is still pending, return that one. Raises NotFound."""
     webhook = get(session, webhook_id, lock=True)
     found = repository.open_test(session, webhook_id)
     if found is None:
@@ -109,7 +109,7 @@ def test(session: Session, tasks: Tasks, caller: Caller, webhook_id: int) -> Del
 
 
 def delivery(session: Session, webhook_id: int, delivery_id: int) -> Delivery:
-    """Raises NotFound."""
+    """Return a delivery. Raises NotFound."""
     found = repository.find_delivery(session, webhook_id, delivery_id)
     if found is None:
         raise NotFound("not-found", f"Webhook {webhook_id} has no delivery {delivery_id}.")
@@ -121,7 +121,7 @@ def _taken(name: str) -> Conflict:
 
 
 def _as_audited(webhook: Webhook) -> dict[str, Any]:
-    """Without the parts of the URL that may be secret."""
+    """Return the values for the audit log, without the parts of the URL that may be secret."""
     return {
         "name": webhook.name,
         "receiver": receiver_of(webhook.url).shown,

@@ -819,7 +819,8 @@ export interface paths {
         };
         /**
          * List Runs
-         * @description List runs with their generations. Filters: `job_id`, `state` (as last reported: an unreachable run is returned as RECONCILING).
+         * @description List runs, newest first. Filters: `id`, `job_id`, `state`. The filter uses the last reported state; an unreachable run is returned as
+         *     RECONCILING.
          */
         get: operations["list_runs"];
         put?: never;
@@ -902,7 +903,7 @@ export interface paths {
         };
         /**
          * Get Run Graph
-         * @description Return the graph that the run deployed last: the physical graph, which contains the logical one.
+         * @description Return the graph that the run deployed last: the physical graph, which contains the logical graph.
          */
         get: operations["get_run_graph"];
         put?: never;
@@ -922,7 +923,7 @@ export interface paths {
         };
         /**
          * Read Log
-         * @description Return a chunk of the driver's log, at most 256 KiB.
+         * @description Return a chunk of the log of the driver, at most 256 KiB.
          */
         get: operations["read_log"];
         put?: never;
@@ -1179,7 +1180,7 @@ export interface paths {
         put?: never;
         /**
          * Create
-         * @description Create a webhook. Send a message with `test`.
+         * @description Create a webhook. Use `test` to send a message to it.
          */
         post: operations["create_webhook"];
         delete?: never;
@@ -1204,14 +1205,14 @@ export interface paths {
         post?: never;
         /**
          * Delete
-         * @description Delete a webhook that no rule uses, with its deliveries.
+         * @description Delete a webhook and its deliveries. No rule may use it.
          */
         delete: operations["delete_webhook"];
         options?: never;
         head?: never;
         /**
          * Change
-         * @description Update a webhook. Waiting messages are sent to its new URL.
+         * @description Update a webhook. Pending messages are sent to the new URL.
          */
         patch: operations["update_webhook"];
         trace?: never;
@@ -1245,7 +1246,7 @@ export interface paths {
         };
         /**
          * Delivery
-         * @description Return one delivery. It has ended once `ended_at` is set.
+         * @description Return one delivery. It has ended when `ended_at` is set.
          */
         get: operations["get_delivery"];
         put?: never;
@@ -1267,7 +1268,7 @@ export interface paths {
         put?: never;
         /**
          * Test
-         * @description Have a worker send a message now, also if the webhook is disabled. Read the delivery at `Location` until `ended_at` is set.
+         * @description Have a worker send a test message, even if the webhook is disabled. Read the delivery at `Location` until `ended_at` is set.
          */
         post: operations["test_webhook"];
         delete?: never;
@@ -1927,8 +1928,8 @@ export interface components {
         };
         /**
          * DeliveryRead
-         * @description One message. `message_id`: identifies it for the receiver. `problem` and `http_status`: of the last attempt; `http_status` null: no answer.
-         *     It has ended once `ended_at` is set. `alert_id` null: a test.
+         * @description A message to a webhook. `message_id`: the id that the receiver sees. `alert_id` null: a test message. `problem`, `http_status`: of the last
+         *     attempt; `http_status` null: there was no response. The delivery has ended when `ended_at` is set.
          */
         DeliveryRead: {
             /** Alert Id */
@@ -2034,7 +2035,8 @@ export interface components {
         };
         /**
          * FailureRead
-         * @description `recovery`: full, restart (another driver took over) or none (the run ended); null: not known yet.
+         * @description A failure of a job. `recovery`: how the job recovered: `full` (in the same driver), `restart` (with another driver) or `none` (the run ended);
+         *     null: not known yet.
          */
         FailureRead: {
             /**
@@ -2089,7 +2091,7 @@ export interface components {
         };
         /**
          * GraphRead
-         * @description ``digest``: SHA-256 of the graph as canonical JSON. ``graph``: physical, with the logical one in it.
+         * @description `digest`: SHA-256 of the graph as canonical JSON. `graph`: the physical graph, which contains the logical graph.
          */
         GraphRead: {
             /** Digest */
@@ -2780,9 +2782,10 @@ export interface components {
         };
         /**
          * RunRead
-         * @description `number`: the generation of the control plane. `generation`: of the runtime within the run. `fenced_at`: when the job was reassigned from
-         *     this run. `missing_events`: how many its driver could not send. `directory`: its name below `runs` in the data directory of its host;
-         *     `files_cleared_at`: when it was deleted, with the log. `reassignment_problem`: why the job is not reassigned although `host` is unreachable.
+         * @description One driver of a job. `number`: counts the runs of the job. `generation`: the newest generation of the runtime that the driver has reported.
+         *     `fenced_at`: when the control plane ended the run without its driver. `missing_events`: how many events the driver could not send. `directory`:
+         *     the name of its directory in `runs` on `host`; `files_cleared_at`: when it was deleted, including the log. `reassignment_problem`: why the job
+         *     is not reassigned although `host` is unreachable.
          */
         RunRead: {
             /** Cause */
@@ -3350,8 +3353,8 @@ export interface components {
         Verb: "start" | "suspend" | "cancel" | "savepoint" | "checkpoint" | "upgrade" | "rescale" | "restore" | "start_without_state" | "roll_back" | "pin" | "unpin" | "verify" | "delete" | "approve" | "apply" | "discard" | "undo";
         /**
          * WebhookCreate
-         * @description `url`: http or https, without user and password. `secret_reference`: where workers find the key that signs messages:
-         *     `env:WEIR_WEBHOOK_KEY_OPS`, an environment variable, or `file:ops`, a file in their key directory; null: messages are not signed.
+         * @description A webhook to create. `url`: http or https, without user and password. `secret_reference`: where workers find the key that signs messages:
+         *     `env:WEIR_WEBHOOK_KEY_OPS` (an environment variable) or `file:ops` (a file in their key directory); null: messages are not signed.
          */
         WebhookCreate: {
             /**
@@ -3368,7 +3371,8 @@ export interface components {
         };
         /**
          * WebhookRead
-         * @description `receiver`: scheme, host and port of the URL. `url`: the whole URL, for administrators only, as it may be a secret; null for others.
+         * @description A webhook. `receiver`: scheme, host and port of the URL. `url`: the full URL for administrators; null for other users, because it may be a
+         *     secret.
          */
         WebhookRead: {
             /**
@@ -3393,7 +3397,8 @@ export interface components {
         };
         /**
          * WebhookUpdate
-         * @description Missing fields stay. `secret_reference` null: messages are no longer signed. Disabling a webhook fails its waiting messages.
+         * @description Changes to a webhook. Missing fields stay as they are. `secret_reference` null: messages are no longer signed. If a webhook is disabled, its
+         *     pending messages fail.
          */
         WebhookUpdate: {
             /** Enabled */

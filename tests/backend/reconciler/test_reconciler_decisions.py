@@ -137,9 +137,9 @@ def test_a_run_that_was_submitted_and_is_not_seen_is_told_to_stop_and_submitted_
 
 def test_a_job_that_is_to_go_back_does_so_until_one_of_its_runs_has_run() -> None:
     wanted = RequestedStart(checkpoint=7, after_run=3)
-    assert next_start(None, has_gone_back=False) == RunStart()
-    assert next_start(wanted, has_gone_back=False) == RunStart(7)
-    assert next_start(wanted, has_gone_back=True) == RunStart()
+    assert next_start(None, is_done=False) == RunStart()
+    assert next_start(wanted, is_done=False) == RunStart(7)
+    assert next_start(wanted, is_done=True) == RunStart()
     assert decide(job(last=replace(FAILED, state=RunState.SUSPENDED), start=RunStart(7)), NOW) == BeginRun("start", RunStart(7))
 
 

@@ -49,7 +49,7 @@ def reassign_from_lost_hosts(context: Context, moment: datetime) -> None:
         since = unreachable_since(moment, alive_since(session, moment))
         if since is None:
             return
-        repository.clear_stranded(session, since)
+        repository.clear_reassignment_problems(session, since)
         found = [
             (run, newest_known_checkpoint(session, run))
             for run in repository.on_unreachable_hosts(session, since, host=context.host)
