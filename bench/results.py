@@ -21,7 +21,7 @@ START = "start"
 
 
 @dataclass(frozen=True, slots=True)
-class Measurement:
+class BenchResult:
     """The result of one run. None: not measured.
 
     ``baseline_*``: the run without checkpoints of the same pair. ``ceiling_*``: the hand-written program, run just before.
@@ -98,7 +98,7 @@ def measurement(
     ceiling: CeilingRun | None = None,
     took_turns: bool = False,
     about: dict[str, object],
-) -> Measurement:
+) -> BenchResult:
     # Durations are not valid for runs that took turns. Numbers and sizes of checkpoints are.
     done = () if took_turns else run.checkpoints
     sync_ms = [sync_us / 1e3 for one in done for sync_us in one.sync_us]
@@ -107,7 +107,7 @@ def measurement(
     # Without the time in which no core was available.
     sync_own_ms = [whole - wait for whole, wait in zip(sync_ms, sync_waits_ms, strict=True)]
     slowest = max(done, key=lambda one: one.longest_batch_ms_max, default=None)
-    return Measurement(
+    return BenchResult(
         workload=workload,
         setting=setting,
         parallelism=parallelism,
@@ -152,7 +152,7 @@ def percentile(values: Sequence[float], quantile: float) -> float | None:
     return sorted(values)[max(0, math.ceil(quantile * len(values)) - 1)] if values else None
 
 
-def append(measured: Measurement, file: Path) -> None:
+def append(measured: BenchResult, file: Path) -> None:
     with file.open("a") as lines:
         lines.write(json.dumps(asdict(measured)) + "\n")
 
@@ -167,7 +167,7 @@ def spread(values: Iterable[float | None]) -> str:
     return f"{statistics.median(known):.1%} ({known[0]:.1%} to {known[-1]:.1%})"
 
 
-def show(measured: Sequence[Measurement], console: Console) -> None:
+def show(measured: Sequence[BenchResult], console: Console) -> None:
     """Print one row per workload, setting and parallelism: medians over the runs, and ratios with their spread."""
     table = Table(title="Throughput in steady state, medians")
     for name in ("workload", "slots", "setting", "runs", "M records/s", "M/cpu s", "of ceiling", "by cpu", "of baseline",
@@ -203,7 +203,7 @@ def show(measured: Sequence[Measurement], console: Console) -> None:
             console.print(f"[red]WRONG[/red] {one.workload}, {one.slots} slots, {one.setting}: {one.wrong}", markup=True)
 
 
-def _show_checkpoints(measured: Sequence[Measurement], console: Console) -> None:
+def _show_checkpoints(measured: Sequence[BenchResult], console: Console) -> None:
     table = Table(title="Checkpoints: milliseconds, only of runs without turns. Sync: over all subtasks. Batch: the longest.")
     for name in ("workload", "slots", "taken", "aborted", "avg", "max", "align max", "sync p99", "own", "cpu", "longest batch",
                  "no core", "MB"):  # fmt: skip
@@ -234,8 +234,8 @@ def _show_checkpoints(measured: Sequence[Measurement], console: Console) -> None
     console.print(table)
 
 
-def _groups(measured: Iterable[Measurement]) -> list[list[Measurement]]:
-    groups: dict[tuple[str, int, str], list[Measurement]] = {}
+def _groups(measured: Iterable[BenchResult]) -> list[list[BenchResult]]:
+    groups: dict[tuple[str, int, str], list[BenchResult]] = {}
     for one in measured:
         groups.setdefault((one.workload, one.slots, one.setting), []).append(one)
     return list(groups.values())

@@ -19,7 +19,7 @@ from bench.measured_run import RunMeasurement, RunSettings, Workload, measure
 from bench.options import BenchOptions, parse
 from bench.paired_runs import PairedRunner
 from bench.platform.results import about
-from bench.results import EVERY_SECOND, NONE, START, Measurement, append, measurement, show
+from bench.results import EVERY_SECOND, NONE, START, BenchResult, append, measurement, show
 from bench.word_files import write_word_files
 from bench.wordcount import WordCount
 from weir.spark.launch import RunOptions, session_for
@@ -38,7 +38,7 @@ class Suite:
     """All measurements at one parallelism."""
 
     def __init__(self, options: BenchOptions, parallelism: int, about: dict[str, object], console: Console) -> None:
-        self.measured: list[Measurement] = []
+        self.measured: list[BenchResult] = []
         self._options = options
         self._parallelism = parallelism
         self._about = about
@@ -158,7 +158,7 @@ def main(arguments: Sequence[str]) -> Literal[0, 1]:
         f"seed {options.seed}, {options.pairs} pairs of {options.seconds:g} s, slots {options.parallelisms}, parts {', '.join(options.parts)}; "
         f"results: {options.directory / 'results.jsonl'}"
     )
-    measured: list[Measurement] = []
+    measured: list[BenchResult] = []
     for parallelism in options.parallelisms:
         suite = Suite(options, parallelism, run, console)
         suite.run()

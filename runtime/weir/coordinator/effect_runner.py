@@ -40,6 +40,7 @@ from weir.storage.manifests import WrittenManifest, checkpoint_statistics, write
 log = structlog.get_logger(__name__)
 
 MasterEvent = Callable[[JobMaster, int], Sequence[Effect]]
+"""An event for the job master, with the time in ms. Returns the effects to execute."""
 
 
 class PendingResult(Protocol):
@@ -57,7 +58,7 @@ class Executor(Protocol):
 
 
 class StopSignal(Protocol):
-    """The methods of a ``threading.MasterEvent`` that the runner uses: set on shutdown, and waited on instead of sleeping."""
+    """The methods of a ``threading.Event`` that the runner uses: set on shutdown, and waited on instead of sleeping."""
 
     def is_set(self) -> bool: ...
 

@@ -14,7 +14,7 @@ from typing import Protocol
 
 import structlog
 
-from weir.coordinator.effect_runner import EffectRunner
+from weir.coordinator.effect_runner import EffectRunner, MasterEvent
 from weir.errors import ProtocolError
 from weir.kernel.effects import (
     AppendLog,
@@ -39,9 +39,6 @@ CLOSE_TIMEOUT_MS = 2_000
 """How long the coordinator waits for slots to close their connections after Stop."""
 
 log = structlog.get_logger(__name__)
-
-MasterEvent = Callable[[JobMaster, int], Sequence[Effect]]
-"""An event from another thread, to be passed to the job master."""
 
 
 class Listener(Protocol):

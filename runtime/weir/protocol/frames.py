@@ -9,8 +9,8 @@ Layout, little endian, 64 bytes::
 ``sequence`` counts the DATA frames of a channel. It never restarts, and the snapshots of both ends contain it. Frames of
 other kinds carry the sequence number of the *next* data frame. ``argument`` is the checkpoint id of a BARRIER,
 the watermark of a WATERMARK in ms, the bytes granted by a CREDIT, the bytes that a DATA frame uses of its credit, else 0.
-``determinants`` belong to the slot, not to the channel: all entries that were not yet sent to the receiver, before the
-output that depends on them. They are empty, because determinants are not recorded yet. ``content_hash`` covers
+``determinants`` belong to the slot, not to the channel: a frame carries all entries that its receiver does not have yet, so
+they arrive before the output that depends on them. They are empty, because determinants are not recorded yet. ``content_hash`` covers
 determinants and payload.
 """
 

@@ -14,7 +14,7 @@ from bench.ceiling_run import CeilingRun
 from bench.measured_run import RunMeasurement
 from bench.options import parse
 from bench.process_control import CpuSeconds, cpu_seconds
-from bench.results import EVERY_SECOND, NONE, Measurement, append, measurement, percentile, show, spread
+from bench.results import EVERY_SECOND, NONE, BenchResult, append, measurement, percentile, show, spread
 from weir.connectors.stats_sink import Totals
 from weir.coordinator.progress import CheckpointSummary
 from weir.protocol.ids import CheckpointId
@@ -59,7 +59,7 @@ def run(records: int, *, checkpoints: int = 0, wrong: str | None = None) -> RunM
     )
 
 
-def measured(*, wrong: str | None = None) -> Measurement:
+def measured(*, wrong: str | None = None) -> BenchResult:
     return measurement(
         "abs6", EVERY_SECOND, 2, run(980, checkpoints=4, wrong=wrong), baseline=run(1_000),
         ceiling=CeilingRun(20_000, 10.0, 10.0, 0), about={"seed": 7},

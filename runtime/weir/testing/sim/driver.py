@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import pyarrow as pa
 
 from weir.connectors.base import Source
 from weir.coordinator.compiled_job import CompiledJob
-from weir.coordinator.effect_runner import EffectRunner, Executors
+from weir.coordinator.effect_runner import EffectRunner, Executors, MasterEvent
 from weir.coordinator.start import FromCheckpoint, Resume, StartMode, StartPoint, find_start, restore_point
 from weir.graph.logical import OperatorKind
 from weir.graph.physical import PhysicalGraph
@@ -39,8 +39,6 @@ from weir.testing.sim.sinks import SimCommitter
 from weir.testing.sim.slot import LAYOUT, SimSlot, serialise_messages
 from weir.testing.sim.storage import SimStorage, StoragePort
 from weir.testing.sim.threads import SimExecutor, Threads
-
-MasterEvent = Callable[[JobMaster, int], Sequence[Effect]]
 
 
 class DriverObserver(Protocol):

@@ -65,10 +65,10 @@ def check_equal(what: str, actual: Iterable[Identity], expected: set[Identity]) 
 class ChainCheck:
     """Rebuilds the hash chain of each fold and key from the stamps of all committed records, and checks its order."""
 
-    def __init__(self, logical: LogicalGraph, *, moves: bool) -> None:
-        """``moves``: splits may have been reassigned to other subtasks."""
+    def __init__(self, logical: LogicalGraph, *, splits_may_move: bool) -> None:
+        """``splits_may_move``: splits may have been reassigned to other subtasks."""
         self._logical = logical
-        self._moves = moves
+        self._splits_may_move = splits_may_move
         self._links: dict[tuple[OperatorUid, int], dict[int, tuple[int, SimRow, int]]] = {}
 
     def add(self, row: SimRow) -> None:
@@ -118,7 +118,7 @@ class ChainCheck:
         uids = [OperatorUid(step.split("#")[0]) for step in route]
         for upstream, uid in zip(uids, uids[1:], strict=False):
             operator = self._logical.operator(uid)
-            if operator.kind is OperatorKind.MAP_BATCHES and self._moves:
+            if operator.kind is OperatorKind.MAP_BATCHES and self._splits_may_move:
                 return False
             edge = next(source for source in operator.inputs if source.operator == upstream)
             uneven = operator.parallelism != self._logical.operator(upstream).parallelism

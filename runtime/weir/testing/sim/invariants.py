@@ -164,8 +164,8 @@ class InvariantChecker:
         if deployment is None or turns % 8:
             return
         for runtime in deployment.subtasks:
-            runtime_then, aborted = self._aborted.get((slot.number, runtime.subtask), (None, 0))
-            if runtime_then is runtime and runtime.outputs.epoch == aborted + 1:
+            aborted_runtime, aborted = self._aborted.get((slot.number, runtime.subtask), (None, 0))
+            if aborted_runtime is runtime and runtime.outputs.epoch == aborted + 1:
                 raise Violation(
                     f"{slot.name}: subtask {runtime.subtask} took a snapshot for {aborted}, which was already aborted"
                 )
@@ -299,7 +299,7 @@ class InvariantChecker:
         expected = expected_records(self._logical, all_records(self._cluster.scenario.sources), {})
         # A restore reassigns splits, so records that are read later may overtake records that another subtask delays.
         restored = any(start.restored_from is not None for start in self.view.generations)
-        chains = ChainCheck(self._logical, moves=self._cluster.scenario.rescales or restored)
+        chains = ChainCheck(self._logical, splits_may_move=self._cluster.scenario.rescales or restored)
         for one in self._logical.operators:
             if one.kind is OperatorKind.SINK:
                 rows = [row for staged in storage.published.values() if staged.committable.sink == one.uid for row in staged.rows]

@@ -98,7 +98,10 @@ def make_scenario(seed: int) -> Scenario:
     bad_storage = not calm and rng.random() < 0.4
     worst = rng.choice((0.01, 0.05, 0.12))
     storage = StorageFaults(
-        fails=rng.random() * worst, tears=rng.random() * worst, lies=rng.random() * worst, reads_fail=rng.random() * worst / 4
+        fails=rng.random() * worst,
+        tears_objects=rng.random() * worst,
+        loses_answers=rng.random() * worst,
+        reads_fail=rng.random() * worst / 4,
     )
     faults = () if calm else tuple(_fault(rng) for _ in range(rng.choice((1, 1, 2, 3, 5))))
     if faults and rng.random() < 0.2:

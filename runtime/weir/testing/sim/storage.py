@@ -28,9 +28,9 @@ class StorageFaults:
 
     fails: float = 0.0
     """The call has no effect and raises an error."""
-    tears: float = 0.0
+    tears_objects: float = 0.0
     """The write leaves half of the object and raises an error."""
-    lies: float = 0.0
+    loses_answers: float = 0.0
     """The answer is lost: the call may or may not have taken effect."""
     reads_fail: float = 0.0
 
@@ -93,7 +93,7 @@ class SimStorage:
     def put(self, path: str, value: object) -> None:
         """Paths are unique for each attempt, so a torn object is never read as a complete one."""
         self._simulation.step("put", path)
-        if self._simulation.chance(self.faults.tears):
+        if self._simulation.chance(self.faults.tears_objects):
             self.objects[path] = Torn()
             raise StorageError(f"writing {path} was interrupted")
         self._mutate(f"put {path}", lambda: self.objects.__setitem__(path, value))
@@ -129,11 +129,11 @@ class SimStorage:
         self._simulation.step("stage", path)
         if self._simulation.chance(self.faults.fails):
             raise StorageError(f"staging {path} failed")
-        lied = self._simulation.chance(self.faults.lies)
-        if not lied or self._simulation.chance(0.6):
-            staged = Staged(committable, rows, self._simulation.now_ns, lied)
+        is_lost = self._simulation.chance(self.faults.loses_answers)
+        if not is_lost or self._simulation.chance(0.6):
+            staged = Staged(committable, rows, self._simulation.now_ns, is_lost)
             self.staged[path] = self.all_staged[path] = staged
-        if lied:
+        if is_lost:
             raise UnknownOutcome(f"staging {path}: no answer")
 
     def publish(self, path: str, generation: Generation) -> bool:
@@ -187,7 +187,7 @@ class SimStorage:
     def _mutate(self, what: str, effect: Callable[[], T]) -> T:
         if self._simulation.chance(self.faults.fails):
             raise StorageError(f"{what} failed")
-        if self._simulation.chance(self.faults.lies):
+        if self._simulation.chance(self.faults.loses_answers):
             if self._simulation.chance(0.6):
                 effect()
             raise UnknownOutcome(f"{what}: no answer")
