@@ -4,69 +4,69 @@ import { unwrap, api, ifMatch, idempotent } from './client';
 import { ApiProblem } from './problem';
 import { onSessionEnded, setTransport } from './transport';
 
-type Answers = (() => Response | Promise<Response>)[];
+type Responder = () => Response | Promise<Response>;
 
-function server(...answers: Answers): Request[] {
-  const asked: Request[] = [];
+function server(...responders: Responder[]): Request[] {
+  const requests: Request[] = [];
   onTestFinished(
     setTransport(async (request) => {
-      asked.push(request.clone());
-      return answers.shift()!();
+      requests.push(request.clone());
+      return responders.shift()!();
     }),
   );
-  return asked;
+  return requests;
 }
 
-const away = (): Response => {
+const noResponse = (): Response => {
   throw new TypeError('Failed to fetch');
 };
 const job = (): Promise<unknown> => unwrap(api.GET('/api/v1/jobs/{job_id}', { params: { path: { job_id: 7 } } }));
 const suspend = (): Promise<unknown> => idempotent((header) => api.POST('/api/v1/jobs/{job_id}/suspend', { params: { path: { job_id: 7 }, header } }));
 
 describe('the client of the API', () => {
-  it('gives the body, and sends the version that was seen', async () => {
-    const asked = server(() => Response.json({ id: 7 }, { headers: { ETag: '"4"' } }));
+  it('returns the body of a response', async () => {
+    const requests = server(() => Response.json({ id: 7 }, { headers: { ETag: '"4"' } }));
     expect(await job()).toEqual({ id: 7 });
-    expect(new URL(asked[0]!.url).pathname).toBe('/api/v1/jobs/7');
+    expect(new URL(requests[0]!.url).pathname).toBe('/api/v1/jobs/7');
     expect(ifMatch(4)).toEqual({ 'If-Match': '"4"' });
   });
 
-  it('throws what the backend says, with its next step', async () => {
-    server(() => Response.json({ code: 'changed', detail: 'it has changed since', next_step: 'read it again' }, { status: 412, headers: { 'X-Request-Id': 'abc' } }));
+  it('throws the problem of an error response, with its next step', async () => {
+    server(() => Response.json({ code: 'changed', detail: 'the job has changed', next_step: 'read it again' }, { status: 412, headers: { 'X-Request-Id': 'abc' } }));
     const problem: unknown = await job().catch((error: unknown) => error);
-    expect(problem).toMatchObject({ status: 412, code: 'changed', message: 'It has changed since. Read it again.', requestId: 'abc' });
+    expect(problem).toMatchObject({ status: 412, code: 'changed', message: 'The job has changed. Read it again.', requestId: 'abc' });
   });
 
-  it('knows a proxy that reaches nobody, and one that says nothing', async () => {
+  it('recognizes error responses of proxies', async () => {
     server(() => new Response('<html>Bad Gateway', { status: 502 }), () => new Response('teapot', { status: 418 }));
     await expect(job()).rejects.toMatchObject({ unreachable: true });
     await expect(job()).rejects.toMatchObject({ status: 418, code: '418' });
   });
 
-  it('sends a write again with the same key when no answer came', async () => {
-    const asked = server(away, away, () => Response.json({ id: 1 }, { status: 202 }));
+  it('retries a write without a response, with the same idempotency key', async () => {
+    const requests = server(noResponse, noResponse, () => Response.json({ id: 1 }, { status: 202 }));
     expect(await suspend()).toEqual({ id: 1 });
-    expect(new Set(asked.map(({ headers }) => headers.get('Idempotency-Key'))).size).toBe(1);
-    expect(asked).toHaveLength(3);
+    expect(new Set(requests.map(({ headers }) => headers.get('Idempotency-Key'))).size).toBe(1);
+    expect(requests).toHaveLength(3);
   });
 
-  it('does not send a write again that was refused, nor for ever', async () => {
+  it('does not retry a refused write, and gives up after three attempts', async () => {
     const refused = server(() => Response.json({ code: 'conflict', detail: 'no' }, { status: 409 }));
     await expect(suspend()).rejects.toBeInstanceOf(ApiProblem);
     expect(refused).toHaveLength(1);
-    const tried = server(away, away, away);
+    const attempts = server(noResponse, noResponse, noResponse);
     await expect(suspend()).rejects.toMatchObject({ unreachable: true });
-    expect(tried).toHaveLength(3);
+    expect(attempts).toHaveLength(3);
   });
 
-  it('says that the session is over, but not because a password was wrong', async () => {
-    const over = vi.fn();
-    onTestFinished(onSessionEnded(over));
-    const no = (): Response => Response.json({ code: 'unauthenticated', detail: 'x' }, { status: 401 });
-    server(no, no);
+  it('reports the end of the session, but not after a wrong password', async () => {
+    const onEnd = vi.fn();
+    onTestFinished(onSessionEnded(onEnd));
+    const unauthenticated = (): Response => Response.json({ code: 'unauthenticated', detail: 'x' }, { status: 401 });
+    server(unauthenticated, unauthenticated);
     await expect(unwrap(api.POST('/api/v1/session', { body: { name: 'a', password: 'b' } }))).rejects.toMatchObject({ status: 401 });
-    expect(over).not.toHaveBeenCalled();
+    expect(onEnd).not.toHaveBeenCalled();
     await expect(job()).rejects.toMatchObject({ status: 401 });
-    expect(over).toHaveBeenCalledOnce();
+    expect(onEnd).toHaveBeenCalledOnce();
   });
 });

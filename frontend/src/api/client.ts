@@ -1,8 +1,8 @@
 /**
  * A client of the API, typed by its OpenAPI document.
  *
- *     const job = await answered(api.GET('/api/v1/jobs/{job_id}', { params: { path: { job_id: 7 } } }));
- *     await once((key) => api.POST('/api/v1/jobs/{job_id}/suspend', { params: { path: { job_id: 7 }, header: key } }));
+ *     const job = await unwrap(api.GET('/api/v1/jobs/{job_id}', { params: { path: { job_id: 7 } } }));
+ *     await idempotent((header) => api.POST('/api/v1/jobs/{job_id}/suspend', { params: { path: { job_id: 7 }, header } }));
  *
  * Both return the response body or throw an ApiProblem.
  */

@@ -76,7 +76,7 @@ function EditContent<Row extends RaRecord>({ resource, noun, titleOf, titleAddon
     );
   }
   return (
-    <Page title={titleOf(record)} titleAddon={titleAddon?.(record)} actions={<>{actions?.(record)}{canDelete && deleteWarning && <DeleteButton what={noun} title={titleOf(record)} said={deleteWarning} />}</>}>
+    <Page title={titleOf(record)} titleAddon={titleAddon?.(record)} actions={<>{actions?.(record)}{canDelete && deleteWarning && <DeleteButton noun={noun} name={titleOf(record)} warning={deleteWarning} />}</>}>
       {form && (
         <Panel>
           {/* A saved version resets the form. */}
@@ -88,7 +88,7 @@ function EditContent<Row extends RaRecord>({ resource, noun, titleOf, titleAddon
   );
 }
 
-function DeleteButton({ what, title, said }: { what: string; title: string; said: string }) {
+function DeleteButton({ noun, name, warning }: { noun: string; name: string; warning: string }) {
   const record = useRecordContext();
   const [confirming, setConfirming] = useState(false);
   const { isPending, handleDelete } = useDeleteController({
@@ -100,7 +100,7 @@ function DeleteButton({ what, title, said }: { what: string; title: string; said
   return (
     <>
       <Button size="small" variant="outlined" color="error" onClick={() => setConfirming(true)}>Delete</Button>
-      {confirming && <ConfirmDialog title={`Delete ${what.toLowerCase()} ${title}?`} description={said} confirmLabel="Delete" destructive busy={isPending} onConfirm={handleDelete} onClose={() => setConfirming(false)} />}
+      {confirming && <ConfirmDialog title={`Delete ${noun.toLowerCase()} ${name}?`} description={warning} confirmLabel="Delete" destructive busy={isPending} onConfirm={handleDelete} onClose={() => setConfirming(false)} />}
     </>
   );
 }

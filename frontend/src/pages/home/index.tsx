@@ -59,8 +59,8 @@ function Summary({ jobs, total }: { jobs: Job[]; total: number }) {
           <Link component={RouterLink} underline="always" to={NEEDS_ATTENTION_PATH}>Those of all that need attention</Link>
         </Box>
       )}
-      <Panel title="Jobs that are not where they should be" flush>
-        {needing.length === 0 ? <EmptyState title="All jobs are where they should be" /> : <UnhealthyJobs jobs={needing} />}
+      <Panel title="Jobs not in their desired state" flush>
+        {needing.length === 0 ? <EmptyState title="All jobs are in their desired state" /> : <UnhealthyJobs jobs={needing} />}
       </Panel>
     </>
   );

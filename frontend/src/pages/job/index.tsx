@@ -22,7 +22,7 @@ const ASK_EVERY_MS = 15_000;
 
 export function JobPage() {
   const { jobId } = useParams();
-  if (!/^[1-9]\d*$/.test(jobId ?? '')) return <Page title="No such job"><EmptyState title="No such job">The address contains no job id.</EmptyState></Page>;
+  if (!/^[1-9]\d*$/.test(jobId ?? '')) return <Page title="No such job"><EmptyState title="No such job">The URL contains no job ID.</EmptyState></Page>;
   // Remounts for another job, so that selections and input are not carried over.
   return <OneJob key={jobId} jobId={Number(jobId)} />;
 }
@@ -90,7 +90,7 @@ const Content = memo(function Content({ id }: { id: number }) {
         path="*"
         element={
           <Panel>
-            <EmptyState title="No such page">Check the address, or go to the <MuiLink component={Link} to={`/jobs/${id}`} underline="always">Overview</MuiLink>.</EmptyState>
+            <EmptyState title="No such page">Check the URL, or go to the <MuiLink component={Link} to={`/jobs/${id}`} underline="always">Overview</MuiLink>.</EmptyState>
           </Panel>
         }
       />

@@ -11,7 +11,7 @@ describe('conditions of rules', () => {
     [{ kind: 'restarts', count: 5, minutes: 10 }, '5 restarts within 10 min'],
     [{ kind: 'lag', records: 1_000_000, seconds: 90, source: null }, 'a source behind by more than 1,000,000 records or 1 min 30 s'],
     [{ kind: 'lag', records: null, seconds: 60, source: 'orders' }, 'source orders behind by more than 1 min'],
-  ])('%j', (condition, said) => expect(formatCondition(condition)).toBe(said));
+  ])('%j', (condition, text) => expect(formatCondition(condition)).toBe(text));
 
   it('have a form for every kind', () => expect(KINDS.map(({ id }) => id).sort()).toEqual([...alertKindValues].sort()));
 

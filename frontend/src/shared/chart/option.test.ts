@@ -59,6 +59,6 @@ describe('lines over time', () => {
 });
 
 it('a tooltip has the time and the known values', () => {
-  const said = tooltipText([{ seriesName: 'a', value: [0, 4] }, { seriesName: 'b', value: [0, null] }], (value) => `${value} ms`);
-  expect(said.split('\n')).toEqual([expect.stringMatching(/^19(70|69)-/), 'a: 4 ms']);
+  const text = tooltipText([{ seriesName: 'a', value: [0, 4] }, { seriesName: 'b', value: [0, null] }], (value) => `${value} ms`);
+  expect(text.split('\n')).toEqual([expect.stringMatching(/^19(70|69)-/), 'a: 4 ms']);
 });

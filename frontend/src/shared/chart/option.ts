@@ -100,7 +100,7 @@ function raiseToFloor(floor: number, [ms, value]: Point): Point | [...Point, num
 const orLess = (label: string): string => (label.startsWith('<') ? label : `≤ ${label}`);
 
 /** 5 s instead of 5.0 s; 0 without a unit. */
-const axisLabel = (value: number, said: (value: number) => string): string => (value === 0 ? '0' : dropZeroTenths(said(value)));
+const axisLabel = (value: number, format: (value: number) => string): string => (value === 0 ? '0' : dropZeroTenths(format(value)));
 
 interface HoveredPoint {
   seriesName?: string;
@@ -108,9 +108,9 @@ interface HoveredPoint {
 }
 
 /** The time and the value of each line. */
-export function tooltipText(pointed: readonly HoveredPoint[], said: (value: number) => string): string {
+export function tooltipText(pointed: readonly HoveredPoint[], format: (value: number) => string): string {
   const at = pointed.map(({ value }) => (Array.isArray(value) ? (value[0] as number) : null)).find((one) => one !== null);
-  const rows = pointed.flatMap(({ seriesName, value }) => (Array.isArray(value) && typeof value[1] === 'number' ? [`${seriesName}: ${said(Number(value[2] ?? value[1]))}`] : []));
+  const rows = pointed.flatMap(({ seriesName, value }) => (Array.isArray(value) && typeof value[1] === 'number' ? [`${seriesName}: ${format(Number(value[2] ?? value[1]))}`] : []));
   return [absolute(at), ...rows].join('\n');
 }
 

@@ -63,17 +63,17 @@ const Row = memo(function Row({ row: { chain, name, level, cells }, measure, mod
       </div>
       <div role="cell">{level && <StateChip kind="backpressure" state={level} />}</div>
       <div role="cell" className="cells">
-        {cells.map(({ index, heat, said }) => (
+        {cells.map(({ index, heat, text }) => (
           <button
             key={index}
             type="button"
             aria-pressed={chosen && pressed === index}
-            aria-label={`${name} [${index}]: ${said} ${label}`}
-            title={`[${index}] ${said}`}
+            aria-label={`${name} [${index}]: ${text} ${label}`}
+            title={`[${index}] ${text}`}
             onClick={() => onChoose({ chain, index })}
             style={{ backgroundColor: shade(tone, heat, mode).ground }}
           >
-            {said}
+            {text}
           </button>
         ))}
       </div>

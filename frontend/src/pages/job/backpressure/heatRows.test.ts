@@ -15,14 +15,14 @@ const subtasks = [series(1, 1, [100, 700], 'high'), series(1, 0, [500, 50]), ser
 describe('heat map rows', () => {
   it('have the last value of each subtask, in order', () => {
     expect(timeRows(subtasks, 'backpressured')).toEqual([
-      { chain: 0, name: 'op 0', level: 'low', cells: [{ index: 0, value: 0.2, heat: 0.2, said: '20 %' }] },
-      { chain: 1, name: 'op 1', level: 'high', cells: [{ index: 0, value: 0.05, heat: 0.05, said: '5 %' }, { index: 1, value: 0.7, heat: 0.7, said: '70 %' }] },
+      { chain: 0, name: 'op 0', level: 'low', cells: [{ index: 0, value: 0.2, heat: 0.2, text: '20 %' }] },
+      { chain: 1, name: 'op 1', level: 'high', cells: [{ index: 0, value: 0.05, heat: 0.05, text: '5 %' }, { index: 1, value: 0.7, heat: 0.7, text: '70 %' }] },
     ]);
     expect(timeRows(subtasks, 'busy')[0]!.cells[0]!.value).toBeCloseTo(0.8);
   });
 
   it('are empty without samples', () => {
-    expect(timeRows([series(0, 0, [])], 'idle')).toMatchObject([{ level: null, cells: [{ value: null, heat: 0, said: '–' }] }]);
+    expect(timeRows([series(0, 0, [])], 'idle')).toMatchObject([{ level: null, cells: [{ value: null, heat: 0, text: '–' }] }]);
   });
 
   it('scale alignment to the longest one', () => {
@@ -32,7 +32,7 @@ describe('heat map rows', () => {
     });
     const [row] = alignmentRows([{ chain: 1, operators: [], subtasks: [subtask(0, 80), subtask(1, 20), subtask(2, null)] }], subtasks);
     expect(row).toMatchObject({ name: 'chain 1', level: 'high' });
-    expect(row!.cells.map(({ heat, said }) => [heat, said])).toEqual([[1, '80 ms'], [0.25, '20 ms'], [0, '–']]);
+    expect(row!.cells.map(({ heat, text }) => [heat, text])).toEqual([[1, '80 ms'], [0.25, '20 ms'], [0, '–']]);
   });
 
 });

@@ -19,7 +19,7 @@ interface Cell {
   value: number | null;
   /** Intensity of the colour, 0 to 1. */
   heat: number;
-  said: string;
+  text: string;
 }
 export interface HeatRow {
   chain: number;
@@ -49,7 +49,7 @@ export function timeRows(subtasks: readonly Series[], time: Time): HeatRow[] {
     cells: own.map((one) => {
       const last = timeSeries(one, time).at(-1);
       const value = last === undefined ? null : last / 1000;
-      return { index: one.index, value, heat: value ?? 0, said: percent(value) };
+      return { index: one.index, value, heat: value ?? 0, text: percent(value) };
     }),
   }));
 }
@@ -63,7 +63,7 @@ export function alignmentRows(chains: readonly ChainStatistics[], subtasks: read
     level: worst(subtasks.filter((one) => one.chain === chain.chain).map(({ backpressure }) => backpressure.at(-1))),
     cells: chain.subtasks.map(({ index, alignment }) => {
       const value = alignment?.duration ?? null;
-      return { index, value, heat: value === null || !most ? 0 : value / most, said: duration(value) };
+      return { index, value, heat: value === null || !most ? 0 : value / most, text: duration(value) };
     }),
   }));
 }

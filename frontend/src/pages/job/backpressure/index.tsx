@@ -91,7 +91,7 @@ function existing(selected: Selection | null, rows: readonly HeatRow[]): Selecti
   return row && row.cells.length > 0 && !row.cells.some(({ index }) => index === selected.index) ? { ...selected, index: null } : selected;
 }
 
-/** The selection in the address. The setter is stable, because each of thousands of cells has it. */
+/** The selection in the URL. The setter is stable, because each of thousands of cells has it. */
 function useSelection(): [Selection | null, (chosen: Selection) => void] {
   const [params, setParams] = useSearchParams();
   const latest = useRef({ params, setParams });

@@ -36,10 +36,10 @@ function Statistics({ of }: { of: Schemas['CheckpointOverviewRead'] }) {
             <TableRow><TableCell />{COLUMNS.map(([key, label]) => <TableCell key={key} align="right">{label}</TableCell>)}</TableRow>
           </TableHead>
           <TableBody>
-            {rows.map(([name, summary, said]) => (
+            {rows.map(([name, summary, format]) => (
               <TableRow key={name}>
                 <TableCell component="th" scope="row">{name}</TableCell>
-                {COLUMNS.map(([key]) => <TableCell key={key} align="right">{said(summary?.[key] ?? Number.NaN)}</TableCell>)}
+                {COLUMNS.map(([key]) => <TableCell key={key} align="right">{format(summary?.[key] ?? Number.NaN)}</TableCell>)}
               </TableRow>
             ))}
           </TableBody>

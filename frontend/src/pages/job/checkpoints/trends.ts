@@ -21,7 +21,7 @@ export function trendCharts(checkpoints: readonly Point[], ink: ChartTheme, scal
   });
   const colour = (phase: Parameters<typeof coloursOf<'phase'>>[1]): string => coloursOf('phase', phase, ink.mode).ink;
   const plain = coloursOf('checkpoint', 'IN_PROGRESS', ink.mode).ink;
-  const chart = (title: string, said: (value: number) => string, lines: Series[]): Trend => ({ title, label: chartLabel(title, lines, said), option: timeSeriesOption({ lines, theme: ink, format: said, scale }) });
+  const chart = (title: string, format: (value: number) => string, lines: Series[]): Trend => ({ title, label: chartLabel(title, lines, format), option: timeSeriesOption({ lines, theme: ink, format, scale }) });
   return [
     chart('Duration', duration, [line('end to end', plain, ({ end_to_end_ms }) => end_to_end_ms)]),
     chart('Size', bytes, [
@@ -43,10 +43,10 @@ export function trendCharts(checkpoints: readonly Point[], ink: ChartTheme, scal
 const DOTS_MAX = 60;
 
 /** Return an accessible name with the last and the largest value of each line. */
-export function chartLabel(title: string, lines: readonly Series[], said: (value: number) => string): string {
+export function chartLabel(title: string, lines: readonly Series[], format: (value: number) => string): string {
   const parts = lines.flatMap(({ name, points }) => {
     const known = points.flatMap(([, value]) => (value === null ? [] : [value]));
-    return known.length === 0 ? [] : [`${name} last ${said(known.at(-1)!)}, maximum ${said(Math.max(...known))}`];
+    return known.length === 0 ? [] : [`${name} last ${format(known.at(-1)!)}, maximum ${format(Math.max(...known))}`];
   });
   return `${title}: ${parts.length === 0 ? 'no measurements' : parts.join('; ')}`;
 }

@@ -12,7 +12,7 @@ const TITLES: Record<string, string> = { restart: 'Driver restarts', parameters:
 const time = (s: unknown): string => dropZeroTenths(duration(1000 * Number(s)));
 
 /** Settings with a label or value format of their own. */
-const LABELS: Record<string, [name: string, said?: (value: unknown) => string]> = {
+const LABELS: Record<string, [name: string, format?: (value: unknown) => string]> = {
   entry: ['Function'],
   master: ['Spark master'],
   spares: ['Spare slots'],
@@ -50,8 +50,8 @@ function inOrder(group: string, value: Record<string, unknown>): [string, unknow
 }
 
 function fact(place: string, name: string, value: unknown): [name: string, value: string] {
-  const [title, said] = LABELS[place] ?? [labelOf(name)];
-  return [title, (said ?? shown)(value)];
+  const [title, format] = LABELS[place] ?? [labelOf(name)];
+  return [title, (format ?? shown)(value)];
 }
 
 /** Return a label: `reset_after_s` becomes `Reset after (s)`. */

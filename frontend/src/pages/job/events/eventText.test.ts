@@ -25,7 +25,7 @@ describe('event texts', () => {
     ['OperationEnded', { operation: 6, operation_kind: 'suspend', state: 'FAILED', problem: 'its driver has not stopped yet' }, 'suspend 6: failed: its driver has not stopped yet'],
     ['OperationEnded', { operation: 5, operation_kind: 'delete', state: 'SUCCEEDED' }, 'delete 5: succeeded'],
     ['AlertResolved', { alert: 5, rule: 'late', rule_kind: 'no-checkpoint', resolution: 'checkpoint 32 has completed' }, 'late: checkpoint 32 has completed'],
-  ])('%s', (kind, fields, said) => expect(eventText({ kind, fields })).toBe(said));
+  ])('%s', (kind, fields, text) => expect(eventText({ kind, fields })).toBe(text));
 
   it('lists the fields of an unknown kind, without empty ones', () => {
     expect(eventText({ kind: 'MoonRose', fields: { plan_id: 4, kind: 'undo', problem: null, extra: { a: 1 } } })).toBe('plan id: 4, kind: undo, extra: {"a":1}');

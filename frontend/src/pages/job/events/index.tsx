@@ -20,7 +20,7 @@ const AGAIN_AFTER = EVENTS_MAX / 2;
 
 export default function Events() {
   const { id } = useJob();
-  // In the address, so that it can be shared: `?kind=PlanFailed&kind=PlanApplied`.
+  // In the URL, so that it can be shared: `?kind=PlanFailed&kind=PlanApplied`.
   const [search, setSearch] = useSearchParams();
   const kinds = search.getAll('kind');
   return (

@@ -73,7 +73,7 @@ function CheckpointItem({ checkpoint, row, newest, busy, onRollBack }: Checkpoin
   const { palette } = useTheme();
   const retention = checkpoint.kept_because.length > 0 ? checkpoint.kept_because : ['Not retained: it may be deleted at any time.'];
   // Viewers have no button, and see why the checkpoint is retained.
-  const text = (may ? reason : null) ?? [...retention, ...(row.gone ? [`${missingText(row.gone)} before it.`] : [])].join(' ');
+  const text = (may ? reason : null) ?? [...retention, ...(row.deleted ? [`${missingText(row.deleted)} before it.`] : [])].join(' ');
   return (
     <>
       <Box sx={{ minWidth: 0, display: 'flex', gap: 1, alignItems: 'center', whiteSpace: 'nowrap' }}>

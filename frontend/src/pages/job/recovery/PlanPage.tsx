@@ -33,7 +33,7 @@ export function PlanPage() {
     <>
       <Box sx={{ display: 'flex', mb: -0.5 }}><Button size="small" component={Link} to={`/jobs/${id}/recovery`}>← All checkpoints and plans</Button></Box>
       {!isValid ? (
-        <EmptyState title="No such plan">The address contains no plan id.</EmptyState>
+        <EmptyState title="No such plan">The URL contains no plan ID.</EmptyState>
       ) : (
         <QueryContent query={query} height={240}>
           {/* Remounts for another plan, so that typed confirmations are not carried over. */}

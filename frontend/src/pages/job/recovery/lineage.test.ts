@@ -88,7 +88,7 @@ describe('the lineage of checkpoints', () => {
 
   it('lists deleted numbers between stored checkpoints', () => {
     const found = lineageOf([run(1)], taken(1, 3, 7, 8));
-    expect(found.rows.map((row) => (row.kind === 'checkpoint' ? row.gone : 'no checkpoint'))).toEqual([null, [4, 6], [1, 2], 'no checkpoint']);
+    expect(found.rows.map((row) => (row.kind === 'checkpoint' ? row.deleted : 'no checkpoint'))).toEqual([null, [4, 6], [1, 2], 'no checkpoint']);
     expect(joined(found)).toEqual(['3..7', '7-8', 'r1..3']);
   });
 
@@ -100,8 +100,8 @@ describe('the lineage of checkpoints', () => {
 
   it('never overlaps two pieces in a lane', () => {
     for (let seed = 1; seed <= 300; seed += 1) {
-      let luck = seed;
-      const next = (most: number): number => (luck = (luck * 48_271) % 2_147_483_647) % most;
+      let state = seed;
+      const next = (most: number): number => (state = (state * 48_271) % 2_147_483_647) % most;
       const runs = [run(1)];
       let number = 3;
       const all = taken(1, 1, 2, 3);

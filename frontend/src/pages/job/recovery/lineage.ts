@@ -20,7 +20,7 @@ interface RowBase {
 export type RestoreOrigin = { at: 'checkpoint'; number: number } | { at: 'external'; path: string; number: number | null } | { at: 'none' };
 export type Row = RowBase &
   (
-    | { kind: 'checkpoint'; checkpoint: Checkpoint; /** Deleted checkpoints between this one and the one below. */ gone: readonly [first: number, last: number] | null }
+    | { kind: 'checkpoint'; checkpoint: Checkpoint; /** Deleted checkpoints between this one and the one below. */ deleted: readonly [first: number, last: number] | null }
     | { kind: 'restore'; began: RestoreOrigin; run: Run; /** One of the runs that tried this restore reached RUNNING. */ ran: boolean }
     | { kind: 'beginning'; run: Run }
   );
@@ -155,10 +155,10 @@ function rowsOf(branches: readonly Branch[], onCurrent: ReadonlySet<Branch | num
     let last: number | null = began === null && first.number === 1 ? 0 : null;
     for (const checkpoint of branch.checkpoints) {
       const { number, run_id } = checkpoint;
-      const gone = last !== null && number - last > 1 ? ([last + 1, number - 1] as const) : null;
+      const deleted = last !== null && number - last > 1 ? ([last + 1, number - 1] as const) : null;
       drafts.push({
-        row: { key: keyOf(number), lane: 0, current: onCurrent.has(number), kind: 'checkpoint', checkpoint, gone },
-        before, broken: gone !== null, order: [numbers.get(run_id) ?? 0, 1, number],
+        row: { key: keyOf(number), lane: 0, current: onCurrent.has(number), kind: 'checkpoint', checkpoint, deleted },
+        before, broken: deleted !== null, order: [numbers.get(run_id) ?? 0, 1, number],
       });
       before = keyOf(number);
       last = number;

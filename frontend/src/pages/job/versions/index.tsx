@@ -17,7 +17,7 @@ export default function Versions() {
   const job = useJob();
   const may = useCan('operate');
   const [search, setSearch] = useSearchParams();
-  const compared = comparedIn(search.get('compare'));
+  const compared = parseComparison(search.get('compare'));
   return (
     <>
       <ListPanel
@@ -50,9 +50,9 @@ export default function Versions() {
   );
 }
 
-/** `?compare=1..2`, in the address so that it can be shared. */
-function comparedIn(said: string | null): { before: number; after: number } | null {
-  const [, before, after] = /^([1-9]\d{0,8})\.\.([1-9]\d{0,8})$/.exec(said ?? '') ?? [];
+/** Parse `?compare=1..2`, which makes the comparison part of the URL. */
+function parseComparison(text: string | null): { before: number; after: number } | null {
+  const [, before, after] = /^([1-9]\d{0,8})\.\.([1-9]\d{0,8})$/.exec(text ?? '') ?? [];
   return before === undefined || after === undefined ? null : { before: Number(before), after: Number(after) };
 }
 
