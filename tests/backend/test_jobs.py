@@ -231,7 +231,7 @@ def test_a_dead_driver_is_replaced_and_fenced(stage: Stage) -> None:
 def test_restarts_of_a_hopeless_job_stop_until_a_user_starts_it(stage: Stage) -> None:
     made = stage.deploy()
     stage.compile(made["id"])
-    stage.driver(made["id"]).say(DriverState.FAILED, "the source 'in' has another input than in the checkpoint", "RestoreError")
+    stage.driver(made["id"]).say(DriverState.FAILED, "the source 'in' reads another input than in the checkpoint", "RestoreError")
     job = stage.job(made["id"])
     assert job["health"] == "needs_attention" and "another input" in job["health_reason"]
     assert stage.operation(made["operation"]["id"])["state"] == "FAILED"

@@ -1,4 +1,4 @@
-"""Optional dependencies: commands that need an extra check for it first and say how to install it."""
+"""Checks of optional dependencies: a command that needs an extra first checks that it is installed, else says how to install it."""
 
 from __future__ import annotations
 

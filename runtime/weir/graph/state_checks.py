@@ -62,7 +62,7 @@ def check_source(old: OperatorInGraph, new: OperatorInGraph) -> None:
     for field in INPUT_FIELDS.get(str(new.config.get("kind")), ()):
         if field in old.config and field in new.config and not _equal(field, old.config[field], new.config[field]):
             raise RestoreError(
-                f"{new.operator.label} has another input than in the checkpoint: "
+                f"{new.operator.label} reads another input than in the checkpoint: "
                 f"{_difference(field, old.config[field], new.config[field])}. Its position does not fit the new input. Restore the old "
                 "input, or give the source a new uid to read the new input from the beginning (and drop the old position with "
                 "--allow-non-restored-state)"

@@ -21,7 +21,7 @@ def validate_graph(graph: LogicalGraph) -> None:
     for operator in graph.operators:
         if operator.uid in by_uid:
             raise GraphError(
-                f"{operator.label} has the uid of {by_uid[operator.uid].label}: state belongs to a uid, so give each operator its own"
+                f"{operator.label} has the uid of {by_uid[operator.uid].label}. State belongs to a uid: give each operator its own uid"
             )
         by_uid[operator.uid] = operator
     visited: set[OperatorUid] = set()

@@ -78,7 +78,7 @@ class SnapshotReader(Protocol):
 
 
 class PendingSnapshot(Protocol):
-    """A snapshot after its sync phase, which is the call of ``snapshot()``."""
+    """A snapshot whose sync phase is over: the call of ``snapshot()`` has returned it."""
 
     def advance(self) -> bool:
         """Copy one bounded part of the state (about 1 ms). The loop calls it between batches. Returns True when complete."""

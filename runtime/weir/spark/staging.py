@@ -152,7 +152,7 @@ class StagingDirectories:
         """Return the directory for the rows of source ``uid``: the one that ``restored`` reads, which must be complete, else a
         new one.
 
-        Raise ConfigError if there is no place for it, InputError if the rows that the checkpoint reads are missing.
+        Raise ConfigError if no directory is configured for it, InputError if the rows that the checkpoint reads are missing.
         """
         directory = None if restored is None else _staged_directories(restored).get(uid)
         if directory is None:

@@ -90,7 +90,7 @@ class StateReferences:
         self._paths: dict[CheckpointId, frozenset[str]] = {}
 
     def add(self, manifest: Manifest) -> None:
-        """Add a manifest, so that its writer does not read it back."""
+        """Add a manifest that this process has written, so that it need not be read."""
         self._paths[manifest.checkpoint] = frozenset(file.path for file in manifest.referenced_files())
 
     def of(self, record: CheckpointRecord) -> frozenset[str]:

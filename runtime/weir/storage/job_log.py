@@ -183,8 +183,8 @@ class JobLog:
     def trim(self) -> int:
         """Delete every entry below the newest summary known to be in the log. Return the number of entries deleted.
 
-        Delete in ascending order, which ``log_reader`` relies on. A process that was paused may call this too: entries below a
-        summary stay superfluous. Raise StorageError after a partial deletion; the next call continues.
+        Delete in ascending order, which ``log_reader`` relies on. A process that was paused may call this too, because entries
+        below a summary are never needed again. Raise StorageError after a partial deletion; the next call continues.
         """
         base = self._current_state.base
         superfluous = [number for number in self._files.numbers() if number < base]

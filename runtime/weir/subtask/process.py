@@ -232,7 +232,7 @@ class SlotProcess:
 
 
 def _own_address(host: str, port: int) -> str:
-    """Return this host's address on the route to the coordinator. Peers can reach this host by it."""
+    """Return this host's address on the route to the coordinator. Peers connect to this address."""
     import socket
 
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_DGRAM) as probe:

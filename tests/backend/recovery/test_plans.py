@@ -323,7 +323,7 @@ def test_a_restore_that_does_not_start_leaves_the_job_where_it_was_stopped(stage
     driver.commands()
     driver.checkpoint(4, "suspend")
     driver.say(DriverState.SUSPENDED)
-    stage.driver(job_id).say(DriverState.FAILED, "source 'in' has another input", "RestoreError")
+    stage.driver(job_id).say(DriverState.FAILED, "source 'in' reads another input", "RestoreError")
     wait_is_over(stage, job_id)
     returned = stage.driver(job_id)
     assert returned.start == {"mode": "from", "checkpoint": 4}

@@ -46,7 +46,10 @@ def uniform_ints(*, distinct: int, sparse: bool = False) -> GeneratedColumn:
 
 def ints(low: int, high: int) -> GeneratedColumn:
     """int64, uniform over ``low`` (included) to ``high`` (excluded)."""
-    _check(0 < high - low < 1 << 32, f"sources.ints: high must exceed low by 1 to 2**32 - 1, not low={low} and high={high}.")
+    _check(
+        0 < high - low < 1 << 32,
+        f"sources.ints: high - low must be between 1 and 2**32 - 1, but low is {low} and high is {high}.",
+    )
     _check(-(1 << 53) <= low <= 1 << 53, f"sources.ints: low must be between -2**53 and 2**53, not {low}.")
     return GeneratedColumn(ColumnKind.INTS, {"low": low, "high": high})
 
