@@ -199,7 +199,7 @@ def _sources() -> list[Path]:
 
 
 def _stamp(expected: str) -> str:
-    """Include the built page, which names all other files by content hash: another build may have replaced them."""
+    """Include the built page, so that a build by another command is noticed: the page names all files by content hash."""
     page = FRONTEND / "dist" / "index.html"
     return f"{expected} {digest_of(page.read_bytes()) if page.is_file() else 'nothing'}"
 

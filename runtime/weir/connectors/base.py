@@ -21,7 +21,7 @@ from weir.protocol.ids import CheckpointId, Generation
 from weir.protocol.snapshots import Committable, JsonValue, Split
 
 Ancestry: TypeAlias = Mapping[Generation, CheckpointId]
-"""The checkpoints that the current state descends from, by generation: all checkpoints of that generation up to this id."""
+"""The checkpoints that the current state descends from: for each generation, all its checkpoints up to this id."""
 
 
 def is_ancestor(ancestry: Ancestry, *, generation: int, checkpoint: int) -> bool:

@@ -199,8 +199,9 @@ def _all_idle(ends: Iterable[ChannelSnapshot]) -> bool:
 def _restore_ended(graph: PhysicalGraph, point: RestorePoint) -> set[SubtaskId]:
     """Return the subtasks that have ended: those in which every operator had ended, and all of whose senders have ended.
 
-    Chains can change with the parallelism, so this is decided by operator: by subtask if its parallelism is unchanged,
-    otherwise only if all its subtasks had ended. The senders count because a subtask may have new senders.
+    Chains can change with the parallelism, so each operator is decided separately. If its parallelism is unchanged, it has ended
+    in the same subtasks as before; otherwise it has ended only if all its subtasks had. The senders count because a subtask may
+    have new senders.
     """
     before: dict[OperatorUid, dict[int, bool]] = defaultdict(dict)
     for subtask in point.subtasks:

@@ -108,8 +108,8 @@ class Operator(ABC):
     def on_end_of_input(self) -> Step:
         """Emit and drop what the operator still holds. Not called again after a restore of a later snapshot.
 
-        Exception: if the restore changes the parallelism or the chains, a new subtask may replace subtasks of which some had not
-        ended. It continues, may receive their unfinished splits and state, and ends with what it then holds.
+        Exception: after a restore with another parallelism or other chains, a subtask can replace several subtasks of which only
+        some had ended. It continues, may receive their unfinished splits and state, and calls this again at its end.
         """
         return iter(())
 

@@ -82,7 +82,7 @@ def main() -> None:
 
 
 class QuietTraceback:
-    """Replaces the module ``traceback`` in pyspark's daemon, whose output about ended workers reaches the user's console."""
+    """Replaces the module ``traceback`` in pyspark's daemon, which would print ended workers on the user's console."""
 
     format_exc = staticmethod(traceback.format_exc)
 

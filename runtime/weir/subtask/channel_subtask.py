@@ -131,7 +131,7 @@ class ChannelSubtask(SubtaskRuntime):
         """Take waiting batches that fit into one batch with ``first``, if ``first`` is less than half a full one.
 
         A batch costs as much as thousands of its records. Barriers cause small batches, because partitioners flush before them.
-        Like the order of channels, the choice of joined batches would have to be logged for a deterministic replay.
+        A deterministic replay would have to log which batches were joined, like the order of channels.
         """
         rows, held = _batch_of(first).num_rows, first.bytes_held
         frames: list[tuple[InputChannel, Frame]] = []

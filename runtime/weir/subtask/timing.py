@@ -37,8 +37,8 @@ class TimeAccount:
         """Book the time since the last call of ``settle`` or ``add_busy``, in which the subtask did not run. It is in
         ``condition`` now.
 
-        ``rested``: no other subtask ran either, so the subtask was in its previous condition until an event woke the loop just
-        now. If another subtask had the loop, input that arrived meanwhile counts as if it had been there all the time.
+        ``rested``: no other subtask ran in this time either. So the subtask was in its previous condition until an event woke the
+        loop just now. If another subtask ran, input that arrived meanwhile counts as if it had been there all the time.
         """
         waited_ns = now_ns - self._settled_ns
         self._settled_ns = now_ns

@@ -71,7 +71,7 @@ class HttpClient:
     ) -> httpx2.Response:
         """Send a request and return the successful response. ``path``: below ``/api/v1``.
 
-        A GET is retried; so is a POST, which gets an idempotency key, except with ``once``, because its response contains a
+        A GET is retried. A POST gets an idempotency key and is retried too. ``once``: it is not, because its response contains a
         secret. Raises Refused, NotAllowed, Unreachable.
         """
         all_headers = dict(headers or {})

@@ -18,8 +18,8 @@ from weir.protocol.snapshots import Split
 
 BURST_S = 0.1
 BATCH_INTERVAL_S = 0.005
-"""With a rate, rows are emitted in batches of this interval. Emitting them one by one would cost a batch each in the whole
-pipeline, and keep the slot too busy to flush its partially filled output batches."""
+"""With a rate, the rows of this interval are emitted as one batch. Single rows would each pass the whole pipeline as a batch, and
+keep the slot too busy to flush its partially filled output batches."""
 WAIT_NS_MIN, WAIT_NS_MAX = 1_000_000, 50_000_000
 
 
