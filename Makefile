@@ -42,7 +42,7 @@ down: setup ## Suspend the live job of the demo and stop the platform
 demo-runtime: setup ## Without a platform: run two jobs, kill a worker of each, verify the result
 	@$(RUN) examples/demo_runtime.py $(ARGS)
 
-test: setup ## Run all tests: web interface, unit, simulation, control plane; then those with a real Spark and a platform
+test: setup ## Run all tests: web UI, unit, simulation, control plane; then those with a real Spark and a platform
 	$(RUN) tools/node.py test
 	$(RUN) -m pytest -n $(TEST_WORKERS) --durations=10 $(QUICK_TESTS) $(ARGS)
 	$(if $(SLOW_TESTS),$(RUN) -m pytest -n $(SLOW_TEST_WORKERS) --dist loadfile --no-loadscope-reorder --durations=10 $(SLOW_TESTS) $(ARGS))
@@ -76,7 +76,7 @@ chaos-platform: setup ## Kill processes of a platform at random while a job is r
 upgrade-check: setup ## Check that this version upgrades data of an older commit and resumes its jobs: FROM=22a160e
 	@$(RUN) tools/upgrade_check.py $(or $(FROM),$(error FROM is missing: make upgrade-check FROM=COMMIT))
 
-e2e: setup ## Test the web interface in Chromium, with a platform and a job; screenshots in build/e2e: ARGS='-k rollback'
+e2e: setup ## Test the web UI in Chromium, with a platform and a job; screenshots in build/e2e: ARGS='-k rollback'
 	$(RUN) tools/node.py types build
 	$(RUN) tools/browser.py
 	$(RUN) -m pytest --durations=10 tests/e2e $(ARGS)
@@ -87,21 +87,21 @@ bench: setup ## Measure throughput, cost of checkpoints and latency; appends to 
 bench-platform: setup ## Measure the control plane with a million events: reads, ingest, streams, growth; appends to build/bench/platform.jsonl
 	@$(RUN) bench/platform/run.py $(ARGS)
 
-bench-ui: setup ## Measure the web interface in Chromium: first page, and a job of 200 operators x 8 subtasks; appends to build/bench/ui.jsonl
+bench-ui: setup ## Measure the web UI in Chromium: first page, and a job of 200 operators x 8 subtasks; appends to build/bench/ui.jsonl
 	@$(RUN) tools/node.py build budget
 	@$(RUN) tools/node.py build:invented
 	@$(RUN) bench/ui/run.py $(ARGS)
 
-ui: setup ## Build the web interface into frontend/dist; installs Node.js if there is none >= 22.14
+ui: setup ## Build the web UI into frontend/dist; installs Node.js if there is none >= 22.14
 	@$(RUN) tools/node.py types build budget
 
-ui-check: setup ## Check the web interface: generated API types, lint, types
+ui-check: setup ## Check the web UI: generated API types, lint, types
 	@$(RUN) tools/node.py types:check lint typecheck
 
-ui-test: setup ## Run the tests of the web interface (vitest): ARGS='src/format'
+ui-test: setup ## Run the tests of the web UI (vitest): ARGS='src/format'
 	@$(RUN) tools/node.py test -- $(ARGS)
 
-ui-dev: setup ## Serve the web interface with simulated data at http://localhost:5173: user admin, password weir
+ui-dev: setup ## Serve the web UI with simulated data at http://localhost:5173: user admin, password weir
 	@$(RUN) tools/node.py dev -- $(ARGS)
 
 ui-types: setup ## Generate the API types in frontend/src from the OpenAPI document

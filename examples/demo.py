@@ -98,7 +98,7 @@ def _print_summary(platform: DemoPlatform, root: Path, counts: list[str]) -> Non
     say("done: no record lost or duplicated after two killed slots, a rollback and an undo")
     at = f" --url {platform.url}"
     print(f"""
-  open         {platform.url}   (the web interface: admin, with the password in {shell_path(platform.secrets_file)})
+  open         {platform.url}   (the web UI: admin, with the password in {shell_path(platform.secrets_file)})
   log in       {weir} login{at} --name admin   (the command line)
   stop         make down   (until then the platform and job '{LIVE}' keep running)
   output       {shell_path(root / "output")}   (Parquet; readers see committed records only)

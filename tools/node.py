@@ -166,7 +166,7 @@ def install_packages() -> None:
     stamp = FRONTEND / "node_modules" / ".made-from"
     if read_stamp(stamp) == expected:
         return
-    say("installing the locked packages of the web interface")
+    say("installing the locked packages of the web UI")
     command: list[str | Path] = [ENVIRONMENT / "bin" / "npm", "--prefix", FRONTEND, "ci", "--ignore-scripts", "--no-progress"]
     run("npm ci", command, node_environment())
     stamp.write_text(expected + "\n")
@@ -186,7 +186,7 @@ def build_changed() -> int:
     stamp = ROOT / "build" / "ui-made-from"
     if read_stamp(stamp) == _stamp(expected):
         return 0
-    say("building the web interface")
+    say("building the web UI")
     code = run_script("build", ())
     if code == 0:
         stamp.write_text(_stamp(expected) + "\n")

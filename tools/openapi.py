@@ -1,4 +1,4 @@
-"""Print the OpenAPI document of the API, without starting it. The web interface's types are generated from it."""
+"""Print the OpenAPI document of the API, without starting it. The web UI's types are generated from it."""
 
 from __future__ import annotations
 

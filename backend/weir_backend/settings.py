@@ -31,7 +31,7 @@ class Settings(BaseSettings):
     public_url: AnyHttpUrl = AnyHttpUrl("http://127.0.0.1:8700")
     """The URL at which browsers and drivers reach the API."""
     ui_dir: Path | None = None
-    """The built web interface. Default: the build beside the code."""
+    """The built web UI. Default: the build beside the code."""
     artifact_bytes_max: Annotated[int, Field(gt=0)] = 64 << 20
     pool_size: Annotated[int, Field(gt=0, le=200)] = 10
     """Database connections of one process."""

@@ -1,4 +1,4 @@
-"""The web interface: serves the built files of ``frontend/`` from the origin of the API.
+"""The web UI: serves the built files of ``frontend/`` from the origin of the API.
 
 It handles every path that matches no route. The single-page application routes in the browser, so all page paths return index.html.
 Browsers cache hashed assets permanently, because their names change with their content.
@@ -116,10 +116,10 @@ def _not_built(built: Path) -> str:
 <meta charset="utf-8">
 <meta name="color-scheme" content="light dark">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Weir: the web interface is not built</title>
+<title>Weir: the web UI is not built</title>
 <style nonce="{NONCE}">body {{ font: 16px/1.6 system-ui, sans-serif; max-width: 40em; margin: 12vh auto; padding: 0 1em }}</style>
-<h1>The web interface is not built</h1>
-<p>The API is running; jobs and the command line work. The directory <code>{built.name}</code> of the web interface does not exist.</p>
+<h1>The web UI is not built</h1>
+<p>The API is running; jobs and the command line work. The directory <code>{built.name}</code> of the web UI does not exist.</p>
 <p>In a checkout, build it with <code>make ui</code>; no restart is needed. If the build is elsewhere, set
 <code>WEIR_UI_DIR=/path/to/dist</code> and restart the API.</p>
 <p>The <a href="/api/v1/openapi.json">OpenAPI document</a> describes the API.</p>

@@ -120,7 +120,7 @@ def current_caller(request: Request, session: SessionDep, services: ServicesDep)
         if secret is not None and request.method not in ("GET", "HEAD", "OPTIONS") and not _is_same_origin(request):
             raise Forbidden(
                 "cross-site",
-                "The request comes from another site. Requests with the session cookie must come from the web interface of Weir.",
+                "The request comes from another site. Requests with the session cookie must come from the web UI of Weir.",
             )
     if secret is None:
         raise Unauthenticated(

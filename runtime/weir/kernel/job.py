@@ -439,7 +439,7 @@ class JobMaster:
     def _completed(self, decision: Completed, now_ms: int) -> list[Effect]:
         pending = decision.pending
         self._restarts.on_checkpoint_completed()
-        self._restore = RestorePoint.taken(pending, self._graph, self._assigners_at.pop(pending.checkpoint))
+        self._restore = RestorePoint.of_pending(pending, self._graph, self._assigners_at.pop(pending.checkpoint))
         return [
             *self._commits.add(decision.permit, pending.committables()),
             *self._deployment.broadcast(NotifyCheckpointCompleted(self._generation, pending.checkpoint)),

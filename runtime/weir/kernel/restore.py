@@ -28,7 +28,7 @@ class RestorePoint:
     assigners: Mapping[OperatorUid, AssignerState]
 
     @classmethod
-    def taken(
+    def of_pending(
         cls, pending: PendingCheckpoint, graph: PhysicalGraph, assigners: Mapping[OperatorUid, AssignerState]
     ) -> RestorePoint:
         """Return the restore point of a checkpoint that ``graph`` has just completed."""

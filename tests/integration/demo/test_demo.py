@@ -58,7 +58,7 @@ def test_the_demo_rolls_the_live_job_back_and_undoes_the_rollback(platform: Plat
 
 def test_the_summary_shows_the_url_and_the_login_command(platform: Platform, output: str) -> None:
     assert platform.is_running
-    assert re.search(rf"open +{platform.state.url} +\(the web interface: admin, with the password in \S*secrets\.json\)", output)
+    assert re.search(rf"open +{platform.state.url} +\(the web UI: admin, with the password in \S*secrets\.json\)", output)
     assert re.search(rf"login --url {platform.state.url} --name admin ", output)
 
 

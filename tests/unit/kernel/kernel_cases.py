@@ -74,7 +74,7 @@ def restore_point(of: PhysicalGraph) -> RestorePoint:
     assigner = SplitAssigner([Split("split0", None), Split("split1", None), Split("rest", None)])
     for index in range(2):
         assigner.request(index)
-    return RestorePoint.taken(pending, of, {SOURCE: assigner.snapshot()})
+    return RestorePoint.of_pending(pending, of, {SOURCE: assigner.snapshot()})
 
 
 def register(number: int) -> Register:

@@ -1,4 +1,4 @@
-"""Which Node.js builds the web interface, and when."""
+"""Which Node.js builds the web UI, and when."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def events(
 
 def _follow_events(client: ApiClient, job: JobRead, after: int | None, output: OutputFormat) -> None:
     for message in stream_events(client.http, f"/jobs/{job['id']}/events/stream", after=after):
-        # The stream also carries updates for pages of the web interface.
+        # The stream also carries updates for pages of the web UI.
         if message.kind == "event":
             _print_event(message.data, output)
 
