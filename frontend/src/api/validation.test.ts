@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { defaultOf, fieldError, validate } from './validation';
+import { defaultOf, fieldError, fieldValidator } from './validation';
 
 describe('a request field', () => {
   it.each([
@@ -19,5 +19,5 @@ describe('a request field', () => {
 
   it('describes its format', () => expect(fieldError('WebhookCreate.name', 'a b', 'Use letters')).toBe('Use letters'));
   it('has the default of the API', () => expect(defaultOf('JobCreate.spec.parallelism')).toBe('2'));
-  it('may be empty in a form', () => expect([validate('UserCreate.password')(''), validate('UserCreate.password')('short')]).toEqual([undefined, 'At least 12 characters']));
+  it('may be empty in a form', () => expect([fieldValidator('UserCreate.password')(''), fieldValidator('UserCreate.password')('short')]).toEqual([undefined, 'At least 12 characters']));
 });

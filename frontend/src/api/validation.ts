@@ -27,5 +27,5 @@ export function fieldError(name: FieldName, value: unknown, format = `Invalid fo
 }
 
 /** A validator for an input of react-admin. It accepts empty values: `required()` refuses them. */
-export const validate = (name: FieldName, format?: string) => (value: unknown): string | undefined =>
+export const fieldValidator = (name: FieldName, format?: string) => (value: unknown): string | undefined =>
   value === undefined || value === null || value === '' ? undefined : fieldError(name, value, format) ?? undefined;

@@ -64,7 +64,7 @@ function parseOperator(uid: string, graph: Json | undefined): Operator {
   return { uid, name: text(graph?.name) || uid, kind: text(graph?.kind), stateful: graph?.stateful === true, site: text(graph?.site) };
 }
 
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
+export const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 const isNonNegativeInteger = (value: unknown): value is number => Number.isInteger(value) && (value as number) >= 0;
 const objects = (value: unknown): Json[] => (Array.isArray(value) ? value.filter(isObject) : []);
 

@@ -1,16 +1,16 @@
 import { Box, Typography } from '@mui/material';
 import { AutocompleteInput, BooleanInput, FormDataConsumer, NumberInput, ReferenceInput, required, SelectInput, TextInput, type Validator } from 'react-admin';
 
-import { validate } from '../../api/validation';
+import { fieldValidator } from '../../api/validation';
 import { KINDS, validateLag, type Kind } from './conditions';
 
-const NAME = [required(), validate('AlertRuleCreate.name')];
-const COUNT = [required(), validate('RestartsCondition.count')];
-const MINUTES = [required(), validate('RestartsCondition.minutes')];
+const NAME = [required(), fieldValidator('AlertRuleCreate.name')];
+const COUNT = [required(), fieldValidator('RestartsCondition.count')];
+const MINUTES = [required(), fieldValidator('RestartsCondition.minutes')];
 const requireLagLimit: Validator = (_, all: { condition?: Record<string, unknown> }) => validateLag(all.condition ?? {});
-const RECORDS = [validate('LagCondition.records'), requireLagLimit];
-const SECONDS = validate('LagCondition.seconds');
-const SOURCE = validate('LagCondition.source');
+const RECORDS = [fieldValidator('LagCondition.records'), requireLagLimit];
+const SECONDS = fieldValidator('LagCondition.seconds');
+const SOURCE = fieldValidator('LagCondition.source');
 
 /** The fields of a rule. Its kind and job cannot change once it exists. */
 export function RuleFields({ existing = false }: { existing?: boolean }) {

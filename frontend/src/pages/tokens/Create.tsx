@@ -6,7 +6,7 @@ import { Link } from 'react-router-dom';
 
 import { unwrap, api } from '../../api/client';
 import type { Permission, Schemas } from '../../api/types';
-import { validate } from '../../api/validation';
+import { fieldValidator } from '../../api/validation';
 import { AbsoluteTime } from '../../shared/Time';
 import { formatRole } from '../../auth/permissions';
 import { DescriptionList } from '../../shared/DescriptionList';
@@ -17,7 +17,7 @@ import { Secret } from '../../shared/Secret';
 import { RoleInput, RollbackInput } from '../users/RoleInputs';
 import { grantableRoles } from '../users/roles';
 
-const NAME = [required(), validate('TokenCreate.name', 'Use printable characters')];
+const NAME = [required(), fieldValidator('TokenCreate.name', 'Use printable characters')];
 const DAYS = [7, 30, 90, 180, 365].map((days) => ({ id: days, name: `in ${days} days` }));
 const DEFAULT_DAYS = 90;
 

@@ -1,12 +1,12 @@
 import { PasswordInput, required, TextInput } from 'react-admin';
 
 import { FIELDS } from '../../api/fields';
-import { validate } from '../../api/validation';
+import { fieldValidator } from '../../api/validation';
 import { CreatePage } from '../../shared/FormPage';
 import { RoleInput, RollbackInput } from './RoleInputs';
 
-const NAME = [required(), validate('UserCreate.name', 'Use letters, digits and . @ + - _, separated by single spaces')];
-const PASSWORD = validate('UserCreate.password');
+const NAME = [required(), fieldValidator('UserCreate.name', 'Use letters, digits and . @ + - _, separated by single spaces')];
+const PASSWORD = fieldValidator('UserCreate.password');
 
 export default function UserCreate() {
   return (

@@ -1,10 +1,10 @@
 import { BooleanInput, required, TextInput } from 'react-admin';
 
-import { validate } from '../../api/validation';
+import { fieldValidator } from '../../api/validation';
 
-const NAME = [required(), validate('WebhookCreate.name', 'Use letters, digits and . _ - without spaces')];
-const URL = [required(), validate('WebhookCreate.url')];
-const KEY = validate('WebhookCreate.secret_reference', 'Use env:WEIR_WEBHOOK_KEY_NAME or file:NAME');
+const NAME = [required(), fieldValidator('WebhookCreate.name', 'Use letters, digits and . _ - without spaces')];
+const URL = [required(), fieldValidator('WebhookCreate.url')];
+const KEY = fieldValidator('WebhookCreate.secret_reference', 'Use env:WEIR_WEBHOOK_KEY_NAME or file:NAME');
 
 export function WebhookFields() {
   return (

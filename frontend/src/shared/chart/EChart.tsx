@@ -22,7 +22,7 @@ if (pen) {
 }
 
 /** Shared by all charts. */
-const turns = new DrawQueue();
+const drawQueue = new DrawQueue();
 
 /** Loaded by the first chart: see Chart.tsx. */
 export default function EChart({ option, height }: { option: Option; height: number }) {
@@ -39,21 +39,21 @@ export default function EChart({ option, height }: { option: Option; height: num
       const made = chart.current;
       if (made && (made.getWidth() !== place.clientWidth || made.getHeight() !== place.clientHeight)) made.resize();
     };
-    const observer = new ResizeObserver(() => turns.request(resized, fit));
+    const observer = new ResizeObserver(() => drawQueue.request(resized, fit));
     observer.observe(place);
     const watcher = new IntersectionObserver((entries) => {
       seen.current = entries.at(-1)!.isIntersecting;
       const latest = missed.current;
       if (!seen.current || !latest) return;
       missed.current = null;
-      turns.request(place, () => chart.current?.setOption(latest));
+      drawQueue.request(place, () => chart.current?.setOption(latest));
     });
     watcher.observe(place);
     return () => {
       observer.disconnect();
       watcher.disconnect();
-      turns.cancel(resized);
-      turns.cancel(place);
+      drawQueue.cancel(resized);
+      drawQueue.cancel(place);
       const made = chart.current;
       chart.current = null;
       // zrender 6.1 continues a progressive rendering after `dispose` and fails. Rendering an empty chart stops it.
@@ -72,12 +72,12 @@ export default function EChart({ option, height }: { option: Option; height: num
     // The first drawing is expensive: draw axes and lines in separate frames.
     const begin = (): void => {
       chart.current?.setOption({ ...option, series: [] });
-      turns.request(place, draw);
+      drawQueue.request(place, draw);
     };
-    turns.request(place, () => {
+    drawQueue.request(place, () => {
       if (chart.current) return draw();
       chart.current = init(place);
-      turns.request(place, begin);
+      drawQueue.request(place, begin);
     });
   }, [option]);
   return <Box ref={box} sx={{ height, minWidth: 0 }} />;

@@ -1,6 +1,7 @@
 /** A spec body as sections of names and values: known settings first, then all others. Pure. */
 import { duration, dropZeroTenths } from '../../../format';
 import { checkpointSettings } from '../checkpoints/settings';
+import { isObject } from '../physicalGraph';
 
 export interface Section {
   title: string;
@@ -39,8 +40,6 @@ export function sections(body: Record<string, unknown>): Section[] {
   }
   return found;
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Sort in the order of LABELS; the API's order has no meaning. */
 function inOrder(group: string, value: Record<string, unknown>): [string, unknown][] {

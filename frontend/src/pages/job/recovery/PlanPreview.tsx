@@ -1,6 +1,7 @@
 import { Alert, Box, CircularProgress, Table, TableBody, TableCell, TableHead, TableRow, Typography } from '@mui/material';
 import { useMemo, type ReactNode } from 'react';
 
+import { sentence } from '../../../api/problem';
 import { bytes, pluralize, duration } from '../../../format';
 import { AbsoluteTime } from '../../../shared/Time';
 import { DescriptionList } from '../../../shared/DescriptionList';
@@ -173,5 +174,3 @@ function Sinks({ of }: { of: Plan }) {
 function Muted({ children }: { children: ReactNode }) {
   return <Box sx={{ color: 'text.secondary' }}>{children}</Box>;
 }
-
-const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith('.') ? '' : '.'}`;

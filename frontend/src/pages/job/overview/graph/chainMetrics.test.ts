@@ -6,10 +6,10 @@ import { Installation } from '../../../../fake/installation';
 import { chainMetrics, edgeRate } from './chainMetrics';
 import { parseGraph } from '../../physicalGraph';
 
-const world = new Installation(1_800_000_000_000);
-const job = world.jobs[0]!;
+const installation = new Installation(1_800_000_000_000);
+const job = installation.jobs[0]!;
 const graph = parseGraph(job.template.graph as unknown as Record<string, unknown>);
-const { subtasks } = metricsOf(job, world.nowMs, world.nowMs - 40_000, 10);
+const { subtasks } = metricsOf(job, installation.nowMs, installation.nowMs - 40_000, 10);
 const { body, snapshots } = job.checkpoints.find(({ body: { state } }) => state === 'COMPLETED')!;
 const { chains } = checkpointDetail(body, job.template.graph, snapshots).statistics;
 
