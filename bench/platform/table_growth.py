@@ -40,12 +40,12 @@ def delete_everything(platform: TemporaryControlPlane) -> list[Measurement]:
     settings = _kept(platform.settings, seconds=0.001)
     kept, share = _completed(platform.database), service.ROUND_S / _every_s()
     found = []
-    for chore in service.CLEANUPS:
-        if chore.name not in TABLES:
+    for cleanup in service.CLEANUPS:
+        if cleanup.name not in TABLES:
             continue
-        table = TABLES[chore.name].__tablename__
+        table = TABLES[cleanup.name].__tablename__
         size = _bytes(platform.database, table)
-        batches = _delete_expired(platform.database, settings, chore)
+        batches = _delete_expired(platform.database, settings, cleanup)
         rows, seconds = sum(batch.rows for batch in batches), sum(batch.seconds for batch in batches)
         values: dict[str, Value] = {
             "rows": rows,
@@ -55,12 +55,12 @@ def delete_everything(platform: TemporaryControlPlane) -> list[Measurement]:
             **_times(batches),
             "table_mb": size / 1e6,
         }
-        left = _left(platform.database, chore.name)
+        left = _left(platform.database, cleanup.name)
         aim = None
-        if chore.name == "metric samples" and len(batches) > 10:
+        if cleanup.name == "metric samples" and len(batches) > 10:
             met = rows / seconds * share > ROWS_PER_S
             aim = Aim(f"more than {ROWS_PER_S:,.0f} rows/s, as produced by {EVENTS_PER_S:,} events/s", met)
-        found.append(Measurement("growth", f"deleting {chore.name}", values, aim, f"{left:,} rows remain" if left else None))
+        found.append(Measurement("growth", f"deleting {cleanup.name}", values, aim, f"{left:,} rows remain" if left else None))
     if (still := _completed(platform.database)) != kept:
         found.append(
             Measurement("growth", "completed checkpoints", {}, None, f"{still:,} of {kept:,} remain, but none may be deleted")
@@ -79,8 +79,8 @@ def steady(platform: TemporaryControlPlane, writer: JobWriter, options: Platform
 
     def clean_up() -> None:
         while not stop.wait(every_s):
-            for chore in service.CLEANUPS:
-                _delete_expired(platform.database, settings, chore)
+            for cleanup in service.CLEANUPS:
+                _delete_expired(platform.database, settings, cleanup)
             rows.append(_rows(platform.database))
 
     before = _rows(platform.database)
@@ -108,13 +108,13 @@ def steady(platform: TemporaryControlPlane, writer: JobWriter, options: Platform
     return Measurement("growth", f"{options.offered:,} events/s during cleanup", values, aim)
 
 
-def _delete_expired(database: Database, settings: Settings, chore: service.Cleanup) -> list[DeletedBatch]:
+def _delete_expired(database: Database, settings: Settings, cleanup: service.Cleanup) -> list[DeletedBatch]:
     """Delete batches until no expired row remains, as the worker's task does in each round."""
     found: list[DeletedBatch] = []
     while not found or found[-1].rows == service.BATCH_ROWS:
         began = time.monotonic()
         with database.session() as session:
-            rows = chore.do(session, settings)
+            rows = cleanup.run(session, settings)
         found.append(DeletedBatch(rows, time.monotonic() - began))
     return found
 

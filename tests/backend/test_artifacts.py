@@ -31,9 +31,9 @@ def go_by(database: Database, days: float) -> None:
 
 
 def forget(stage: Stage) -> int:
-    (chore,) = [one for one in service.CLEANUPS if one.name == "files of user code that no job uses"]
+    (cleanup,) = [one for one in service.CLEANUPS if one.name == "artifacts that no job uses"]
     with stage.database.session() as session:
-        return chore.do(session, stage.settings)
+        return cleanup.run(session, stage.settings)
 
 
 def kept(database: Database) -> tuple[int, int]:

@@ -69,17 +69,17 @@ def test_old_rows_are_deleted_except_completed_checkpoints(database: Database, s
         # Samples have the drivers' fixed times, which are older than the one day for which samples are kept.
         session.execute(update(MetricSample).values(at=now()))
         session.execute(update(Checkpoint).values(triggered_at=now()))
-    for chore in service.CLEANUPS:
+    for cleanup in service.CLEANUPS:
         with database.session() as session:
-            assert chore.do(session, settings) == 0, chore.name
+            assert cleanup.run(session, settings) == 0, cleanup.name
     assert counted(database) == before
     with database.session() as session:
         session.execute(update(MetricSample).values(at=old))
         session.execute(update(Event).values(received_at=old))
         session.execute(update(Checkpoint).values(triggered_at=old))
-    for chore in service.CLEANUPS:
+    for cleanup in service.CLEANUPS:
         with database.session() as session:
-            chore.do(session, settings)
+            cleanup.run(session, settings)
     assert counted(database) == {"metric_samples": 0, "events": 0, "checkpoints": 1}
 
 
@@ -145,9 +145,9 @@ def test_resolved_alerts_and_ended_deliveries_are_deleted_and_open_ones_kept(dat
                         alert_id=alert.id, webhook_id=webhook.id, message_kind=message_kind, next_try_at=old, ended_at=ended_at
                     )
                 )
-    for chore in service.CLEANUPS:
+    for cleanup in service.CLEANUPS:
         with database.session() as session:
-            chore.do(session, settings)
+            cleanup.run(session, settings)
     with database.session() as session:
         assert session.scalar(select(func.count()).select_from(Alert)) == 2
         assert [one.message_kind for one in session.scalars(select(Delivery))] == [MessageKind.RESOLVED] * 2
@@ -179,9 +179,9 @@ def test_completed_checkpoints_are_deleted_long_after_their_files_unless_referen
         session.execute(update(Checkpoint).values(discarded_at=old))
         session.execute(update(Checkpoint).where(Checkpoint.number == 6).values(discarded_at=recent))
         session.execute(update(Checkpoint).where(Checkpoint.number == 7).values(discarded_at=None))
-    for chore in service.CLEANUPS:
+    for cleanup in service.CLEANUPS:
         with database.session() as session:
-            chore.do(session, settings)
+            cleanup.run(session, settings)
     with database.session() as session:
         left = sorted(session.scalars(select(Checkpoint.number)))
     assert left == [2, 3, 4, 5, 6, 7, 9], "what was gone back to, what is not gone for long, and where the line ends"
@@ -191,9 +191,9 @@ LONG_AGO, LATELY = now() - timedelta(days=91), now() - timedelta(days=89)
 
 
 def round_of_chores(database: Database, settings: Settings) -> None:
-    for chore in service.CLEANUPS:
+    for cleanup in service.CLEANUPS:
         with database.session() as session:
-            chore.do(session, settings)
+            cleanup.run(session, settings)
 
 
 def test_ended_operations_are_deleted_unless_a_plan_shows_them(database: Database, settings: Settings) -> None:
@@ -321,9 +321,9 @@ def test_rows_of_a_deleted_job_are_removed_later_and_other_jobs_are_kept(databas
         session.get_one(Job, lately.job_id).deleted_at = now() - timedelta(days=364)
 
     def round_() -> list[int]:
-        for chore in service.CLEANUPS:
+        for cleanup in service.CLEANUPS:
             with database.session() as session:
-                chore.do(session, settings)
+                cleanup.run(session, settings)
         with database.session() as session:
             return sorted(session.scalars(select(Job.id)))
 

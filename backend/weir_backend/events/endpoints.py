@@ -19,14 +19,14 @@ from weir_backend.models import Event
 
 router = APIRouter(tags=["events"])
 JobId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
-AfterNumber = Annotated[int | None, Query(ge=0, le=BIGINT_MAX, description="number of the last event that is known")]
+AfterNumber = Annotated[int | None, Query(ge=0, le=BIGINT_MAX, description="The number of the last event that the client has.")]
 
 
 @router.get("/events", operation_id="list_events", response_model=list[EventRead], responses=answers(401, 403, 422))
 def list_events(
     caller: ViewerCaller, session: SessionDep, response: Response, wanted: Annotated[Listing, Depends(listing)]
 ) -> Sequence[Event]:
-    """The log of all jobs. Filters: `job_id`, `run_id`, `kind`."""
+    """List the events of all jobs. Filters: `id`, `job_id`, `run_id`, `kind`."""
     return service.list_events(session, wanted, response)
 
 
@@ -40,14 +40,15 @@ def _position(
         Header(ge=0, le=BIGINT_MAX, description="Sent by browsers when they reconnect. It takes precedence over `after`."),
     ] = None,
 ) -> int:
-    """Return the event number after which the stream starts. It is computed before the stream starts, while errors can still be reported."""
+    """Return the number of the event after which the stream starts. Checks the job before the stream starts, while an error can still be
+    returned."""
     newest = service.position(session, job_id)
     known = last_event_id if last_event_id is not None else after
     return newest if known is None else known
 
 
 async def _subscriber(caller: ViewerCaller, services: ServicesDep) -> AsyncIterator[Subscriber]:
-    """Count the stream as open until it ends. Raises TooMany."""
+    """Count the stream towards the limits until it ends. Raises TooMany."""
     assert caller.user_id is not None and caller.token_id is not None, "the platform itself opens no stream"
     with services.subscribers.admit(user_id=caller.user_id, token_id=caller.token_id) as subscriber:
         yield subscriber

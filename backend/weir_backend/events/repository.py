@@ -28,17 +28,17 @@ FIELDS = Fields(
 
 
 def event_number(session: Session, job_id: int) -> int | None:
-    """Return the number of the job's newest event. None: the job does not exist."""
+    """Return the number of the newest event of the job, or None if the job does not exist."""
     return session.scalar(select(Job.event_number).where(Job.id == job_id, Job.deleted_at.is_(None)))
 
 
 def events_after(session: Session, job_id: int, number: int, count: int) -> Sequence[Row[Any]]:
-    """Return rows with the columns of the table, without an object per row."""
+    """Return the next ``count`` events after number ``number``, as rows rather than objects."""
     query = select(*_EVENTS.c).where(Event.job_id == job_id, Event.number > number).order_by(Event.number).limit(count)
     return session.execute(query).all()
 
 
-def _standing() -> Select[Any]:
+def _current_state() -> Select[Any]:
     run, checkpoint = aliased(Run), aliased(Checkpoint)
     current = (
         select(
@@ -67,14 +67,14 @@ def _standing() -> Select[Any]:
     )  # fmt: skip
 
 
-_STANDING = _standing()
-"""Built once: building the statement takes longer than executing it, and it runs ten times a second for each watched job."""
+_CURRENT_STATE = _current_state()
+"""Built once, because it runs ten times a second for each job with a stream, and building it takes longer than executing it."""
 
 
-def standing(session: Session, job_id: int) -> Row[Any] | None:
-    """Return the state of a job in one statement: ``event_number``, its newest run (``run_id`` None: no run), and that run's
-    newest checkpoint in progress (``checkpoint_id`` None: no checkpoint). None: the job does not exist."""
-    return session.execute(_STANDING, {"job_id": job_id}).one_or_none()
+def current_state(session: Session, job_id: int) -> Row[Any] | None:
+    """Return the state of a job: ``event_number``, its newest run (``run_id`` None: no run) and the newest checkpoint in progress of that run
+    (``checkpoint_id`` None: no checkpoint). None: the job does not exist."""
+    return session.execute(_CURRENT_STATE, {"job_id": job_id}).one_or_none()
 
 
 def _summaries() -> Select[Any]:
@@ -102,10 +102,10 @@ def _summaries() -> Select[Any]:
 
 
 def summaries_of(session: Session, jobs: Collection[int]) -> Sequence[Row[Any]]:
-    """Includes deleted jobs."""
+    """Return the summaries of these jobs, including deleted ones."""
     return session.execute(_summaries().where(Job.id.in_(jobs))).all()
 
 
 def summaries_after(session: Session, job_id: int, count: int) -> Sequence[Row[Any]]:
-    """Return summaries of the existing jobs with a higher id."""
+    """Return the summaries of the next ``count`` jobs after ``job_id``, by id, without deleted ones."""
     return session.execute(_summaries().where(Job.id > job_id, Job.deleted_at.is_(None)).limit(count)).all()

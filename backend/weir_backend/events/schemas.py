@@ -12,7 +12,8 @@ from weir_backend.models import DesiredState, RunState
 
 
 class EventRead(BaseModel):
-    """`number`: consecutive within the job. `run_event` null: the control plane wrote the event, not a driver."""
+    """An event of a job. `number`: consecutive within the job. `run_event`: its number in the run; null: the control plane wrote the event, not a
+    driver."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -28,7 +29,7 @@ class EventRead(BaseModel):
 
 
 class CheckpointProgressRead(BaseModel):
-    """The checkpoint in progress. `progress`: `[chain, index, after_ms]` of each acknowledgement so far."""
+    """The checkpoint in progress. `progress`: `[chain, index, after_ms]` for each acknowledgement so far."""
 
     checkpoint: int
     checkpoint_id: int
@@ -61,7 +62,7 @@ class LastCheckpointRead(BaseModel):
 
 
 class JobStatusRead(BaseModel):
-    """`state`: of the newest run; null without a run. `deleted`: the job has been deleted."""
+    """A summary of a job. `state`: the state of the newest run; null: the job has no run. `deleted`: the job has been deleted."""
 
     id: int
     name: str
@@ -73,4 +74,4 @@ class JobStatusRead(BaseModel):
 
 
 STREAM_MESSAGES: Sequence[type[BaseModel]] = (EventRead, CheckpointProgressRead, RunStatusRead, JobStatusRead)
-"""The data of stream messages, in the order of their kinds: event, progress, run, job."""
+"""The data of the stream messages `event`, `progress`, `run` and `job`."""

@@ -1,4 +1,4 @@
-"""Reads the content of event streams. Each subscriber reads from the tables at its own pace; nothing is buffered for slow ones."""
+"""Read events and the content of event streams. Each stream reads the tables at its own pace, so nothing is buffered for slow clients."""
 
 from __future__ import annotations
 
@@ -25,17 +25,19 @@ def list_events(session: Session, wanted: Listing, response: Response) -> Sequen
 
 
 def position(session: Session, job_id: int) -> int:
-    """Return the number of the job's newest event. Raises NotFound."""
+    """Return the number of the newest event of the job. Raises NotFound."""
     number = repository.event_number(session, job_id)
     if number is None:
-        raise NotFound("not-found", f"there is no job {job_id}")
+        raise NotFound("not-found", f"Job {job_id} does not exist.")
     return number
 
 
 @dataclass(frozen=True, slots=True)
-class News:
-    """Serialised as JSON once, for any number of subscribers. ``events``: with their numbers. ``newest``: number of the job's
-    newest event; None: the job is deleted. ``run``, ``progress``: the current values, or None."""
+class StreamUpdate:
+    """What a stream of a job may send next. The values are JSON, so that they are serialised once for any number of streams.
+
+    ``events``: the next events with their numbers. ``newest``: the number of the newest event of the job; None: the job is deleted. ``run``,
+    ``progress``: the newest run and its checkpoint in progress, or None."""
 
     events: Sequence[tuple[int, str]]
     newest: int | None
@@ -43,19 +45,19 @@ class News:
     progress: str | None
 
 
-def news(session: Session, job_id: int, after: int) -> News:
-    """Return at most ``PAGE`` events above ``after``, and the current state."""
-    row = repository.standing(session, job_id)
+def stream_update(session: Session, job_id: int, after: int) -> StreamUpdate:
+    """Return at most ``PAGE`` events after number ``after``, and the current state of the job."""
+    row = repository.current_state(session, job_id)
     if row is None:
-        return News((), None, None, None)
+        return StreamUpdate((), None, None, None)
     events: list[tuple[int, str]] = []
     newest: int = row.event_number
     if newest > after:
         found = repository.events_after(session, job_id, after, PAGE)
         events = [(one.number, EventRead.model_validate(one).model_dump_json()) for one in found]
-        # Events may have been added since the first query: ``newest`` must not be lower than the events that were read.
+        # Events may have been added since the first query, so ``newest`` is at least the number of the last event that was read.
         newest = max([newest, *(number for number, _ in events)])
-    return News(events, newest, _run(row), _progress(row))
+    return StreamUpdate(events, newest, _run(row), _progress(row))
 
 
 def _run(row: Row[Any]) -> str | None:
@@ -76,12 +78,12 @@ def _progress(row: Row[Any]) -> str | None:
     ).model_dump_json()  # fmt: skip
 
 
-def job_news(session: Session, jobs: Collection[int]) -> list[JobStatusRead]:
+def job_summaries(session: Session, jobs: Collection[int]) -> list[JobStatusRead]:
     return [_summary(row) for row in repository.summaries_of(session, jobs)]
 
 
-def all_jobs_after(session: Session, job_id: int) -> list[JobStatusRead]:
-    """Return the next ``PAGE`` jobs, by id."""
+def job_summaries_after(session: Session, job_id: int) -> list[JobStatusRead]:
+    """Return the summaries of the next ``PAGE`` jobs after ``job_id``, by id."""
     return [_summary(row) for row in repository.summaries_after(session, job_id, PAGE)]
 
 

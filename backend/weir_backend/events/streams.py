@@ -27,7 +27,7 @@ POLL_INTERVAL_S = 10.0
 JOB_PAUSE_S = 0.1
 JOBS_PAUSE_S = 0.5
 STREAM_S = 900.0
-"""The lifetime of a stream. The client reconnects where it was, and its token is checked again."""
+"""How long a stream lasts. Then the client reconnects and resumes, and its token is checked again."""
 
 
 async def follow_job(services: Services, job_id: int, after: int, subscriber: Subscriber) -> AsyncIterator[ServerSentEvent]:
@@ -35,17 +35,17 @@ async def follow_job(services: Services, job_id: int, after: int, subscriber: Su
     until = time.monotonic() + STREAM_S
     run: str | None = None
     progress: str | None = None
-    # A client that loses the connection before the first event resumes from this id.
+    # Send an id at once, so that a client that loses the connection before the first event can resume.
     yield ServerSentEvent(comment="following", id=str(after))
-    with services.notifications.subscribe(job_key(job_id)) as news:
-        subscriber.attach(news)
+    with services.notifications.subscribe(job_key(job_id)) as subscription:
+        subscriber.attach(subscription)
         while time.monotonic() < until:
             if subscriber.closed:
                 yield _closed()
                 return
-            looked = time.monotonic()
-            # Subscribers at the same position share one read.
-            read = partial(services.db_gate.run, partial(service.news, job_id=job_id, after=after))
+            read_at = time.monotonic()
+            # Streams at the same position share one read.
+            read = partial(services.db_gate.run, partial(service.stream_update, job_id=job_id, after=after))
             found = await services.single_flight.read((job_id, after), read)
             if found.newest is None:
                 return
@@ -59,38 +59,38 @@ async def follow_job(services: Services, job_id: int, after: int, subscriber: Su
                 progress = found.progress
                 yield ServerSentEvent(event="progress", raw_data=progress)
             if after > found.newest:
-                # The database was restored from a backup: the next event has a lower number than those already sent.
+                # The database was restored from a backup, so the next events have smaller numbers than those already sent.
                 after = found.newest
                 yield ServerSentEvent(comment="reset", id=str(after))
             if len(found.events) < service.PAGE:
-                await news.wait(min(POLL_INTERVAL_S, max(0.0, until - time.monotonic())))
-                await _pause(looked, JOB_PAUSE_S)
+                await subscription.wait(min(POLL_INTERVAL_S, max(0.0, until - time.monotonic())))
+                await _pause(read_at, JOB_PAUSE_S)
 
 
 async def follow_all(services: Services, subscriber: Subscriber) -> AsyncIterator[ServerSentEvent]:
     """Yield ``job`` for each job, then for each job that changes, at most twice a second."""
     until = time.monotonic() + STREAM_S
-    with services.notifications.subscribe(ANY_JOB) as news:
-        subscriber.attach(news)
+    with services.notifications.subscribe(ANY_JOB) as subscription:
+        subscriber.attach(subscription)
         keys = {ANY_JOB}
         while time.monotonic() < until:
             if subscriber.closed:
                 yield _closed()
                 return
-            looked = time.monotonic()
+            read_at = time.monotonic()
             if ANY_JOB in keys:
-                # The stream has just started, or the LISTEN connection was lost: any job may have changed.
+                # The stream has just started or notifications were lost, so any job may have changed.
                 last = 0
-                while found := await services.db_gate.run(partial(service.all_jobs_after, job_id=last)):
+                while found := await services.db_gate.run(partial(service.job_summaries_after, job_id=last)):
                     for one in found:
                         yield ServerSentEvent(event="job", raw_data=one.model_dump_json())
                     last = found[-1].id
             elif keys:
                 jobs = {int(key.removeprefix("job:")) for key in keys}
-                for one in await services.db_gate.run(partial(service.job_news, jobs=jobs)):
+                for one in await services.db_gate.run(partial(service.job_summaries, jobs=jobs)):
                     yield ServerSentEvent(event="job", raw_data=one.model_dump_json())
-            await _pause(looked, JOBS_PAUSE_S)
-            keys = await news.wait(max(0.0, until - time.monotonic()))
+            await _pause(read_at, JOBS_PAUSE_S)
+            keys = await subscription.wait(max(0.0, until - time.monotonic()))
 
 
 def _closed() -> ServerSentEvent:

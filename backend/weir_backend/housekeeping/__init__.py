@@ -1,1 +1,1 @@
-"""Deletes old rows after their retention period."""
+"""Housekeeping: deletes old rows when their retention has passed."""

@@ -1,4 +1,4 @@
-"""Delete old rows in batches. Rows that a restore needs are never deleted."""
+"""Delete old rows in batches. Rows that a restore may need are never deleted."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from weir_backend.models import (
 )
 
 JOBS_PER_BATCH = 20
-"""Each deletes hundreds of other rows."""
+"""Fewer jobs per batch, because deleting one deletes hundreds of other rows."""
 RUNS_PER_BATCH = 200
-"""Each requires lookups in large tables."""
+"""Fewer runs per batch, because each needs lookups in large tables."""
 
 
 def delete_samples(session: Session, before: datetime, rows_max: int) -> int:
@@ -44,14 +44,14 @@ def delete_events(session: Session, before: datetime, rows_max: int) -> int:
 
 
 def delete_failed_checkpoints(session: Session, before: datetime, rows_max: int) -> int:
-    gone = (Checkpoint.state == CheckpointState.FAILED) & (Checkpoint.triggered_at < before)
-    return _delete_batch(session, Checkpoint, Checkpoint.id, gone, rows_max, oldest=Checkpoint.triggered_at)
+    expired = (Checkpoint.state == CheckpointState.FAILED) & (Checkpoint.triggered_at < before)
+    return _delete_batch(session, Checkpoint, Checkpoint.id, expired, rows_max, oldest=Checkpoint.triggered_at)
 
 
 def delete_discarded_checkpoints(session: Session, before: datetime, rows_max: int) -> int:
-    """Completed ones whose files are deleted. Not those that a plan or a run has restored, or that a plan stopped a job with: they are the job's
-    lineage. Nor the newest one."""
-    gone = (Checkpoint.state == CheckpointState.COMPLETED) & (Checkpoint.discarded_at < before)
+    """Delete completed checkpoints whose files are deleted. Keep the newest one of each job, and those that a plan or a run has restored or with
+    which a plan has stopped the job, because they are the lineage of the job."""
+    expired = (Checkpoint.state == CheckpointState.COMPLETED) & (Checkpoint.discarded_at < before)
     of_job = RecoveryPlan.job_id == Checkpoint.job_id
     target = RecoveryPlan.preview["checkpoint"].astext.cast(BigInteger) == Checkpoint.number
     of_plan = select(RecoveryPlan.id).where(of_job, or_(target, RecoveryPlan.safety_checkpoint == Checkpoint.number))
@@ -68,24 +68,25 @@ def delete_discarded_checkpoints(session: Session, before: datetime, rows_max: i
         session,
         Checkpoint,
         Checkpoint.id,
-        gone & ~of_plan.exists() & ~of_run.exists() & ~of_next_run.exists() & later_one.exists(),
+        expired & ~of_plan.exists() & ~of_run.exists() & ~of_next_run.exists() & later_one.exists(),
         rows_max,
     )
 
 
 def delete_checkpoints_of_deleted_jobs(session: Session, before: datetime, rows_max: int) -> int:
-    """Everything that refers to them is deleted with their job."""
+    """Delete the checkpoints of jobs that were deleted before then."""
     deleted = select(Job.id).where(Job.id == Checkpoint.job_id, Job.deleted_at < before)
     return _delete_batch(session, Checkpoint, Checkpoint.id, deleted.exists(), rows_max)
 
 
 def purge_deleted_jobs(session: Session, before: datetime, rows_max: int) -> int:
-    """With their versions, runs, operations and plans, after their many other rows are deleted."""
-    has_many = (
+    """Delete jobs that users deleted before then, with their versions, runs, operations and plans. Their checkpoints and events must be deleted
+    first."""
+    has_rows = (
         select(Checkpoint.id).where(Checkpoint.job_id == Job.id).exists()
         | select(Event.id).where(Event.job_id == Job.id).exists()
     )
-    return _delete_batch(session, Job, Job.id, (Job.deleted_at < before) & ~has_many, min(rows_max, JOBS_PER_BATCH))
+    return _delete_batch(session, Job, Job.id, (Job.deleted_at < before) & ~has_rows, min(rows_max, JOBS_PER_BATCH))
 
 
 def delete_audit_entries(session: Session, before: datetime, rows_max: int) -> int:
@@ -93,38 +94,36 @@ def delete_audit_entries(session: Session, before: datetime, rows_max: int) -> i
 
 
 def delete_commands(session: Session, before: datetime, rows_max: int) -> int:
-    """Answered ones, and those of ended runs, which are never answered."""
+    """Delete commands that are answered, or will never be answered because their run has ended."""
     over = select(Run.id).where(Run.id == Command.run_id, Run.ended_at.is_not(None)).exists()
-    gone = (Command.created_at < before) & (Command.outcome.is_not(None) | over)
-    return _delete_batch(session, Command, Command.id, gone, rows_max, oldest=Command.created_at)
+    expired = (Command.created_at < before) & (Command.outcome.is_not(None) | over)
+    return _delete_batch(session, Command, Command.id, expired, rows_max, oldest=Command.created_at)
 
 
 def delete_operations(session: Session, before: datetime, rows_max: int) -> int:
-    """Not those of applied plans: a plan shows their steps."""
+    """Delete ended operations, except those of plans, whose steps are shown with the plan."""
     of_plan = select(RecoveryPlan.id).where(RecoveryPlan.operation_id == Operation.id).exists()
-    gone = (Operation.created_at < before) & Operation.ended_at.is_not(None) & ~of_plan
-    return _delete_batch(session, Operation, Operation.id, gone, rows_max, oldest=Operation.created_at)
+    expired = (Operation.created_at < before) & Operation.ended_at.is_not(None) & ~of_plan
+    return _delete_batch(session, Operation, Operation.id, expired, rows_max, oldest=Operation.created_at)
 
 
 def delete_unapplied_plans(session: Session, before: datetime, rows_max: int) -> int:
-    """Plans that were not approved, or were discarded."""
-    nothing_came_of_it = RecoveryPlan.state.in_((PlanState.PROPOSED, PlanState.DISCARDED)) & RecoveryPlan.operation_id.is_(None)
-    return _delete_batch(
-        session, RecoveryPlan, RecoveryPlan.id, nothing_came_of_it & (RecoveryPlan.created_at < before), rows_max
-    )
+    """Delete plans that were never applied because they were not approved or were discarded."""
+    unapplied = RecoveryPlan.state.in_((PlanState.PROPOSED, PlanState.DISCARDED)) & RecoveryPlan.operation_id.is_(None)
+    return _delete_batch(session, RecoveryPlan, RecoveryPlan.id, unapplied & (RecoveryPlan.created_at < before), rows_max)
 
 
 def delete_failures(session: Session, before: datetime, rows_max: int) -> int:
-    """The counters of their jobs include them. Failures whose recovery is unknown stay."""
-    gone = (Failure.received_at < before) & Failure.recovery.is_not(None)
+    """Delete failures whose recovery is known, and add them to the counters of their jobs."""
+    expired = (Failure.received_at < before) & Failure.recovery.is_not(None)
     # Lock the job before its failures, as ingestion does.
-    of_job = select(Failure.id).where(Failure.job_id == Job.id, gone).exists()
+    of_job = select(Failure.id).where(Failure.job_id == Job.id, expired).exists()
     jobs = session.scalars(
         select(Job.id).where(of_job).order_by(Job.id).limit(JOBS_PER_BATCH).with_for_update(skip_locked=True)
     ).all()
     if not jobs:
         return 0
-    chosen = select(Failure.id).where(Failure.job_id.in_(jobs), gone).order_by(Failure.received_at).limit(rows_max)
+    chosen = select(Failure.id).where(Failure.job_id.in_(jobs), expired).order_by(Failure.received_at).limit(rows_max)
     removed = (
         delete(Failure)
         .where(Failure.id.in_(chosen.scalar_subquery()))
@@ -153,14 +152,14 @@ def delete_failures(session: Session, before: datetime, rows_max: int) -> int:
 
 
 def delete_unreferenced_runs(session: Session, before: datetime, rows_max: int) -> int:
-    """Restarts of a job that failed again and again, and that nothing refers to.
+    """Delete runs to which nothing refers, such as those of a job that failed repeatedly.
 
-    These stay: live runs; runs with a checkpoint; runs of a plan; the last run that ran of each version; the newest run in the job log of a
-    checkpoint directory, which proves that no other application has written there; runs that started another branch and were continued; the newest
-    run of each job.
+    These runs are kept: live runs; runs with a checkpoint or a failure; runs of a plan; the newest run of each job; the last run of each version that
+    has reached RUNNING; the newest run in each job log, because its generation shows whether another application writes to the log; runs that
+    started a branch that a later run continued.
     """
     other, later, following = aliased(Run), aliased(Run), aliased(Run)
-    anything = or_(
+    referenced = or_(
         select(Checkpoint.id).where(Checkpoint.job_id == Run.job_id, Checkpoint.run_id == Run.id).exists(),
         select(Failure.id).where(Failure.job_id == Run.job_id, Failure.run_id == Run.id).exists(),
     )
@@ -173,20 +172,20 @@ def delete_unreferenced_runs(session: Session, before: datetime, rows_max: int) 
     left_behind = select(following.id).where(
         following.job_id == Run.job_id, following.number == Run.number + 1, following.start["mode"].astext != "resume"
     )
-    gone = and_(
+    expired = and_(
         Run.ended_at < before,
         Run.plan_id.is_(None),
         or_(Run.generation == 0, newer_in_log.exists()),
         or_(Run.running_at.is_(None), ran_later.exists()),
         or_(Run.start["mode"].astext == "resume", left_behind.exists()),
         select(Job.id).where(Job.id == Run.job_id, Job.run_number > Run.number).exists(),
-        ~anything,
+        ~referenced,
     )
-    return _delete_batch(session, Run, Run.id, gone, min(rows_max, RUNS_PER_BATCH), oldest=Run.id)
+    return _delete_batch(session, Run, Run.id, expired, min(rows_max, RUNS_PER_BATCH), oldest=Run.id)
 
 
 def delete_resolved_alerts(session: Session, before: datetime, rows_max: int) -> int:
-    """With their deliveries. Firing alerts have no end, and stay."""
+    """Delete resolved alerts and their deliveries."""
     return _delete_batch(session, Alert, Alert.id, Alert.resolved_at < before, rows_max)
 
 
@@ -211,8 +210,8 @@ def _delete_batch(
     *,
     oldest: InstrumentedAttribute[datetime] | InstrumentedAttribute[int] | None = None,
 ) -> int:
-    """``oldest``: the order in which rows are deleted, along an index, so that each batch continues where the previous one ended."""
-    # Locked rows are left for the next round.
+    """Delete up to ``rows_max`` rows and return how many. ``oldest``: delete in this order, along an index, so that each batch continues where the
+    previous one ended. Rows that are locked are skipped."""
     chosen = select(key).where(condition).order_by(oldest).limit(rows_max).with_for_update(skip_locked=True)
     result: Any = session.execute(delete(table).where(key.in_(chosen.scalar_subquery())))
     return int(result.rowcount)

@@ -17,19 +17,19 @@ from weir_backend.settings import Settings
 
 BATCH_ROWS = 5_000
 ROUND_S = 25.0
-"""Time limit of a round. The cleanups take turns, batch by batch, and the next round follows soon."""
+"""The time limit of a round. The cleanups take turns, one batch each, and the next round follows soon."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cleanup:
     name: str
-    do: Callable[[Session, Settings], int]
-    """Return how many rows were deleted, at most BATCH_ROWS."""
+    run: Callable[[Session, Settings], int]
+    """Delete at most BATCH_ROWS rows, and return how many."""
 
 
-def _after_event_retention(forget: Callable[[Session, datetime, int], int]) -> Callable[[Session, Settings], int]:
-    """For rows that are kept as long as events."""
-    return lambda session, settings: forget(session, _ago(timedelta(days=settings.events_kept_days)), BATCH_ROWS)
+def _after_event_retention(delete: Callable[[Session, datetime, int], int]) -> Callable[[Session, Settings], int]:
+    """Return a cleanup of rows that are kept as long as events."""
+    return lambda session, settings: delete(session, _ago(timedelta(days=settings.events_kept_days)), BATCH_ROWS)
 
 
 def _samples(session: Session, settings: Settings) -> int:
@@ -79,35 +79,36 @@ CLEANUPS = (
     Cleanup("events", _after_event_retention(repository.delete_events)),
     Cleanup("failed checkpoints", _after_event_retention(repository.delete_failed_checkpoints)),
     Cleanup("failures", _after_event_retention(repository.delete_failures)),
-    Cleanup("commands that were answered", _after_event_retention(repository.delete_commands)),
-    Cleanup("operations that are over", _after_event_retention(repository.delete_operations)),
-    Cleanup("plans that nobody approved", _after_event_retention(repository.delete_unapplied_plans)),
-    Cleanup("checkpoints whose files are gone", _discarded),
-    Cleanup("runs that came to nothing", _after_event_retention(repository.delete_unreferenced_runs)),
-    Cleanup("what was audited", _audit),
+    Cleanup("commands", _after_event_retention(repository.delete_commands)),
+    Cleanup("ended operations", _after_event_retention(repository.delete_operations)),
+    Cleanup("plans that were not applied", _after_event_retention(repository.delete_unapplied_plans)),
+    Cleanup("checkpoints whose files are deleted", _discarded),
+    Cleanup("unreferenced runs", _after_event_retention(repository.delete_unreferenced_runs)),
+    Cleanup("audit entries", _audit),
     Cleanup("checkpoints of deleted jobs", _of_deleted),
     Cleanup("deleted jobs", _deleted),
-    Cleanup("alerts that are over", _after_event_retention(repository.delete_resolved_alerts)),
-    Cleanup("messages to webhooks", _after_event_retention(repository.delete_deliveries)),
-    Cleanup("answers to requests that could come again", _answers),
-    Cleanup("tokens that have expired", _tokens),
-    Cleanup("machines without drivers", _machines),
-    Cleanup("files of user code that no job uses", _artifacts),
+    Cleanup("resolved alerts", _after_event_retention(repository.delete_resolved_alerts)),
+    Cleanup("webhook deliveries", _after_event_retention(repository.delete_deliveries)),
+    Cleanup("idempotency keys", _answers),
+    Cleanup("expired tokens", _tokens),
+    Cleanup("heartbeats of hosts without drivers", _machines),
+    Cleanup("artifacts that no job uses", _artifacts),
 )
 
 
 def run_round(
     session: Callable[[], AbstractContextManager[Session]], settings: Settings, clock_s: Callable[[], float]
 ) -> Mapping[str, int]:
-    """Run all cleanups in turns, each batch in its own transaction, until nothing is left or the time is up. Return the deleted rows of each."""
+    """Run all cleanups in turns, each batch in its own transaction, until nothing is left or the time is up. Return how many rows each has
+    deleted."""
     until = clock_s() + ROUND_S
-    removed = dict.fromkeys((chore.name for chore in CLEANUPS), 0)
+    removed = dict.fromkeys((cleanup.name for cleanup in CLEANUPS), 0)
     left = list(CLEANUPS)
     while left and clock_s() < until:
-        for chore in tuple(left):
+        for cleanup in tuple(left):
             with session() as opened:
-                rows = chore.do(opened, settings)
-            removed[chore.name] += rows
+                rows = cleanup.run(opened, settings)
+            removed[cleanup.name] += rows
             if rows < BATCH_ROWS:
-                left.remove(chore)
+                left.remove(cleanup)
     return removed

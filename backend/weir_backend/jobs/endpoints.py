@@ -55,7 +55,7 @@ def create(
 
 @router.get("/{job_id}", operation_id="get_job", response_model=JobRead, responses=answers(404))
 def get(job_id: Id, session: SessionDep, response: Response, caller: ViewerCaller) -> JobRead:
-    """One job."""
+    """Return one job."""
     job = service.get(session, job_id)
     set_etag(response, job.version)
     return read_job(session, caller, job)
@@ -73,7 +73,7 @@ def change(
 
 @router.delete("/{job_id}", operation_id="delete_job", status_code=204, responses=answers(404, 409, 412, 428))
 def delete(job_id: Id, session: SessionDep, caller: OperatorCaller, seen: IfMatch) -> None:
-    """Delete a job that is not running. Its checkpoints and its output remain; the logs of its runs are deleted soon."""
+    """Delete a job that is not running. Its checkpoints and its output remain. The logs of its runs are deleted soon afterwards."""
     service.delete(session, caller, job_id, seen)
 
 
@@ -81,7 +81,7 @@ def delete(job_id: Id, session: SessionDep, caller: OperatorCaller, seen: IfMatc
     "/{job_id}/start", operation_id="start_job", response_model=OperationRead, status_code=202, responses=answers(404, 409)
 )
 def start(job_id: Id, session: SessionDep, tasks: TasksDep, caller: OperatorCaller, _once: Idempotent) -> Operation:
-    """Start a job from its newest checkpoint, if it has one. A failed job restarts without waiting for its restart delay."""
+    """Start a job from its newest checkpoint, if it has one. A failed job starts at once, without waiting for its restart delay."""
     return service.start(session, tasks, caller, job_id)
 
 
@@ -89,7 +89,7 @@ def start(job_id: Id, session: SessionDep, tasks: TasksDep, caller: OperatorCall
     "/{job_id}/suspend", operation_id="suspend_job", response_model=OperationRead, status_code=202, responses=answers(404, 409)
 )
 def suspend(job_id: Id, session: SessionDep, tasks: TasksDep, caller: OperatorCaller, _once: Idempotent) -> Operation:
-    """Stop a job with a final checkpoint, from which it resumes when it is started."""
+    """Stop a job with a last checkpoint. When the job is started again, it resumes from this checkpoint."""
     return service.suspend(session, tasks, caller, job_id)
 
 
@@ -97,7 +97,7 @@ def suspend(job_id: Id, session: SessionDep, tasks: TasksDep, caller: OperatorCa
     "/{job_id}/cancel", operation_id="cancel_job", response_model=OperationRead, status_code=202, responses=answers(404, 409)
 )
 def cancel(job_id: Id, session: SessionDep, tasks: TasksDep, caller: OperatorCaller, _once: Idempotent) -> Operation:
-    """Stop a job immediately, without a final checkpoint. When it is started again, it replays the input since its newest checkpoint."""
+    """Stop a job immediately, without a last checkpoint. When the job is started again, it reads the input since its newest checkpoint again."""
     return service.cancel(session, tasks, caller, job_id)
 
 
@@ -140,7 +140,7 @@ def specs(
 def add_spec(
     job_id: Id, draft: SpecCreate, session: SessionDep, tasks: TasksDep, caller: OperatorCaller, _once: Idempotent, seen: IfMatch
 ) -> Spec:
-    """Add a version to the spec of a job. It is compiled immediately and runs after an upgrade to it is applied."""
+    """Add a version to the spec of a job. A worker compiles it at once. To run it, apply an upgrade to it."""
     return service.add_spec(session, tasks, caller, job_id, seen, draft)
 
 

@@ -1,4 +1,4 @@
-"""Events that the control plane writes to the event log of a job."""
+"""Write events of the control plane to the event log of a job."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from weir_backend.models import Event, Job
 
 
 def record_event(session: Session, job: Job, kind: str, *, run_id: int | None = None, **fields: Any) -> None:
-    """Add an event. Call it with the job locked, so that event numbers have no gaps. ``kind``: noun and past participle (``PlanApplied``)."""
+    """Add an event. The caller holds the lock on the job, so that event numbers have no gaps. ``kind``: noun and past participle
+    (``PlanApplied``)."""
     job.event_number += 1
     session.add(Event(job_id=job.id, number=job.event_number, run_id=run_id, kind=kind, fields=fields, at=now()))
     publish(session, job_key(job.id))

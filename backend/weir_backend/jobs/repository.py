@@ -26,7 +26,7 @@ from weir_backend.models import (
 
 
 def _needs_attention(value: Any) -> ColumnElement[bool]:
-    """Filter by health NEEDS_ATTENTION. It must agree with ``jobs.health.job_health``."""
+    """Return the condition of the filter ``needs_attention``. It must agree with ``jobs.health.job_health``."""
     if not isinstance(value, bool):
         raise Invalid("invalid", "filter: needs_attention must be true or false.")
     invalid = exists().where(Spec.job_id == Job.id, Spec.number == Job.spec_number, Spec.state == SpecState.INVALID)
@@ -94,7 +94,7 @@ def find_spec(session: Session, job_id: int, number: int) -> Spec | None:
 
 
 def specs_by_number(session: Session, keys: Collection[tuple[int, int]]) -> dict[tuple[int, int], Spec]:
-    """By job and number."""
+    """Return versions of specs, by job and number."""
     rows = session.scalars(select(Spec).where(tuple_(Spec.job_id, Spec.number).in_(keys)))
     return {(spec.job_id, spec.number): spec for spec in rows}
 
@@ -154,13 +154,13 @@ def find_graph(session: Session, graph_id: int) -> Graph | None:
 
 
 def name_of_graph(session: Session, graph_id: int) -> str | None:
-    """Return the name that the code gives the job."""
+    """Return the name of the job in its code."""
     return session.scalar(select(job_name_in_graph()).where(Graph.id == graph_id))
 
 
 def find_directory_user(session: Session, job_id: int, directory: str, name: str) -> str | None:
-    """Return the name of another job that uses, or will use, this checkpoint directory and name. An advisory lock serialises concurrent
-    callers until the transaction ends, so that only one of them gets the directory."""
+    """Return another job that uses this checkpoint directory and this name in its code, or whose current version would. An advisory lock makes
+    concurrent callers wait until the transaction ends, so that only one job gets the directory."""
     normal = _normal(directory)
     session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(f"{normal} {name}", 0))))
     configured = Spec.body["checkpointing"]["directory"].astext

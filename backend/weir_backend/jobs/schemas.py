@@ -25,7 +25,7 @@ class Health(StrEnum):
 
 
 class JobCreate(RequestModel):
-    """`start` false: the job is created suspended."""
+    """A job to create. `start` false: the job is created in the desired state SUSPENDED."""
 
     name: Name
     description: LongText = ""
@@ -36,21 +36,21 @@ class JobCreate(RequestModel):
 
 
 class JobUpdate(RequestModel):
-    """Omitted fields keep their values."""
+    """Changes to a job. Missing fields stay as they are."""
 
     description: LongText | None = None
     labels: Labels | None = None
 
 
 class SpecCreate(RequestModel):
-    """A new version of the spec. It runs after an upgrade to it."""
+    """A version of the spec to add. To run it, apply an upgrade to it."""
 
     spec: JobSpec
     comment: LongText = ""
 
 
 class OperationRead(ResponseModel):
-    """An asynchronous request and its outcome. `steps`: its progress. `problem`: why it failed."""
+    """An asynchronous request and its outcome. `steps`: the steps so far. `problem`: why the operation failed."""
 
     id: int
     job_id: int
@@ -92,7 +92,7 @@ class RunSummaryRead(ResponseModel):
 
 
 class JobRead(ResponseModel):
-    """`state`: of the newest run; CREATED if there is none. `version`: for If-Match."""
+    """A job. `state`: the state of the newest run; CREATED if the job has no run. `version`: the version for If-Match."""
 
     id: int
     name: str
@@ -140,7 +140,7 @@ class FieldChange(ResponseModel):
 
 
 class SpecDiffRead(ResponseModel):
-    """The changes from one version to another. `code`: a unified diff of the job's file; null if it is not text."""
+    """The changes from one version to another. `code`: a unified diff of the file of the job; null if the file is not text or too large."""
 
     before: int
     after: int

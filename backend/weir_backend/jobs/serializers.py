@@ -1,4 +1,4 @@
-"""Reads jobs with their newest run, last checkpoint and open operation, in a constant number of queries."""
+"""Read jobs with their newest run, last checkpoint and open operation, with the same number of queries for any number of jobs."""
 
 from __future__ import annotations
 

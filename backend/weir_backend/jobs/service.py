@@ -1,4 +1,4 @@
-"""Changes to jobs. Each function locks the job and records the desired state; workers then reconcile it."""
+"""Change jobs. Each function locks the job and stores the change; workers then reconcile the job."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _name_taken(name: str) -> Conflict:
 
 
 def get(session: Session, job_id: int, *, lock: bool = False) -> Job:
-    """Raises NotFound."""
+    """Return a job. Raises NotFound."""
     found = repository.find(session, job_id, lock=lock)
     if found is None:
         raise NotFound("no-job", f"Job {job_id} does not exist.")
@@ -77,7 +77,7 @@ def get(session: Session, job_id: int, *, lock: bool = False) -> Job:
 
 
 def change(session: Session, caller: Caller, job_id: int, seen: str | None, wanted: JobUpdate) -> Job:
-    """Raises NotFound, PreconditionFailed, PreconditionRequired."""
+    """Update the description and labels of a job. Raises NotFound, PreconditionFailed, PreconditionRequired."""
     job = get(session, job_id, lock=True)
     check_if_match(seen, job.version)
     before = {"description": job.description, "labels": job.labels}
@@ -91,7 +91,7 @@ def change(session: Session, caller: Caller, job_id: int, seen: str | None, want
 
 
 def add_spec(session: Session, tasks: Tasks, caller: Caller, job_id: int, seen: str | None, draft: SpecCreate) -> Spec:
-    """Add the next version of the spec. It runs after an upgrade to it is applied. Raises NotFound, PreconditionFailed, Invalid."""
+    """Add a version to the spec. It runs after an upgrade to it was applied. Raises NotFound, PreconditionFailed, Invalid."""
     job = get(session, job_id, lock=True)
     check_if_match(seen, job.version)
     number = repository.newest_spec_number(session, job.id) + 1
@@ -125,7 +125,7 @@ def _add_spec(session: Session, tasks: Tasks, caller: Caller, job: Job, number: 
 
 
 def compiled(session: Session, tasks: Tasks, spec: Spec, *, graph_id: int | None, problem: str | None) -> None:
-    """Store the result of compiling ``spec``. ``problem`` None: it compiled. Calling it again changes nothing."""
+    """Store the result of the compilation: ``graph_id``, or the ``problem`` if it failed. Repeated calls change nothing."""
     job = repository.find(session, spec.job_id, lock=True)
     session.refresh(spec)
     if job is None or spec.state is not SpecState.COMPILING:
@@ -143,7 +143,7 @@ def compiled(session: Session, tasks: Tasks, spec: Spec, *, graph_id: int | None
 
 
 def _directory_conflict(session: Session, job: Job, spec: Spec, graph_id: int) -> str | None:
-    """Return why the job cannot use its checkpoint directory. None: it can. Default directories never conflict."""
+    """Return why the job cannot use the checkpoint directory of its spec, or None. Default directories never conflict."""
     directory: str | None = spec.body.get("checkpointing", {}).get("directory")
     name = repository.name_of_graph(session, graph_id)
     if directory is None or name is None:
@@ -158,32 +158,32 @@ def _directory_conflict(session: Session, job: Job, spec: Spec, graph_id: int) -
 
 
 def start(session: Session, tasks: Tasks, caller: Caller, job_id: int) -> Operation:
-    """Raises NotFound, and Conflict if the job cannot start."""
+    """Start a job. Raises NotFound, and Conflict if the job cannot start."""
     job, run = _allowed(session, job_id, Verb.START)
     before = job.desired_state
     job.desired_state = DesiredState.RUNNING
     job.restarts_stopped_reason, job.restart_at, job.restarts = None, None, 0
     if run is not None and run.state is RunState.FAILED:
-        job.restart_at = now()  # the user starts it, so the restart delay no longer applies
+        job.restart_at = now()  # do not wait for the restart delay
     return _set_desired_state(session, tasks, caller, job, OperationKind.START, before)
 
 
 def suspend(session: Session, tasks: Tasks, caller: Caller, job_id: int) -> Operation:
-    """Stop with a last checkpoint. Raises NotFound, Conflict."""
+    """Stop a job with a last checkpoint. Raises NotFound, Conflict."""
     job, _ = _allowed(session, job_id, Verb.SUSPEND)
     before, job.desired_state = job.desired_state, DesiredState.SUSPENDED
     return _set_desired_state(session, tasks, caller, job, OperationKind.SUSPEND, before)
 
 
 def cancel(session: Session, tasks: Tasks, caller: Caller, job_id: int) -> Operation:
-    """Stop without a checkpoint. Raises NotFound, Conflict."""
+    """Stop a job without a last checkpoint. Raises NotFound, Conflict."""
     job, _ = _allowed(session, job_id, Verb.CANCEL)
     before, job.desired_state = job.desired_state, DesiredState.CANCELLED
     return _set_desired_state(session, tasks, caller, job, OperationKind.CANCEL, before)
 
 
 def _allowed(session: Session, job_id: int, verb: Verb) -> tuple[Job, Run | None]:
-    """Return the job, locked, and its newest run. Raises NotFound, Conflict."""
+    """Lock the job. Return it and its newest run. Raises NotFound, and Conflict if the job does not allow ``verb``."""
     job = get(session, job_id, lock=True)
     run = runs.newest_run(session, job)
     refuse(session, job, run, verb)
@@ -225,12 +225,12 @@ def _set_desired_state(
 
 
 def savepoint(session: Session, tasks: Tasks, caller: Caller, job_id: int) -> Operation:
-    """Raises NotFound, and Conflict if the job is not running."""
+    """Request a savepoint. Raises NotFound, and Conflict if the job is not running."""
     return _take(session, tasks, caller, job_id, OperationKind.SAVEPOINT, "TakeSavepoint")
 
 
 def checkpoint(session: Session, tasks: Tasks, caller: Caller, job_id: int) -> Operation:
-    """Raises NotFound, and Conflict if the job is not running."""
+    """Request a checkpoint. Raises NotFound, and Conflict if the job is not running."""
     return _take(session, tasks, caller, job_id, OperationKind.CHECKPOINT, "TakeCheckpoint")
 
 
@@ -265,13 +265,13 @@ def touch(job: Job) -> None:
 
 
 def reconcile_soon(session: Session, tasks: Tasks, job: Job) -> None:
-    """Schedule reconciliation. If the broker is unreachable, the next polling round picks the job up."""
+    """Have a worker reconcile the job soon. If the broker is unreachable, the next periodic task reconciles it."""
     job.next_reconcile_at = now()
     enqueue_after_commit(session, tasks, RECONCILE, job.id)
 
 
 def spec(session: Session, job_id: int, number: int) -> Spec:
-    """Raises NotFound."""
+    """Return a version of the spec. Raises NotFound."""
     job = get(session, job_id)
     found = repository.find_spec(session, job_id, number)
     if found is None:
@@ -280,7 +280,7 @@ def spec(session: Session, job_id: int, number: int) -> Spec:
 
 
 def diff(session: Session, job_id: int, before: int, after: int) -> SpecDiffRead:
-    """Raises NotFound."""
+    """Compare two versions of the spec. Raises NotFound."""
     old, new = spec(session, job_id, before), spec(session, job_id, after)
     graphs: list[dict[str, Any]] = [operators(_graph(session, one)) for one in (old, new)]
     contents = [artifacts.content(session, one.artifact_id) for one in (old, new)]

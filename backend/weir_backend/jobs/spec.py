@@ -70,12 +70,12 @@ def _positive_or_none(interval: str) -> str:
 Pause = Annotated[str, StringConstraints(pattern=_DURATION), AfterValidator(_at_most_limit)]
 Duration = Annotated[str, StringConstraints(pattern=_DURATION), AfterValidator(_positive)]
 Interval = Annotated[str, StringConstraints(pattern=rf"^none$|{_DURATION}"), AfterValidator(_positive_or_none)]
-"""These accept what ``weir run`` accepts, so that an invalid value fails here and not when the driver starts."""
+"""These types accept what ``weir run`` accepts, so that an invalid value fails here and not when the driver starts."""
 
 
 class Checkpointing(RequestModel):
-    """`timeout`: a checkpoint that takes longer fails. `min_pause`: the minimum time between the end of a checkpoint and the start of the
-    next periodic one. `tolerable_failed_checkpoints`: the number of consecutive checkpoints that may fail before the job recovers as from a
+    """How a job takes checkpoints. `timeout`: a checkpoint that takes longer fails. `min_pause`: the minimum time between the end of a checkpoint and
+    the start of the next periodic one. `tolerable_failed_checkpoints`: how many consecutive checkpoints may fail before the job recovers as from a
     failure; null: unlimited. `directory` null: the default directory of this job."""
 
     interval: Interval = "10s"
@@ -130,5 +130,5 @@ class JobSpec(RequestModel):
 
 
 def with_defaults(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a stored spec with the defaults of checkpoint settings that its version predates."""
+    """Return a stored spec with the default of each checkpoint setting that did not exist yet when the spec was stored."""
     return {**body, "checkpointing": Checkpointing().model_dump(mode="json") | body.get("checkpointing", {})}

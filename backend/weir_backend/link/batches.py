@@ -12,8 +12,8 @@ from weir.protocol.events import NumberedEvent, RunStateChanged, decode_batch
 from weir_backend.kit.listing import BIGINT_MAX
 from weir_backend.runs import lifecycle
 
-# Numbers that exceed a column have many digits or a large exponent. Most batches have neither, which is checked without parsing: after
-# mapping all digits to one character it is a search for two substrings.
+# Numbers that are too large for a column have many digits or a large exponent. Most batches contain neither. To check that without parsing, map all
+# digits to one character and search for two substrings.
 _DIGITS_TO_ZERO = bytes(
     ord("0") if chr(code) in "0123456789" else ord("e") if chr(code) in "eE" else ord(" ") for code in range(256)
 )
@@ -21,7 +21,7 @@ _LONG, _EXPONENT = b"0" * 19, b"e000"
 
 
 def decode(body: bytes) -> tuple[NumberedEvent, ...]:
-    """Decode at least one event. Raises ProtocolError, also for numbers too large to store."""
+    """Decode a batch of at least one event. Raises ProtocolError, also for numbers that are too large to store."""
     events = decode_batch(body)
     if not events:
         raise ProtocolError("a batch must contain at least one event")
@@ -32,7 +32,7 @@ def decode(body: bytes) -> tuple[NumberedEvent, ...]:
 
 
 def until_final_state(events: Sequence[NumberedEvent]) -> Sequence[NumberedEvent]:
-    """Return the events up to and including the one that ends the run."""
+    """Return the events up to the one that ends the run, including it."""
     for count, one in enumerate(events, 1):
         if isinstance(one.event, RunStateChanged) and lifecycle.from_driver_state(one.event.state) in lifecycle.FINAL:
             return events[:count]

@@ -1,4 +1,4 @@
-"""The state of a run before a batch of events, and the changes that the batch causes. Plain data, no SQL."""
+"""The state of a run before a batch of events, and the changes that the batch causes. Data only, no SQL."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class RunRow:
     stored_event: int
     missing_events: int
     failure_kind: str = ""
-    """Class of the error with which it failed."""
+    """The class of the error that made the run fail."""
 
 
 @dataclass(slots=True)
 class CheckpointRow:
-    """``id`` None: not in the table yet. ``parent``: number of the previous checkpoint of its branch."""
+    """A checkpoint. ``id`` None: it is not in the table yet. ``parent``: the number of the previous checkpoint on its branch."""
 
     number: int
     generation: int
@@ -64,7 +64,7 @@ class FailureRow:
 
 @dataclass(slots=True)
 class CommandRow:
-    """``operation_id``: set only while that operation is open."""
+    """A command. ``operation_id``: set only while the operation is open."""
 
     number: int
     kind: str
@@ -76,7 +76,7 @@ class CommandRow:
 
 @dataclass(frozen=True, slots=True)
 class EventRow:
-    """``graph``: replaces the field ``graph_id``, which is known only once the graph is stored."""
+    """An event to store. ``graph``: the graph whose id becomes the field ``graph_id`` when it is stored."""
 
     number: int
     run_event: int | None
@@ -103,11 +103,12 @@ class OperationEnd:
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """The input of the projection. It changes these rows in place, and ``Changes`` lists the changed ones.
+    """The input of the projection. The projection changes these rows in place; ``Changes`` lists the changed ones.
 
-    ``event_number``: of the job's newest event. ``taken``: numbers of checkpoints that belong to another run of the job.
-    ``checkpoints``: those of this run that are in progress or that the batch refers to. ``newest_completed``: of the job's
-    current branch. ``failures``: those without an end. ``commands``: those that the batch answers, and open savepoint commands.
+    ``event_number``: the number of the newest event of the job. ``checkpoints``: the checkpoints of this run that are in progress or that the batch
+    refers to. ``taken``: numbers that the batch refers to and that belong to checkpoints of another run. ``newest_completed``: the newest completed
+    checkpoint on the current branch of the job. ``failures``: the failures whose recovery is unknown. ``commands``: the commands that the batch
+    answers, and the accepted commands whose operation is open.
     """
 
     event_number: int
@@ -121,13 +122,13 @@ class RunFacts:
 
 @dataclass(slots=True)
 class Changes:
-    """The changes to write in one transaction. ``checkpoints``, ``failures``, ``commands``: new (without an id) or changed."""
+    """The changes to write in one transaction. ``checkpoints``, ``failures``, ``commands``: rows that are new (without an id) or changed."""
 
     run: RunRow
     state_changed: bool = False
     event_number: int = 0
     graphs: list[GraphContent] = field(default_factory=list)
-    """The last graph is the run's."""
+    """The run uses the last of these graphs."""
     events: list[EventRow] = field(default_factory=list)
     samples: list[SampleRow] = field(default_factory=list)
     checkpoints: dict[int, CheckpointRow] = field(default_factory=dict)
@@ -136,6 +137,6 @@ class Changes:
     operations: list[OperationEnd] = field(default_factory=list)
 
     @property
-    def shown(self) -> bool:
-        """Whether streams show a change. Samples alone are not shown."""
+    def visible(self) -> bool:
+        """Whether event streams show these changes. They do not show metric samples."""
         return bool(self.events or self.checkpoints or self.failures or self.operations)

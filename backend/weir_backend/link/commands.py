@@ -1,4 +1,4 @@
-"""Commands to drivers."""
+"""Send commands to drivers."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from weir_backend.models import Command, Run
 def send_command(
     session: Session, run: Run, kind: str, fields: dict[str, Any] | None = None, operation_id: int | None = None
 ) -> Command:
-    """Enqueue a command for the driver of ``run`` and notify it. ``kind``: a class of ``weir.protocol.events``.
+    """Store a command for the driver of ``run``, and wake up its request. ``kind``: the name of a class in ``weir.protocol.events``.
 
-    Call it with the job locked. Raises ValueError for an unknown command, which is a programming error.
+    The caller holds the lock on the job. Raises ValueError for an unknown command, which is a programming error.
     """
     found = decode_commands(codec.dumps([[1, kind, fields or {}]]))[0].command
     if isinstance(found, UnknownCommand):

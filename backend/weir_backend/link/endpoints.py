@@ -28,7 +28,7 @@ WAIT_S_MAX = 30.0
 POLL_INTERVAL_S = 10.0
 """Notifications may be lost, so waiting requests also poll."""
 COMMAND_NUMBER_MAX = 1 << 53
-"""A faulty driver that acknowledges a higher number must not exhaust the numbers."""
+"""A larger number is refused, so that a faulty driver cannot use up all numbers."""
 
 router = APIRouter(prefix="/runs/{run_id}", tags=["driver link"])
 RunId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
@@ -112,10 +112,10 @@ async def wait_for_commands(
     """Return the commands of the run after number `after`. If there are none, wait up to `wait_s` for one."""
     secret = bearer(request)
     until = time.monotonic() + min(wait_s, WAIT_S_MAX)
-    look = partial(service.commands_after, run_id=run_id, secret=secret, after=after)
+    fetch = partial(service.commands_after, run_id=run_id, secret=secret, after=after)
     with services.notifications.subscribe(run_key(run_id)) as subscription:
         while True:
-            found = await services.db_gate.run(look)
+            found = await services.db_gate.run(fetch)
             left_s = until - time.monotonic()
             if found or left_s <= 0 or await request.is_disconnected():
                 return found

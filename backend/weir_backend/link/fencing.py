@@ -1,4 +1,4 @@
-"""Fencing: the control plane ends a run and refuses everything that its driver still sends."""
+"""Fencing: the control plane ends a run, and refuses what its driver sends from then on."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from weir_backend.runs import lifecycle
 
 
 def fence(session: Session, job_id: int, run_id: int, *, state: RunState, reason: str, recovery: str = "none") -> None:
-    """End a run without its driver. Requests with its token fail with 410 from now on; its checkpoint in progress fails.
+    """End a run without its driver. From now on, requests with its token fail with 410. Its checkpoint in progress fails.
 
-    ``state``: the final state, unless the run has reported its own. ``recovery``: how its open failures end: ``restart`` if another driver
-    replaces it. Takes the locks; idempotent.
+    ``state``: the final state, unless the run has reported one itself. ``recovery``: how its open failures end, which is ``restart`` if another
+    driver replaces it. Locks the job and the run. Does nothing if the run is fenced already.
     """
     assert state in lifecycle.FINAL
     _, run, fenced = repository.locked(session, job_id, run_id)

@@ -1,6 +1,6 @@
-"""Projects batches of events onto the tables: facts and events in, changes out. No SQL, no clock.
+"""Compute which changes of the tables follow from a batch of events. Pure: facts and events in, changes out.
 
-Events are applied one by one, so the division of events into batches does not affect the tables.
+Events are applied one by one, so it does not matter how they are divided into batches.
 """
 
 from __future__ import annotations
@@ -36,29 +36,31 @@ from weir_backend.runs import lifecycle
 from weir_backend.runs.graph import graph_content
 
 SAVEPOINT = "savepoint"
-OWNED = frozenset({SAVEPOINT, IMPORTED})
-"""Triggers of checkpoints that the user owns."""
-DONE_BY = {SAVEPOINT: frozenset({"TakeSavepoint", "TakeCheckpoint"}), "manual": frozenset({"TakeCheckpoint"})}
-"""The commands that a checkpoint fulfils, by its trigger."""
+SAVEPOINT_TRIGGERS = frozenset({SAVEPOINT, IMPORTED})
+"""The triggers of checkpoints that users own."""
+FULFILLED_COMMANDS = {SAVEPOINT: frozenset({"TakeSavepoint", "TakeCheckpoint"}), "manual": frozenset({"TakeCheckpoint"})}
+"""The commands that a checkpoint fulfils, by the trigger of the checkpoint."""
 OPERATION_OF_COMMAND = {"TakeSavepoint": OperationKind.SAVEPOINT, "TakeCheckpoint": OperationKind.CHECKPOINT}
 """The kind of operation behind a command."""
 MISSING = "EventsMissing"
-"""Event of the control plane: events that the driver can no longer send."""
+"""The kind of the event that reports that the driver can no longer send some events."""
 SMALLINT_MAX = (1 << 15) - 1
 _TRIGGER_CHARACTERS = 20
 
 
 def project(facts: RunFacts, events: Sequence[NumberedEvent], *, received_at: datetime) -> Changes:
-    """Project consecutive events that are not stored yet. ``received_at`` is the upper limit for the start and end of a run, because the
-    driver's clock may be wrong. Raises ProtocolError for a value that no driver sends."""
-    folding = _Projection(facts, received_at)
+    """Return the changes that follow from consecutive events that are not stored yet.
+
+    ``received_at``: the upper limit for the start and end of a run, because the clock of the driver may be wrong. Raises ProtocolError for values
+    that no driver sends."""
+    projection = _Projection(facts, received_at)
     if events[0].number > facts.run.stored_event + 1:
-        folding.gap(events[0])
+        projection.record_gap(events[0])
     for event in events:
-        folding.take(event)
+        projection.apply(event)
     facts.run.stored_event = events[-1].number
-    folding.changes.event_number = folding.event_number
-    return folding.changes
+    projection.changes.event_number = projection.event_number
+    return projection.changes
 
 
 class _Projection:
@@ -73,20 +75,20 @@ class _Projection:
         self.event_number = facts.event_number
         self.changes = Changes(facts.run)
 
-    def take(self, numbered: NumberedEvent) -> None:
+    def apply(self, numbered: NumberedEvent) -> None:
         event, number = numbered.event, numbered.number
         at = from_ms(numbered.at_ms)
         match event:
             case MetricsSampled(metrics):
                 if not 0 <= metrics.slot <= SMALLINT_MAX:
-                    raise ProtocolError(f"event {number}: there is no slot {metrics.slot}")
+                    raise ProtocolError(f"event {number}: {metrics.slot} is not a slot number")
                 self.changes.samples.append(SampleRow(metrics.slot, at, codec.to_json(metrics)))
                 return
             case SubtaskAcknowledged():
                 self._acknowledged(event, at)
                 return
             case CheckpointCompleted():
-                self._log(number, event, at, {**_shallow(event), "subtasks": len(event.subtasks)})
+                self._log(number, event, at, {**_without_subtasks(event), "subtasks": len(event.subtasks)})
                 self._completed(event, at)
             case CheckpointTriggered():
                 self._log(number, event, at)
@@ -115,15 +117,15 @@ class _Projection:
             case _:
                 assert_never(event)
 
-    def gap(self, first: NumberedEvent) -> None:
-        """Record that the events between the last stored one and ``first`` are lost."""
+    def record_gap(self, first: NumberedEvent) -> None:
+        """Record that the events between the last stored event and ``first`` are missing."""
         at = from_ms(first.at_ms)
         missing_from = self._run.stored_event + 1
         self._run.missing_events += first.number - missing_from
         self._add_event(EventRow(0, None, MISSING, {"from": missing_from, "to": first.number - 1}, at))
         for row in self._in_progress():
-            # A later completion event overrides this.
-            self._fail_checkpoint(row, "what became of it is among the events that are missing", at)
+            # An event that reports the completion overrides this.
+            self._fail_checkpoint(row, "its outcome is unknown, because events are missing", at)
 
     # ---- event log -------------------------------------------------------------------------------
 
@@ -137,7 +139,7 @@ class _Projection:
 
     def _graph(self, number: int, graph: Any, at: datetime) -> None:
         if not isinstance(graph, dict):
-            raise ProtocolError(f"event {number}: a graph is an object")
+            raise ProtocolError(f"event {number}: the graph is not an object")
         content = graph_content(graph)
         self.changes.graphs.append(content)
         self._add_event(EventRow(0, number, GraphDeployed.__name__, {}, at, content))
@@ -149,7 +151,7 @@ class _Projection:
         if run.state in lifecycle.FINAL:
             return
         if event.generation > run.generation:
-            self._fail_pending(f"the job went back to an earlier checkpoint, with generation {event.generation}", at)
+            self._fail_pending(f"generation {event.generation} started before it was completed", at)
             run.generation = event.generation
         reason = clean_text(lifecycle.from_driver_reason(event.state, event.reason))
         if reason != run.reason or lifecycle.is_legal(run.state, state):
@@ -164,11 +166,11 @@ class _Projection:
         if state in lifecycle.FINAL:
             run.ended_at = moment
             run.failure_kind = clean_text(event.kind) if state is RunState.FAILED else ""
-            self._fail_pending("the run ended before it was complete", at)
+            self._fail_pending("the run ended before it was completed", at)
             self._end_failures(event, at)
 
     def _end_failures(self, event: RunStateChanged, at: datetime) -> None:
-        """Close the open failures of a run that ends. A failure that was not reported before is added."""
+        """Close the open failures of a run that ends. Add the failure that ends the run if it was not reported before."""
         kind = clean_text(event.kind)
         if not self._failures and event.state is DriverState.FAILED:
             self._add_failure(FailureRow(event.generation, clean_text(event.reason), at))
@@ -221,7 +223,7 @@ class _Projection:
         self.changes.checkpoints[row.number] = row
 
     def _completed(self, event: CheckpointCompleted, at: datetime) -> None:
-        """The checkpoint is in the job log, whatever its state was before."""
+        """Complete the checkpoint, even if it has been marked as failed: it is in the job log."""
         row = self._checkpoints.get(event.checkpoint)
         if event.checkpoint in self._facts.taken or (row is not None and row.state is CheckpointState.COMPLETED):
             return
@@ -247,12 +249,12 @@ class _Projection:
             row.parent = self._newest_completed
             self._newest_completed = row.number
         self.changes.checkpoints[row.number] = row
-        self._settle_wanted(row, OperationState.SUCCEEDED, at, result={"checkpoint": row.number})
+        self._end_fulfilled_operations(row, OperationState.SUCCEEDED, at, result={"checkpoint": row.number})
 
     def _fail_checkpoint(self, row: CheckpointRow, reason: str, at: datetime) -> None:
         row.state, row.failed_at, row.failure = CheckpointState.FAILED, at, reason
         self.changes.checkpoints[row.number] = row
-        self._settle_wanted(row, OperationState.FAILED, at, problem=f"checkpoint {row.number} failed: {reason}")
+        self._end_fulfilled_operations(row, OperationState.FAILED, at, problem=f"checkpoint {row.number} failed: {reason}")
 
     def _fail_pending(self, reason: str, at: datetime) -> None:
         for row in self._in_progress():
@@ -270,9 +272,9 @@ class _Projection:
         row.outcome, row.reason, row.answered_event = event.outcome.value, clean_text(event.reason), number
         self.changes.commands[row.number] = row
         if event.outcome is CommandOutcome.REFUSED:
-            self._end_operation(row, OperationState.FAILED, problem=f"the driver refused it: {row.reason}")
+            self._end_operation(row, OperationState.FAILED, problem=f"the driver refused the command: {row.reason}")
 
-    def _settle_wanted(
+    def _end_fulfilled_operations(
         self,
         row: CheckpointRow,
         state: OperationState,
@@ -281,23 +283,23 @@ class _Projection:
         result: dict[str, Any] | None = None,
         problem: str | None = None,
     ) -> None:
-        """End the operations that requested this checkpoint before it was triggered, and write an event for each. (A driver that refuses the
-        command reports that in its answer.)"""
+        """End the operations whose accepted command requested this checkpoint, and record an event for each. A refused command ends its operation in
+        ``_answered``."""
         if row.triggered_event is None:
             return
         for command in self._facts.commands.values():
-            if command.kind not in DONE_BY.get(row.trigger, ()) or command.outcome != CommandOutcome.ACCEPTED.value:
+            if command.kind not in FULFILLED_COMMANDS.get(row.trigger, ()) or command.outcome != CommandOutcome.ACCEPTED.value:
                 continue
             if command.answered_event is None or command.answered_event >= row.triggered_event:
                 continue
             if command.operation_id is not None:
-                told = {
+                fields = {
                     "operation": command.operation_id,
                     "operation_kind": OPERATION_OF_COMMAND[command.kind].value,
                     "state": state.value,
                     "problem": problem,
                 }
-                self._add_event(EventRow(0, None, "OperationEnded", told, at))
+                self._add_event(EventRow(0, None, "OperationEnded", fields, at))
             self._end_operation(command, state, result=result, problem=problem)
 
     def _end_operation(
@@ -308,12 +310,12 @@ class _Projection:
             command.operation_id = None
 
 
-def _trigger(word: str) -> str:
-    return clean_text(word)[:_TRIGGER_CHARACTERS]
+def _trigger(text: str) -> str:
+    return clean_text(text)[:_TRIGGER_CHARACTERS]
 
 
-def _shallow(event: CheckpointCompleted) -> dict[str, Any]:
-    """Return the fields of the event without the measurements of subtasks, which are stored with the checkpoint."""
+def _without_subtasks(event: CheckpointCompleted) -> dict[str, Any]:
+    """Return the fields of the event without the statistics of the subtasks, which are stored with the checkpoint."""
     return {
         "checkpoint": event.checkpoint,
         "generation": event.generation,

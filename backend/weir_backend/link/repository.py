@@ -1,4 +1,4 @@
-"""Database access of event ingestion: columns and bulk statements, without an object per row."""
+"""Database access for the ingestion of events. For speed it uses columns and bulk statements instead of an object per row."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from weir_backend.checkpoints.lineage import newest_completed
 from weir_backend.errors import Unavailable
 from weir_backend.kit.jsonb import dumps
 from weir_backend.link.changes import Changes, CheckpointRow, CommandRow, FailureRow, OperationEnd, RunFacts, RunRow
-from weir_backend.link.projection import DONE_BY, OWNED
+from weir_backend.link.projection import FULFILLED_COMMANDS, SAVEPOINT_TRIGGERS
 from weir_backend.models import Checkpoint, CheckpointState, Command, Failure, Job, Operation, Run, RunState
 from weir_backend.runs.repository import store_graph
 
 COMMANDS_MAX = 100
-"""Commands per response."""
+"""The largest number of commands in one response."""
 _RUNS, _JOBS, _CHECKPOINTS, _FAILURES, _COMMANDS, _OPERATIONS = (
     cast(Table, one.__table__) for one in (Run, Job, Checkpoint, Failure, Command, Operation)
 )
@@ -52,12 +52,12 @@ _UPDATE_FAILURE = (
 )
 
 
-# Built once: building a statement takes longer than executing it, and every batch uses these.
-_SHOWN = select(Run.job_id, Run.token_digest, Run.fenced_at, Run.ended_at, Run.last_command, Run.last_contact_at).where(
+# These statements are built once, because every batch uses them and building a statement takes longer than executing it.
+_AUTHENTICATION = select(Run.job_id, Run.token_digest, Run.fenced_at, Run.ended_at, Run.last_command, Run.last_contact_at).where(
     Run.id == bindparam("run_id")
 )
 _LOCKED = (
-    # Postgres locks the rows of a join in the order of the tables, and rereads the rows that it had to wait for.
+    # Postgres locks the rows of a join in the order of the tables, and reads a row again after waiting for its lock.
     select(
         Job.event_number, Run.state, Run.reason, Run.generation, Run.running_at, Run.ended_at, Run.stored_event, Run.missing_events,
         Run.failure_kind, Run.fenced_at,
@@ -66,7 +66,7 @@ _LOCKED = (
     .where(Job.id == bindparam("job_id"), Run.id == bindparam("run_id"))
     .with_for_update(key_share=True, of=(Job, Run))
 )  # fmt: skip
-_MENTIONED = select(
+_AFFECTED_CHECKPOINTS = select(
     Checkpoint.run_id, Checkpoint.number, Checkpoint.generation, Checkpoint.state, Checkpoint.trigger, Checkpoint.parent,
     Checkpoint.triggered_at, Checkpoint.triggered_event, Checkpoint.subtasks, Checkpoint.id, Checkpoint.latest_ack_at,
     Checkpoint.completed_at, Checkpoint.failed_at, Checkpoint.failure, Checkpoint.end_to_end_ms, Checkpoint.state_bytes,
@@ -79,35 +79,37 @@ _MENTIONED = select(
 )  # fmt: skip
 
 
-def shown(session: Session, run_id: int) -> Row[int, bytes, datetime | None, datetime | None, int, datetime | None] | None:
-    """Return what the token of a run is checked against. None: the run does not exist."""
-    return session.execute(_SHOWN, {"run_id": run_id}).one_or_none()
+def authentication_row(
+    session: Session, run_id: int
+) -> Row[int, bytes, datetime | None, datetime | None, int, datetime | None] | None:
+    """Return the columns that authentication needs, or None if the run does not exist."""
+    return session.execute(_AUTHENTICATION, {"run_id": run_id}).one_or_none()
 
 
 def locked(session: Session, job_id: int, run_id: int) -> tuple[int, RunRow, bool]:
-    """Lock the job's row, then the run's. Return the number of the job's newest event, the run, and whether it is fenced."""
+    """Lock the job, then the run. Return the number of the newest event of the job, the run, and whether the run is fenced."""
     values = dict(session.execute(_LOCKED, {"job_id": job_id, "run_id": run_id}).mappings().one())
     event_number, fenced = values.pop("event_number"), values.pop("fenced_at") is not None
     return event_number, RunRow(run_id, job_id, **values), fenced
 
 
 def facts_for(session: Session, event_number: int, run: RunRow, events: Sequence[NumberedEvent]) -> RunFacts:
-    """Load only what ``events`` need: most batches are samples and acknowledgements. Call it under the locks."""
+    """Load the facts that ``events`` need, and no more: most batches contain only samples and acknowledgements. The caller holds the locks."""
     needs = _needs(events)
     gap = events[0].number > run.stored_event + 1
     checkpoints: dict[int, CheckpointRow] = {}
     taken: frozenset[int] = frozenset()
     if needs.checkpoints or needs.in_progress or gap:
         checkpoints, taken = _checkpoints(session, run, needs.checkpoints)
-    wanted = needs.wanted or any(row.trigger in DONE_BY for row in checkpoints.values())
+    requested = needs.requested or any(row.trigger in FULFILLED_COMMANDS for row in checkpoints.values())
     return RunFacts(
         event_number,
         run,
         checkpoints,
         taken,
-        newest_completed(session, run.job_id, run.id) if needs.line else None,
+        newest_completed(session, run.job_id, run.id) if needs.newest_completed else None,
         _open_failures(session, run) if needs.failures else [],
-        _commands(session, run.id, needs.commands) if needs.commands or wanted else {},
+        _commands(session, run.id, needs.commands) if needs.commands or requested else {},
     )
 
 
@@ -116,9 +118,9 @@ class _Needs:
     checkpoints: set[int] = field(default_factory=set)
     commands: set[int] = field(default_factory=set)
     in_progress: bool = False
-    wanted: bool = False
-    """A user may have requested one of these checkpoints."""
-    line: bool = False
+    requested: bool = False
+    """A user may have requested one of the checkpoints."""
+    newest_completed: bool = False
     failures: bool = False
 
 
@@ -132,8 +134,8 @@ def _needs(events: Sequence[NumberedEvent]) -> _Needs:
                 needs.checkpoints.add(checkpoint)
             case CheckpointTriggered(checkpoint, trigger=trigger) | CheckpointCompleted(checkpoint, trigger=trigger):
                 needs.checkpoints.add(checkpoint)
-                needs.line = True
-                needs.wanted |= trigger in DONE_BY
+                needs.newest_completed = True
+                needs.requested |= trigger in FULFILLED_COMMANDS
             case CommandAnswered(command):
                 needs.commands.add(command)
             case RunStateChanged():
@@ -146,10 +148,10 @@ def _needs(events: Sequence[NumberedEvent]) -> _Needs:
 
 
 def _checkpoints(session: Session, run: RunRow, numbers: Iterable[int]) -> tuple[dict[int, CheckpointRow], frozenset[int]]:
-    wanted = {"job_id": run.job_id, "run_id": run.id, "numbers": sorted(numbers)}
+    parameters = {"job_id": run.job_id, "run_id": run.id, "numbers": sorted(numbers)}
     ours: dict[int, CheckpointRow] = {}
     taken: set[int] = set()
-    for run_id, *values in session.execute(_MENTIONED, wanted):
+    for run_id, *values in session.execute(_AFFECTED_CHECKPOINTS, parameters):
         row = CheckpointRow(*values)
         if run_id == run.id:
             ours[row.number] = row
@@ -168,7 +170,7 @@ def _open_failures(session: Session, run: RunRow) -> list[FailureRow]:
 
 
 def _commands(session: Session, run_id: int, answered: Iterable[int]) -> dict[int, CommandRow]:
-    """Return the commands that are answered now, and the accepted ones whose operation is still open."""
+    """Return the commands in ``answered``, and those whose operation is open."""
     query = (
         select(
             Command.number, Command.kind, Operation.id, Command.outcome, Command.reason, Command.answered_event
@@ -183,7 +185,7 @@ def _commands(session: Session, run_id: int, answered: Iterable[int]) -> dict[in
 
 
 def write(session: Session, changes: Changes, *, moment: datetime, contact: bool) -> None:
-    """``contact``: also write the run's last contact. Raises Unavailable if the database connection is lost."""
+    """Write the changes. ``contact``: also write the time of the last contact. Raises Unavailable if the database connection is lost."""
     run = changes.run
     graph_ids = {one.digest: store_graph(session, one) for one in changes.graphs}
     _write_events(session, changes, graph_ids)
@@ -207,10 +209,10 @@ def write(session: Session, changes: Changes, *, moment: datetime, contact: bool
         values["last_contact_at"] = moment
     changed = update(_RUNS).where(_RUNS.c.id == run.id).values(values)
     if changes.events:
-        # One statement for both: many batches are small, and their cost is the number of statements.
+        # Update both tables in one statement: the cost of a small batch depends on the number of statements.
         of_job: dict[str, Any] = {"event_number": changes.event_number}
         if changes.state_changed or changes.operations:
-            # Enqueue the consequences in the database, because a notification may be lost.
+            # Schedule the reconciliation in the database, because a notification may be lost.
             of_job["next_reconcile_at"] = moment
         if any(row.state is CheckpointState.COMPLETED for row in changes.checkpoints.values()):
             of_job["checkpoint_reported_at"] = moment
@@ -238,7 +240,7 @@ def _write_checkpoints(session: Session, run: RunRow, rows: Iterable[CheckpointR
         values = {name: getattr(row, name) for name in _LATER}
         if row.id is None:
             values |= {name: getattr(row, name) for name in _AT_ONCE}
-            values |= {"job_id": run.job_id, "run_id": run.id, "is_savepoint": row.trigger in OWNED}
+            values |= {"job_id": run.job_id, "run_id": run.id, "is_savepoint": row.trigger in SAVEPOINT_TRIGGERS}
             new.append(values)
         else:
             known.append({f"new_{name}": value for name, value in values.items()} | {"row": row.id})
@@ -298,14 +300,14 @@ def _copy(session: Session, statement: LiteralString, rows: Sequence[tuple[Any, 
             for row in rows:
                 copy.write_row(row)
     except psycopg.OperationalError as error:
-        raise Unavailable("database", "the database went away", "try again") from error
+        raise Unavailable("database", "The connection to the database was lost.", "Retry.") from error
 
 
 # ---- commands ----------------------------------------------------------------------------------
 
 
 def next_command(session: Session, run_id: int) -> int:
-    """Takes the lock on the run."""
+    """Lock the run, and return the number of its next command."""
     taken = update(_RUNS).where(_RUNS.c.id == run_id).values(last_command=_RUNS.c.last_command + 1)
     return int(session.connection().execute(taken.returning(_RUNS.c.last_command)).scalar_one())
 
@@ -338,7 +340,7 @@ def fence(session: Session, run: RunRow, *, state: RunState, reason: str, recove
     connection.execute(
         update(_CHECKPOINTS)
         .where(_CHECKPOINTS.c.run_id == run.id, _CHECKPOINTS.c.state == CheckpointState.IN_PROGRESS)
-        .values(state=CheckpointState.FAILED, failed_at=moment, failure="the run ended before it was complete")
+        .values(state=CheckpointState.FAILED, failed_at=moment, failure="the run ended before it was completed")
     )
     connection.execute(
         update(_FAILURES)

@@ -1,4 +1,4 @@
-"""Responses to drivers. ``weir.protocol.events`` defines what drivers send."""
+"""Responses to drivers. ``weir.protocol.events`` defines the events that drivers send."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from pydantic import BaseModel
 
 
 class EventAckRead(BaseModel):
-    """`stored`: the number of the last durably stored event of the run."""
+    """`stored`: the number of the last event of the run that is stored durably."""
 
     stored: int

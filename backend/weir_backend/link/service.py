@@ -1,4 +1,4 @@
-"""Ingestion of events from drivers, and delivery of commands to them."""
+"""Ingest events from drivers, and deliver commands to them."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ CONTACT_INTERVAL = timedelta(seconds=5)
 
 
 class MissingEvents(Conflict):
-    """Events before this batch are missing, and the driver can still send them. ``stored``: number of the last stored event."""
+    """Events before this batch are missing, and the driver can still send some of them. ``stored``: the number of the last stored event."""
 
     def __init__(self, stored: int) -> None:
         super().__init__(
             "missing-events",
-            f"Events {stored + 1} and later are missing before this batch.",
+            f"Event {stored + 1} and later events are missing before this batch.",
             f"Send the events from number {stored + 1}.",
             stored=stored,
         )
@@ -57,7 +57,7 @@ def known_run(session: Session, run_id: int, secret: str | None) -> KnownRun:
         raise Unauthenticated(
             "unauthenticated", "This request requires the token of the run.", "Send the header 'Authorization: Bearer TOKEN'."
         )
-    found = repository.shown(session, run_id)
+    found = repository.authentication_row(session, run_id)
     if found is None:
         raise NotFound("no-run", f"Run {run_id} does not exist.")
     job_id, token_digest, fenced_at, ended_at, last_command, last_contact_at = found
@@ -69,7 +69,7 @@ def known_run(session: Session, run_id: int, secret: str | None) -> KnownRun:
 
 
 def ingest(session: Session, tasks: Tasks, run_id: int, secret: str | None, *, first: int, oldest: int, body: bytes) -> int:
-    """Store a batch and return the number of the last stored event. Raises NotFound, Unauthenticated, Gone, Invalid, MissingEvents."""
+    """Store a batch of events. Return the number of the last stored event. Raises NotFound, Unauthenticated, Gone, Invalid, MissingEvents."""
     known = known_run(session, run_id, secret)
     try:
         events = decode(body)
@@ -95,10 +95,11 @@ def store(
     oldest: int,
     from_spool: bool = False,
 ) -> int:
-    """Store at least one event; the events are consecutive. ``oldest``: the driver can send no older event. ``from_spool``: the events come
-    from the spool of a dead driver. They are accepted even if its run is fenced, because a dead driver is no zombie.
+    """Store one or more consecutive events. Return the number of the last stored event of the run.
 
-    After the event that ends a run, only answers to open commands are accepted: a token is valid as long as its run.
+    ``oldest``: the number of the oldest event that the driver can still send. ``from_spool``: the events come from the spool of a dead driver.
+    These are accepted even if the run is fenced, because the driver does not run any more. After the event that ends a run, only answers to open
+    commands are accepted.
 
     Raises MissingEvents, Gone, and ProtocolError for values that no driver sends.
     """
@@ -117,26 +118,26 @@ def store(
         return run.stored_event
     fresh = fresh if over else until_final_state(fresh)
     if fresh[0].number > run.stored_event + 1 and oldest < fresh[0].number:
-        # The driver can still send some of the missing events, so do not skip them.
+        # Do not skip events that the driver can still send.
         raise MissingEvents(run.stored_event)
     facts = repository.facts_for(session, event_number, run, fresh)
     if over and not _answer_open_commands([one.event for one in fresh], facts):
         raise Gone("over", f"Run {run.id} has ended, and all its events are stored.", "Send no further events.")
     changes = project(facts, fresh, received_at=moment)
     repository.write(session, changes, moment=moment, contact=contact)
-    _notify(session, tasks, run, visible=changes.state_changed or changes.shown, state_changed=changes.state_changed)
+    _notify(session, tasks, run, visible=changes.state_changed or changes.visible, state_changed=changes.state_changed)
     return run.stored_event
 
 
 def _answer_open_commands(events: Sequence[Event], facts: RunFacts) -> bool:
-    """Whether all events are first answers to commands of an ended run."""
+    """Return whether each event is the first answer to a command that has no answer yet."""
     answered = [event.command if isinstance(event, CommandAnswered) else None for event in events]
     rows = [facts.commands.get(number) if number is not None else None for number in answered]
     return len(set(answered)) == len(answered) and all(row is not None and row.outcome is None for row in rows)
 
 
 def _notify(session: Session, tasks: Tasks, run: RunRow, *, visible: bool, state_changed: bool) -> None:
-    """``visible``: streams show the changes. Most batches contain only samples and need no notification."""
+    """Notify event streams, waiting requests and the reconciler. ``visible``: event streams show the changes, which is rare."""
     if visible:
         publish(session, job_key(run.job_id))
     if run.ended_at is not None:
@@ -146,7 +147,8 @@ def _notify(session: Session, tasks: Tasks, run: RunRow, *, visible: bool, state
 
 
 def commands_after(session: Session, run_id: int, secret: str | None, *, after: int) -> list[tuple[int, str, dict[str, Any]]]:
-    """Return number, kind and fields of commands. Raises NotFound, Unauthenticated, and Gone if the run is fenced or has ended."""
+    """Return the number, kind and fields of each command after ``after``. Raises NotFound, Unauthenticated, and Gone if the run is fenced or has
+    ended."""
     known = known_run(session, run_id, secret)
     if known.over:
         raise Gone("over", f"Run {run_id} has ended.")
@@ -154,13 +156,13 @@ def commands_after(session: Session, run_id: int, secret: str | None, *, after: 
     if known.last_contact_at is None or known.last_contact_at <= moment - CONTACT_INTERVAL:
         repository.touch(session, run_id, moment)
     if after > known.last_command:
-        # The database was restored from a backup older than these commands. Their numbers must not be reused.
+        # The database was restored from a backup that is older than these commands. Do not use their numbers again.
         repository.skip_commands(session, run_id, after)
     return repository.commands_of(session, run_id, after)
 
 
-def store_leftover(session: Session, tasks: Tasks, run_id: int, events: Sequence[NumberedEvent]) -> int:
-    """Store events from the spool of a dead driver. Raises ProtocolError."""
+def store_unsent(session: Session, tasks: Tasks, run_id: int, events: Sequence[NumberedEvent]) -> int:
+    """Store events that a dead driver could not send. Raises ProtocolError."""
     found = session.execute(select(Run.job_id, Run.ended_at, Run.last_command, Run.last_contact_at).where(Run.id == run_id)).one()
     job_id, ended_at, last_command, last_contact_at = found
     known = KnownRun(run_id, job_id, ended_at is not None, last_command, last_contact_at)

@@ -1,4 +1,4 @@
-"""Computes the current rates of a job. Pure."""
+"""Compute the current rates of a job. Pure."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class JobRates:
 
 
 def rates_of(series: Series, edges: Any) -> JobRates | None:
-    """``edges``: of the physical graph. If they are not known, the first chain counts as the source, because it always is one.
-    Return None if no slot has reported."""
+    """Return the current rates, or None if no slot has reported. ``edges``: those of the physical graph. If they are unknown, only the first chain
+    counts as a source, which it always is."""
     moments = [slot.at[-1] for slot in series.slots if slot.at]
     if not moments:
         return None

@@ -1,4 +1,4 @@
-"""Converts rows to Prometheus metric families. Pure. Metric names end with their unit."""
+"""Convert rows to Prometheus metrics. Pure. Names of metrics end with their unit."""
 
 from __future__ import annotations
 
@@ -15,17 +15,27 @@ from weir_backend.models import CheckpointState, DeliveryState
 from weir_backend.runs.graph import operators_by_chain
 
 _CHECKPOINT_STATES = {
-    CheckpointState.IN_PROGRESS: "in_progress",
-    CheckpointState.COMPLETED: "completed",
-    CheckpointState.FAILED: "failed",
+    CheckpointState.IN_PROGRESS: ("in_progress", "in progress"),
+    CheckpointState.COMPLETED: ("completed", "completed"),
+    CheckpointState.FAILED: ("failed", "failed"),
 }
-_COUNTED = ("records_in", "records_out", "bytes_in", "bytes_out")
-_TIMES = ("busy", "idle", "backpressured", "queued")
+_COUNTED = {
+    "records_in": "Records received since the subtask was deployed",
+    "records_out": "Records sent since the subtask was deployed",
+    "bytes_in": "Bytes received since the subtask was deployed",
+    "bytes_out": "Bytes sent since the subtask was deployed",
+}
+_TIMES = {
+    "busy": "Time in which the subtask processed records, since it was deployed",
+    "idle": "Time in which the subtask had no input, since it was deployed",
+    "backpressured": "Time in which the output of the subtask was full, since it was deployed",
+    "queued": "Time in which the subtask waited for another subtask of its slot, since it was deployed",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class FleetMetrics:
-    """Rows as the repository returns them. ``at``: the time of the scrape."""
+    """The rows that the metrics are computed from. ``at``: the time of the request."""
 
     at: datetime
     jobs: Sequence[Any]
@@ -39,11 +49,11 @@ class FleetMetrics:
 
 
 class JobsCollector:
-    """A prometheus_client collector for one response."""
+    """A collector of ``prometheus_client`` for one response."""
 
-    def __init__(self, shown: FleetMetrics) -> None:
-        self._shown = shown
-        self._names: dict[int, str] = {job.id: job.name for job in shown.jobs}
+    def __init__(self, metrics: FleetMetrics) -> None:
+        self._metrics = metrics
+        self._names: dict[int, str] = {job.id: job.name for job in metrics.jobs}
 
     def collect(self) -> Iterator[Metric]:
         yield self._states()
@@ -55,26 +65,38 @@ class JobsCollector:
         yield from self._alerts()
 
     def _states(self) -> Metric:
-        family = GaugeMetricFamily("weir_job_state", "1 for the state of the newest run", labels=["job", "state"])
-        for job in self._shown.jobs:
+        family = GaugeMetricFamily("weir_job_state", "1 for the state of the newest run of the job", labels=["job", "state"])
+        for job in self._metrics.jobs:
             family.add_metric([job.name, job.state.value if job.state is not None else "NONE"], 1)
         return family
 
     def _checkpoints(self) -> Iterator[Metric]:
-        counted = Counter({(row.job_id, row.state): row.count for row in self._shown.counts})
-        for state, word in _CHECKPOINT_STATES.items():
-            family = GaugeMetricFamily(f"weir_job_number_of_{word}_checkpoints", "Of those that are kept", labels=["job"])
+        counted = Counter({(row.job_id, row.state): row.count for row in self._metrics.counts})
+        for state, (word, description) in _CHECKPOINT_STATES.items():
+            family = GaugeMetricFamily(
+                f"weir_job_number_of_{word}_checkpoints",
+                f"Number of checkpoints of the job that are {description}",
+                labels=["job"],
+            )
             for job_id, name in self._names.items():
                 family.add_metric([name], counted[job_id, state])
             yield family
-        duration = GaugeMetricFamily("weir_job_last_checkpoint_duration_seconds", "End to end", labels=["job"])
-        written = GaugeMetricFamily("weir_job_last_checkpoint_size_bytes", "That it has written itself", labels=["job"])
-        size = GaugeMetricFamily("weir_job_last_checkpoint_full_size_bytes", "All that it refers to", labels=["job"])
-        number = GaugeMetricFamily("weir_job_last_completed_checkpoint_id", "Its number in the job", labels=["job"])
-        age = GaugeMetricFamily(
-            "weir_job_last_completed_checkpoint_age_seconds", "Grows when checkpoints stop appearing", labels=["job"]
+        duration = GaugeMetricFamily(
+            "weir_job_last_checkpoint_duration_seconds", "End-to-end duration of the last completed checkpoint", labels=["job"]
         )
-        for row in self._shown.last:
+        written = GaugeMetricFamily(
+            "weir_job_last_checkpoint_size_bytes", "Bytes that the last completed checkpoint wrote", labels=["job"]
+        )
+        size = GaugeMetricFamily(
+            "weir_job_last_checkpoint_full_size_bytes", "Bytes that the last completed checkpoint references", labels=["job"]
+        )
+        number = GaugeMetricFamily(
+            "weir_job_last_completed_checkpoint_id", "Number of the last completed checkpoint", labels=["job"]
+        )
+        age = GaugeMetricFamily(
+            "weir_job_last_completed_checkpoint_age_seconds", "Time since the last checkpoint completed", labels=["job"]
+        )
+        for row in self._metrics.last:
             if row.job_id in self._names:
                 name = self._names[row.job_id]
                 duration.add_metric([name], row.end_to_end_ms / 1000)
@@ -82,13 +104,15 @@ class JobsCollector:
                     written.add_metric([name], row.checkpointed_bytes)
                 size.add_metric([name], row.state_bytes)
                 number.add_metric([name], row.number)
-                age.add_metric([name], max(0.0, (self._shown.at - row.completed_at).total_seconds()))
+                age.add_metric([name], max(0.0, (self._metrics.at - row.completed_at).total_seconds()))
         yield from (duration, written, size, number, age)
 
     def _recoveries(self) -> Iterator[Metric]:
-        restarts = CounterMetricFamily("weir_job_num_restarts", "Recoveries from failures", labels=["job"])
-        downtime = CounterMetricFamily("weir_job_recovery_downtime_seconds", "From failures until all ran again", labels=["job"])
-        found = {row.job_id: row for row in self._shown.recoveries}
+        restarts = CounterMetricFamily("weir_job_num_restarts", "Number of recoveries from failures", labels=["job"])
+        downtime = CounterMetricFamily(
+            "weir_job_recovery_downtime_seconds", "Total time from failures until all subtasks ran again", labels=["job"]
+        )
+        found = {row.job_id: row for row in self._metrics.recoveries}
         for job_id, name in self._names.items():
             row = found.get(job_id)
             restarts.add_metric([name], row.count if row else 0)
@@ -96,26 +120,26 @@ class JobsCollector:
         yield from (restarts, downtime)
 
     def _alerts(self) -> Iterator[Metric]:
-        firing = GaugeMetricFamily("weir_job_alerts_firing", "Rules that hold for the job", labels=["job", "kind", "rule"])
-        for row in self._shown.alerts:
+        firing = GaugeMetricFamily("weir_job_alerts_firing", "Number of firing alerts of the job", labels=["job", "kind", "rule"])
+        for row in self._metrics.alerts:
             if row.job_id in self._names:
                 firing.add_metric([self._names[row.job_id], row.kind.value, row.rule_name], row.count)
-        counted = Counter({(row.name, row.state): row.count for row in self._shown.deliveries})
-        messages = GaugeMetricFamily("weir_webhook_messages", "Of those that are kept", labels=["webhook", "state"])
-        for webhook in sorted({row.name for row in self._shown.deliveries}):
+        counted = Counter({(row.name, row.state): row.count for row in self._metrics.deliveries})
+        messages = GaugeMetricFamily(
+            "weir_webhook_messages", "Number of messages to the webhook by state", labels=["webhook", "state"]
+        )
+        for webhook in sorted({row.name for row in self._metrics.deliveries}):
             for state in DeliveryState:
                 messages.add_metric([webhook, state.value.lower()], counted[webhook, state])
         yield from (firing, messages)
 
     def _subtasks(self) -> Iterator[Metric]:
         labels = ["job", "chain", "subtask"]
-        counted = {name: CounterMetricFamily(f"weir_subtask_{name}", "Since its deployment", labels=labels) for name in _COUNTED}
-        times = {
-            name: CounterMetricFamily(f"weir_subtask_{name}_seconds", "Since its deployment", labels=labels) for name in _TIMES
-        }
-        memory = GaugeMetricFamily("weir_slot_rss_bytes", "Resident memory of the process", labels=["job", "slot"])
-        gauges = GaugeMetricFamily("weir_operator_gauge", "What operators show", labels=["job", "slot", "gauge"])
-        for row in self._shown.samples:
+        counted = {name: CounterMetricFamily(f"weir_subtask_{name}", text, labels=labels) for name, text in _COUNTED.items()}
+        times = {name: CounterMetricFamily(f"weir_subtask_{name}_seconds", text, labels=labels) for name, text in _TIMES.items()}
+        memory = GaugeMetricFamily("weir_slot_rss_bytes", "Resident memory of the slot", labels=["job", "slot"])
+        gauges = GaugeMetricFamily("weir_operator_gauge", "Gauges that operators report", labels=["job", "slot", "gauge"])
+        for row in self._metrics.samples:
             job = self._names.get(row.job_id)
             if job is None:
                 continue
@@ -132,23 +156,25 @@ class JobsCollector:
         yield from (*counted.values(), *times.values(), memory, gauges)
 
     def _lags(self) -> Iterator[Metric]:
-        told: dict[int, list[Any]] = {}
-        for row in self._shown.samples:
-            told.setdefault(row.job_id, []).append(row.metrics["gauges"])
-        lags = {self._names[job_id]: source_lags(gauges) for job_id, gauges in told.items() if job_id in self._names}
-        for place, unit in enumerate(("records", "seconds")):
-            family = GaugeMetricFamily(f"weir_source_lag_{unit}", "As the source tells it", labels=["job", "source"])
+        gauges_of: dict[int, list[Any]] = {}
+        for row in self._metrics.samples:
+            gauges_of.setdefault(row.job_id, []).append(row.metrics["gauges"])
+        lags = {self._names[job_id]: source_lags(gauges) for job_id, gauges in gauges_of.items() if job_id in self._names}
+        for index, unit in enumerate(("records", "seconds")):
+            family = GaugeMetricFamily(
+                f"weir_source_lag_{unit}", f"How far the source is behind its input, in {unit}", labels=["job", "source"]
+            )
             for job, found in lags.items():
-                for source, lag in found[place].items():
+                for source, lag in found[index].items():
                     family.add_metric([job, source], lag)
             yield family
 
     def _operators(self) -> Metric:
         family = GaugeMetricFamily("weir_chain_operator", "1 for each operator of a chain", labels=["job", "chain", "operator"])
-        for row in self._shown.chains:
+        for row in self._metrics.chains:
             if row.job_id in self._names:
                 for chain, operators in operators_by_chain({"chains": row.chains}).items():
-                    # A duplicate sample would make the whole page invalid.
+                    # A duplicate sample would make the whole response invalid.
                     for uid in dict.fromkeys(one.uid for one in operators):
                         family.add_metric([self._names[row.job_id], str(chain), uid], 1)
         return family

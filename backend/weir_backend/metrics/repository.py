@@ -1,4 +1,4 @@
-"""Queries for metric samples and for Prometheus."""
+"""Queries on metric samples, and for Prometheus."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def job_exists(session: Session, job_id: int) -> bool:
 def thinned(
     session: Session, job_id: int, *, since: datetime, until: datetime, step_s: float, graphs: Collection[int] | None = None
 ) -> list[Sample]:
-    """Return the last sample of each slot in each step, ascending in time; counters make earlier samples of a step redundant.
-    ``graphs``: only runs with one of these graphs."""
+    """Return the last sample of each slot in each step, ordered by time. Earlier samples of a step are not needed, because samples contain counters.
+    ``graphs``: only of runs with one of these graphs."""
     runs = _runs_since(select(Run.id), job_id, since)
     if graphs is not None:
         runs = runs.where(Run.graph_id.in_(graphs))
@@ -48,7 +48,7 @@ def thinned(
 def thinned_of_live(
     session: Session, job_ids: Collection[int], *, since: datetime, until: datetime, step_s: float
 ) -> dict[int, list[Sample]]:
-    """Return the same for the live runs of several jobs, by job."""
+    """Return the samples of ``thinned`` for the live runs of several jobs, by job."""
     live = select(Run.id, Run.job_id).where(Run.job_id.in_(job_ids), Run.ended_at.is_(None))
     job_of = {run_id: job_id for run_id, job_id in session.execute(live)}  # noqa: C416  # dict() takes rows, but has no type for them
     found: dict[int, list[Sample]] = {}
@@ -59,17 +59,21 @@ def thinned_of_live(
 
 
 def _thinned(session: Session, runs: Select[int], *, since: datetime, until: datetime, step_s: float) -> list[Sample]:
-    """Read step by step through an index, so the cost depends on the number of points and not on the number of stored samples."""
+    """Read one sample per step through an index. The cost depends on the number of steps, not on the number of stored samples."""
     run = runs.subquery()
     of_run = MetricSample.run_id == run.c.id
-    told = (
+    reported = (
         select(func.min(MetricSample.at).label("first"), func.max(MetricSample.at).label("last"))
         .where(of_run, MetricSample.at >= since, MetricSample.at <= until)
         .lateral()
     )
     widest = select(func.max(MetricSample.slot).label("slot")).where(of_run).lateral()
     slot = func.generate_series(0, widest.c.slot).table_valued("number").render_derived()
-    step = func.generate_series(_step(told.c.first, step_s), _step(told.c.last, step_s)).table_valued("number").render_derived()
+    step = (
+        func.generate_series(_step(reported.c.first, step_s), _step(reported.c.last, step_s))
+        .table_valued("number")
+        .render_derived()
+    )
     number = cast(step.c.number, Float)
     newest = (
         select(MetricSample.run_id, MetricSample.slot, MetricSample.at, cast(MetricSample.metrics, Text).label("metrics"))
@@ -87,7 +91,7 @@ def _thinned(session: Session, runs: Select[int], *, since: datetime, until: dat
     every = true()
     query = (
         select(newest.c.run_id, newest.c.slot, newest.c.at, newest.c.metrics)
-        .select_from(run.join(told, every).join(widest, every).join(slot, every).join(step, every).join(newest, every))
+        .select_from(run.join(reported, every).join(widest, every).join(slot, every).join(step, every).join(newest, every))
         .order_by(newest.c.at, newest.c.run_id, newest.c.slot)
     )
     # There may be thousands of rows. The parser of pydantic takes half the time of ``json``.
@@ -99,12 +103,12 @@ def _step(moment: ColumnElement[datetime], step_s: float) -> ColumnElement[int]:
 
 
 def first_live(session: Session, count: int) -> Sequence[int]:
-    """Return the jobs that have a live run, by id."""
+    """Return the first ``count`` jobs that have a live run, ordered by id."""
     return session.scalars(select(Run.job_id).where(Run.ended_at.is_(None)).distinct().order_by(Run.job_id).limit(count)).all()
 
 
 def edges_of(session: Session, job_ids: Collection[int]) -> dict[int, Any]:
-    """Return the stored edges of the graph that the live run of each job deployed."""
+    """Return the edges of the graph that the live run of each job has deployed, as stored."""
     query = select(Run.job_id, Graph.body["edges"]).join(Graph, Run.graph_id == Graph.id)
     return {job_id: edges for job_id, edges in session.execute(query.where(Run.job_id.in_(job_ids), Run.ended_at.is_(None)))}  # noqa: C416  # as above
 
@@ -116,7 +120,7 @@ def newest_graph(session: Session, job_id: int) -> tuple[int, dict[str, Any]] | 
 
 
 def other_graphs(session: Session, job_id: int, *, since: datetime, graph_id: int) -> Sequence[Row[int, Any]]:
-    """Return id and body of the other graphs with which the job has run since then."""
+    """Return the id and the body of the other graphs that runs of the job have deployed since then."""
     used = _runs_since(select(Run.graph_id), job_id, since).where(Run.graph_id != graph_id)
     return session.execute(select(Graph.id, Graph.body).where(Graph.id.in_(used))).all()
 
@@ -163,7 +167,7 @@ def last_checkpoints(session: Session) -> Sequence[Row[int, int, int | None, int
 
 
 def recoveries(session: Session) -> Sequence[Row[int, int, int]]:
-    """Return the number of recoveries and the total downtime of each job, deleted failures included."""
+    """Return the number of recoveries and the total downtime of each job, including failures whose rows are deleted."""
     kept = (
         select(Failure.job_id, func.count().label("count"), func.sum(Failure.downtime_ms).label("downtime_ms"))
         .where(Failure.recovery.in_(RECOVERED))
@@ -202,7 +206,7 @@ def deliveries(session: Session) -> Sequence[Row[str, DeliveryState | None, int]
 
 
 def chains(session: Session) -> Sequence[Row[int, Any]]:
-    """Return the stored graphs that live runs have deployed."""
+    """Return the chains of the graph that each live run has deployed, as stored."""
     query = select(Run.job_id, Graph.body["chains"].label("chains")).join(Graph, Run.graph_id == Graph.id)
     return session.execute(query.where(Run.ended_at.is_(None)).order_by(Run.job_id)).all()
 

@@ -1,4 +1,4 @@
-"""Time series and rates. The lists of a series have the same length, one value per point."""
+"""Time series and rates. All lists of a series have one value per point."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from weir_backend.runs.schemas import OperatorNameRead
 
 
 class SubtaskSeriesRead(BaseModel):
-    """The four times add up to 1000 ms per second. `operators`: the operators of the chain, if the graph is known."""
+    """The series of a subtask. The four times add up to 1,000 ms per second. `operators`: the operators of its chain; empty if the graph is
+    unknown."""
 
     chain: int
     index: int
@@ -29,7 +30,7 @@ class SubtaskSeriesRead(BaseModel):
 
 
 class SlotSeriesRead(BaseModel):
-    """`gauges`: values of operators by `<uid>.<name>`, such as lag. Null: no value at that time."""
+    """The series of a slot. `gauges`: the gauges of operators, such as lag, by `<uid>.<name>`; a value is null if the gauge was not reported."""
 
     slot: int
     at: list[datetime]
@@ -49,8 +50,9 @@ class MetricsRead(BaseModel):
 
 
 class JobRatesRead(BaseModel):
-    """Current rates of a job. `records_per_s`: read by its sources. `lag_records`: the sum over all sources. `lag_seconds`: the maximum over
-    all sources. Null: no source reports it. `backpressure`: of the worst subtask. `at`: the time of the newest sample."""
+    """Current rates of a job. `records_per_s`: records that its sources read. `lag_records`: the sum over all sources. `lag_seconds`: the maximum
+    over all sources. The lag is null if no source reports it. `backpressure`: the highest level of any subtask. `at`: the time of the newest
+    sample."""
 
     job_id: int
     at: datetime

@@ -1,6 +1,6 @@
-"""Computes rates from the counters of slots. Pure.
+"""Compute rates from the counters of slots. Pure.
 
-Counters begin at zero with each deployment (generation) of a run, so only samples of one deployment are compared.
+The counters start at zero with each deployment (generation), so only samples of the same deployment are compared.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def level_of(ratio: float) -> BackpressureLevel:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """``metrics``: as ``SlotMetrics`` is written."""
+    """A sample of a slot. ``metrics``: ``SlotMetrics`` as JSON."""
 
     run_id: int
     slot: int
@@ -50,7 +50,8 @@ class Sample:
 
 @dataclass(slots=True)
 class SubtaskSeries:
-    """One value per point. ``per_s``: counts per second, by name. ``ms_per_s``: time per second by activity, adding up to 1000."""
+    """The series of a subtask, with one value per point. ``per_s``: counts per second, by name. ``ms_per_s``: milliseconds per second by activity,
+    which add up to 1,000."""
 
     chain: int
     index: int
@@ -62,7 +63,7 @@ class SubtaskSeries:
 
 @dataclass(slots=True)
 class SlotSeries:
-    """``utilisation``: share of time in which the loop had work. None for the first point of a deployment."""
+    """The series of a slot. ``utilisation``: the share of time in which the loop had work; None for the first point of a deployment."""
 
     slot: int
     at: list[datetime] = field(default_factory=list)
@@ -78,65 +79,63 @@ class Series:
 
 
 def series_of(samples: Iterable[Sample], *, since: datetime) -> Series:
-    """``samples``: ascending in time. Those before ``since`` serve only for comparison."""
-    told = list(samples)
-    before = _before(told)
+    """Return the series. ``samples``: ordered by time. Samples before ``since`` are only compared with later ones."""
+    ordered = list(samples)
+    before = _before(ordered)
     slots: dict[int, SlotSeries] = {}
-    for sample, place in zip(told, before, strict=True):
+    for sample, position in zip(ordered, before, strict=True):
         if sample.at >= since:
-            _add_slot(slots.setdefault(sample.slot, SlotSeries(sample.slot)), None if place < 0 else told[place], sample)
-    return Series(_subtasks(told, before, since), [slots[key] for key in sorted(slots)])
+            _add_slot(slots.setdefault(sample.slot, SlotSeries(sample.slot)), None if position < 0 else ordered[position], sample)
+    return Series(_subtasks(ordered, before, since), [slots[key] for key in sorted(slots)])
 
 
-def _before(told: Sequence[Sample]) -> list[int]:
-    """Return for each sample the index of the sample it is compared with, or -1."""
+def _before(ordered: Sequence[Sample]) -> list[int]:
+    """Return, for each sample, the index of the sample that it is compared with, or -1."""
     last: dict[tuple[int, int], int] = {}
     found = []
-    for place, sample in enumerate(told):
+    for position, sample in enumerate(ordered):
         key = (sample.run_id, sample.slot)
         earlier = last.get(key, -1)
-        last[key] = place
-        found.append(earlier if earlier >= 0 and _follows(told[earlier], sample) else -1)
+        last[key] = position
+        found.append(earlier if earlier >= 0 and _follows(ordered[earlier], sample) else -1)
     return found
 
 
 def _follows(before: Sample, sample: Sample) -> bool:
-    """Whether both samples are of one deployment and time has passed. Counters of one deployment grow; those of a replaced slot
-    restart at zero."""
+    """Return whether ``sample`` is a later sample of the same deployment. The counters of a replaced slot start at zero again."""
     if before.metrics["generation"] != sample.metrics["generation"] or sample.at <= before.at:
         return False
     return bool(sample.metrics["loop_busy_us"] >= before.metrics["loop_busy_us"])
 
 
-def _subtasks(told: Sequence[Sample], before: Sequence[int], since: datetime) -> list[SubtaskSeries]:
-    """Build one table with a row per subtask and sample, and compute differences within it. Hours of a large job are a hundred
-    thousand numbers."""
-    counts = [len(sample.metrics["subtasks"]) for sample in told]
+def _subtasks(ordered: Sequence[Sample], before: Sequence[int], since: datetime) -> list[SubtaskSeries]:
+    """Compute the series with numpy, in one table with a row per subtask and sample, because a large job has a hundred thousand numbers."""
+    counts = [len(sample.metrics["subtasks"]) for sample in ordered]
     rows = np.fromiter(
-        chain.from_iterable(_FIELDS_OF(one) for sample in told for one in sample.metrics["subtasks"]),
+        chain.from_iterable(_FIELDS_OF(one) for sample in ordered for one in sample.metrics["subtasks"]),
         dtype=np.int64,
         count=sum(counts) * len(_FIELDS),
     ).reshape(-1, len(_FIELDS))
-    sample_of = np.repeat(np.arange(len(told)), counts)
+    sample_of = np.repeat(np.arange(len(ordered)), counts)
     # Sort the samples of each slot and subtask by time.
     slot_ids: dict[tuple[int, int], int] = {}
-    slot_of = np.array([slot_ids.setdefault((sample.run_id, sample.slot), len(slot_ids)) for sample in told], dtype=np.int64)
+    slot_of = np.array([slot_ids.setdefault((sample.run_id, sample.slot), len(slot_ids)) for sample in ordered], dtype=np.int64)
     order = np.lexsort((sample_of, slot_of[sample_of], rows[:, 1], rows[:, 0]))
     rows, sample_of = rows[order], sample_of[order]
     now, earlier, at, at_before = rows[1:], rows[:-1], sample_of[1:], sample_of[:-1]
     compared = (now[:, :2] == earlier[:, :2]).all(axis=1) & (np.array(before, dtype=np.int64)[at] == at_before)
-    compared &= np.array([sample.at >= since for sample in told], dtype=bool)[at]
+    compared &= np.array([sample.at >= since for sample in ordered], dtype=bool)[at]
     now, earlier, at, at_before = now[compared], earlier[compared], at[compared], at_before[compared]
     counted = now[:, _COUNTED] - earlier[:, _COUNTED]
     spent_us = np.maximum(0, now[:, _TIMES] - earlier[:, _TIMES])
     all_us = spent_us.sum(axis=1)
     shown = (all_us > 0) & (counted >= 0).all(axis=1)
-    at_us = np.array([_us(sample.at) for sample in told], dtype=np.int64)
+    at_us = np.array([_us(sample.at) for sample in ordered], dtype=np.int64)
     took_s = (at_us[at] - at_us[at_before])[shown, None] / 1e6
     table = _Table(
         now[shown, :2],
         at[shown],
-        [sample.at for sample in told],
+        [sample.at for sample in ordered],
         counted[shown] / took_s,
         1000 * spent_us[shown] / all_us[shown, None],
     )
@@ -145,18 +144,17 @@ def _subtasks(told: Sequence[Sample], before: Sequence[int], since: datetime) ->
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """Return a row for each point of each subtask (``keys``: chain and index). ``places``: indexes of the samples. ``at``: their
-    times."""
+    """A row for each point of each subtask. ``keys``: chain and index. ``positions``: the index of the sample. ``at``: the times of all samples."""
 
     keys: NDArray[np.int64]
-    places: NDArray[np.int64]
+    positions: NDArray[np.int64]
     at: list[datetime]
     per_s: NDArray[np.float64]
     ms_per_s: NDArray[np.float64]
 
     def series(self) -> list[SubtaskSeries]:
-        # Consecutive runs, and slots between which a subtask has moved, form one series.
-        order = np.lexsort((self.places, self.keys[:, 1], self.keys[:, 0]))
+        # A subtask has one series, even over several runs and if it moves to another slot.
+        order = np.lexsort((self.positions, self.keys[:, 1], self.keys[:, 0]))
         keys = self.keys[order]
         begins: Sequence[int] = np.flatnonzero(np.r_[True, (keys[1:] != keys[:-1]).any(axis=1)]).tolist() if len(keys) else []
         return [self._one(order[begin:end]) for begin, end in pairwise([*begins, len(keys)])]
@@ -168,9 +166,9 @@ class _Table:
         return SubtaskSeries(
             chain_,
             index,
-            [self.at[place] for place in self.places[rows].tolist()],
-            {name: per_s[:, place].tolist() for place, name in enumerate(COUNTED)},
-            {name: ms_per_s[:, place].tolist() for place, name in enumerate(TIMES)},
+            [self.at[position] for position in self.positions[rows].tolist()],
+            {name: per_s[:, position].tolist() for position, name in enumerate(COUNTED)},
+            {name: ms_per_s[:, position].tolist() for position, name in enumerate(TIMES)},
             [level_of(ratio) for ratio in backpressured.tolist()],
         )
 

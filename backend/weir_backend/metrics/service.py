@@ -28,7 +28,7 @@ RATES_STEP_S = 10.0
 
 
 def job_metrics(session: Session, job_id: int, *, since: datetime | None, step_s: float, chain: int | None = None) -> MetricsRead:
-    """Return time series. ``chain`` None: of all subtasks. Raises NotFound, Invalid."""
+    """Return the time series of a job. ``chain``: only of the subtasks of this chain. Raises NotFound, Invalid."""
     if not repository.job_exists(session, job_id):
         raise NotFound("not-found", f"Job {job_id} does not exist.")
     until = now()
@@ -36,13 +36,13 @@ def job_metrics(session: Session, job_id: int, *, since: datetime | None, step_s
     if begin >= until:
         raise Invalid("invalid", "since: the time is in the future.")
     step_s = max(step_s, (until - begin).total_seconds() / POINTS_MAX)
-    # One additional step, because the first point is a difference.
+    # Read one more step, because the first point is a difference.
     first = _before(begin, 2 * step_s)
     names, graphs = _chains(session, job_id, first)
     samples = repository.thinned(session, job_id, since=first, until=until, step_s=step_s, graphs=graphs)
     found = series_of(samples, since=begin)
     operators = {chain: [OperatorNameRead(uid=one.uid, name=one.name) for one in operators] for chain, operators in names.items()}
-    # Skip validation of our own numbers.
+    # Skip the validation, because the values were computed here.
     return MetricsRead.model_construct(
         since=begin,
         until=until,
@@ -53,17 +53,17 @@ def job_metrics(session: Session, job_id: int, *, since: datetime | None, step_s
 
 
 def _chains(session: Session, job_id: int, since: datetime) -> tuple[Mapping[int, list[OperatorName]], list[int] | None]:
-    """Return the chains of the job, and the graphs in which they are the same. In another graph, the same chain number may mean
-    other operators. The parallelism may differ. None: all graphs, if nothing is known."""
+    """Return the chains of the newest graph, and the graphs that have the same chains. In other graphs, the same number may mean another chain. The
+    parallelism may differ. None: no filter is needed."""
     newest = repository.newest_graph(session, job_id)
     if newest is None:
         return {}, None
     graph_id, body = newest
     names = operators_by_chain(body)
     others = repository.other_graphs(session, job_id, since=since, graph_id=graph_id)
-    alike = [other.id for other in others if _uids(operators_by_chain(other.body)) == _uids(names)]
-    # Most jobs had no other graph. Then no filter is needed, and the query is simpler.
-    return names, None if len(alike) == len(others) else [graph_id, *alike]
+    same_chains = [other.id for other in others if _uids(operators_by_chain(other.body)) == _uids(names)]
+    # Most jobs have had only one graph. Without a filter, the query is simpler.
+    return names, None if len(same_chains) == len(others) else [graph_id, *same_chains]
 
 
 def _uids(names: Mapping[int, list[OperatorName]]) -> dict[int, list[str]]:
@@ -71,8 +71,7 @@ def _uids(names: Mapping[int, list[OperatorName]]) -> dict[int, list[str]]:
 
 
 def job_rates(session: Session, job_ids: Collection[int], *, jobs_max: int) -> list[JobRatesRead]:
-    """Return current rates by job; without ``job_ids``, of the first running jobs. Jobs that do not exist or have no recent
-    sample are omitted."""
+    """Return the current rates of these jobs, or of the first running jobs if ``job_ids`` is empty. Jobs without a recent sample are left out."""
     until = now()
     job_ids = job_ids or repository.first_live(session, jobs_max)
     samples = repository.thinned_of_live(session, job_ids, since=until - RATES_OVER, until=until, step_s=RATES_STEP_S)
@@ -126,7 +125,7 @@ def _slot(one: SlotSeries) -> SlotSeriesRead:
 def exposition(session: Session) -> bytes:
     """Return the metrics in the Prometheus text format."""
     moment = now()
-    shown = FleetMetrics(
+    metrics = FleetMetrics(
         moment,
         repository.jobs(session),
         repository.checkpoint_counts(session),
@@ -138,6 +137,6 @@ def exposition(session: Session) -> bytes:
         repository.chains(session),
     )
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(JobsCollector(shown))
+    registry.register(JobsCollector(metrics))
     text: bytes = generate_latest(registry)
     return text

@@ -13,7 +13,7 @@ from weir_backend.models.base import Base, Created, Key, word
 
 
 class Role(StrEnum):
-    """Each may do what the one before it may."""
+    """The role of a user or a token. Each role includes the permissions of those before it."""
 
     VIEWER = "viewer"
     OPERATOR = "operator"
@@ -28,7 +28,7 @@ class TokenKind(StrEnum):
 
 
 class User(Base):
-    """``rollback``: the user may approve and apply plans that restore an older checkpoint. It is independent of the role."""
+    """A user. ``rollback``: the user may approve and apply plans that revoke committed output, if the role allows plans at all."""
 
     __tablename__ = "users"
 
@@ -48,7 +48,7 @@ class User(Base):
 
 
 class Token(Base):
-    """``digest``: SHA-256 of 32 random bytes. The token itself is shown once and not stored."""
+    """A token. ``digest``: its SHA-256. The token itself is shown once and not stored."""
 
     __tablename__ = "tokens"
     __table_args__ = (Index(None, "user_id"),)
@@ -99,7 +99,7 @@ class IdempotencyKey(Base):
     user_id: Mapped[int] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
     key: Mapped[str] = mapped_column(String(200))
     request_digest: Mapped[bytes] = mapped_column(LargeBinary(32))
-    """Of method, path and body. The same key with another request is refused."""
+    """SHA-256 of method, path and body. A request with the same key and another digest is refused."""
     status: Mapped[int | None]
     """None: the first request is still being processed."""
     headers: Mapped[dict[str, Any] | None]

@@ -73,7 +73,7 @@ class AlertRule(Base):
     name: Mapped[str] = mapped_column(String(100))
     kind: Mapped[AlertKind] = mapped_column(word(AlertKind, "kind"))
     parameters: Mapped[dict[str, Any]]
-    """As ``alerts.schemas.Condition`` writes them, without the kind."""
+    """The fields of ``alerts.schemas.Condition``, without the kind."""
     webhook_id: Mapped[int | None] = mapped_column(ForeignKey("webhooks.id", ondelete="SET NULL"))
     enabled: Mapped[bool] = mapped_column(server_default=text("true"))
     version: Mapped[int] = mapped_column(server_default=text("1"))
@@ -83,7 +83,7 @@ class AlertRule(Base):
 
 
 class Alert(Base):
-    """The time during which a rule holds for a job. At most one alert per rule and job is firing. It outlives its rule."""
+    """A time during which a rule holds for a job. At most one alert per rule and job is firing. An alert stays when its rule is deleted."""
 
     __tablename__ = "alerts"
     __table_args__ = (
@@ -118,7 +118,7 @@ class Delivery(Base):
 
     id: Mapped[Key]
     message_id: Mapped[uuid.UUID] = mapped_column(Uuid, server_default=text("gen_random_uuid()"))
-    """Identifies the message to receivers. Random, because a database restored from a backup must not use an id twice."""
+    """Identifies the message to receivers. It is random, so that a database that was restored from a backup does not use an id twice."""
     alert_id: Mapped[int | None] = mapped_column(ForeignKey("alerts.id", ondelete="CASCADE"))
     """None: a test message."""
     webhook_id: Mapped[int] = mapped_column(ForeignKey("webhooks.id", ondelete="CASCADE"))
@@ -126,7 +126,7 @@ class Delivery(Base):
     state: Mapped[DeliveryState] = mapped_column(word(DeliveryState, "state"), server_default=text("'PENDING'"))
     tries: Mapped[int] = mapped_column(server_default=text("0"))
     http_status: Mapped[int | None] = mapped_column(SmallInteger)
-    """Of the last try. None: no response."""
+    """The HTTP status of the last try. None: there was no response."""
     problem: Mapped[str | None]
     """The problem of the last try."""
     next_try_at: Mapped[datetime]

@@ -1,4 +1,4 @@
-"""Tables of checkpoints and their verification. Rows outlive the files."""
+"""Tables of checkpoints and their verification."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ class CheckpointState(StrEnum):
 
 
 class Checkpoint(Base):
-    """``number``: the id in the job log, unique within the job. A completed checkpoint may also be subsumed, discarded or
-    verified."""
+    """A checkpoint. ``number``: its id in the job log, unique within the job. The row stays when the files are deleted."""
 
     __tablename__ = "checkpoints"
     __table_args__ = (
@@ -28,7 +27,7 @@ class Checkpoint(Base):
         Index(None, "job_id", "id"),
         Index(
             None, "run_id", postgresql_using="brin"
-        ),  # for deleting a run, which is rare and not worth a lookup at each insertion
+        ),  # for deleting a run; a B-tree would make each insertion slower for this rare case
         Index("ix_checkpoints_in_progress", "run_id", postgresql_where=text("state = 'IN_PROGRESS'")),
         Index("ix_checkpoints_completed", "job_id", "number", postgresql_where=text("state = 'COMPLETED'")),
         Index(
@@ -50,10 +49,10 @@ class Checkpoint(Base):
     trigger: Mapped[str] = mapped_column(String(20))
     is_savepoint: Mapped[bool]
     parent: Mapped[int | None]
-    """Number of the completed checkpoint that this one descends from (the lineage)."""
+    """The number of the previous completed checkpoint on the same branch."""
     triggered_at: Mapped[datetime]
     triggered_event: Mapped[int | None]
-    """Number of the run's event that reported the trigger. None: that event is missing."""
+    """The number of the event of the run that reported the trigger. None: this event is missing."""
     latest_ack_at: Mapped[datetime | None]
     completed_at: Mapped[datetime | None]
     failed_at: Mapped[datetime | None]
@@ -76,20 +75,20 @@ class Checkpoint(Base):
     pin_in_force: Mapped[bool] = mapped_column(server_default=text("false"))
     """The job log contains the pin, so no driver retires the checkpoint."""
     deleting_since: Mapped[datetime | None]
-    """When its expiry was decided: no new reference to it may be created after that. None again if the expiry was cancelled."""
+    """When its deletion was decided. From then on, nothing new may refer to it. None again if the deletion was cancelled."""
     discarded_at: Mapped[datetime | None]
-    """When it was found retired in the job log: its files are deleted, or about to be."""
+    """When a worker found it retired in the job log: its files are deleted, or will be soon."""
     verified_at: Mapped[datetime | None]
     damage: Mapped[str | None]
-    """The damage that verification found. None: none, or not verified."""
+    """The damage that the last verification found. None: the files are intact, or were never verified."""
     created_at: Mapped[Created]
 
 
 class Verification(Base):
-    """A pending or running verification of a checkpoint's files. The row is deleted at the end.
+    """A pending or running verification of a checkpoint. The row is deleted when the verification ends.
 
-    Each Celery task reads a part of the files. ``claim`` is incremented when a worker starts, so a worker with an older claim
-    knows that it was replaced.
+    Each Celery task reads a part of the files. ``claim`` increases when a worker starts the verification, so that reports with an older claim are
+    ignored.
     """
 
     __tablename__ = "verifications"

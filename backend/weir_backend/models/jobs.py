@@ -19,7 +19,7 @@ class DesiredState(StrEnum):
 
 
 class SpecState(StrEnum):
-    """Of a version of a job's spec: user code is loaded and compiled by a worker before it may run."""
+    """The state of a version of a spec. A worker compiles the user code; only a valid version can run."""
 
     COMPILING = "COMPILING"
     VALID = "VALID"
@@ -33,7 +33,7 @@ class ArtifactKind(StrEnum):
 
 
 class Artifact(Base):
-    """A file of user code, identified by its content. It is in the database so that a database backup is complete."""
+    """A file of user code, identified by its content. It is stored in the database, so that a backup of the database includes it."""
 
     __tablename__ = "artifacts"
 
@@ -47,13 +47,13 @@ class Artifact(Base):
     created_by: Mapped[int | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"))
     created_at: Mapped[Created]
     uploaded_at: Mapped[Created]
-    """Time of the last upload. A user who uploads a file again is about to use it."""
+    """The time of the last upload. Artifacts that no job uses are kept for some days after it."""
     removed_at: Mapped[datetime | None]
-    """When its content was deleted, because only deleted jobs used it. Another upload restores it."""
+    """When the content was deleted, because only deleted jobs used it. Another upload restores it."""
 
 
 class ArtifactContent(Base):
-    """Separate from ``Artifact``, so that no list reads the content."""
+    """The content of an artifact, in its own table, so that lists do not read it."""
 
     __tablename__ = "artifact_contents"
 
@@ -62,7 +62,7 @@ class ArtifactContent(Base):
 
 
 class Job(Base):
-    """``version`` is incremented with every change by a user or a plan. If-Match and plans compare it.
+    """A job. ``version`` increases with every change by a user or a plan; If-Match and plans compare it.
 
     A transaction that changes a job, its runs or its checkpoints locks this row, so the events of a job are totally ordered.
     """
@@ -83,7 +83,7 @@ class Job(Base):
     """Number of the current spec."""
     version: Mapped[int] = mapped_column(server_default=text("1"))
     run_number: Mapped[int] = mapped_column(server_default=text("0"))
-    """Number of the newest run. It is the control plane's generation, which fences older runs."""
+    """The number of the newest run. Older runs are fenced."""
     lineage: Mapped[int] = mapped_column(server_default=text("1"))
     """Incremented when the job starts without state, which gives it a new checkpoint directory."""
     next_start: Mapped[dict[str, Any] | None]
@@ -94,18 +94,18 @@ class Job(Base):
     checkpoint_reported_at: Mapped[datetime | None]
     """When a completed checkpoint was last reported, by the clock of the control plane. Drivers' clocks may be wrong."""
     restarts: Mapped[int] = mapped_column(server_default=text("0"))
-    """Consecutive restarts since a run of the job was last healthy for long enough."""
+    """Consecutive restarts. The count is reset when a run has been running for ``restart.reset_after_s``."""
     pruned_recoveries: Mapped[int] = mapped_column(server_default=text("0"))
-    """Recoveries of deleted failures, so that the counter of recoveries never decreases."""
+    """Recoveries from failures whose rows are deleted, so that the counter of recoveries never decreases."""
     pruned_downtime_ms: Mapped[int] = mapped_column(server_default=text("0"))
     restart_at: Mapped[datetime | None]
-    """The next restart happens at this time."""
+    """When the job restarts after a failure."""
     restarts_stopped_reason: Mapped[str | None]
-    """Why the job is not restarted until a user starts it."""
+    """Why Weir does not restart the job. None again when a user starts it."""
     next_reconcile_at: Mapped[datetime | None]
-    """The latest time of the next reconciliation. None: only an event triggers it."""
+    """When the job is reconciled next, unless an event triggers it earlier. None: only an event triggers it."""
     next_retention_at: Mapped[Created]
-    """When a worker next applies the retention policy to the job's checkpoint storage."""
+    """When a worker next garbage-collects the checkpoints of the job."""
     retention_until: Mapped[datetime | None]
     """A worker is deleting checkpoints. No run starts until this time, or until the worker has finished."""
     created_by: Mapped[int | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"))
@@ -125,13 +125,13 @@ class Spec(Base):
     number: Mapped[int]
     artifact_id: Mapped[int] = mapped_column(ForeignKey("artifacts.id"))
     body: Mapped[dict[str, Any]]
-    """As ``jobs.schemas.JobSpec`` writes it."""
+    """The fields of ``jobs.spec.JobSpec``."""
     state: Mapped[SpecState] = mapped_column(word(SpecState, "state"))
     problem: Mapped[str | None]
     """Why the spec is invalid, as shown to the user."""
     graph_id: Mapped[int | None] = mapped_column(ForeignKey("graphs.id"))
     enqueued_at: Mapped[datetime | None]
-    """When its compilation was last enqueued again."""
+    """When the compilation was last enqueued again."""
     comment: Mapped[str] = mapped_column(server_default=text("''"))
     created_by: Mapped[int | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"))
     created_at: Mapped[Created]

@@ -34,7 +34,7 @@ class OperationState(StrEnum):
 
 
 class Operation(Base):
-    """``request`` and ``result`` follow the schema of the verb. ``steps``: the steps so far, with times, for display."""
+    """An operation. ``request`` and ``result`` depend on the kind. ``steps``: the steps so far, with their times, for display."""
 
     __tablename__ = "operations"
     __table_args__ = (
@@ -52,12 +52,11 @@ class Operation(Base):
     problem: Mapped[str | None]
     steps: Mapped[list[Any]] = mapped_column(server_default=text("'[]'"))
     after_run: Mapped[int] = mapped_column(server_default=text("0"))
-    """Number of the newest run that had ended when the operation was requested. Events of that run do not complete the operation.
-    """
+    """The number of the last run that cannot complete the operation: later runs, or the run that was live at the request, can."""
     created_by: Mapped[int | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"))
     created_at: Mapped[Created]
     deadline_at: Mapped[datetime]
-    """The operation succeeds or fails by this time."""
+    """If the operation has not ended by this time, it fails."""
     ended_at: Mapped[datetime | None]
 
 
@@ -70,13 +69,13 @@ class PlanKind(StrEnum):
 
 
 class PlanPhase(StrEnum):
-    """Where a plan that is being applied has got to."""
+    """The phase of a plan that is being applied."""
 
     VERIFYING = "VERIFYING"
     STOPPING = "STOPPING"
     STARTING = "STARTING"
     REVERTING = "REVERTING"
-    """Applying failed: the job is restored to its previous state."""
+    """The job did not start: it resumes from where it was stopped."""
 
 
 class PlanState(StrEnum):
@@ -89,7 +88,7 @@ class PlanState(StrEnum):
 
 
 class RecoveryPlan(Base):
-    """A change to a job's state: computed, previewed, approved, then applied."""
+    """A plan: a previewed and signed change to a job, which is applied after it was approved."""
 
     __tablename__ = "recovery_plans"
     __table_args__ = (
@@ -103,20 +102,19 @@ class RecoveryPlan(Base):
     kind: Mapped[PlanKind] = mapped_column(word(PlanKind, "kind"))
     state: Mapped[PlanState] = mapped_column(word(PlanState, "state"))
     job_version: Mapped[int]
-    """The job's version when the plan was computed. The plan is refused if the version has changed."""
+    """The version of the job when the plan was proposed. If the job has another version now, the plan is refused."""
     request: Mapped[dict[str, Any]]
     preview: Mapped[dict[str, Any]]
     signature: Mapped[bytes] = mapped_column(LargeBinary(32))
-    """HMAC-SHA-256 over all columns above. It ensures that the applied plan is the approved one."""
+    """HMAC-SHA-256 over the content of the plan, so that a plan is applied only as it was approved."""
     phase: Mapped[PlanPhase | None] = mapped_column(word(PlanPhase, "phase"))
     target_intact: Mapped[bool | None]
-    """The result of verifying the target's files. None: not known yet."""
+    """Whether the files of the restored checkpoint are intact. None: not known yet."""
     enqueued_at: Mapped[datetime | None]
-    """When the verification was last enqueued again. Once the job is stopped: when pinning the checkpoints that an undo restores
-    was enqueued."""
+    """When the inspection was last enqueued again. After the job was stopped: when the pin of the safety savepoint was enqueued."""
     undo_of: Mapped[int | None] = mapped_column(ForeignKey("recovery_plans.id", ondelete="SET NULL"))
     safety_checkpoint: Mapped[int | None]
-    """Number of the safety savepoint, which an undo restores."""
+    """The number of the safety savepoint, which an undo restores."""
     problem: Mapped[str | None]
     operation_id: Mapped[int | None] = mapped_column(ForeignKey("operations.id", ondelete="SET NULL"))
     created_by: Mapped[int | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"))

@@ -13,18 +13,17 @@ from weir_backend.models.base import Base, Created, Key, word
 
 
 class RunState(StrEnum):
-    """The state of a run as the control plane sees it. ``DriverState`` is the state that the driver reports."""
+    """The state of a run."""
 
     CREATED = "CREATED"
-    """The row exists, but the driver has not reported yet."""
+    """The driver has not reported yet."""
     INITIALIZING = "INITIALIZING"
     RUNNING = "RUNNING"
     RESTARTING = "RESTARTING"
     FAILING = "FAILING"
     CANCELLING = "CANCELLING"
     RECONCILING = "RECONCILING"
-    """The driver is unreachable, and Weir is checking whether it runs. Only shown (``runs.reach``); the table keeps the last
-    reported state."""
+    """The driver is unreachable, so its state is unknown. This state is never stored: see ``runs.reachability``."""
     FINISHED = "FINISHED"
     SUSPENDED = "SUSPENDED"
     CANCELED = "CANCELED"
@@ -32,8 +31,7 @@ class RunState(StrEnum):
 
 
 class Run(Base):
-    """One driver process of a job. ``number``: the control plane's generation. At most one run of a job has not ended: the
-    newest."""
+    """One driver of a job. ``number``: counts the runs of the job. At most one run of a job, the newest, has not ended."""
 
     __tablename__ = "runs"
     __table_args__ = (
@@ -49,53 +47,52 @@ class Run(Base):
     job_id: Mapped[int] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"))
     number: Mapped[int]
     directory: Mapped[str] = mapped_column(server_default=text("(gen_random_uuid())::text"))
-    """Name of the run's directory on the driver's host. Unique across databases: a new database reuses ids, but old directories
-    remain."""
+    """The name of the directory of the run on the host of its driver. It contains random text, because a new database uses the same ids again while
+    old directories remain."""
     spec_id: Mapped[int] = mapped_column(ForeignKey("specs.id"))
     graph_id: Mapped[int | None] = mapped_column(ForeignKey("graphs.id"))
     state: Mapped[RunState] = mapped_column(word(RunState, "state"))
     reason: Mapped[str] = mapped_column(server_default=text("''"))
     cause: Mapped[str] = mapped_column(server_default=text("''"))
-    """Why the run was created: deploy, start, restart, rollback, ..."""
+    """Why the run was created: start, restart, rollback, ..."""
     start: Mapped[dict[str, Any]]
-    """How the run starts: ``{"mode": "fresh" | "resume" | "from", "checkpoint": N, ...}``."""
+    """Where the run starts: ``{"mode": "resume"}``, ``{"mode": "from", "checkpoint": N}`` (0: without state) or ``{"mode": "path", "path": ...}``."""
     failure_kind: Mapped[str] = mapped_column(server_default=text("''"))
-    """Class of the error with which the run failed, as reported by the driver. Empty: not reported."""
+    """The class of the error that made the run fail, as the driver reported it. Empty: not reported."""
     plan_id: Mapped[int | None] = mapped_column(ForeignKey("recovery_plans.id", ondelete="SET NULL"))
-    """The plan that this run applies."""
+    """The plan that started this run, if any."""
     checkpoint_directory: Mapped[str] = mapped_column(server_default=text("''"))
     token_digest: Mapped[bytes] = mapped_column(LargeBinary(32), unique=True)
     stored_event: Mapped[int] = mapped_column(server_default=text("0"))
-    """Number of the last stored event of this run."""
+    """The number of the last stored event of this run."""
     missing_events: Mapped[int] = mapped_column(server_default=text("0"))
-    """Number of events that the driver could no longer send."""
+    """How many events the driver could no longer send."""
     last_command: Mapped[int] = mapped_column(server_default=text("0"))
     generation: Mapped[int] = mapped_column(server_default=text("0"))
-    """The runtime's generation in the job log. Each recovery increments it."""
+    """The newest generation of the runtime that the driver has reported. Each recovery increases it."""
     host: Mapped[str | None]
-    """Host of the driver: the name of a worker's queue."""
+    """The id of the driver's host; its workers read the queue ``host.ID``."""
     pid: Mapped[int | None]
     pid_started: Mapped[float | None]
-    """Seconds since the epoch. With ``pid`` it identifies a process uniquely."""
+    """The start time of the process, in seconds since 1970. Together with ``pid`` it identifies the process."""
     last_contact_at: Mapped[datetime | None]
-    """The last request with this run's token, with a precision of some seconds."""
+    """The time of the last request with the token of this run, with a precision of some seconds."""
     created_at: Mapped[Created]
     submitted_at: Mapped[datetime | None]
     """When a worker began to start the driver."""
     running_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None]
     fenced_at: Mapped[datetime | None]
-    """When the control plane fenced this run by replacing or ending it. From then on requests with its token fail with 410. A run
-    that reported its own end has ``ended_at`` but is not fenced: its driver may repeat the last batch."""
+    """When the control plane ended this run without its driver. From then on, requests with its token fail with 410. A run whose driver reported the
+    end is not fenced: the driver may repeat its last batch."""
     reassignment_problem: Mapped[str | None]
-    """Why the job of an unreachable driver is not reassigned to another host. None: the driver is reachable, or this has not been
-    checked yet."""
+    """Why the job is not reassigned although its host is unreachable. None: the host is reachable, or this was not checked yet."""
     files_cleared_at: Mapped[datetime | None]
-    """When its directory was found deleted. Its log can no longer be read."""
+    """When the directory was deleted. From then on, the log cannot be read."""
 
 
 class Command(Base):
-    """``number``: ascending without gaps in the run, assigned under the lock on the run."""
+    """A command to a driver. ``number``: consecutive within the run."""
 
     __tablename__ = "commands"
     __table_args__ = (
@@ -113,13 +110,13 @@ class Command(Base):
     outcome: Mapped[str | None] = mapped_column(String(20))
     reason: Mapped[str] = mapped_column(server_default=text("''"))
     answered_event: Mapped[int | None]
-    """Number of the run's event that answered the command."""
+    """The number of the event of the run that answered the command."""
     created_at: Mapped[Created]
 
 
 class Event(Base):
-    """The event log of a job: ``number`` has no gaps. Samples and single acknowledgements are in ``metric_samples`` and
-    ``checkpoints`` instead."""
+    """An event of a job. ``number``: consecutive within the job. Samples and acknowledgements of subtasks are not events; they are stored in
+    ``metric_samples`` and ``checkpoints``."""
 
     __tablename__ = "events"
     __table_args__ = (
@@ -133,20 +130,20 @@ class Event(Base):
     number: Mapped[int]
     run_id: Mapped[int | None] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
     run_event: Mapped[int | None]
-    """Number of the event in its run. None: the control plane wrote it."""
+    """The number of the event in its run. None: the control plane wrote the event."""
     kind: Mapped[str] = mapped_column(String(60))
     fields: Mapped[dict[str, Any]]
     at: Mapped[datetime]
-    """By the clock of the process that reported the event."""
+    """The time of the event, by the clock of the process that reported it."""
     received_at: Mapped[Created]
 
 
 RECOVERED = ("full", "restart")
-"""How a job recovered from a failure: in the same driver, or with another one."""
+"""The values of ``Failure.recovery`` with which a job has recovered: in the same driver, or with another driver."""
 
 
 class Failure(Base):
-    """The failures of a job, and how it recovered."""
+    """A failure of a job, and how the job recovered."""
 
     __tablename__ = "failures"
     __table_args__ = (

@@ -29,5 +29,5 @@ def list_(
 
 @router.get("/{operation_id}", operation_id="get_operation", response_model=OperationRead, responses=answers(404))
 def get(operation_id: Id, session: SessionDep, _: ViewerCaller) -> Operation:
-    """Get an operation with its steps so far. It has ended when `ended_at` is set."""
+    """Return one operation, with its steps so far. It has ended when `ended_at` is set."""
     return service.get(session, operation_id)

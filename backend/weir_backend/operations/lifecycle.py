@@ -1,4 +1,4 @@
-"""State machine and outcomes of operations. Pure."""
+"""The states of operations, and their outcomes. Pure."""
 
 from __future__ import annotations
 
@@ -38,13 +38,14 @@ _WAITING_FOR_CHECKPOINT = frozenset(
 
 
 def timeout_of(kind: OperationKind, checkpoint_timeout: timedelta) -> timedelta:
-    """Return the timeout of an operation, extended while its checkpoint may still complete. ``checkpoint_timeout``: of the job."""
+    """Return the timeout of an operation. It is longer if the operation waits for a checkpoint and the ``checkpoint_timeout`` of the job is longer
+    than the default."""
     more = max(timedelta(0), checkpoint_timeout - timedelta(seconds=seconds(Checkpointing().timeout)))
     return TIME[kind] + more if kind in _WAITING_FOR_CHECKPOINT else TIME[kind]
 
 
 SETS_DESIRED_STATE = frozenset({OperationKind.DEPLOY, OperationKind.START, OperationKind.SUSPEND, OperationKind.CANCEL})
-"""Kinds that set the desired state. A newer one supersedes older ones."""
+"""Kinds that set the desired state. A new operation supersedes open ones of these kinds."""
 
 TO_RUN = frozenset({OperationKind.DEPLOY, OperationKind.START})
 """Kinds that succeed when the job runs."""
@@ -54,8 +55,8 @@ ENDING = frozenset({"Suspend", "Cancel"})
 
 @dataclass(frozen=True, slots=True)
 class OperationFacts:
-    """The state of the job. ``run_state``: of the newest run that began after the operation was requested or was live at that time. None:
-    there is no such run. ``live``: a run has not ended."""
+    """The state of the job. ``run_state``: the state of the newest run that can complete the operation: one that began after the request, or was
+    live at that time. None: there is no such run. ``live``: the newest run of the job has not ended."""
 
     spec_state: SpecState
     spec_problem: str | None
@@ -75,11 +76,11 @@ class OperationOutcome:
 
 
 def judge(kind: OperationKind, job: OperationFacts, *, now: datetime, deadline: datetime) -> OperationOutcome | None:
-    """Return the outcome of an operation. None: it continues. Savepoints, verifications and plans are ended elsewhere; here they only time out."""
-    over = _judge(kind, job)
-    if over is None and now >= deadline:
+    """Return the outcome of an operation, or None if it continues. Other modules end savepoints, verifications and plans; here they only time out."""
+    outcome = _judge(kind, job)
+    if outcome is None and now >= deadline:
         return OperationOutcome(OperationState.FAILED, problem=f"The operation timed out: {_obstacle(kind, job)}")
-    return over
+    return outcome
 
 
 def _judge(kind: OperationKind, job: OperationFacts) -> OperationOutcome | None:

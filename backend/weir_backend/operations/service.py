@@ -1,4 +1,4 @@
-"""The life cycle of operations. All functions require the lock on the job."""
+"""Begin and end operations. The callers hold the lock on the job."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from weir_backend.runs import repository as runs
 
 
 def begin(session: Session, job: Job, kind: OperationKind, caller: Caller, request: dict[str, Any] | None = None) -> Operation:
-    """Begin an operation. It supersedes open operations that set the desired state, if it sets the desired state too."""
+    """Begin an operation. If it sets the desired state, it supersedes the open operations that set the desired state."""
     moment = now()
     if kind in SETS_DESIRED_STATE:
         for other in repository.open_of(session, job.id):
@@ -28,7 +28,7 @@ def begin(session: Session, job: Job, kind: OperationKind, caller: Caller, reque
                 end(
                     other,
                     OperationOutcome(
-                        OperationState.SUPERSEDED, problem=f"{caller.name} has requested another operation since: {kind.value}."
+                        OperationState.SUPERSEDED, problem=f"{caller.name} has requested a newer operation: {kind.value}."
                     ),
                 )
     operation = Operation(
@@ -50,7 +50,7 @@ def begin(session: Session, job: Job, kind: OperationKind, caller: Caller, reque
 
 
 def _checkpoint_timeout(session: Session, job: Job) -> timedelta:
-    """Return the checkpoint timeout of the running spec, or else of the current one."""
+    """Return the checkpoint timeout of the version that runs, or of the current version if no run is live."""
     live = runs.live_run(session, job.id)
     spec = jobs.find_spec_by_id(session, live.spec_id) if live is not None else jobs.find_spec(session, job.id, job.spec_number)
     body = {} if spec is None else spec.body
@@ -58,7 +58,7 @@ def _checkpoint_timeout(session: Session, job: Job) -> timedelta:
 
 
 def _after_run(session: Session, job: Job, kind: OperationKind) -> int:
-    """Return the number of the last run that cannot fulfil the operation. A live run can fulfil it, unless it is stopping."""
+    """Return the number of the last run that cannot complete the operation. A live run can, unless it is stopping."""
     live = runs.live_run(session, job.id)
     if live is None or (kind in TO_RUN and runs.commands_given(session, live.id) & ENDING):
         return job.run_number
@@ -74,25 +74,25 @@ def step(operation: Operation, text: str) -> None:
         operation.steps = [*operation.steps, {"at": now().isoformat(), "text": text}]
 
 
-def end(operation: Operation, over: OperationOutcome) -> None:
-    """End an operation; idempotent."""
+def end(operation: Operation, outcome: OperationOutcome) -> None:
+    """End an operation, unless it has ended already."""
     if operation.ended_at is not None:
         return
-    move(operation, over.state)
-    operation.result = over.result
-    operation.problem = over.problem
+    move(operation, outcome.state)
+    operation.result = outcome.result
+    operation.problem = outcome.problem
     operation.ended_at = now()
 
 
-def end_and_record(session: Session, job: Job, operation: Operation, over: OperationOutcome) -> None:
-    """End an operation and write an event with its outcome; idempotent."""
+def end_and_record(session: Session, job: Job, operation: Operation, outcome: OperationOutcome) -> None:
+    """End an operation and record an event with its outcome, unless it has ended already."""
     if operation.ended_at is None:
-        end(operation, over)
+        end(operation, outcome)
         fields: dict[str, Any] = {
             "operation": operation.id,
             "operation_kind": operation.kind.value,
-            "state": over.state.value,
-            "problem": over.problem,
+            "state": outcome.state.value,
+            "problem": outcome.problem,
         }
         record_event(session, job, "OperationEnded", **fields)
 
@@ -103,7 +103,7 @@ def move(operation: Operation, state: OperationState) -> None:
 
 
 def get(session: Session, operation_id: int) -> Operation:
-    """Raises NotFound."""
+    """Return an operation. Raises NotFound."""
     found = repository.find(session, operation_id)
     if found is None:
         raise NotFound("no-operation", f"Operation {operation_id} does not exist.")

@@ -233,7 +233,7 @@ export interface paths {
         };
         /**
          * List Events
-         * @description The log of all jobs. Filters: `job_id`, `run_id`, `kind`.
+         * @description List the events of all jobs. Filters: `id`, `job_id`, `run_id`, `kind`.
          */
         get: operations["list_events"];
         put?: never;
@@ -278,14 +278,14 @@ export interface paths {
         };
         /**
          * Get
-         * @description One job.
+         * @description Return one job.
          */
         get: operations["get_job"];
         put?: never;
         post?: never;
         /**
          * Delete
-         * @description Delete a job that is not running. Its checkpoints and its output remain; the logs of its runs are deleted soon.
+         * @description Delete a job that is not running. Its checkpoints and its output remain. The logs of its runs are deleted soon afterwards.
          */
         delete: operations["delete_job"];
         options?: never;
@@ -308,7 +308,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel
-         * @description Stop a job immediately, without a final checkpoint. When it is started again, it replays the input since its newest checkpoint.
+         * @description Stop a job immediately, without a last checkpoint. When the job is started again, it reads the input since its newest checkpoint again.
          */
         post: operations["cancel_job"];
         delete?: never;
@@ -541,7 +541,7 @@ export interface paths {
         put?: never;
         /**
          * Add Spec
-         * @description Add a version to the spec of a job. It is compiled immediately and runs after an upgrade to it is applied.
+         * @description Add a version to the spec of a job. A worker compiles it at once. To run it, apply an upgrade to it.
          */
         post: operations["add_spec"];
         delete?: never;
@@ -621,7 +621,7 @@ export interface paths {
         put?: never;
         /**
          * Start
-         * @description Start a job from its newest checkpoint, if it has one. A failed job restarts without waiting for its restart delay.
+         * @description Start a job from its newest checkpoint, if it has one. A failed job starts at once, without waiting for its restart delay.
          */
         post: operations["start_job"];
         delete?: never;
@@ -641,7 +641,7 @@ export interface paths {
         put?: never;
         /**
          * Suspend
-         * @description Stop a job with a final checkpoint, from which it resumes when it is started.
+         * @description Stop a job with a last checkpoint. When the job is started again, it resumes from this checkpoint.
          */
         post: operations["suspend_job"];
         delete?: never;
@@ -699,7 +699,7 @@ export interface paths {
         };
         /**
          * Get
-         * @description Get an operation with its steps so far. It has ended when `ended_at` is set.
+         * @description Return one operation, with its steps so far. It has ended when `ended_at` is set.
          */
         get: operations["get_operation"];
         put?: never;
@@ -1636,8 +1636,8 @@ export interface components {
         };
         /**
          * Checkpointing
-         * @description `timeout`: a checkpoint that takes longer fails. `min_pause`: the minimum time between the end of a checkpoint and the start of the
-         *     next periodic one. `tolerable_failed_checkpoints`: the number of consecutive checkpoints that may fail before the job recovers as from a
+         * @description How a job takes checkpoints. `timeout`: a checkpoint that takes longer fails. `min_pause`: the minimum time between the end of a checkpoint and
+         *     the start of the next periodic one. `tolerable_failed_checkpoints`: how many consecutive checkpoints may fail before the job recovers as from a
          *     failure; null: unlimited. `directory` null: the default directory of this job.
          */
         Checkpointing: {
@@ -1711,7 +1711,7 @@ export interface components {
         };
         /**
          * CheckpointProgressRead
-         * @description The checkpoint in progress. `progress`: `[chain, index, after_ms]` of each acknowledgement so far.
+         * @description The checkpoint in progress. `progress`: `[chain, index, after_ms]` for each acknowledgement so far.
          */
         CheckpointProgressRead: {
             /** Acknowledged */
@@ -1976,7 +1976,7 @@ export interface components {
         DesiredState: "RUNNING" | "SUSPENDED" | "CANCELLED";
         /**
          * EventAckRead
-         * @description `stored`: the number of the last durably stored event of the run.
+         * @description `stored`: the number of the last event of the run that is stored durably.
          */
         EventAckRead: {
             /** Stored */
@@ -1984,7 +1984,8 @@ export interface components {
         };
         /**
          * EventRead
-         * @description `number`: consecutive within the job. `run_event` null: the control plane wrote the event, not a driver.
+         * @description An event of a job. `number`: consecutive within the job. `run_event`: its number in the run; null: the control plane wrote the event, not a
+         *     driver.
          */
         EventRead: {
             /**
@@ -2110,7 +2111,7 @@ export interface components {
         Health: "healthy" | "degraded" | "needs_attention";
         /**
          * JobCreate
-         * @description `start` false: the job is created suspended.
+         * @description A job to create. `start` false: the job is created in the desired state SUSPENDED.
          */
         JobCreate: {
             /**
@@ -2141,8 +2142,9 @@ export interface components {
         };
         /**
          * JobRatesRead
-         * @description Current rates of a job. `records_per_s`: read by its sources. `lag_records`: the sum over all sources. `lag_seconds`: the maximum over
-         *     all sources. Null: no source reports it. `backpressure`: of the worst subtask. `at`: the time of the newest sample.
+         * @description Current rates of a job. `records_per_s`: records that its sources read. `lag_records`: the sum over all sources. `lag_seconds`: the maximum
+         *     over all sources. The lag is null if no source reports it. `backpressure`: the highest level of any subtask. `at`: the time of the newest
+         *     sample.
          */
         JobRatesRead: {
             /**
@@ -2162,7 +2164,7 @@ export interface components {
         };
         /**
          * JobRead
-         * @description `state`: of the newest run; CREATED if there is none. `version`: for If-Match.
+         * @description A job. `state`: the state of the newest run; CREATED if the job has no run. `version`: the version for If-Match.
          */
         JobRead: {
             /** Actions */
@@ -2275,7 +2277,7 @@ export interface components {
         };
         /**
          * JobStatusRead
-         * @description `state`: of the newest run; null without a run. `deleted`: the job has been deleted.
+         * @description A summary of a job. `state`: the state of the newest run; null: the job has no run. `deleted`: the job has been deleted.
          */
         JobStatusRead: {
             /** Deleted */
@@ -2292,7 +2294,7 @@ export interface components {
         };
         /**
          * JobUpdate
-         * @description Omitted fields keep their values.
+         * @description Changes to a job. Missing fields stay as they are.
          */
         JobUpdate: {
             /** Description */
@@ -2416,7 +2418,7 @@ export interface components {
         OperationKind: "deploy" | "start" | "suspend" | "cancel" | "savepoint" | "checkpoint" | "verify" | "apply-plan" | "delete";
         /**
          * OperationRead
-         * @description An asynchronous request and its outcome. `steps`: its progress. `problem`: why it failed.
+         * @description An asynchronous request and its outcome. `steps`: the steps so far. `problem`: why the operation failed.
          */
         OperationRead: {
             /**
@@ -2550,7 +2552,7 @@ export interface components {
         PlanKind: "restore" | "rollback" | "undo" | "upgrade" | "rescale";
         /**
          * PlanPhase
-         * @description Where a plan that is being applied has got to.
+         * @description The phase of a plan that is being applied.
          * @enum {string}
          */
         PlanPhase: "VERIFYING" | "STOPPING" | "STARTING" | "REVERTING";
@@ -2763,7 +2765,7 @@ export interface components {
         };
         /**
          * Role
-         * @description Each may do what the one before it may.
+         * @description The role of a user or a token. Each role includes the permissions of those before it.
          * @enum {string}
          */
         Role: "viewer" | "operator" | "admin";
@@ -2841,7 +2843,7 @@ export interface components {
         };
         /**
          * RunState
-         * @description The state of a run as the control plane sees it. ``DriverState`` is the state that the driver reports.
+         * @description The state of a run.
          * @enum {string}
          */
         RunState: "CREATED" | "INITIALIZING" | "RUNNING" | "RESTARTING" | "FAILING" | "CANCELLING" | "RECONCILING" | "FINISHED" | "SUSPENDED" | "CANCELED" | "FAILED";
@@ -2964,7 +2966,7 @@ export interface components {
         };
         /**
          * SlotSeriesRead
-         * @description `gauges`: values of operators by `<uid>.<name>`, such as lag. Null: no value at that time.
+         * @description The series of a slot. `gauges`: the gauges of operators, such as lag, by `<uid>.<name>`; a value is null if the gauge was not reported.
          */
         SlotSeriesRead: {
             /** At */
@@ -2992,7 +2994,7 @@ export interface components {
         };
         /**
          * SpecCreate
-         * @description A new version of the spec. It runs after an upgrade to it.
+         * @description A version of the spec to add. To run it, apply an upgrade to it.
          */
         SpecCreate: {
             /**
@@ -3004,7 +3006,7 @@ export interface components {
         };
         /**
          * SpecDiffRead
-         * @description The changes from one version to another. `code`: a unified diff of the job's file; null if it is not text.
+         * @description The changes from one version to another. `code`: a unified diff of the file of the job; null if the file is not text or too large.
          */
         SpecDiffRead: {
             /** After */
@@ -3065,7 +3067,7 @@ export interface components {
         };
         /**
          * SpecState
-         * @description Of a version of a job's spec: user code is loaded and compiled by a worker before it may run.
+         * @description The state of a version of a spec. A worker compiles the user code; only a valid version can run.
          * @enum {string}
          */
         SpecState: "COMPILING" | "VALID" | "INVALID";
@@ -3090,7 +3092,8 @@ export interface components {
         };
         /**
          * SubtaskSeriesRead
-         * @description The four times add up to 1000 ms per second. `operators`: the operators of the chain, if the graph is known.
+         * @description The series of a subtask. The four times add up to 1,000 ms per second. `operators`: the operators of its chain; empty if the graph is
+         *     unknown.
          */
         SubtaskSeriesRead: {
             /** At */
@@ -5427,7 +5430,7 @@ export interface operations {
     stream_job_events: {
         parameters: {
             query?: {
-                /** @description number of the last event that is known */
+                /** @description The number of the last event that the client has. */
                 after?: number | null;
             };
             header?: {

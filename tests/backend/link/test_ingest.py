@@ -46,7 +46,7 @@ from weir_backend.kit.database import Database
 from weir_backend.link.commands import send_command
 from weir_backend.link.endpoints import BODY_BYTES_MAX, UNAUTHENTICATED_BYTES_MAX
 from weir_backend.link.fencing import fence
-from weir_backend.link.service import store_leftover
+from weir_backend.link.service import store_unsent
 from weir_backend.models import (
     Checkpoint,
     CheckpointState,
@@ -368,7 +368,7 @@ def test_an_ended_run_may_answer_an_open_command_once(client: TestClient, databa
     tell(client, run, state(DriverState.RUNNING), state(DriverState.FINISHED))
     refusal = numbered([answered(1, CommandOutcome.REFUSED, "it is ending")], 3)
     assert post(client, run, refusal).json() == {"stored": 3}
-    assert ended(database, wanted) == (OperationState.FAILED, None, "the driver refused it: it is ending", True)
+    assert ended(database, wanted) == (OperationState.FAILED, None, "the driver refused the command: it is ending", True)
     for more in ([answered(1, CommandOutcome.REFUSED, "again")], [answered(2)]):
         assert post(client, run, numbered(more, 4)).status_code == 410
 
@@ -378,7 +378,7 @@ def test_events_from_the_spool_of_a_dead_driver_are_stored_up_to_its_end(client:
     left = numbered([state(DriverState.RUNNING), state(DriverState.FAILED, reason="lost"), triggered(1), triggered(2)])
     for batch in (left[:3], left[3:]):
         with database.session() as session:
-            assert store_leftover(session, RecordedTasks(), run.id, batch) == 2
+            assert store_unsent(session, RecordedTasks(), run.id, batch) == 2
     assert the_run(database, run).state is RunState.FAILED
 
 
@@ -465,7 +465,7 @@ def test_a_refused_command_fails_its_operation(client: TestClient, database: Dat
     run = new_run(database)
     wanted = operation(database, run)
     tell(client, run, answered(1, CommandOutcome.REFUSED, "it is ending"), answered(1), answered(77))
-    assert ended(database, wanted) == (OperationState.FAILED, None, "the driver refused it: it is ending", True)
+    assert ended(database, wanted) == (OperationState.FAILED, None, "the driver refused the command: it is ending", True)
     with database.session() as session:
         command = session.scalars(select(Command)).one()
     assert (command.outcome, command.reason, command.answered_event) == ("REFUSED", "it is ending", 1), "the first answer counts"

@@ -111,7 +111,7 @@ def _import_spool(context: Context, run: Run, directory: RunDirectory) -> None:
     """Import the events that the driver left in its spool."""
     for batch in batches(directory.spool, after=run.stored_event):
         with context.database.session() as session:
-            link.store_leftover(session, context.tasks, run.id, batch)
+            link.store_unsent(session, context.tasks, run.id, batch)
 
 
 def _import_unreported_checkpoints(context: Context, run: Run) -> None:
@@ -127,7 +127,7 @@ def _import_unreported_checkpoints(context: Context, run: Run) -> None:
     if events:
         log.info("imported checkpoints that a driver completed but did not report", run=run.id, checkpoints=len(events))
         with context.database.session() as session:
-            link.store_leftover(session, context.tasks, run.id, events)
+            link.store_unsent(session, context.tasks, run.id, events)
 
 
 def _why(run: Run, directory: RunDirectory, *, cancelled: bool) -> str:
