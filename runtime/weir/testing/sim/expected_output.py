@@ -62,7 +62,7 @@ def check_equal(what: str, actual: Iterable[Identity], expected: set[Identity]) 
         raise Violation(f"{what}: {len(lost)} lost, first {lost[:1]}; {len(extra)} unexpected, first {extra[:1]}")
 
 
-class ChainCheck:
+class HashChainCheck:
     """Rebuilds the hash chain of each fold and key from the stamps of all committed records, and checks its order."""
 
     def __init__(self, logical: LogicalGraph, *, splits_may_move: bool) -> None:

@@ -26,7 +26,7 @@ class SourceShape:
         return tuple(Split(f"{uid}-{number}", length) for number, length in enumerate(self.lengths))
 
 
-class GraphMaker:
+class GraphBuilder:
     """Makes a random graph. ``parallelism_max``: the number of slots."""
 
     def __init__(self, rng: random.Random, parallelism_max: int) -> None:

@@ -16,7 +16,7 @@ from weir.protocol.messages import FromSlot, SubtaskFailed
 from weir.subtask.channel_subtask import ChannelSubtask
 from weir.subtask.channels import WINDOW_BYTES
 from weir.testing.sim.driver import SimDriver
-from weir.testing.sim.expected_output import ChainCheck, Prefix, all_records, check_equal, check_keys, expected_records
+from weir.testing.sim.expected_output import HashChainCheck, Prefix, all_records, check_equal, check_keys, expected_records
 from weir.testing.sim.log_checker import LogChecker
 from weir.testing.sim.records import Identity
 from weir.testing.sim.scenario import Scenario
@@ -299,7 +299,7 @@ class InvariantChecker:
         expected = expected_records(self._logical, all_records(self._cluster.scenario.sources), {})
         # A restore reassigns splits, so records that are read later may overtake records that another subtask delays.
         restored = any(start.restored_from is not None for start in self.view.generations)
-        chains = ChainCheck(self._logical, splits_may_move=self._cluster.scenario.rescales or restored)
+        chains = HashChainCheck(self._logical, splits_may_move=self._cluster.scenario.rescales or restored)
         for one in self._logical.operators:
             if one.kind is OperatorKind.SINK:
                 rows = [row for staged in storage.published.values() if staged.committable.sink == one.uid for row in staged.rows]

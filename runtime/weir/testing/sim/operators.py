@@ -77,7 +77,7 @@ class SimStateless(Operator):
         yield from sliced(rows, self._rows_max, self._row_bytes)
 
 
-class SimHoldback(Operator):
+class SimDelay(Operator):
     """Delays the newest ``held_max`` records until more arrive or the input ends. Its state is not keyed."""
 
     def __init__(self, simulation: Simulation, *, held_max: int, rows_max: int, row_bytes: int) -> None:

@@ -13,7 +13,7 @@ from weir.operators.base import Batch, Operator, SourceOperator
 from weir.protocol.ids import SubtaskId
 from weir.subtask.environment import BatchPartitioner
 from weir.testing.sim.graphs import transform
-from weir.testing.sim.operators import SimHoldback, SimSource, SimStateless
+from weir.testing.sim.operators import SimDelay, SimSource, SimStateless
 from weir.testing.sim.records import SimBatch, SimRow, key_group, key_of
 from weir.testing.sim.simulation import Simulation
 from weir.testing.sim.sinks import SimFold, SimSinkWriter
@@ -42,7 +42,7 @@ class SimProgram:
             case OperatorKind.SOURCE:
                 return SimSource(self._simulation, rows_max=rows_max, row_bytes=row_bytes, splits_open_max=1 + self._held_max % 2)
             case OperatorKind.MAP_BATCHES:
-                return SimHoldback(self._simulation, held_max=self._held_max, rows_max=rows_max, row_bytes=row_bytes)
+                return SimDelay(self._simulation, held_max=self._held_max, rows_max=rows_max, row_bytes=row_bytes)
             case OperatorKind.AGGREGATE:
                 assert isinstance(operator.config, dict) and isinstance(operator.config["divisor"], int)
                 return SimFold(self._simulation, divisor=operator.config["divisor"], rows_max=rows_max, row_bytes=row_bytes)

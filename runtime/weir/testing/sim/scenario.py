@@ -10,7 +10,7 @@ from weir.graph.logical import LogicalGraph
 from weir.kernel.config import CheckpointConfig, RestartConfig
 from weir.kernel.job import JobConfig
 from weir.protocol.ids import OperatorUid
-from weir.testing.sim.graphs import GraphMaker, SourceShape
+from weir.testing.sim.graphs import GraphBuilder, SourceShape
 from weir.testing.sim.simulation import MS
 from weir.testing.sim.storage import StorageFaults
 
@@ -92,7 +92,7 @@ class Scenario:
 def make_scenario(seed: int) -> Scenario:
     rng = random.Random(f"scenario {seed}")
     slots = rng.choice((1, 2, 2, 3, 3, 4))
-    maker = GraphMaker(rng, slots)
+    maker = GraphBuilder(rng, slots)
     logical = maker.make()
     calm = rng.random() < 0.1
     bad_storage = not calm and rng.random() < 0.4
