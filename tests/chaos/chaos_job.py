@@ -1,4 +1,4 @@
-"""The job of the chaos runs: running counts per key, and after a second shuffle running counts per group of keys.
+"""The job of the chaos runs. It computes running counts per key and, after a second shuffle, running counts per group of keys.
 
 The ``id`` of a record encodes its origin (see dataset.py). An aggregate emits a result for each record, and its ``total`` grows
 by the record's id. So the output check can reconstruct which records the aggregate received, and in which order.
@@ -20,21 +20,21 @@ GENERATED_FROM = 1 << 40
 """Ids of generated records start here. Ids of file records are smaller."""
 GENERATOR_SPLITS = 3
 CODE_OF_KEY = 10_000_000
-"""The second aggregate sums ``key * CODE_OF_KEY + n``."""
+"""The second aggregate sums ``key * CODE_OF_KEY + n``, from which the output check decodes key and count."""
 FILES = pa.schema([("id", pa.int64()), ("key", pa.int64())])
 SLICE_S = 0.02
 
 
-def paced(release: str, rows_per_second: float) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
+def throttle(release: str, rows_per_second: float) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
     """Return a function that limits the throughput until the file ``release`` exists. It returns its input unchanged."""
 
-    def pace(batch: pa.RecordBatch) -> pa.RecordBatch:
+    def limit_rate(batch: pa.RecordBatch) -> pa.RecordBatch:
         until = time.monotonic() + batch.num_rows / rows_per_second
         while time.monotonic() < until and not os.path.exists(release):
             time.sleep(SLICE_S)
         return batch
 
-    return pace
+    return limit_rate
 
 
 def job(params: Params) -> Job:
@@ -47,8 +47,8 @@ def job(params: Params) -> Job:
         data = params.path("data")
         source = sources.parquet(data) if kind == "parquet" else sources.json_lines(data, FILES)
         read = job.read(source, uid="files")
-        pace = paced(params.str("release"), params.float("rows_per_second"))
-        streams.append(read.map_batches(pace, blocking=params.bool("blocking"), uid="pace"))
+        limit_rate = throttle(params.str("release"), params.float("rows_per_second"))
+        streams.append(read.map_batches(limit_rate, blocking=params.bool("blocking"), uid="limit_rate"))
     if kind in ("generator", "mixed"):
         streams.append(_generated(job, rows=params.int("generated"), rate=params.float("rate"), keys=keys))
     records = streams[0] if len(streams) == 1 else streams[0].union(*streams[1:], uid="both")

@@ -1,4 +1,4 @@
-"""One chaos run: a real job on real Spark, the faults of its plan, and the check of its committed output."""
+"""A chaos run executes a job on Spark, injects the faults of a plan, and checks the committed output."""
 
 from __future__ import annotations
 
@@ -22,25 +22,28 @@ from weir.storage.layout import JobLayout
 
 POLL_S = 0.004
 MOMENT_S_MAX = 90.0
-"""Timeout for the moment of a fault. After it the fault is injected anyway."""
-VICTIM_S_MAX = 30.0
+"""Timeout of the wait for the moment of a fault. After the timeout, the fault is injected anyway."""
+TARGET_S_MAX = 30.0
 EXIT_S_MAX = 60.0
 """Timeout for the exit of processes that should end."""
 DRIVER_EXIT_S_MAX = 180.0
-"""Timeout for the exit of drivers after the end of the job. A driver that started late first starts Spark and waits for slots."""
+"""Timeout for the exit of drivers after the end of the job. It is long, because a driver that was just started first starts Spark and
+waits for slots."""
 DRIVERS_MAX = 10
 
 
 @dataclass(slots=True)
 class ChaosReport:
-    """The result of a run. ``exits``: exit codes of the drivers in start order. ``missed``: faults that could not be injected."""
+    """The result of a chaos run."""
 
     plan: ChaosPlan
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     injected: list[Fault] = field(default_factory=list)
     missed: list[Fault] = field(default_factory=list)
+    """Faults that could not be injected."""
     exits: list[int | None] = field(default_factory=list)
+    """Exit codes of the drivers, in the order of their starts."""
     rows: int = 0
     log_entries: int = 0
     took_s: float = 0.0
@@ -68,7 +71,7 @@ class ChaosRun:
         self._report = ChaosReport(plan)
 
     def run(self) -> ChaosReport:
-        began = time.monotonic()
+        start_s = time.monotonic()
         try:
             records = write_input(self._plan, self._directory / "input")
             self._report.rows = records.height
@@ -92,7 +95,7 @@ class ChaosRun:
             if self._drivers:
                 kill_all(self._drivers[0].mark.partition("/")[0] + "/")
             self._report.exits = [driver.process.wait() for driver in self._drivers]
-            self._report.took_s = time.monotonic() - began
+            self._report.took_s = time.monotonic() - start_s
         return self._report
 
     def _start_driver(self) -> None:
@@ -128,7 +131,7 @@ class ChaosRun:
                 self._log_offset = driver.log_bytes()
 
     def _await_moment(self, moment: Moment) -> bool:
-        """Return False if the job has ended."""
+        """Wait for the moment. Return False if the job has ended."""
 
         def reached() -> bool:
             driver = self._current()
@@ -146,13 +149,13 @@ class ChaosRun:
                 case _:
                     return True
 
-        # A fault such as a short pause may cause no recovery, so the wait for one is short.
-        patience_s = 12.0 if moment is Moment.RECOVERY and self._log_offset else MOMENT_S_MAX
-        self._wait(lambda: reached() or self._over(), patience_s=patience_s)
+        # The wait for a recovery is short, because a fault such as a short pause possibly causes none.
+        timeout_s = 12.0 if moment is Moment.RECOVERY and self._log_offset else MOMENT_S_MAX
+        self._wait(lambda: reached() or self._over(), timeout_s=timeout_s)
         return not self._over()
 
     def _inject(self, fault: Fault, driver: Driver) -> bool:
-        """Return False if there was no process to inject the fault into."""
+        """Inject the fault. Return False if its target process does not exist."""
         with contextlib.suppress(psutil.NoSuchProcess):
             match fault.kind:
                 case FaultKind.DRIVER_KILL:
@@ -179,21 +182,21 @@ class ChaosRun:
     def _inject_worker_fault(self, fault: Fault, driver: Driver) -> bool:
         of_executors = fault.kind in (FaultKind.EXECUTOR_KILL, FaultKind.EXECUTOR_PAUSE)
         find = driver.executors if of_executors else driver.slots
-        # At the start of a driver, or right after a loss, there may be no slots yet.
-        self._wait(lambda: bool(find()) or self._over(), patience_s=VICTIM_S_MAX)
-        victims = find()
-        if not victims:
+        # At the start of a driver, or right after the loss of a slot, there are possibly no slots.
+        self._wait(lambda: bool(find()) or self._over(), timeout_s=TARGET_S_MAX)
+        targets = find()
+        if not targets:
             return False
-        chosen = [victims[int(fault.victim * len(victims))]]
+        chosen = [targets[int(fault.target * len(targets))]]
         if fault.kind is FaultKind.WORKERS_KILL:
-            chosen.append(victims[(victims.index(chosen[0]) + 1) % len(victims)])
-        for victim in chosen:
+            chosen.append(targets[(targets.index(chosen[0]) + 1) % len(targets)])
+        for target in chosen:
             if fault.pause_ms:
-                victim.suspend()
-                self._later(fault.pause_ms, victim.resume)
+                target.suspend()
+                self._later(fault.pause_ms, target.resume)
             else:
                 with contextlib.suppress(psutil.NoSuchProcess):
-                    victim.kill()
+                    target.kill()
         return True
 
     def _pause_driver(self, fault: Fault, driver: Driver) -> None:
@@ -205,16 +208,16 @@ class ChaosRun:
         if java is not None:
             java.suspend()
 
-        def wake() -> None:
+        def resume() -> None:
             if java is not None:
                 with contextlib.suppress(psutil.NoSuchProcess):
                     java.resume()
             driver.handle.resume()
             driver.paused = False
 
-        self._later(fault.pause_ms, wake)
+        self._later(fault.pause_ms, resume)
         if not takeover:
-            self._wait(lambda: not driver.paused, patience_s=MOMENT_S_MAX)
+            self._wait(lambda: not driver.paused, timeout_s=MOMENT_S_MAX)
 
     def _later(self, delay_ms: int, action: Callable[[], None]) -> None:
         def act() -> None:
@@ -227,10 +230,10 @@ class ChaosRun:
         timer.start()
 
     def _start_next_driver(self) -> None:
-        """Start the next driver: at once after a kill or a takeover, otherwise when the previous driver has exited."""
+        """Start the next driver. If the previous driver was stopped, wait until it has exited."""
         driver = next(one for one in reversed(self._drivers) if one.stopped or one.concurrent)
         if driver.stopped:
-            self._wait(lambda: driver.exit_code is not None, patience_s=EXIT_S_MAX)
+            self._wait(lambda: driver.exit_code is not None, timeout_s=EXIT_S_MAX)
         self._start_driver()
         if driver.concurrent:
             self._drivers[-1].concurrent = True
@@ -245,24 +248,24 @@ class ChaosRun:
         while not self._finished():
             self._wait(self._over)
             if not self._finished():
-                self._explain_exits()
+                self._report_exit_codes()
                 return
 
-    def _explain_exits(self) -> None:
+    def _report_exit_codes(self) -> None:
         codes = [driver.exit_code for driver in self._drivers]
         self._report.problems.append(f"no driver finished the job; exit codes {codes}")
 
     def _await_exits(self) -> None:
-        """Wait until paused drivers have resumed, superseded ones have exited and slots have ended."""
+        """Wait until paused drivers have resumed, superseded drivers have exited and slots have ended."""
         self._wait(lambda: not any(timer.is_alive() for timer in self._timers))
-        self._wait(lambda: all(driver.exit_code is not None for driver in self._drivers), patience_s=DRIVER_EXIT_S_MAX)
+        self._wait(lambda: all(driver.exit_code is not None for driver in self._drivers), timeout_s=DRIVER_EXIT_S_MAX)
         for driver in self._drivers:
             self._check_exit(driver)
         run = self._drivers[0].mark.partition("/")[0] + "/"
-        self._wait(lambda: not any(marked(run)), patience_s=EXIT_S_MAX)
-        left = kill_all(run)
-        if left:
-            self._report.problems.append(f"processes remain: {'; '.join(left)}")
+        self._wait(lambda: not any(marked(run)), timeout_s=EXIT_S_MAX)
+        remaining = kill_all(run)
+        if remaining:
+            self._report.problems.append(f"processes remain: {'; '.join(remaining)}")
 
     def _check_exit(self, driver: Driver) -> None:
         code = driver.exit_code
@@ -273,7 +276,7 @@ class ChaosRun:
         elif driver.concurrent and driver.number == 0 and code == Exit.USAGE:
             return  # The driver was paused before it read the job log. Now the log has entries, and it refuses to start without state.
         elif driver.concurrent:
-            # It did no harm, as the output check shows, but it should have reported that it was superseded.
+            # The output check shows that the driver had no effect, but its exit code should be that of a superseded driver.
             self._report.notes.append(f"driver {driver.number} was superseded and exited with {code}")
         else:
             self._report.problems.append(f"driver {driver.number} exited with {code}")
@@ -284,9 +287,9 @@ class ChaosRun:
     def _sleep(self, seconds: float) -> None:
         time.sleep(max(0.0, min(seconds, self._deadline - time.monotonic())))
 
-    def _wait(self, condition: Callable[[], bool], *, patience_s: float | None = None) -> None:
-        """Wait until the condition holds, or for ``patience_s``. Raises RunAborted at the time limit of the run."""
-        until = time.monotonic() + patience_s if patience_s is not None else self._deadline
+    def _wait(self, condition: Callable[[], bool], *, timeout_s: float | None = None) -> None:
+        """Wait until the condition holds, at most ``timeout_s``. Raises RunAborted at the time limit of the run."""
+        until = time.monotonic() + timeout_s if timeout_s is not None else self._deadline
         while not condition():
             now = time.monotonic()
             if self._stop.is_set():

@@ -1,4 +1,4 @@
-"""``make chaos``: many chaos runs, each determined by a seed, and a summary."""
+"""The command ``make chaos``. It executes many chaos runs, each with its own seed, and prints a summary."""
 
 from __future__ import annotations
 
@@ -28,9 +28,7 @@ def main() -> int:
         prog="chaos", description="Run real jobs with random kills and pauses, and check their output."
     )
     parser.add_argument("--runs", type=int, default=200, help="number of runs (200)")
-    parser.add_argument(
-        "--seed", type=int, help="repeat the run of this seed, with faults at the same moments but not the same instants"
-    )
+    parser.add_argument("--seed", type=int, help="seed of a run to repeat; the faults are the same, but their exact times differ")
     parser.add_argument("--first-seed", type=int, help="first seed (random)")
     parser.add_argument(
         "--master", choices=STANDALONE_SHARE, default="mix", help="Spark master of the slots; mix: a fifth standalone (mix)"
@@ -62,13 +60,13 @@ def _seeds(first: int | None, runs: int) -> list[int]:
 
 
 class _ChaosSuite:
-    """State that all runs share: a standalone cluster that starts on first use, the counts and the console."""
+    """All chaos runs of the command. They share a standalone cluster, which starts on first use, and the counts."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self._options = options
         self._lock = threading.Lock()
         self.stop = threading.Event()
-        """Once set, runs end at once and are not counted."""
+        """Once set, runs end immediately and are not counted."""
         self._cluster: StandaloneCluster | None = None
         self._completed = 0
         self._injected: Counter[str] = Counter()
@@ -98,7 +96,7 @@ class _ChaosSuite:
             return None
         with self._lock:
             if self._cluster is None:
-                # Each concurrent run needs cores for a zombie and its successor.
+                # Each concurrent run needs cores for two drivers: a zombie and its successor.
                 cores = 8 * self._options.jobs
                 self._cluster = StandaloneCluster(workers=2, cores=cores, memory_mb=512 * cores)
                 _ClusterThread(self._cluster).start()
@@ -121,7 +119,7 @@ class _ChaosSuite:
             missed = f" ({self._missed[kind]} not injected)" if self._missed[kind] else ""
             print(f"  {self._injected[kind]:4} x {kind}{missed}")
         if self._notes:
-            print(f"  {self._notes:4} superseded drivers left with another exit code than 3")
+            print(f"  {self._notes:4} superseded drivers exited with an exit code other than 3")
         print(f"{self.passed} passed, {self.failed} failed", flush=True)
 
     def close(self) -> None:
@@ -130,8 +128,7 @@ class _ChaosSuite:
 
 
 class _ClusterThread(threading.Thread):
-    """A thread that starts the cluster and lives until the process ends. The cluster's processes die with the thread that started
-    them."""
+    """Starts the cluster and runs until the process ends, because the processes of the cluster end with the thread that started them."""
 
     def __init__(self, cluster: StandaloneCluster) -> None:
         super().__init__(name="cluster", daemon=True)

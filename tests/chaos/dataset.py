@@ -1,7 +1,7 @@
-"""The input of a chaos run: files of records that encode their origin, and the same records as a data frame for the output check.
+"""The input of a chaos run: files whose records encode their origin, and a data frame of the same records for the output check.
 
-The ``id`` of a file record is ``file << ROW_BITS | row``, that of a generated record is GENERATED_FROM + row. So the id
-determines the split of a record and its position there.
+The ``id`` of a record in a file is ``file << ROW_BITS | row``. The ``id`` of a generated record is ``GENERATED_FROM + row``. So the id
+identifies the split of a record and its position in the split.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ROW_BITS = 20
 
 
 def write_input(plan: ChaosPlan, directory: Path) -> pl.DataFrame:
-    """Write the input files. Return all records of the run, columns ``id`` and ``key``."""
+    """Write the input files. Return all records of the run, with the columns ``id`` and ``key``."""
     rng = Random(plan.seed * 31 + 7)
     frames = [_generated(plan)]
     directory.mkdir(parents=True)
@@ -41,7 +41,7 @@ def write_input(plan: ChaosPlan, directory: Path) -> pl.DataFrame:
 
 
 def origin() -> pl.Expr:
-    """Return the split of a record. Records of one split and key keep their order."""
+    """Return an expression for the split of a record. Records with the same split and key keep their order."""
     generated = pl.col("id") >= GENERATED_FROM
     return (
         pl.when(generated)

@@ -1,7 +1,10 @@
-"""The output check: whether a failure-free execution could have committed what a run has committed.
+"""Checks that the committed output of a run could be the output of a run without failures.
 
-The expected output is computed from the input by polars alone. No record is lost, duplicated, torn or out of order. No file
-belongs to a checkpoint of an abandoned branch. Every kept checkpoint is intact. No published file is still staged.
+Polars computes the expected output from the input. The check requires:
+
+- No record is lost, duplicated or out of order, and no file is truncated.
+- No published file belongs to a checkpoint of an abandoned branch, and none is still staged.
+- All kept checkpoints are intact.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ SHOWN = 5
 
 
 def check_run(records: pl.DataFrame, *, keys: Path, groups: Path, checkpoints: Path) -> list[str]:
-    """Return the problems, one sentence each. ``keys`` and ``groups``: the output directories."""
+    """Return a sentence for each problem. ``keys`` and ``groups`` are the output directories."""
     storage, layout = open_storage(str(checkpoints), {}), JobLayout("chaos")
     view, _ = JobLog(storage, layout).read()
     problems: list[str] = []
@@ -38,7 +41,7 @@ def check_run(records: pl.DataFrame, *, keys: Path, groups: Path, checkpoints: P
 
 
 def check_output(records: pl.DataFrame, *, keys: Path, groups: Path) -> list[str]:
-    """Check the published rows alone. Return the problems."""
+    """Check only the published rows, not the checkpoints. Return a sentence for each problem."""
     try:
         per_key = _read(keys, pl.read_parquet, {"key": pl.String, "n": pl.Int64, "total": pl.Int64})
         per_group = _read(groups, _read_lines, {"group": pl.Int64, "n": pl.Int64, "total": pl.Int64})

@@ -1,4 +1,4 @@
-"""The plan of a chaos run. A seed determines all of it."""
+"""The plan of a chaos run, which is computed from a seed."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ NEW_DRIVER = frozenset(
         FaultKind.SUSPEND,
     }
 )
-"""After these faults another driver starts with ``--resume``."""
+"""Faults after which another driver starts with ``--resume``."""
 
 
 class Moment(StrEnum):
     """The moment at which a fault's delay starts."""
 
     START = "start"
-    """At once: the driver may still be starting."""
+    """Immediately. The driver is possibly still starting."""
     RUNNING = "running"
-    """A checkpoint that the current driver completed after the last fault."""
+    """When the current driver has completed a checkpoint after the previous fault."""
     CHECKPOINT = "checkpoint"
-    """The trigger of a checkpoint."""
+    """When a checkpoint is triggered."""
     RECOVERY = "recovery"
-    """The recovery from the previous fault. After the death of a driver: the generation that its successor starts."""
+    """When the recovery from the previous fault starts. If the fault ended the driver, this is when the next driver starts a generation."""
     END = "end"
-    """The release of the remaining input at full speed."""
+    """When the job starts to read the rest of its input at full speed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +54,9 @@ class Fault:
     moment: Moment
     delay_ms: int
     pause_ms: int = 0
-    """Duration, for faults that pause a process."""
-    victim: float = 0.0
-    """0 to 1: selects one of the possible target processes."""
+    """Duration of the pause. 0 for faults that do not pause a process."""
+    target: float = 0.0
+    """A number from 0 to 1 that selects one of the possible target processes."""
     with_jvm: bool = False
     """Whether a pause of the driver also pauses its JVM."""
 
@@ -70,7 +70,7 @@ class ChaosPlan:
     seed: int
     standalone: bool
     parallelisms: tuple[int, ...]
-    """Slots of the first driver, the second driver and so on. The last number applies to all later drivers."""
+    """Number of slots of the first driver, the second driver and so on. The last number also applies to all later drivers."""
     spares: int
     interval_ms: int
     input: str
@@ -81,7 +81,7 @@ class ChaosPlan:
     rows_per_second: float
     """Rows per second of each slot that reads files, until the input is released."""
     blocking: bool
-    """Whether the pacing function runs on the background executor."""
+    """Whether the function that limits the throughput runs on the background executor."""
     generated: int
     """Rows of the generator."""
     rate: float
@@ -117,7 +117,7 @@ _DELAYS_MS = {
 """Maximum delays. Short delays are more likely."""
 _FILE_ROWS = {"parquet": (600, 2_400), "json_lines": (60, 300), "mixed": (60, 300), "generator": (0, 0)}
 PACED_S = 25.0
-"""How long the rows of the files last if they are never released."""
+"""Time in which a job reads all files if their input is never released."""
 
 
 def file_rows(kind: str) -> tuple[int, int]:
@@ -168,7 +168,7 @@ def _faults(rng: Random, *, standalone: bool) -> tuple[Fault, ...]:
         }
         moment = rng.choices(list(moments), list(moments.values()))[0]
         if kind is FaultKind.SUSPEND and moment is Moment.START:
-            # Before the job runs, no handler for SIGTERM is installed, so the signal would just end the driver.
+            # Before the job runs, the driver has no handler for SIGTERM, so the signal would end it without a checkpoint.
             moment = Moment.RUNNING
         faults.append(
             Fault(
@@ -176,7 +176,7 @@ def _faults(rng: Random, *, standalone: bool) -> tuple[Fault, ...]:
                 moment=moment,
                 delay_ms=int(_DELAYS_MS[moment] * rng.random() ** 2),
                 pause_ms=_pause_ms(rng, kind),
-                victim=rng.random(),
+                target=rng.random(),
                 with_jvm=rng.random() < 0.3,
             )
         )
@@ -184,7 +184,7 @@ def _faults(rng: Random, *, standalone: bool) -> tuple[Fault, ...]:
 
 
 def _is_recovered_from(fault: Fault) -> bool:
-    """Return whether a recovery or a start of another driver follows. A short pause has no effect."""
+    """Return whether the fault causes a recovery or a start of another driver. A short pause does not."""
     return not fault.pause_ms or fault.kind in NEW_DRIVER or (fault.kind is FaultKind.WORKER_PAUSE and fault.pause_ms > 6_000)
 
 

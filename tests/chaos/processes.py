@@ -1,4 +1,4 @@
-"""The processes of a chaos run: drivers with their JVM, executors and slots. An environment variable marks them."""
+"""The processes of a chaos run: drivers, JVMs, executors and slots. They are found by an environment variable."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EXECUTOR_MEMORY_MB = 512
 
 
 def marked(mark: str) -> Iterator[psutil.Process]:
-    """Yield the processes of the driver ``mark``, or of a whole run if ``mark`` ends in a slash."""
+    """Yield the processes of the driver ``mark``. If ``mark`` ends in a slash, yield the processes of all drivers of the run."""
     expected = f"\0{MARK}={mark}".encode() + (b"" if mark.endswith("/") else b"\0")
     for entry in os.listdir("/proc"):
         if not entry.isdigit():
@@ -34,25 +34,28 @@ def marked(mark: str) -> Iterator[psutil.Process]:
 
 
 def kill_all(mark: str) -> list[str]:
-    """Kill all marked processes, repeatedly, because a dying process may still start others. Return descriptions of the killed
-    processes."""
+    """Kill all processes with the mark and return their descriptions.
+
+    This is repeated, because a process that ends can still start other processes.
+    """
     found: list[str] = []
     for _ in range(50):
-        left = list(marked(mark))
-        if not left:
+        remaining = list(marked(mark))
+        if not remaining:
             break
-        for process in left:
+        for process in remaining:
             with contextlib.suppress(psutil.NoSuchProcess):
                 found.append(f"{process.pid} {' '.join(process.cmdline())[:100]}")
                 process.kill()
-        psutil.wait_procs(left, timeout=1)
+        psutil.wait_procs(remaining, timeout=1)
     return found
 
 
 class Driver:
-    """One ``weir run`` in its own session and process group. ``number`` counts the drivers of a run from 0.
+    """A process of ``weir run`` in its own session and process group. ``number`` counts the drivers of a chaos run from 0.
 
-    ``how``: start options of the job. None: the first driver starts without state, the others resume.
+    ``start_options`` are the options that select the restored checkpoint. By default, the first driver starts without state and the
+    others resume.
     """
 
     def __init__(
@@ -61,19 +64,19 @@ class Driver:
         directory: Path,
         number: int,
         cluster: StandaloneCluster | None,
-        how: tuple[str, ...] | None = None,
+        start_options: tuple[str, ...] | None = None,
     ) -> None:
         self.number = number
         self.mark = f"{os.getpid()}-{plan.seed}/{number}"
         self.log = directory / f"driver-{number}.log"
         self.stopped = False
-        """The driver or its JVM was killed, or the driver received SIGTERM and suspended the job. Another driver resumes it."""
+        """Whether the driver or its JVM was killed, or the driver was asked to suspend. Then another driver resumes the job."""
         self.concurrent = False
-        """Another driver ran at the same time, so this one may be superseded."""
+        """Whether another driver ran at the same time. Then it is correct if this driver was superseded."""
         self.paused = False
         environment = os.environ | {MARK: self.mark}
         command = [sys.executable, "-m", "weir.cli", "run", str(JOB_FILE), *_options(plan, directory, number, cluster)]
-        command += (("--resume",) if number else ()) if how is None else how
+        command += (("--resume",) if number else ()) if start_options is None else start_options
         if cluster is not None:
             secrets = directory / "spark.properties"
             if not secrets.exists():
@@ -89,7 +92,7 @@ class Driver:
 
     @property
     def exit_code(self) -> int | None:
-        """Return the exit code, or None while the driver runs. Negative: the signal that ended it."""
+        """The exit code, or None while the driver runs. A negative number is the signal that ended the driver."""
         return self.process.poll()
 
     def java(self) -> psutil.Process | None:
@@ -103,8 +106,7 @@ class Driver:
         return self._of("CoarseGrainedExecutorBackend")
 
     def slots(self) -> list[psutil.Process]:
-        """Return the Python workers with open connections to the coordinator or each other; all Python workers if none has a
-        connection."""
+        """Return the Python workers that have an open connection. If none has one, return all Python workers."""
         workers = []
         for process in self._of("weir.spark.daemon"):
             with contextlib.suppress(psutil.NoSuchProcess, AttributeError):
@@ -114,7 +116,7 @@ class Driver:
         connected = []
         for process in workers:
             with contextlib.suppress(psutil.NoSuchProcess):
-                if any(line.status == psutil.CONN_ESTABLISHED for line in process.net_connections("tcp")):
+                if any(connection.status == psutil.CONN_ESTABLISHED for connection in process.net_connections("tcp")):
                     connected.append(process)
         return connected or workers
 
@@ -127,7 +129,7 @@ class Driver:
         return sorted(found, key=lambda process: process.pid)
 
     def has_logged(self, event: str, *, after: int = 0) -> bool:
-        """Return whether the log has a line of ``event`` after the first ``after`` bytes."""
+        """Return whether the log contains ``event`` after its first ``after`` bytes."""
         with open(self.log, "rb") as file:
             file.seek(after)
             return f'"event": "{event}"'.encode() in file.read()

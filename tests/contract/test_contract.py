@@ -1,7 +1,6 @@
-"""Every endpoint answers generated requests as the OpenAPI document describes, and never with 5xx.
+"""Random requests to all endpoints. Each response must match the OpenAPI document, and no response is a 5xx error.
 
-make contract                    some requests for each endpoint
-make contract EXAMPLES=500       many
+``make contract`` sends a few requests to each endpoint. ``make contract EXAMPLES=500`` sends many.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import httpx2
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, given
-from hypothesis import settings as how
+from hypothesis import settings as hypothesis_settings
 from pydantic import SecretStr
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import content_type_conformance, response_schema_conformance, status_code_conformance
@@ -37,16 +36,16 @@ from weir_workers.embedded.servers.postgres import Postgres
 EXAMPLES = int(os.environ.get("EXAMPLES", "8"))
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 WAITING = {"wait_for_commands"}
-"""These endpoints wait before they respond. Other tests cover them."""
+"""Endpoints that wait before they respond. They are not tested here."""
 STREAM_S = 0.2
-"""Event streams end after this time, so that the response is complete."""
+"""Duration of event streams. They end after it, so that the response is complete."""
 
 
 def _operations() -> dict[str, Any]:
-    """Operations by id. No server is needed: the document does not depend on settings."""
-    nowhere = SecretStr("postgresql://nobody@127.0.0.1:1/none")
+    """Return the operations of the OpenAPI document by id. The document does not depend on the settings, so no server is needed."""
+    unused_url = SecretStr("postgresql://weir@127.0.0.1:1/none")
     settings = Settings(
-        database_url=nowhere, redis_url=SecretStr("redis://127.0.0.1:1/0"), secret_key=SecretStr("x" * 32), data_dir="/nowhere"
+        database_url=unused_url, redis_url=SecretStr("redis://127.0.0.1:1/0"), secret_key=SecretStr("x" * 32), data_dir="/nowhere"
     )  # fmt: skip
     document = schemathesis.openapi.from_dict(create_app(settings, RecordedTasks()).openapi())
     found = {}
@@ -61,13 +60,14 @@ OPERATIONS = _operations()
 
 
 @dataclass(frozen=True)
-class Served:
-    """One API for all operations, with a job and its run. ``headers``: of a user with all permissions."""
+class ServedApi:
+    """A running API with a job and a run."""
 
     url: str
     database: Database
 
     def headers(self) -> dict[str, str]:
+        """Create a user with all permissions and return the request headers of the user."""
         secret = new_secret()
         with self.database.session() as session:
             user = User(name=f"contract-{secret[-8:]}", role=Role.ADMIN, rollback=True)
@@ -83,34 +83,34 @@ class Served:
 
 
 @pytest.fixture(scope="module")
-def api(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def api(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedApi]:
     with new_database(postgres, TEMPLATE) as name:
         settings = Settings(
             database_url=SecretStr(postgres.url.rsplit("/", 1)[0] + f"/{name}"),
-            redis_url=SecretStr("redis://:nobody@127.0.0.1:1/0"),
+            redis_url=SecretStr("redis://:weir@127.0.0.1:1/0"),
             secret_key=SecretStr("a key for tests with at least 32 characters"),
             data_dir=tmp_path_factory.mktemp("data"),
         )
         database = Database(settings.sqlalchemy_url, pool_size=2, name="weir tests")
         with pytest.MonkeyPatch.context() as patched, served(create_app(settings, RecordedTasks()), free_port()) as url:
             patched.setattr(streams, "STREAM_S", STREAM_S)
-            _tell(url, new_run(database))
-            yield Served(url, database)
+            _send_events(url, new_run(database))
+            yield ServedApi(url, database)
         database.close()
 
 
-def _tell(url: str, run: MadeRun) -> None:
+def _send_events(url: str, run: MadeRun) -> None:
     body = body_of(numbered([triggered(1), completed(1), triggered(2)]))
-    answer = httpx2.post(f"{url}{run.url('/events')}", params={"first": 1, "oldest": 1}, content=body, headers=run.headers)
-    assert answer.status_code == 200, answer.text
+    response = httpx2.post(f"{url}{run.url('/events')}", params={"first": 1, "oldest": 1}, content=body, headers=run.headers)
+    assert response.status_code == 200, response.text
 
 
 @pytest.mark.parametrize("name", sorted(OPERATIONS))
-def test_every_response_is_described(name: str, api: Served) -> None:
-    # A separate user per operation: logging out or deleting users must not affect the others.
+def test_all_responses_match_the_openapi_document(name: str, api: ServedApi) -> None:
+    # Each operation has its own user, because logging out and deleting users must not affect other operations.
     headers = api.headers()
 
-    @how(
+    @hypothesis_settings(
         max_examples=EXAMPLES,
         deadline=None,
         suppress_health_check=list(HealthCheck),
@@ -119,7 +119,7 @@ def test_every_response_is_described(name: str, api: Served) -> None:
     )
     @given(case=OPERATIONS[name].as_strategy())
     def check(case: Any) -> None:
-        # Any number is a valid id, but almost none exists.
+        # Use small ids, because almost no random number is the id of an object.
         case.path_parameters = {
             one: 1 + value % 3 if isinstance(value, int) and value > 3 else value for one, value in case.path_parameters.items()
         }

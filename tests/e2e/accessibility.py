@@ -1,4 +1,4 @@
-"""Accessibility checks: WCAG levels A and AA by axe, and no horizontal scrolling."""
+"""Accessibility checks: the rules of axe for WCAG levels A and AA, and no horizontal scrolling."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ AXE = Path(__file__).parents[2] / "frontend" / "node_modules" / "axe-core" / "ax
 LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa"]
 _NODES_MAX = 5
 
-# Code and graphs may scroll; both are focusable.
-_SIDEWAYS = """() => {
+# Code blocks and graphs are allowed to scroll horizontally, because they are focusable.
+_HORIZONTAL_OVERFLOW = """() => {
   const name = (one) => one === document.documentElement ? 'the page'
     : `${one.tagName.toLowerCase()}.${[...one.classList].join('.')} ${one.getAttribute('aria-label') ?? ''}`;
   const scrolls = (one) => one === document.documentElement || ['auto', 'scroll'].includes(getComputedStyle(one).overflowX);
@@ -42,6 +42,6 @@ def _lines(violation: dict[str, Any]) -> list[str]:
 
 
 def horizontal_overflow(page: Page) -> list[str]:
-    """Elements that are wider than their container."""
-    found: list[str] = page.evaluate(_SIDEWAYS)
+    """Return a description of each element whose content is wider than the element."""
+    found: list[str] = page.evaluate(_HORIZONTAL_OVERFLOW)
     return found

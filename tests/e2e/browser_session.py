@@ -1,4 +1,4 @@
-"""A browser session of one user."""
+"""A browser session of a user."""
 
 from __future__ import annotations
 
@@ -21,24 +21,25 @@ SCROLL_BAR = 15
 WIDE, HIGH = 1280 - SCROLL_BAR, 800
 """The viewport of a 1280 x 800 window without the scroll bar."""
 THEMES = ("dark", "light")
-"""Screenshots are taken in both; the page stays in the last one."""
+"""Screenshots are taken in both themes. Afterwards the page has the last theme."""
 WAIT_MS = 120_000
 
-# Acts like a change of the theme in another window, because a dialog may cover the button.
+# Simulates a change of the theme in another window, because a dialog possibly covers the theme button.
 _SET_THEME = """theme => {
   const key = 'RaStoreweir.theme';
   const newValue = JSON.stringify(theme);
   localStorage.setItem(key, newValue);
   window.dispatchEvent(new StorageEvent('storage', { key, newValue }));
 }"""
-# Charts are drawn when they become visible, one per frame. Fixed elements are drawn at the scroll position.
+# Scrolls through the page, because charts are drawn only when they become visible. Ends at the top, because fixed elements are drawn
+# at the scroll position.
 _SCROLL_THROUGH = """async () => {
   for (const top of [document.documentElement.scrollHeight, 0]) {
     window.scrollTo(0, top);
     for (let frames = 0; frames < 12; frames += 1) await new Promise(requestAnimationFrame);
   }
 }"""
-# The page without the navigation and its border, in CSS pixels.
+# Returns the rectangle of the page without the navigation and its border, in CSS pixels.
 _CONTENT = """() => {
   const { x, y, width } = document.getElementById('main-content').getBoundingClientRect();
   return { x, y: y + 1, width, height: document.documentElement.scrollHeight - y - 1 };
@@ -51,11 +52,11 @@ class BrowserSession:
         self._context = context
         self.errors = PageErrors(context)
         self.page: Page = context.new_page()
-        self.faults: list[str] = []
-        """Problems that ``check`` has found."""
+        self.problems: list[str] = []
+        """Problems that ``check`` found."""
 
     def go(self, path: str, *, shows: str | None = None) -> None:
-        """Open a path. ``shows``: the expected heading."""
+        """Open a path and wait for the heading ``shows``."""
         self.page.goto(f"{self._url}{path}")
         if shows is not None:
             expect(self.page.get_by_role("heading", level=1, name=shows)).to_be_visible()
@@ -80,7 +81,7 @@ class BrowserSession:
 
     @property
     def state(self) -> Locator:
-        """The state of the job, next to its name."""
+        """The state that is shown next to the name of the job."""
         return self.page.locator("#main-content header [data-state]").first
 
     def panel(self, name: str) -> Locator:
@@ -93,7 +94,7 @@ class BrowserSession:
         self._context.tracing.start(snapshots=True)
 
     def end_trace(self, kept: Path | None) -> None:
-        """``kept``: the path of the trace and a screenshot. None: discard the trace."""
+        """Save the trace and a screenshot at the path ``kept``, or discard the trace if ``kept`` is None."""
         if kept is None:
             self._context.tracing.stop()
             return
@@ -101,14 +102,14 @@ class BrowserSession:
         self._context.tracing.stop(path=f"{kept}.zip")
 
     def check(self, name: str) -> None:
-        """Take a screenshot in both themes and add accessibility and width problems to ``faults``."""
+        """Take a screenshot in both themes and add accessibility and width problems to ``problems``."""
         self.page.evaluate("document.fonts.ready")
         # Wait until nothing is loading.
         expect(self.page.locator("[role=status][aria-label^=Loading]")).to_have_count(0)
         for theme in THEMES:
             self._show_in(theme)
             self.page.screenshot(path=self.screenshot_path(f"{name}-{theme}"), full_page=True, animations="disabled")
-            self.faults += [
+            self.problems += [
                 f"{name}, {theme}: {problem}" for problem in axe_violations(self.page) + horizontal_overflow(self.page)
             ]
 
@@ -129,7 +130,7 @@ class BrowserSession:
         self.page.evaluate(_SCROLL_THROUGH)
 
     def number(self, button: Locator) -> int:
-        """Return the first number in the name of this button."""
+        """Return the first number in the name of the button."""
         found = re.search(r"\d+", button.get_attribute("aria-label") or button.inner_text())
         assert found is not None
         return int(found[0])
@@ -139,7 +140,7 @@ class BrowserSession:
 def browser_session(browser: Browser, url: str) -> Iterator[BrowserSession]:
     context = browser.new_context(
         viewport={"width": WIDE, "height": HIGH},
-        # Contrast cannot be measured during transitions.
+        # No transitions, because contrast cannot be measured during a transition.
         reduced_motion="reduce",
         color_scheme="light",
         locale="en-GB",

@@ -1,4 +1,5 @@
-"""One platform, job and browser for all tests. Each test opens its own sessions; failed ones keep a screenshot and a trace."""
+"""All tests share a platform, a job and a browser. Each test opens its own browser sessions. If a test fails, its screenshots and
+traces are saved."""
 
 from __future__ import annotations
 
@@ -19,15 +20,15 @@ from browser import arguments, chromium
 from class_archive import jvm_options
 
 FIRST, LAST = "test_deploy", "test_pages"
-"""The first test deploys the job that the others use; the last one checks the pages with the resulting data."""
+"""The first file deploys the job that the other tests use. The last file checks the pages with the data of the other tests."""
 TIMEOUT_S = 900
-BROKEN = SCREENSHOTS / "failed"
+FAILED_TESTS = SCREENSHOTS / "failed"
 _failed = pytest.StashKey[bool]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("SPARK_SUBMIT_OPTS", jvm_options(config.rootpath / "build" / "java"))
-    # A developer's platform may use the default port.
+    # Port 0, because a platform of the developer possibly uses the default port.
     os.environ.setdefault("WEIR_API_PORT", "0")
     expect.set_options(timeout=WAIT_MS)
 
@@ -56,14 +57,14 @@ def rig() -> Iterator[Rig]:
         found = Rig(platform, Path(root))
         found.create_resources()
         yield found
-        # Drivers survive the platform.
+        # Drivers continue after the end of the platform.
         found.delete_job()
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     # Remove the results of earlier runs.
-    shutil.rmtree(BROKEN, ignore_errors=True)
+    shutil.rmtree(FAILED_TESTS, ignore_errors=True)
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as driven:
         launched = driven.chromium.launch(executable_path=chromium(), args=arguments())
@@ -76,7 +77,7 @@ OpenSession = Callable[[Account | None], BrowserSession]
 
 @pytest.fixture
 def open_session(browser: Browser, rig: Rig, request: pytest.FixtureRequest) -> Iterator[OpenSession]:
-    """Opens browser sessions. With an account: logged in."""
+    """A function that opens a browser session. With an account, the session is logged in."""
     with ExitStack() as opened:
         sessions: list[BrowserSession] = []
 
@@ -90,7 +91,7 @@ def open_session(browser: Browser, rig: Rig, request: pytest.FixtureRequest) -> 
 
         yield come
         for number, one in enumerate(sessions):
-            broken = request.node.stash.get(_failed, False) or bool(one.errors.messages or one.faults)
-            one.end_trace(BROKEN / f"{request.node.name}-{number}" if broken else None)
-        wrong = [one for session in sessions for one in (*session.errors.messages, *session.faults)]
+            failed = request.node.stash.get(_failed, False) or bool(one.errors.messages or one.problems)
+            one.end_trace(FAILED_TESTS / f"{request.node.name}-{number}" if failed else None)
+        wrong = [one for session in sessions for one in (*session.errors.messages, *session.problems)]
         assert not wrong, "\n".join(wrong)

@@ -1,4 +1,4 @@
-"""Keyboard navigation that checks for a visible focus."""
+"""Keyboard navigation that checks that the focus is visible."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from playwright.sync_api import Locator, Page
 
 PRESSES_MAX = 120
 
-# An outline, at it or close around it; fields have a stronger border instead.
+# The focus is visible if the element or one of its two ancestors has an outline, or if a text field has a thicker border.
 _RING = """async () => {
   // Wait for the frames and transitions that follow the key press.
   for (let frames = 0; frames < 2; frames += 1) await new Promise(requestAnimationFrame);
@@ -29,7 +29,7 @@ class Keyboard:
     def __init__(self, page: Page) -> None:
         self._page = page
         self.hidden_focus: list[str] = []
-        """Elements that had the focus without showing it."""
+        """Descriptions of elements whose focus was not visible."""
 
     def focus(self, target: Locator, *, by: str = "Tab") -> None:
         """Press ``by`` until ``target`` has the focus."""

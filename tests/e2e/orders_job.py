@@ -1,4 +1,4 @@
-"""An unbounded job: orders are priced by a simulated service, one request per batch, and counted per customer.
+"""An unbounded job. A simulated service computes the prices of orders, one request per batch, and the orders are counted per customer.
 
 While the file ``closed`` exists, the service does not answer, so records and barriers queue up in front of it.
 """
@@ -15,7 +15,7 @@ from weir import Job, Params, agg, sinks, sources
 
 CUSTOMERS = 40
 ORDER_BYTES = 40_000
-"""Size of an order: large enough to fill channels of some megabytes within seconds."""
+"""Size of an order. It is large, so that orders fill channels of several megabytes within seconds."""
 POLL_S = 0.02
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, Response, WebError
 
 ABORTED = "net::ERR_ABORTED"
-"""The page aborted the request itself."""
+"""The error of a request that the page itself aborted."""
 UNREACHABLE = re.compile(r"net::ERR_(CONNECTION_\w+|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING|NETWORK_IO_SUSPENDED)")
 
 
@@ -26,10 +26,10 @@ class PageErrors:
 
     @contextmanager
     def allow_unreachable(self, page: Page) -> Iterator[None]:
-        """Ignore failed connections in this block."""
+        """Ignore failed connections inside the context."""
         self._unreachable = True
         yield
-        page.evaluate("1")  # the browser reports earlier errors before this result
+        page.evaluate("1")  # the browser reports earlier errors before it returns this result
         self._unreachable = False
 
     def _on_console(self, message: ConsoleMessage) -> None:
@@ -40,9 +40,9 @@ class PageErrors:
         self.messages.append(f"exception: {error.error}")
 
     def _on_failed_request(self, request: Request) -> None:
-        why = request.failure or ""
-        if why != ABORTED and not (self._unreachable and UNREACHABLE.search(why)):
-            self.messages.append(f"failed: {request.method} {request.url}: {why}")
+        reason = request.failure or ""
+        if reason != ABORTED and not (self._unreachable and UNREACHABLE.search(reason)):
+            self.messages.append(f"failed: {request.method} {request.url}: {reason}")
 
     def _on_response(self, response: Response) -> None:
         if response.status >= 400:

@@ -20,11 +20,11 @@ CODE = Path(__file__).with_name("orders_job.py")
 NAME = "orders"
 INTERVAL = "3s"
 RETAINED = 60
-"""A few minutes: on a busy machine a chosen checkpoint must not expire before the rollback."""
+"""Enough for several minutes, so that a chosen checkpoint does not expire before the rollback on a busy machine."""
 CHECKPOINTS_MIN = 6
-"""Enough checkpoints for a rollback."""
+"""Tests wait until the job has this many checkpoints, so that it can be rolled back."""
 WAIT_S = 300.0
-"""Generous, because CI machines are slow."""
+"""Long, because CI machines are slow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ VERA = Account("vera", "quiet-backwater-heron-9", "viewer")
 
 
 class Rig:
-    """``root``: the directory of the job's files."""
+    """The platform, its API and the job. ``root`` is the directory of the job's files."""
 
     def __init__(self, platform: Platform, root: Path) -> None:
         self.platform = platform
@@ -87,8 +87,8 @@ class Rig:
         return self.api.wait(job_id, ready, timeout_s=WAIT_S)
 
     def _deploy(self) -> dict[str, Any]:
-        made: dict[str, Any] = self.api.send("POST", "/jobs", json={"name": NAME, "spec": self._spec()})
-        return made
+        created: dict[str, Any] = self.api.send("POST", "/jobs", json={"name": NAME, "spec": self._spec()})
+        return created
 
     def _spec(self) -> dict[str, Any]:
         return {
@@ -98,7 +98,7 @@ class Rig:
         }
 
     def add_versions(self) -> None:
-        """Add version 2, which does not compile, and version 3, which does. The job is not upgraded to them."""
+        """Add version 2, which does not compile, and version 3, which compiles. The job is not upgraded to either."""
         job = self.find()
         assert job is not None
         if len(self.api.send("GET", f"/jobs/{job['id']}/specs")) > 1:
@@ -109,8 +109,8 @@ class Rig:
             {"parameters": {**self.parameters, "rate": 200}, "checkpointing": {"interval": "10s", "retained": RETAINED}},
         )
         for change in changes:
-            made = {"spec": self._spec() | change, "comment": "experiment"}
-            self.api.send("POST", f"/jobs/{job['id']}/specs", json=made, headers={"If-Match": "*"})
+            created = {"spec": self._spec() | change, "comment": "experiment"}
+            self.api.send("POST", f"/jobs/{job['id']}/specs", json=created, headers={"If-Match": "*"})
 
     def delete_job(self) -> None:
         """Cancel and delete the job and its output."""
@@ -121,7 +121,7 @@ class Rig:
             self.api.send("POST", f"/jobs/{job['id']}/cancel")
             self.api.wait(job["id"], lambda now: now["state"] == "CANCELED" and now["operation"] is None)
         self.api.send("DELETE", f"/jobs/{job['id']}", headers={"If-Match": "*"})
-        # A new job of this name must not find the old output.
+        # Delete the output, because a new job with the same name uses the same directory.
         for part in self.output.rglob("*"):
             if part.is_file():
                 part.unlink()
@@ -142,7 +142,7 @@ class Rig:
 
     @contextmanager
     def prices_unavailable(self) -> Iterator[None]:
-        """Stop the price service in this block."""
+        """Stop the price service inside the context."""
         self._closed.touch()
         try:
             yield
@@ -154,7 +154,7 @@ class Rig:
 
     @contextmanager
     def api_killed(self) -> Iterator[None]:
-        """Kill the API process in this block. The supervisor is suspended, because it would restart the API at once."""
+        """Kill the API process inside the context. The supervisor is paused, because otherwise it would restart the API immediately."""
         supervisor = psutil.Process(self.platform.state.supervisor.number)
         supervisor.suspend()
         try:

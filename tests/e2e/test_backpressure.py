@@ -1,4 +1,4 @@
-"""Stops a service that the job calls: backpressure is coloured, a checkpoint is delayed, and it completes afterwards."""
+"""The pages of a job whose external service does not respond."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ ACKNOWLEDGED = 4
 HIGH_BACKGROUND = "rgb(253, 229, 227)"
 
 
-def test_backpressure_is_coloured_and_a_checkpoint_in_progress_completes_live(rig: Rig, open_session: OpenSession) -> None:
+def test_during_backpressure_operators_are_coloured_and_a_delayed_checkpoint_completes_later(
+    rig: Rig, open_session: OpenSession
+) -> None:
     job_id = rig.ensure_job()
     admin = open_session(rig.admin)
     page = admin.page

@@ -1,4 +1,4 @@
-"""Logs in, deploys and starts a job from a file, and watches its checkpoints complete."""
+"""Log-in, deployment of a job file, and live updates of checkpoints."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.e2e.conftest import OpenSession
 from tests.e2e.rig import CODE, INTERVAL, NAME, OLGA, RETAINED, Rig
 
 
-def test_a_job_is_deployed_and_its_checkpoints_complete_live(rig: Rig, open_session: OpenSession) -> None:
+def test_a_job_is_deployed_and_its_checkpoints_appear_without_a_reload(rig: Rig, open_session: OpenSession) -> None:
     rig.delete_job()
     olga = open_session(None)
     page = olga.page
@@ -26,7 +26,7 @@ def test_a_job_is_deployed_and_its_checkpoints_complete_live(rig: Rig, open_sess
     olga.check("deploy-incomplete")
     page.get_by_label("Job file").set_input_files(CODE)
     page.get_by_role("textbox", name="Job name").fill(NAME)
-    page.get_by_role("textbox", name="Description").fill("orders and what they cost, by customer")
+    page.get_by_role("textbox", name="Description").fill("number and cost of orders per customer")
     page.get_by_role("textbox", name="Checkpoint interval").fill(INTERVAL)
     page.get_by_role("textbox", name="Retained checkpoints").fill(str(RETAINED))
     for at, (name, value) in enumerate(rig.parameters.items()):

@@ -1,4 +1,4 @@
-"""Uses the keyboard alone: from the log-in to the preview of a rollback, and for the rows of all lists."""
+"""Navigation with only the keyboard."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TABS = (
 )  # fmt: skip
 
 
-def test_the_keyboard_leads_from_the_log_in_to_the_preview_of_a_rollback(rig: Rig, open_session: OpenSession) -> None:
+def test_a_rollback_can_be_previewed_with_the_keyboard(rig: Rig, open_session: OpenSession) -> None:
     job_id = rig.ensure_job()
     olga = open_session(None)
     page = olga.page
@@ -28,7 +28,7 @@ def test_the_keyboard_leads_from_the_log_in_to_the_preview_of_a_rollback(rig: Ri
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1, name="Home")).to_be_visible()
 
-    # The first focusable element skips the menu.
+    # The first focusable element is a link that skips the menu.
     keys.press("Tab")
     expect(page.get_by_role("button", name="Skip to content")).to_be_focused()
     keys.focus(page.get_by_role("menuitem", name="Jobs", exact=True))
@@ -80,7 +80,7 @@ def test_the_keyboard_leads_from_the_log_in_to_the_preview_of_a_rollback(rig: Ri
         ("/webhooks", "on-call", "on-call"),
     ],
 )
-def test_a_row_is_opened_by_keyboard(rig: Rig, open_session: OpenSession, path: str, row: str, title: str) -> None:
+def test_a_row_can_be_opened_with_the_keyboard(rig: Rig, open_session: OpenSession, path: str, row: str, title: str) -> None:
     admin = open_session(rig.admin)
     keys = Keyboard(admin.page)
     admin.go(path)
@@ -90,7 +90,7 @@ def test_a_row_is_opened_by_keyboard(rig: Rig, open_session: OpenSession, path: 
     assert not keys.hidden_focus, "\n".join(keys.hidden_focus)
 
 
-def test_rows_are_expanded_by_keyboard(rig: Rig, open_session: OpenSession) -> None:
+def test_rows_can_be_expanded_with_the_keyboard(rig: Rig, open_session: OpenSession) -> None:
     job_id = rig.ensure_job()
     admin = open_session(rig.admin)
     page, keys = admin.page, Keyboard(admin.page)
@@ -109,7 +109,7 @@ def test_rows_are_expanded_by_keyboard(rig: Rig, open_session: OpenSession) -> N
     assert not keys.hidden_focus, "\n".join(keys.hidden_focus)
 
 
-def test_an_operator_of_the_graph_is_opened_by_keyboard(rig: Rig, open_session: OpenSession) -> None:
+def test_an_operator_of_the_graph_can_be_opened_with_the_keyboard(rig: Rig, open_session: OpenSession) -> None:
     job_id = rig.ensure_job()
     admin = open_session(rig.admin)
     page, keys = admin.page, Keyboard(admin.page)
@@ -117,8 +117,8 @@ def test_an_operator_of_the_graph_is_opened_by_keyboard(rig: Rig, open_session: 
     keys.focus(page.locator(".react-flow__node", has_text="prices"))
     page.screenshot(path=admin.screenshot_path("keyboard-graph"))
     keys.press("Enter")
-    beside = page.get_by_role("complementary", name=re.compile("prices"))
-    expect(beside).to_contain_text("Subtask")
+    side_panel = page.get_by_role("complementary", name=re.compile("prices"))
+    expect(side_panel).to_contain_text("Subtask")
     keys.press("Escape")
-    expect(beside).to_have_count(0)
+    expect(side_panel).to_have_count(0)
     assert not keys.hidden_focus, "\n".join(keys.hidden_focus)

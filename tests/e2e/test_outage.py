@@ -1,4 +1,4 @@
-"""Kills the API: pages show the age of their data and catch up after the restart."""
+"""Pages during and after an outage of the API."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ def _last_event(request: Request) -> int:
     return int(request.headers.get("last-event-id", 0))
 
 
-def test_during_an_outage_a_page_shows_the_age_of_its_data_and_then_catches_up(rig: Rig, open_session: OpenSession) -> None:
+def test_a_page_shows_the_age_of_its_data_during_an_outage_and_missed_events_afterwards(
+    rig: Rig, open_session: OpenSession
+) -> None:
     job_id = rig.ensure_job()
     vera = open_session(VERA)
     page = vera.page
@@ -38,7 +40,7 @@ def test_during_an_outage_a_page_shows_the_age_of_its_data_and_then_catches_up(r
         with rig.api_killed():
             banner = page.get_by_role("status").filter(has_text="API unreachable since")
             expect(banner).to_contain_text("Jobs continue without it")
-            # Outside of the status role, so that a screen reader does not announce it every second.
+            # The age is outside the status role, so that a screen reader does not announce it every second.
             expect(page.get_by_text(re.compile(r"This data is \d+(\.\d+)? s old"))).to_be_visible()
             expect(page.get_by_text(re.compile(r"^last update .* ago$"))).to_be_visible()
             expect(live).to_have_count(0)

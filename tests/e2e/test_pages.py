@@ -1,4 +1,4 @@
-"""Every page, tab and dialog: no errors, accessible in both themes, and no wider than 1280 px."""
+"""All pages, tabs and dialogs have no errors, are accessible in both themes, and fit into 1280 px."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from tests.e2e.rig import NAME, Rig
 
 @dataclass(frozen=True, slots=True)
 class PageCase:
-    """``path``: ``{job}`` stands for the id of the job. ``shows``: visible once the page is loaded. ``open``: user actions before the check."""
+    """A page to check. ``{job}`` in ``path`` is replaced by the id of the job.
+
+    ``shows`` returns an element that is visible once the page is loaded. ``open`` executes user actions before the check.
+    """
 
     name: str
     path: str
@@ -23,8 +26,8 @@ class PageCase:
     open: Callable[[Page], object] = lambda _: None
 
 
-def text(words: str) -> Callable[[Page], Locator]:
-    return lambda page: page.get_by_text(re.compile(words)).first
+def text(pattern: str) -> Callable[[Page], Locator]:
+    return lambda page: page.get_by_text(re.compile(pattern)).first
 
 
 def button(name: str) -> Callable[[Page], Locator]:
@@ -41,13 +44,14 @@ def canvas(count: int) -> Callable[[Page], Locator]:
 
 
 def press(*names: str) -> Callable[[Page], None]:
-    """Press buttons or menu items in this order. Of several with one name take the last, because a dialog follows the page."""
+    """Press the buttons or menu items in the given order. If several have the same name, press the last one, because dialogs come last in
+    the document."""
 
-    def pressed(page: Page) -> None:
+    def press_all(page: Page) -> None:
         for name in names:
             page.get_by_role("button", name=name).or_(page.get_by_role("menuitem", name=name)).last.click()
 
-    return pressed
+    return press_all
 
 
 def dialog(title: str) -> Callable[[Page], None]:
@@ -55,18 +59,18 @@ def dialog(title: str) -> Callable[[Page], None]:
 
 
 def in_order(*steps: Callable[[Page], object]) -> Callable[[Page], None]:
-    def done(page: Page) -> None:
+    def run_all(page: Page) -> None:
         for step in steps:
             step(page)
 
-    return done
+    return run_all
 
 
 def expand_checkpoint(page: Page) -> Locator:
-    """Expand one checkpoint and collapse the previous one. Return its details."""
+    """Expand a checkpoint, which collapses the previously expanded one. Return the details of the checkpoint."""
     found = re.search(r"\d+", page.get_by_role("button", name="checkpoint details", expanded=False).nth(2).inner_text())
     assert found is not None
-    # Newer checkpoints may move it down meanwhile, so it is found by its number.
+    # Find the checkpoint by its number, because newer checkpoints possibly move it down.
     page.get_by_role("button", name=f"{found[0]} checkpoint details", exact=True).click()
     detail = page.get_by_role("region", name=f"Checkpoint {found[0]}", exact=True)
     expect(detail.get_by_role("region", name="Timeline")).to_be_visible()
@@ -171,7 +175,7 @@ PAGES = (
 
 @pytest.fixture(scope="module")
 def session(browser: Browser, rig: Rig) -> Iterator[BrowserSession]:
-    """One session for all pages, because its cache makes them load faster."""
+    """A session that all tests share, because the browser cache makes pages load faster."""
     with ExitStack() as opened:
         one = opened.enter_context(browser_session(browser, rig.url))
         one.log_in_by_api(rig.admin)
@@ -181,11 +185,11 @@ def session(browser: Browser, rig: Rig) -> Iterator[BrowserSession]:
 
 
 @pytest.mark.parametrize("case", PAGES, ids=lambda case: case.name)
-def test_a_page_is_accessible(rig: Rig, session: BrowserSession, case: PageCase) -> None:
+def test_a_page_has_no_errors_and_is_accessible(rig: Rig, session: BrowserSession, case: PageCase) -> None:
     job_id = rig.ensure_job()
     page = session.page
     session.errors.messages.clear()
-    session.faults.clear()
+    session.problems.clear()
     session.go(case.path.format(job=job_id))
     expect(case.shows(page)).to_be_visible()
     case.open(page)
@@ -194,12 +198,12 @@ def test_a_page_is_accessible(rig: Rig, session: BrowserSession, case: PageCase)
     if case.name == "job-none":
         # The browser logs the expected status 404 as an error.
         messages = [one for one in messages if "404" not in one]
-    assert not messages + session.faults, "\n".join(messages + session.faults)
+    assert not messages + session.problems, "\n".join(messages + session.problems)
 
 
 def test_the_collapsed_menu_is_accessible(rig: Rig, session: BrowserSession) -> None:
     session.errors.messages.clear()
-    session.faults.clear()
+    session.problems.clear()
     page = session.page
     session.go("/", shows="Home")
     page.get_by_role("button", name="Close menu").click()
@@ -208,10 +212,10 @@ def test_the_collapsed_menu_is_accessible(rig: Rig, session: BrowserSession) -> 
     page.get_by_role("menuitem", name="Jobs", exact=True).click()
     expect(page.get_by_role("heading", level=1, name="Jobs")).to_be_visible()
     page.get_by_role("button", name="Open menu").click()
-    assert not session.errors.messages + session.faults, "\n".join(session.errors.messages + session.faults)
+    assert not session.errors.messages + session.problems, "\n".join(session.errors.messages + session.problems)
 
 
-def test_the_theme_button_changes_the_theme_for_good(rig: Rig, session: BrowserSession) -> None:
+def test_a_changed_theme_is_kept_after_a_reload(rig: Rig, session: BrowserSession) -> None:
     page = session.page
     session.go("/", shows="Home")
     root = page.locator("html")
@@ -225,11 +229,11 @@ def test_the_theme_button_changes_the_theme_for_good(rig: Rig, session: BrowserS
 
 
 def test_the_log_in_page_shows_an_error_and_is_accessible(browser: Browser, rig: Rig) -> None:
-    with browser_session(browser, rig.url) as nobody:
-        nobody.go("/login", shows="Log in to Weir")
-        nobody.page.get_by_role("textbox", name="Name").fill(NAME)
-        nobody.page.get_by_label("Password").fill("not the right one")
-        nobody.page.get_by_role("button", name="Log in", exact=True).click()
-        expect(nobody.page.get_by_role("alert")).to_be_visible()
-        nobody.check("log-in-refused")
-        assert nobody.faults == []
+    with browser_session(browser, rig.url) as session:
+        session.go("/login", shows="Log in to Weir")
+        session.page.get_by_role("textbox", name="Name").fill(NAME)
+        session.page.get_by_label("Password").fill("wrong password")
+        session.page.get_by_role("button", name="Log in", exact=True).click()
+        expect(session.page.get_by_role("alert")).to_be_visible()
+        session.check("log-in-refused")
+        assert session.problems == []

@@ -1,4 +1,4 @@
-"""Actions that a role does not permit are hidden."""
+"""Actions that the role of the user does not permit are hidden or disabled."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_forbidden_page_shows_access_denied(rig: Rig, open_session: OpenSessio
     ("account", "reason", "buttons"),
     [(OTTO, "This needs the permission 'rollback'", 1), (VERA, "Only users with the permission 'operate'", 0)],
 )
-def test_a_plan_is_confirmed_only_with_the_permission_to_roll_back(
+def test_a_plan_cannot_be_confirmed_without_the_permission_to_roll_back(
     rig: Rig, open_session: OpenSession, account: Account, reason: str, buttons: int
 ) -> None:
     job_id = rig.ensure_job()

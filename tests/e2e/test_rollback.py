@@ -1,4 +1,4 @@
-"""Rolls a job back to an older checkpoint and undoes it, with previews and the checkpoint tree."""
+"""A rollback and its undo in the web UI."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tests.e2e.conftest import OpenSession
 from tests.e2e.rig import NAME, OLGA, WAIT_S, Rig, running
 
 BACK = 4
-"""Checkpoints, from the newest one."""
+"""The rollback target is this many checkpoints older than the newest one."""
 
 
-def test_a_job_is_rolled_back_and_the_rollback_undone(rig: Rig, open_session: OpenSession) -> None:
+def test_a_job_can_be_rolled_back_and_the_rollback_undone(rig: Rig, open_session: OpenSession) -> None:
     job_id = rig.ensure_job()
     olga = open_session(OLGA)
     page = olga.page
@@ -24,7 +24,7 @@ def test_a_job_is_rolled_back_and_the_rollback_undone(rig: Rig, open_session: Op
     choices = tree.get_by_role("button", name=re.compile("^Roll back to checkpoint"))
     expect(choices.nth(BACK)).to_be_visible()
     olga.check("job-recovery")
-    # Newer checkpoints may move it down meanwhile, so it is found by its number.
+    # Find the checkpoint by its number, because newer checkpoints possibly move it down.
     target = olga.number(choices.nth(BACK))
     tree.get_by_role("button", name=f"Roll back to checkpoint {target}…", exact=True).click()
 
@@ -87,7 +87,7 @@ def expect_all_done(steps: Locator) -> None:
 
 
 def restored_checkpoint(rig: Rig, job_id: int, cause: str) -> int:
-    """Return the checkpoint that the newest run restored: the parent of the first one that it completed."""
+    """Return the checkpoint that the newest run restored. It is the parent of the first checkpoint that the run completed."""
     first = {"sort": '["number","ASC"]', "range": "[0,0]"}
 
     def first_of(run: dict[str, Any]) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Kills a slot of a running job; the page shows the recovery, its cause and its duration."""
+"""The pages of a job after one of its slots was killed."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from tests.integration.platform.test_life_of_a_job import driver
 
 from demo_slots import slot_processes
 
-# Record all states shown next to the job's name, because some appear only briefly.
-_NOTE_STATES = """() => {
+# Records all states that are shown next to the name of the job, because some of them are visible only briefly.
+_RECORD_STATES = """() => {
   const header = document.querySelector('#main-content header');
   const states = window.statesOfTheJob = [];
-  const note = () => {
+  const record = () => {
     const state = header.querySelector('[data-state]')?.dataset.state;
     if (state !== states.at(-1)) states.push(state);
   };
-  note();
-  new MutationObserver(note).observe(header, { subtree: true, childList: true, attributes: true, characterData: true });
+  record();
+  new MutationObserver(record).observe(header, { subtree: true, childList: true, attributes: true, characterData: true });
 }"""
 _HAS_RECOVERED = "() => window.statesOfTheJob.indexOf('RESTARTING') > 0 && window.statesOfTheJob.at(-1) === 'RUNNING'"
 
 
-def test_a_killed_slot_is_replaced_and_the_recovery_is_shown(rig: Rig, open_session: OpenSession) -> None:
+def test_the_recovery_from_a_killed_slot_is_shown_with_cause_and_duration(rig: Rig, open_session: OpenSession) -> None:
     job_id = rig.ensure_job()
     admin = open_session(rig.admin)
     page = admin.page
@@ -39,7 +39,7 @@ def test_a_killed_slot_is_replaced_and_the_recovery_is_shown(rig: Rig, open_sess
     expect(page.locator(".weir-chain", has_text="prices")).to_be_visible()
     exceptions = page.get_by_role("region", name="Job summary").locator("div", has_text="Exceptions").locator("dd")
     before_kill = int(exceptions.inner_text())
-    page.evaluate(_NOTE_STATES)
+    page.evaluate(_RECORD_STATES)
 
     (killed, *_) = slot_processes(driver(rig.platform, rig.api, rig.api.job(job_id)).pid)
     os.kill(killed, signal.SIGKILL)

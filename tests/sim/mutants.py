@@ -1,4 +1,4 @@
-"""Deliberate faults in the production code. The simulator must find each of them."""
+"""Deliberate faults in the product code. The simulator must find each fault."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from weir.testing.sim.sinks import SimCommitter, SimFold
 from weir.testing.sim.storage import SimStorage
 
 Mutant = Callable[[], Any]
-"""Returns a context manager, inside of which the fault is active."""
+"""Returns a context manager. The fault is active inside the context."""
 MUTANTS: dict[str, Mutant] = {}
 
 
@@ -50,7 +50,7 @@ def skips_an_alignment() -> Iterator[None]:
 
 @mutant
 def commits_before_completion() -> Iterator[None]:
-    carry_out = JobMaster._checkpoint_effects
+    original_effects = JobMaster._checkpoint_effects
 
     def effects(self: JobMaster, decided: Any, now_ms: int) -> list[Effect]:
         early: list[Effect] = []
@@ -59,7 +59,7 @@ def commits_before_completion() -> Iterator[None]:
             if isinstance(decision, AllAcknowledged):
                 permit = CommitPermit(decision.pending.checkpoint, self.generation)
                 early.append(Commit(permit, decision.pending.committables()))
-        return [*early, *carry_out(self, decisions, now_ms)]
+        return [*early, *original_effects(self, decisions, now_ms)]
 
     with patch.object(JobMaster, "_checkpoint_effects", effects):
         yield
@@ -69,11 +69,11 @@ def commits_before_completion() -> Iterator[None]:
 def accepts_frames_of_an_old_generation() -> Iterator[None]:
     on_frame = SlotRuntime.on_frame
 
-    def accept(self: SlotRuntime, frame: Frame) -> None:
+    def process_frame(self: SlotRuntime, frame: Frame) -> None:
         current = self.generation
         on_frame(self, replace(frame, generation=current) if current is not None and frame.generation < current else frame)
 
-    with patch.object(SlotRuntime, "on_frame", accept):
+    with patch.object(SlotRuntime, "on_frame", process_frame):
         yield
 
 
@@ -93,8 +93,8 @@ def lets_a_barrier_overtake_data() -> Iterator[None]:
 
 @mutant
 def assigns_a_split_outside_the_snapshot() -> Iterator[None]:
-    """Copies the state of the assigner when all subtasks have acknowledged, not when the trigger is sent."""
-    carry_out = JobMaster._checkpoint_effects
+    """The state of the split assigner is copied when all subtasks have acknowledged, instead of when the checkpoint is triggered."""
+    original_effects = JobMaster._checkpoint_effects
 
     def effects(self: JobMaster, decided: Any, now_ms: int) -> list[Effect]:
         decisions = list(decided)
@@ -102,7 +102,7 @@ def assigns_a_split_outside_the_snapshot() -> Iterator[None]:
             if isinstance(decision, AllAcknowledged):
                 copies = {uid: assigner.snapshot() for uid, assigner in self._assigners.items()}
                 self._assigners_at[decision.pending.checkpoint] = copies
-        return carry_out(self, decisions, now_ms)
+        return original_effects(self, decisions, now_ms)
 
     with patch.object(JobMaster, "_checkpoint_effects", effects):
         yield
@@ -110,7 +110,7 @@ def assigns_a_split_outside_the_snapshot() -> Iterator[None]:
 
 @mutant
 def lets_a_paused_driver_complete_a_checkpoint() -> Iterator[None]:
-    """Creates log entries even if they exist."""
+    """The storage replaces existing log entries."""
     create = SimStorage._create
 
     def overwrite(self: SimStorage, path: str, data: bytes, creator: str) -> bool:
@@ -142,8 +142,8 @@ def does_not_abort_staged_output_on_restore() -> Iterator[None]:
 def restarts_sequence_numbers() -> Iterator[None]:
     def from_zero(graph: Any, point: Any) -> list[SlotRestore]:
         return [
-            replace(share, channels=tuple(replace(channel, sequence=0) for channel in share.channels))
-            for share in plan_restore(graph, point)
+            replace(slot, channels=tuple(replace(channel, sequence=0) for channel in slot.channels))
+            for slot in plan_restore(graph, point)
         ]
 
     with patch.object(weir.kernel.job, "plan_restore", from_zero):
@@ -167,7 +167,7 @@ def accepts_a_late_barrier_of_an_aborted_checkpoint() -> Iterator[None]:
 @mutant
 def drops_the_records_of_an_aborted_epoch() -> Iterator[None]:
     def drop(self: SinkOperator, checkpoint: CheckpointId) -> None:
-        self._unconfirmed = [known for known in self._unconfirmed if known[0] != checkpoint]
+        self._unconfirmed = [epoch for epoch in self._unconfirmed if epoch[0] != checkpoint]
 
     with patch.object(SinkOperator, "on_checkpoint_aborted", drop):
         yield
@@ -184,13 +184,13 @@ def restores_keys_of_other_subtasks() -> Iterator[None]:
     """Each subtask restores every key of its files, including keys of other subtasks."""
     restore = SimFold.restore
 
-    def take_all(self: SimFold, snapshots: Any, reader: Any) -> None:
+    def restore_all(self: SimFold, snapshots: Any, reader: Any) -> None:
         context = self.context
         self.context = replace(context, key_groups=(0, context.max_parallelism))
         restore(self, snapshots, reader)
         self.context = context
 
-    with patch.object(SimFold, "restore", take_all):
+    with patch.object(SimFold, "restore", restore_all):
         yield
 
 
@@ -198,13 +198,13 @@ def restores_keys_of_other_subtasks() -> Iterator[None]:
 def reuses_a_trimmed_log_number() -> Iterator[None]:
     """The writer of an entry does not verify that the entry is in the log."""
 
-    def believe(self: JobLog, entry: Entry, at: int) -> AppendOutcome:
+    def skip_check(self: JobLog, entry: Entry, at: int) -> AppendOutcome:
         state = self._current_state
         state.apply(entry)
         self._state = state
         return Appended(at, state.view, state.next_number)
 
-    with patch.object(JobLog, "_created", believe):
+    with patch.object(JobLog, "_created", skip_check):
         yield
 
 
@@ -212,11 +212,11 @@ def reuses_a_trimmed_log_number() -> Iterator[None]:
 def trims_the_log_before_the_summary_is_in_it() -> Iterator[None]:
     summarise = JobLog.summarise
 
-    def hurry(self: JobLog, generation: Generation, *, nonce: str, timestamp_ms: int) -> AppendOutcome:
+    def trim_early(self: JobLog, generation: Generation, *, nonce: str, timestamp_ms: int) -> AppendOutcome:
         self._files.delete(range(1, self.next_number))
         return summarise(self, generation, nonce=nonce, timestamp_ms=timestamp_ms)
 
-    with patch.object(JobLog, "summarise", hurry):
+    with patch.object(JobLog, "summarise", trim_early):
         yield
 
 
@@ -224,17 +224,17 @@ def trims_the_log_before_the_summary_is_in_it() -> Iterator[None]:
 def revokes_output_without_a_fence() -> Iterator[None]:
     """A process that was paused during a revocation or reinstatement continues it."""
 
-    def believe(self: SimStorage, generation: Generation) -> None:
+    def skip_check(self: SimStorage, generation: Generation) -> None:
         self._simulation.step("fence", f"generation {generation}")
         self.fenced_by = max(self.fenced_by, generation)
 
-    with patch.object(SimStorage, "fence", believe), patch.object(SimStorage, "_is_current", lambda self, generation: True):
+    with patch.object(SimStorage, "fence", skip_check), patch.object(SimStorage, "_is_current", lambda self, generation: True):
         yield
 
 
 @mutant
 def keeps_output_when_it_starts_without_state() -> Iterator[None]:
-    """A start without state revokes nothing."""
+    """A start without state revokes no output."""
     revoke = SinkCoordinator._revoke_abandoned
 
     def keep(self: SinkCoordinator, generation: Generation, restored: CheckpointId | None) -> None:
@@ -247,7 +247,7 @@ def keeps_output_when_it_starts_without_state() -> Iterator[None]:
 
 @mutant
 def ends_a_chain_whose_head_had_ended() -> Iterator[None]:
-    """Operators that joined the chain and still buffer records count as ended."""
+    """All operators of a chain count as ended if the first operator had ended, even if the others still buffer records."""
 
     def by_head(graph: PhysicalGraph, point: RestorePoint) -> set[SubtaskId]:
         heads: dict[str, dict[int, bool]] = {}

@@ -1,4 +1,4 @@
-"""Tests of the simulator: it must find each deliberate fault within a few runs."""
+"""The simulator must find each deliberate fault within a limited number of runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SEEDS_MAX = 300
 
 
 def _chained_with_two_slots_only() -> dict[str, Any]:
-    """A source of two subtasks, one with few records, and an operator that buffers records in every slot."""
+    """Return a scenario with a source of two subtasks, one of which has few records, and an operator that buffers records in each slot."""
     source, hold, sink = OperatorUid("source0"), OperatorUid("hold1"), OperatorUid("sink2")
     operators = (
         LogicalOperator(source, source, OperatorKind.SOURCE, (), COLUMNS, "", parallelism=2),
@@ -45,9 +45,9 @@ SCENARIO_CHANGES: dict[str, dict[str, Any]] = {
     "accepts_frames_of_an_old_generation": {"slowness": 6.0},
     "ends_a_chain_whose_head_had_ended": _chained_with_two_slots_only(),
 }
-"""Changes to the scenarios of faults that only occur under certain conditions."""
+"""Changes to the scenarios, for faults that have an effect only under certain conditions."""
 ROLLBACK_FAULTS = {"revokes_output_without_a_fence", "keeps_output_when_it_starts_without_state"}
-"""Only runs with rollbacks and other faults can find these."""
+"""Faults that only runs with rollbacks and other faults can find."""
 
 
 def _seeds(name: str) -> Iterator[int]:
@@ -66,4 +66,4 @@ def test_the_simulator_finds_code_that(name: str) -> None:
             if violation is not None:
                 print(f"{name}: seed {seed}: {violation}")
                 return
-    pytest.fail(f"{name}: not found within {SEEDS_MAX} runs")
+    pytest.fail(f"{name}: the simulator did not find the fault within {SEEDS_MAX} runs")

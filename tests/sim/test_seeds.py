@@ -1,4 +1,4 @@
-"""Two thousand runs of the simulator, each with its own graph, sizes and faults."""
+"""Runs of the simulator. Each seed has a different graph, different sizes and different faults."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CHUNK = 125
 
 
 @pytest.mark.parametrize("first", range(0, SEEDS, CHUNK))
-def test_every_invariant_holds_in_every_run_from(first: int) -> None:
+def test_all_invariants_hold_in_125_runs_from_seed(first: int) -> None:
     silence_logs()
     failed = [result for seed in range(first, first + CHUNK) if (result := run(seed)).violation is not None]
     assert not failed, "\n".join(
@@ -19,7 +19,7 @@ def test_every_invariant_holds_in_every_run_from(first: int) -> None:
     )
 
 
-def test_a_seed_replays_exactly() -> None:
+def test_runs_with_the_same_seed_are_equal() -> None:
     silence_logs()
     for seed in range(0, 60, 3):
         assert run(seed) == run(seed)
@@ -33,6 +33,6 @@ def test_the_runs_include_restarts_checkpoints_and_log_trimming() -> None:
     assert sum(result.trimmed > 0 for result in results) > 15
 
 
-def test_some_runs_resume_a_process_that_creates_a_trimmed_log_entry() -> None:
+def test_in_some_runs_a_paused_process_creates_a_log_entry_that_was_trimmed() -> None:
     silence_logs()
     assert sum(run(seed).created_late for seed in range(200)) > 2

@@ -1,4 +1,4 @@
-"""A slot in a test environment: a clock that tests advance, no sockets, background work that runs when the test says so."""
+"""A slot in a test environment. Tests advance its clock and run its background work. It has no sockets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MIB = 1024 * 1024
 
 
 class Rows:
-    """The part of a batch that the runtime uses."""
+    """A batch with the attributes that the slot runtime uses."""
 
     def __init__(self, *rows: object, nbytes: int = 8) -> None:
         self.rows = rows
@@ -31,7 +31,7 @@ class Rows:
 
 
 class ListSource(SourceOperator):
-    """A source that returns its batches, one per poll, from one split."""
+    """A source with one split. Each poll returns the next batch."""
 
     def __init__(self, batches: Sequence[Rows]) -> None:
         self.batches = list(batches)
@@ -54,7 +54,7 @@ class ListSource(SourceOperator):
 
 
 class Collecting(Operator):
-    """An operator that collects its input. ``work`` may replace the step of each batch."""
+    """An operator that collects its input. ``work`` optionally computes the step of each batch."""
 
     def __init__(self, work: Callable[[Batch], Step] | None = None) -> None:
         self.arrived: list[object] = []
@@ -90,7 +90,7 @@ class Written:
 
 
 class Files:
-    """SnapshotFiles. The test decides whether they can be made durable."""
+    """Fake snapshot files. ``flush`` raises if the test sets ``fails``."""
 
     def __init__(self) -> None:
         self.flushes = 0
@@ -105,8 +105,8 @@ class Files:
             raise OSError("disk full")
 
 
-class InTurn:
-    """A partitioner that sends whole batches to each target in turn."""
+class RoundRobin:
+    """A partitioner that sends the first batch to the first target, the second batch to the second, and so on."""
 
     pending_rows = 0
 
@@ -123,7 +123,7 @@ class InTurn:
 
 
 class Bench:
-    """Environment and program of slot 0. The test provides its source and keyed operator."""
+    """Slot 0, with its environment and its program. The test provides the source and the keyed operator."""
 
     def __init__(self, source: ListSource, keyed: Operator, *, slots: int = 1, batch_rows: int = 65_536) -> None:
         self.graph = graph(slots)
@@ -134,15 +134,15 @@ class Bench:
         self.frames: list[tuple[int, Frame]] = []
         self.background_work: list[tuple[Callable[[], object], Callable[[object, BaseException | None], None]]] = []
         self._parts: dict[OperatorUid, Operator | SourceOperator] = {SOURCE: source, KEYED: keyed}
-        self.runtime = SlotRuntime(self, self, SlotSettings(batch_rows=batch_rows))  # type: ignore[arg-type]  # ports and program in one
+        self.runtime = SlotRuntime(self, self, SlotSettings(batch_rows=batch_rows))  # type: ignore[arg-type]  # the same object is the environment and the program
 
     # ---- program ---------------------------------------------------------------------------------
 
     def operators(self, graph: PhysicalGraph, subtask: SubtaskId) -> Sequence[Operator | SourceOperator]:
         return [self._parts[uid] for uid in graph.chains[subtask.chain].operators]
 
-    def partitioner(self, graph: PhysicalGraph, edge: Edge, source_index: int) -> InTurn:
-        return InTurn(graph.chains[edge.target].parallelism)
+    def partitioner(self, graph: PhysicalGraph, edge: Edge, source_index: int) -> RoundRobin:
+        return RoundRobin(graph.chains[edge.target].parallelism)
 
     def may_join(self, graph: PhysicalGraph, edge: int) -> bool:
         return self.joins
@@ -180,7 +180,7 @@ class Bench:
         self.background_work.append((work, done))
 
     def run_in_background(self, work: Callable[[], object]) -> Any:
-        raise AssertionError("no operator here makes blocking calls")
+        raise AssertionError("the operators of this test make no blocking calls")
 
     def snapshot_files(self, generation: Generation, checkpoint: CheckpointId) -> Any:
         return self.files
@@ -213,7 +213,7 @@ class Bench:
         return self
 
     def turns(self, limit: int = 100) -> int:
-        """Run turns until there is no work. Return how many turns did something."""
+        """Run turns until a turn has no work. Return the number of turns that had work."""
         for done in range(limit):
             self.now_ns += 1_000
             if not self.runtime.turn():
@@ -234,7 +234,7 @@ def graph(slots: int) -> PhysicalGraph:
     )
     compiled = compile_graph(LogicalGraph("job", operators), slots=slots)
     chain = compiled.chains[1]
-    # The keyed operator is the last one; a sink is not needed.
+    # Without the sink, so that the keyed operator is the last one.
     return PhysicalGraph(
         compiled.logical,
         slots,

@@ -1,4 +1,4 @@
-"""Credit-based flow control: bounded, and in order."""
+"""Credit-based flow control of channels."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ CHANNEL = ChannelId(0, 0, 1)
 ONE = Generation(1)
 
 
-class Wire:
-    """A sender, its sent frames, and a receiver that returns credit."""
+class Channel:
+    """A remote output, its sent frames, and an input channel that returns credit to it."""
 
     def __init__(self) -> None:
         self.sent: list[Frame] = []
         self.output = RemoteOutput(CHANNEL, 0, self.sent.append)
         self.input = InputChannel(CHANNEL, 0, lambda channel, given_back: self.output.on_credit(given_back))
-        self._arrived = 0
+        self._received = 0
 
     def send(self, nbytes: int) -> None:
-        self.output.send_data(Rows(1, nbytes=nbytes), ONE, 1)  # type: ignore[arg-type]  # opaque here
+        self.output.send_data(Rows(1, nbytes=nbytes), ONE, 1)  # type: ignore[arg-type]  # the channel does not read the batch
 
     def consume(self) -> Frame | None:
-        for frame in self.sent[self._arrived :]:
+        for frame in self.sent[self._received :]:
             self.input.push(frame)
-        self._arrived = len(self.sent)
+        self._received = len(self.sent)
         if self.input.head is None:
             return None
         frame = self.input.pop()
@@ -39,8 +39,8 @@ class Wire:
         return frame
 
 
-def test_a_channel_has_room_until_a_window_is_in_transit() -> None:
-    wire = Wire()
+def test_a_channel_has_room_until_the_bytes_of_a_window_are_in_transit() -> None:
+    wire = Channel()
     for _ in range(4):
         assert wire.output.has_room()
         wire.send(MIB)
@@ -50,17 +50,17 @@ def test_a_channel_has_room_until_a_window_is_in_transit() -> None:
 
 
 def test_an_empty_channel_admits_one_batch_larger_than_the_window() -> None:
-    wire = Wire()
+    wire = Channel()
     wire.send(3 * WINDOW_BYTES)
     assert len(wire.sent) == 1
     wire.send(8)
-    assert len(wire.sent) == 1, "the next one waits until it is consumed"
+    assert len(wire.sent) == 1, "the second batch waits until the first is consumed"
     wire.consume()
     assert len(wire.sent) == 2
 
 
-def test_control_events_need_no_credit_but_keep_their_order() -> None:
-    wire = Wire()
+def test_a_control_event_waits_only_for_earlier_frames_and_needs_no_credit() -> None:
+    wire = Channel()
     wire.send(WINDOW_BYTES)
     wire.send(MIB)
     wire.output.send_control_event(FrameKind.BARRIER, ONE, 1, 7)
@@ -73,15 +73,15 @@ def test_control_events_need_no_credit_but_keep_their_order() -> None:
     ]
 
 
-def test_a_control_event_is_sent_at_once_without_credit_if_nothing_waits() -> None:
-    wire = Wire()
+def test_a_control_event_is_sent_immediately_without_credit_if_no_frame_waits() -> None:
+    wire = Channel()
     wire.send(WINDOW_BYTES)
     wire.output.send_control_event(FrameKind.BARRIER, ONE, 1, 7)
     assert [frame.kind for frame in wire.sent] == [FrameKind.DATA, FrameKind.BARRIER]
 
 
-def test_more_credit_than_was_used_is_refused() -> None:
-    wire = Wire()
+def test_returning_more_credit_than_is_in_use_is_refused() -> None:
+    wire = Channel()
     wire.send(8)
     with pytest.raises(ProtocolError, match="returned 9 bytes of credit, but only 8 are in use"):
         wire.output.on_credit(9)
@@ -98,21 +98,21 @@ def test_credit_of_small_batches_is_combined_until_the_channel_is_empty() -> Non
     assert credits == [24]
 
 
-def test_a_local_channel_counts_the_bytes_that_its_consumer_holds() -> None:
+def test_a_local_channel_counts_bytes_until_the_consumer_releases_them() -> None:
     target = InputChannel(CHANNEL, 0, None)
     output = LocalOutput(CHANNEL, 5, target)
     output.send_data(Rows(1, nbytes=WINDOW_BYTES), ONE, 1)
     assert not output.has_room()
     frame = target.pop()
-    assert not output.has_room(), "it is not consumed yet"
+    assert not output.has_room(), "the batch is not consumed yet"
     target.release(frame)
     assert output.has_room()
     assert (frame.sequence, output.sequence) == (5, 6)
 
 
 @given(st.lists(st.one_of(st.integers(1, 2 * WINDOW_BYTES), st.none()), max_size=60))
-def test_at_most_a_window_or_one_batch_is_in_transit_and_order_is_kept(steps: list[int | None]) -> None:
-    wire = Wire()
+def test_at_most_a_window_or_one_batch_is_in_transit_and_frames_stay_in_order(steps: list[int | None]) -> None:
+    wire = Channel()
     requested = 0
     consumed: list[int] = []
 

@@ -1,4 +1,4 @@
-"""When a slot gathers and writes the snapshots of its subtasks."""
+"""When a slot copies and writes the snapshots of its subtasks."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from weir.subtask.environment import SlotEnvironment
 class Handle:
     units: int = 1
     discarded: bool = False
-    breaks: bool = False
+    fails: bool = False
 
     def advance(self) -> bool:
-        if self.breaks:
+        if self.fails:
             raise ValueError("no such row")
         self.units -= 1
         return self.units == 0
@@ -35,7 +35,7 @@ class Handle:
 
 @dataclass
 class Clock:
-    """Each unit of gathering takes 2 ms, half of them waiting for a core."""
+    """A clock that advances 1 ms at each read. Half of the time, the thread waits for a core."""
 
     now_ns: int = 0
     waited_ns: int = field(default=0)
@@ -66,22 +66,22 @@ def local(checkpoint: int, chain: int, *handles: Handle) -> SubtaskCheckpoint:
     )
 
 
-def gather_all(checkpoints: SlotCheckpoints) -> SlotEnvironment:
+def run_async_phase(checkpoints: SlotCheckpoints) -> SlotEnvironment:
     ports = cast("SlotEnvironment", Clock())
     while checkpoints.gather(ports):
         pass
     return ports
 
 
-def test_writing_starts_once_every_subtask_of_the_slot_has_its_snapshot() -> None:
+def test_writing_starts_when_all_subtasks_of_the_slot_have_their_snapshots() -> None:
     checkpoints = SlotCheckpoints(2)
     first, second = local(1, 0, Handle()), local(1, 1, Handle())
     checkpoints.add(first)
-    gather_all(checkpoints)
+    run_async_phase(checkpoints)
     assert checkpoints.due(0) == []
 
     checkpoints.add(second)
-    gather_all(checkpoints)
+    run_async_phase(checkpoints)
     assert checkpoints.due(0) == [first, second]
     assert checkpoints.due(0) == []
 
@@ -98,10 +98,10 @@ def test_writing_waits_until_gathering_is_complete() -> None:
     assert checkpoints.due(0) == [first, second]
 
 
-def test_a_subtask_that_aligns_slowly_does_not_delay_the_others_writes_forever() -> None:
+def test_writing_starts_after_a_time_limit_if_a_subtask_aligns_slowly() -> None:
     checkpoints = SlotCheckpoints(2)
     checkpoints.add(local(1, 0, Handle()))
-    gather_all(checkpoints)
+    run_async_phase(checkpoints)
     wake_at_ns = checkpoints.wake_at_ns()
 
     assert wake_at_ns is not None
@@ -111,58 +111,58 @@ def test_a_subtask_that_aligns_slowly_does_not_delay_the_others_writes_forever()
     assert checkpoints.wake_at_ns() is None
 
 
-def test_a_snapshot_without_state_is_acknowledged_at_once() -> None:
+def test_a_snapshot_without_state_does_not_wait_for_other_subtasks() -> None:
     checkpoints = SlotCheckpoints(2)
     checkpoints.add(local(1, 0))
-    gather_all(checkpoints)
+    run_async_phase(checkpoints)
     assert len(checkpoints.due(0)) == 1
 
 
 def test_an_aborted_checkpoint_is_neither_gathered_nor_written() -> None:
     checkpoints = SlotCheckpoints(2)
-    held, gathering, later = Handle(), Handle(units=5), Handle()
-    checkpoints.add(local(1, 0, held))
-    gather_all(checkpoints)
+    waiting, gathering, later = Handle(), Handle(units=5), Handle()
+    checkpoints.add(local(1, 0, waiting))
+    run_async_phase(checkpoints)
     checkpoints.add(local(1, 1, gathering))
     checkpoints.abort(CheckpointId(1))
     checkpoints.add(local(2, 0, later))
     checkpoints.add(local(2, 1))
-    gather_all(checkpoints)
+    run_async_phase(checkpoints)
 
     assert [one.checkpoint for one in checkpoints.due(0)] == [2, 2]
-    assert (held.discarded, gathering.discarded, later.discarded) == (True, True, False)
+    assert (waiting.discarded, gathering.discarded, later.discarded) == (True, True, False)
 
 
-def test_an_aborted_checkpoint_does_not_count_for_the_next_one() -> None:
+def test_snapshots_of_an_aborted_checkpoint_do_not_count_for_the_next_checkpoint() -> None:
     checkpoints = SlotCheckpoints(2)
     checkpoints.add(local(1, 0, Handle()))
     checkpoints.abort(CheckpointId(1))
     checkpoints.add(local(2, 0, Handle()))
-    gather_all(checkpoints)
+    run_async_phase(checkpoints)
     assert checkpoints.due(0) == []
 
 
 def test_all_snapshots_are_discarded_with_the_deployment() -> None:
     checkpoints = SlotCheckpoints(3)
-    held, gathering = Handle(), Handle(units=5)
-    checkpoints.add(local(1, 0, held))
-    gather_all(checkpoints)
+    waiting, gathering = Handle(), Handle(units=5)
+    checkpoints.add(local(1, 0, waiting))
+    run_async_phase(checkpoints)
     checkpoints.add(local(1, 1, gathering))
     checkpoints.discard_all()
 
-    assert held.discarded and gathering.discarded
+    assert waiting.discarded and gathering.discarded
     assert checkpoints.gathering is None and checkpoints.wake_at_ns() is None
 
 
 def test_a_failed_handle_is_not_advanced_again() -> None:
     checkpoints = SlotCheckpoints(1)
-    checkpoints.add(local(1, 0, Handle(breaks=True)))
+    checkpoints.add(local(1, 0, Handle(fails=True)))
     with pytest.raises(ValueError, match="no such row"):
         checkpoints.gather(cast("SlotEnvironment", Clock()))
     assert not checkpoints.gather(cast("SlotEnvironment", Clock()))
 
 
-def test_the_start_delay_ends_when_alignment_starts() -> None:
+def test_the_start_delay_is_the_time_from_the_trigger_to_the_start_of_alignment() -> None:
     checkpoints = SlotCheckpoints(subtasks=3)
     checkpoints.triggered(CheckpointId(1), 2_000_000)
     found = []
@@ -170,7 +170,7 @@ def test_the_start_delay_ends_when_alignment_starts() -> None:
         one = replace(local(1, chain, Handle()), began_ns=began_ns, alignment_ns=alignment_ns)
         checkpoints.add(one)
         found.append(one.start_delay_ns)
-    assert found == [500_000, 4_000_000, 0], "the barrier of the last one came from another slot, which was triggered earlier"
+    assert found == [500_000, 4_000_000, 0], "the barrier of the last subtask came from a slot that was triggered earlier"
     untriggered = local(2, 0, Handle())
     checkpoints.add(untriggered)
     assert untriggered.start_delay_ns == 0

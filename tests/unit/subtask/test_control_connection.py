@@ -1,4 +1,4 @@
-"""The thread that supervises a slot: it must not fail silently, and a slot must not outlive it."""
+"""The thread that supervises a slot. If the thread fails, the slot must end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WAIT_S = 20.0
 
 
 class Coordinator:
-    """Accepts slots. Answers each message by ``answer``; None: no answer."""
+    """A fake coordinator that calls ``answer`` for each message. It does not answer if ``answer`` is None."""
 
     def __init__(self) -> None:
         self.server = ControlServer(
@@ -46,9 +46,9 @@ class Coordinator:
 
 @pytest.fixture
 def coordinator() -> Iterator[Coordinator]:
-    made = Coordinator()
-    yield made
-    made.close()
+    running = Coordinator()
+    yield running
+    running.close()
 
 
 def new_connection(coordinator: Coordinator, ended: queue.Queue[str], *, lease_ms: int = 60_000) -> ControlConnection:
@@ -62,7 +62,7 @@ def register(executor: str = "host/1") -> Register:
     return Register(ME, 0, "host", 1, 1, executor)
 
 
-def test_a_slot_without_an_answer_after_registration_exits(coordinator: Coordinator) -> None:
+def test_a_slot_ends_if_its_registration_is_not_answered_before_the_lease_expires(coordinator: Coordinator) -> None:
     ended: queue.Queue[str] = queue.Queue()
     control = new_connection(coordinator, ended, lease_ms=1)
     control.start(register())
@@ -70,7 +70,7 @@ def test_a_slot_without_an_answer_after_registration_exits(coordinator: Coordina
     control.close()
 
 
-def test_the_coordinators_lease_replaces_the_first_one(coordinator: Coordinator) -> None:
+def test_the_lease_from_the_coordinator_replaces_the_initial_lease(coordinator: Coordinator) -> None:
     ended: queue.Queue[str] = queue.Queue()
     coordinator.answer = lambda peer: coordinator.server.send(peer, encode(Lease(1)))
     control = new_connection(coordinator, ended)
@@ -81,7 +81,7 @@ def test_the_coordinators_lease_replaces_the_first_one(coordinator: Coordinator)
 
 def test_an_invalid_message_ends_the_slot(coordinator: Coordinator) -> None:
     ended: queue.Queue[str] = queue.Queue()
-    coordinator.answer = lambda peer: coordinator.server.send(peer, b'["Nonsense", {}]')
+    coordinator.answer = lambda peer: coordinator.server.send(peer, b'["Unknown", {}]')
     control = new_connection(coordinator, ended)
     control.start(register())
     assert "unknown kind" in ended.get(timeout=WAIT_S)
@@ -92,7 +92,7 @@ def test_a_slot_that_cannot_register_does_not_start(coordinator: Coordinator) ->
     ended: queue.Queue[str] = queue.Queue()
     control = new_connection(coordinator, ended)
     with pytest.raises(ConnectionError, match="UnicodeEncodeError"):
-        control.start(register("half a character: \udce9"))
+        control.start(register("not encodable: \udce9"))
     control.close()
     assert ended.empty()
 

@@ -1,4 +1,4 @@
-"""The operators and connectors of a deployed graph."""
+"""The operators and partitioners of a deployed graph."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CATEGORY = pa.dictionary(pa.int8(), pa.string())
 def test_batches_with_dictionaries_are_not_joined(kind: pa.DataType, may: bool) -> None:
     job = Job("categories")
     stream = job.read(sources.iterable([{"n": 1}])).map_batches(lambda batch: batch, schema={"c": kind})
-    # It has two consumers, so it is not fused with them.
+    # The source has two consumers, so it is not fused with them.
     stream.write(sinks.console())
     stream.write(sinks.console(), uid="again")
     logical, code = job.to_graph()

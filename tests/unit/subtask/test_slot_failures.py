@@ -1,11 +1,11 @@
-"""Any error in a slot's loop is reported to the coordinator with its cause and does not end the process."""
+"""Errors in the loop of a slot are reported to the coordinator with their cause and do not end the process."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from slot_cases import SOURCE, Bench, Collecting, InTurn, ListSource, Rows, Written
+from slot_cases import SOURCE, Bench, Collecting, ListSource, RoundRobin, Rows, Written
 
 from weir.operators.base import Batch, PendingSnapshot, Step
 from weir.protocol.ids import CheckpointId, Generation, SubtaskId
@@ -24,7 +24,7 @@ from weir.protocol.snapshots import Split
 from weir.subtask.checkpointing import SubtaskCheckpoint
 
 ONE = Generation(1)
-TWO_GIB = "the string offsets of this batch do not fit into 32 bits"
+OVERFLOW_MESSAGE = "the string offsets of this batch do not fit into 32 bits"
 
 
 def bench_with_split(bench: Bench) -> Bench:
@@ -33,7 +33,7 @@ def bench_with_split(bench: Bench) -> Bench:
     return bench
 
 
-class FailingPartitioner(InTurn):
+class FailingPartitioner(RoundRobin):
     """A partitioner that accepts everything and raises on flush."""
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class FailingPartitioner(InTurn):
         return []
 
     def flush(self) -> list[tuple[int, Batch]]:
-        raise OverflowError(TWO_GIB)
+        raise OverflowError(OVERFLOW_MESSAGE)
 
 
 def test_a_partitioner_that_fails_to_flush_fails_its_subtask(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,12 +54,12 @@ def test_a_partitioner_that_fails_to_flush_fails_its_subtask(monkeypatch: pytest
     bench_with_split(bench.deploy()).turns()
     (failed,) = bench.messages(SubtaskFailed)
     assert (failed.generation, failed.subtask, failed.kind) == (1, SubtaskId(0, 0), "OverflowError")
-    assert TWO_GIB in failed.reason
+    assert OVERFLOW_MESSAGE in failed.reason
     assert not bench.runtime.turn()
 
 
 class Handle:
-    """``fails``: the method that raises."""
+    """A snapshot handle. ``fails`` names the method that fails."""
 
     def __init__(self, fails: str) -> None:
         self._fails = fails
@@ -75,12 +75,12 @@ class Handle:
             raise KeyError("no such row")
 
 
-class Full(Handle):
+class FullDiskHandle(Handle):
     def write(self, writer: object) -> Any:
         raise OSError("disk full")
 
 
-class Snapshots(Collecting):
+class FailingSnapshots(Collecting):
     def __init__(self, fails: str) -> None:
         super().__init__()
         self._fails = fails
@@ -89,15 +89,15 @@ class Snapshots(Collecting):
         return Handle(self._fails)
 
 
-def triggered(fails: str) -> Bench:
-    bench = bench_with_split(Bench(ListSource([Rows(1)]), Snapshots(fails)).deploy())
+def bench_with_triggered_checkpoint(fails: str) -> Bench:
+    bench = bench_with_split(Bench(ListSource([Rows(1)]), FailingSnapshots(fails)).deploy())
     bench.runtime.on_control(TriggerCheckpoint(ONE, CheckpointId(1)))
     bench.turns()
     return bench
 
 
 def test_an_acknowledgement_that_cannot_be_sent_fails_the_subtask() -> None:
-    bench = triggered("write")
+    bench = bench_with_triggered_checkpoint("write")
     work, done = bench.background_work.pop()
     done(work(), None)
     (failed,) = bench.messages(SubtaskFailed)
@@ -105,8 +105,8 @@ def test_an_acknowledgement_that_cannot_be_sent_fails_the_subtask() -> None:
     assert [one.snapshot.chain for one in bench.messages(Acknowledge)] == [0]
 
 
-def writing(*handles: Any) -> tuple[Bench, Any, Any]:
-    """A slot that writes one snapshot per handle, all of checkpoint 1; the background work, and its callback."""
+def bench_writing(*handles: Any) -> tuple[Bench, Any, Any]:
+    """Let a slot write checkpoint 1 with one snapshot per handle. Return the slot, the background work and its callback."""
     bench = bench_with_split(Bench(ListSource([Rows(1)]), Collecting()).deploy())
     bench.turns()
     deployment = bench.runtime._deployment
@@ -120,8 +120,8 @@ def writing(*handles: Any) -> tuple[Bench, Any, Any]:
     return bench, work, done
 
 
-def test_a_failed_slot_acknowledges_nothing_more() -> None:
-    bench, work, done = writing(Full("discard"), Written(SOURCE, 0), Full("discard"))
+def test_a_failed_slot_sends_no_acknowledgements() -> None:
+    bench, work, done = bench_writing(FullDiskHandle("discard"), Written(SOURCE, 0), FullDiskHandle("discard"))
     done(work(), None)
     (failed,) = bench.messages(SubtaskFailed)
     assert failed.subtask == SubtaskId(0, 0)
@@ -129,7 +129,7 @@ def test_a_failed_slot_acknowledges_nothing_more() -> None:
 
 
 def test_only_the_snapshot_that_cannot_be_written_is_declined() -> None:
-    bench, work, done = writing(Full(""), Written(SOURCE, 0))
+    bench, work, done = bench_writing(FullDiskHandle(""), Written(SOURCE, 0))
     bench.now_ns += 5_000_000
     done(work(), None)
     (declined,) = bench.messages(Decline)
@@ -139,8 +139,8 @@ def test_only_the_snapshot_that_cannot_be_written_is_declined() -> None:
     assert bench.files.flushes == 1
 
 
-def test_snapshots_that_cannot_be_made_durable_are_all_declined() -> None:
-    bench, work, done = writing(Written(SOURCE, 0), Written(SOURCE, 0))
+def test_all_snapshots_are_declined_if_they_cannot_be_made_durable() -> None:
+    bench, work, done = bench_writing(Written(SOURCE, 0), Written(SOURCE, 0))
     bench.files.fails = True
     with pytest.raises(OSError, match="disk full") as failed:
         work()
@@ -150,13 +150,13 @@ def test_snapshots_that_cannot_be_made_durable_are_all_declined() -> None:
 
 
 def test_a_snapshot_that_can_neither_be_written_nor_discarded_fails_the_subtask() -> None:
-    bench = triggered("discard")
+    bench = bench_with_triggered_checkpoint("discard")
     bench.background_work.pop()[1](None, OSError("disk full"))
     (failed,) = bench.messages(SubtaskFailed)
     assert (failed.subtask, failed.kind) == (SubtaskId(1, 0), "KeyError")
 
 
-def test_an_acknowledgement_too_long_for_a_message_fails_the_slot(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_acknowledgement_that_is_too_long_for_a_message_fails_the_slot(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = bench_with_split(Bench(ListSource([Rows(1)]), Collecting()).deploy())
     send = bench.send_control
 
@@ -173,7 +173,7 @@ def test_an_acknowledgement_too_long_for_a_message_fails_the_slot(monkeypatch: p
 
 
 def test_a_cancel_succeeds_although_a_snapshot_cannot_be_discarded() -> None:
-    bench = Bench(ListSource([Rows(1)]), Snapshots("discard"), slots=2).deploy()
+    bench = Bench(ListSource([Rows(1)]), FailingSnapshots("discard"), slots=2).deploy()
     bench.runtime.on_control(TriggerCheckpoint(ONE, CheckpointId(1)))
     bench.turns()
     deployment = bench.runtime._deployment
@@ -188,12 +188,12 @@ def _gathered() -> Any:
     return SubtaskCheckpoint(CheckpointId(1), SubtaskId(1, 0), [Handle("discard")], (), (), (), False, 0, 0, 0, 0, 0)
 
 
-def test_a_gauge_that_raises_is_left_out_of_the_metrics() -> None:
-    class Gauged(Collecting):
+def test_gauges_that_raise_are_not_part_of_the_metrics() -> None:
+    class OperatorWithGauges(Collecting):
         def gauges(self) -> dict[str, int | float]:
             raise ZeroDivisionError
 
-    bench = bench_with_split(Bench(ListSource([Rows(1)]), Gauged()).deploy())
+    bench = bench_with_split(Bench(ListSource([Rows(1)]), OperatorWithGauges()).deploy())
     bench.turns()
     metrics = bench.runtime.metrics()
     assert metrics is not None
@@ -203,7 +203,7 @@ def test_a_gauge_that_raises_is_left_out_of_the_metrics() -> None:
 
 
 @pytest.mark.parametrize("reason", ["x" * 100_000_000, "caf\udce9.txt: no such file"])
-def test_a_failure_reason_of_any_length_and_encoding_arrives(reason: str) -> None:
+def test_a_failure_reason_that_is_long_or_not_encodable_is_sent_in_a_valid_message(reason: str) -> None:
     def work(batch: Batch) -> Step:
         raise OSError(reason)
 
@@ -216,12 +216,12 @@ def test_a_failure_reason_of_any_length_and_encoding_arrives(reason: str) -> Non
     assert not bench.messages(Decline)
 
 
-def test_a_gauge_that_is_not_a_number_is_left_out() -> None:
-    class Gauged(Collecting):
+def test_gauges_that_are_nan_or_infinite_are_not_part_of_the_metrics() -> None:
+    class OperatorWithGauges(Collecting):
         def gauges(self) -> dict[str, int | float]:
             return {"keys": 3, "rate": float("nan"), "lag": float("inf")}
 
-    bench = bench_with_split(Bench(ListSource([Rows(1)]), Gauged()).deploy())
+    bench = bench_with_split(Bench(ListSource([Rows(1)]), OperatorWithGauges()).deploy())
     bench.turns()
     metrics = bench.runtime.metrics()
     assert metrics is not None

@@ -1,11 +1,11 @@
-"""The loop of a slot, turn by turn."""
+"""The loop of a slot."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import pytest
-from slot_cases import MIB, SOURCE, Bench, Collecting, InTurn, ListSource, Rows, control_event, data
+from slot_cases import MIB, SOURCE, Bench, Collecting, ListSource, RoundRobin, Rows, control_event, data
 
 from weir.errors import InputError, Retry, StorageError, UserCodeError
 from weir.operators.base import Batch, Step
@@ -35,23 +35,23 @@ TO_PEER = ChannelId(0, 0, 1)
 
 
 def bench_with_split(bench: Bench) -> Bench:
-    """A slot whose source has its one split."""
+    """Run turns and assign the only split to the source."""
     bench.turns()
     bench.runtime.on_control(AssignSplit(ONE, SOURCE, 0, Split("all", None), CheckpointId(1)))
     return bench
 
 
-def test_a_deployed_slot_reports_it_and_waits_for_start() -> None:
+def test_a_slot_reports_its_deployment_and_waits_for_the_start_message() -> None:
     bench = Bench(ListSource([Rows(1)]), Collecting()).deploy(started=False)
     bench.turns()
     assert bench.messages(Deployed) == [Deployed(ONE)]
     assert not bench.messages(RequestSplit)
     bench.runtime.on_control(Start(ONE))
     bench.turns()
-    assert len(bench.messages(RequestSplit)) == 1, "requested once, not at every turn"
+    assert len(bench.messages(RequestSplit)) == 1, "the split is requested only once"
 
 
-def test_records_flow_from_the_source_through_the_chain_and_the_end_follows() -> None:
+def test_records_and_then_the_end_of_input_flow_from_the_source_through_the_chain() -> None:
     keyed = Collecting()
     bench = bench_with_split(Bench(ListSource([Rows(1, 2), Rows(3)]), keyed).deploy())
     bench.turns()
@@ -73,7 +73,7 @@ def test_downstream_subtasks_run_before_the_source() -> None:
     assert lag <= 1
 
 
-def test_a_trigger_snapshots_the_source_at_its_position_and_the_barrier_follows_its_data() -> None:
+def test_a_trigger_takes_a_snapshot_of_the_source_and_sends_a_barrier_behind_its_data() -> None:
     keyed = Collecting()
     bench = bench_with_split(Bench(ListSource([Rows(1), Rows(2)]), keyed).deploy())
     bench.runtime.on_control(TriggerCheckpoint(ONE, CheckpointId(1)))
@@ -88,7 +88,7 @@ def test_a_trigger_snapshots_the_source_at_its_position_and_the_barrier_follows_
     assert [one.snapshot.chain for one in bench.messages(Acknowledge)] == [0, 1]
 
 
-def test_a_trigger_does_not_wait_behind_the_batches_of_downstream_subtasks() -> None:
+def test_a_trigger_is_handled_before_waiting_batches_of_downstream_subtasks() -> None:
     keyed = Collecting()
     bench = Bench(ListSource([]), keyed, slots=2).deploy()
     bench.turns()
@@ -102,7 +102,7 @@ def test_a_trigger_does_not_wait_behind_the_batches_of_downstream_subtasks() -> 
     assert keyed.arrived == [0, 1, 2]
 
 
-def test_a_failed_background_write_declines_the_checkpoint_only() -> None:
+def test_a_failed_background_write_declines_the_checkpoint_without_failing_the_subtask() -> None:
     keyed = Collecting()
     bench = bench_with_split(Bench(ListSource([Rows(1)]), keyed).deploy())
     bench.runtime.on_control(TriggerCheckpoint(ONE, CheckpointId(1)))
@@ -132,7 +132,7 @@ def test_data_behind_a_barrier_waits_for_the_barriers_of_all_channels() -> None:
 
 
 class Batches(Collecting):
-    """Also records how the records were batched."""
+    """An operator that also records the rows of each batch."""
 
     def __init__(self) -> None:
         super().__init__(self._note)
@@ -149,8 +149,8 @@ def test_waiting_small_batches_are_joined_and_their_credit_is_returned() -> None
     for sequence, rows in enumerate([("a",), ("b", "c"), ("d", "e"), ("f", "g", "h"), ("i",)]):
         bench.runtime.on_frame(data(FROM_PEER, sequence, Rows(*rows)))
     bench.turns()
-    # Batches of two and one fill three of four rows; two more would not fit. Three rows are more than half of four, so they go
-    # alone.
+    # The limit is four rows. The first two batches have three rows, and the third does not fit. A batch of three rows is not joined,
+    # because it exceeds half of the limit.
     assert keyed.batches == [("a", "b", "c"), ("d", "e"), ("f", "g", "h"), ("i",)]
     credits = [frame.argument for slot, frame in bench.frames if slot == 1 and frame.kind is FrameKind.CREDIT]
     assert sum(credits) == 5 * 8
@@ -169,7 +169,7 @@ def test_batches_that_the_program_cannot_join_are_not_joined() -> None:
 
 def test_no_batch_is_joined_across_a_barrier() -> None:
     keyed = Batches()
-    bench = bench_with_split(Bench(ListSource([Rows("mine")]), keyed, slots=2).deploy())
+    bench = bench_with_split(Bench(ListSource([Rows("own")]), keyed, slots=2).deploy())
     for frame in (
         data(FROM_PEER, 0, Rows("before")),
         control_event(FrameKind.BARRIER, FROM_PEER, 1, 1),
@@ -186,15 +186,15 @@ def test_no_batch_is_joined_across_a_barrier() -> None:
     assert keyed.batches[-1] == ("after", "later")
 
 
-class HoldingPartitioner(InTurn):
-    """A partitioner that sends everything to the peer, only on ``flush``."""
+class HoldingPartitioner(RoundRobin):
+    """A partitioner that keeps all batches until ``flush`` and sends them to the peer."""
 
     def __init__(self) -> None:
         super().__init__(2)
         self._held: list[Batch] = []
 
     @property
-    def pending_rows(self) -> int:  # type: ignore[override]  # a constant there
+    def pending_rows(self) -> int:  # type: ignore[override]  # the base class has a constant
         return sum(batch.num_rows for batch in self._held)
 
     def add(self, batch: Batch) -> list[tuple[int, Batch]]:
@@ -229,31 +229,31 @@ def sent(bench: Bench) -> list[FrameKind]:
     return [frame.kind for slot, frame in bench.frames if slot == 1 and frame.channel == TO_PEER]
 
 
-def holding(monkeypatch: pytest.MonkeyPatch) -> Bench:
+def bench_holding_rows(monkeypatch: pytest.MonkeyPatch) -> Bench:
     bench = Bench(ListSource([Rows("held")]), Collecting(), slots=2)
     monkeypatch.setattr(bench, "partitioner", lambda *_: HoldingPartitioner())
     return bench_with_split(bench.deploy())
 
 
-def test_an_idle_slot_flushes_its_partitioners_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    bench = holding(monkeypatch)
+def test_an_idle_slot_flushes_its_partitioners_immediately(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = bench_holding_rows(monkeypatch)
     bench.turns()
     assert sent(bench) == [FrameKind.DATA]
 
 
-def test_pending_rows_wait_for_the_barrier_of_an_aligning_slot_for_a_limited_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    bench = holding(monkeypatch)
+def test_during_alignment_partitioners_are_flushed_after_a_delay(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = bench_holding_rows(monkeypatch)
     bench.runtime.on_frame(control_event(FrameKind.BARRIER, FROM_PEER, 0, 1))
     bench.turns()
     assert sent(bench) == []
     wake_at_ns = bench.runtime.wake_at_ns()
     assert wake_at_ns is not None and bench.now_ns < wake_at_ns <= bench.now_ns + ALIGNING_FLUSH_AGE_NS
-    bench.now_ns = wake_at_ns - 1_000  # a turn of the bench takes a microsecond
+    bench.now_ns = wake_at_ns - 1_000  # a turn of the bench takes 1 µs
     assert bench.turns() == 1
     assert sent(bench) == [FrameKind.DATA]
 
 
-def test_a_missing_frame_among_small_ones_fails_the_slot() -> None:
+def test_a_missing_frame_between_batches_that_are_joined_fails_the_slot() -> None:
     bench = Bench(ListSource([]), Batches(), slots=2).deploy()
     for sequence in (0, 2):
         bench.runtime.on_frame(data(FROM_PEER, sequence, Rows(sequence)))
@@ -281,7 +281,7 @@ def test_a_source_without_room_sends_nothing_and_needs_no_wakeup() -> None:
     bench.turns()
     to_peer = [frame for slot, frame in bench.frames if slot == 1 and frame.kind is FrameKind.DATA]
     assert len(to_peer) == 1
-    assert bench.runtime.wake_at_ns() is None, "a time in the past would make the loop busy-wait"
+    assert bench.runtime.wake_at_ns() is None, "with a wake-up time in the past, the loop would busy-wait"
     account = bench.runtime._deployment.subtasks[-1].account  # type: ignore[union-attr]  # it was deployed above
     before = account.backpressured_ns
     bench.now_ns += 50_000
@@ -303,7 +303,7 @@ def test_a_subtask_in_a_blocking_call_is_busy_and_one_without_room_is_backpressu
     bench.turns()
     consumer, source = bench.runtime._deployment.subtasks  # type: ignore[union-attr]  # it was deployed above
     backpressured, busy = source.account.backpressured_ns, consumer.account.busy_ns
-    # Before and after the loop polls the call.
+    # The first turn is before the loop polls the blocking call, the second one after.
     for passed_ns in (100_000, 2_000_000):
         bench.now_ns += passed_ns
         bench.runtime.turn()
@@ -317,11 +317,11 @@ def test_a_subtask_in_a_blocking_call_is_busy_and_one_without_room_is_backpressu
 
 
 def seconds(ns: int) -> int:
-    """Return whole seconds: the clock of ``Bench`` advances a microsecond per turn."""
+    """Round to whole seconds, because the clock of ``Bench`` advances 1 µs per turn."""
     return round(ns / 1_000_000_000)
 
 
-def test_idle_time_of_the_loop_counts_for_the_previous_condition() -> None:
+def test_time_in_which_the_loop_sleeps_counts_as_the_previous_condition_of_a_subtask() -> None:
     bench = Bench(ListSource([Rows(1)]), Collecting()).deploy()
     bench.turns()
     consumer, source = bench.runtime._deployment.subtasks  # type: ignore[union-attr]  # it was deployed above
@@ -342,10 +342,10 @@ def test_a_runnable_subtask_is_queued_while_another_one_runs() -> None:
     consumer, source = bench.runtime._deployment.subtasks  # type: ignore[union-attr]  # it was deployed above
     assert seconds(consumer.account.busy_ns) == 2
     assert seconds(source.account.queued_ns) == 1
-    assert seconds(source.account.idle_ns) == 1, "it only has to request its next split"
+    assert seconds(source.account.idle_ns) == 1, "during the second step, the source has only to request its next split"
 
 
-def test_a_step_in_a_blocking_call_is_polled_after_a_millisecond() -> None:
+def test_a_step_that_waits_for_a_blocking_call_is_polled_after_a_millisecond() -> None:
     pulls: list[int] = []
 
     def work(batch: Batch) -> Step:
@@ -364,7 +364,7 @@ def test_a_step_in_a_blocking_call_is_polled_after_a_millisecond() -> None:
     assert pulls == [0, 1]
 
 
-def test_a_step_ends_with_its_last_batch_so_a_trigger_does_not_wait_for_room() -> None:
+def test_after_the_last_batch_of_a_step_a_trigger_does_not_wait_for_room() -> None:
     bench = bench_with_split(
         Bench(ListSource([Rows("here"), Rows("there", nbytes=5 * MIB), Rows("later")]), Collecting(), slots=2).deploy()
     )
@@ -380,7 +380,7 @@ def test_a_step_of_several_batches_waits_for_room_before_each() -> None:
     outputs = Outgoing()
     bench = bench_with_split(Bench(ListSource([Rows(1, 2, 3)]), keyed).deploy())
     runtime = bench.runtime._deployment.subtasks[0]  # type: ignore[union-attr]  # it was deployed above
-    runtime.outputs = outputs  # type: ignore[assignment]  # as much of them as a step needs
+    runtime.outputs = outputs  # type: ignore[assignment]  # has the methods that a step uses
     bench.turns()
     assert outputs.batches == [(1,)]
     outputs.room = True
@@ -388,22 +388,22 @@ def test_a_step_of_several_batches_waits_for_room_before_each() -> None:
     assert outputs.batches == [(1,), (2,), (3,)]
 
 
-def test_a_slow_step_produces_one_batch_per_turn_while_there_is_room() -> None:
-    made = []
+def test_a_slow_step_produces_one_batch_per_turn_even_if_there_is_room() -> None:
+    produced = []
 
     def slow(batch: Batch) -> Step:
         for row in batch.rows:
             bench.now_ns += LOOK_AHEAD_NS_MAX + 1
-            made.append(row)
+            produced.append(row)
             yield Rows(row)
 
     bench = bench_with_split(Bench(ListSource([Rows(1, 2, 3)]), Collecting(slow)).deploy())
     bench.runtime._deployment.subtasks[0].outputs = Outgoing(room=True)  # type: ignore[union-attr, assignment]  # deployed above
-    while not made:
+    while not produced:
         bench.turns(1)
-    assert made == [1]
+    assert produced == [1]
     bench.turns()
-    assert made == [1, 2, 3]
+    assert produced == [1, 2, 3]
 
 
 def test_no_snapshot_is_taken_in_the_middle_of_a_step() -> None:
@@ -449,7 +449,7 @@ def test_an_operator_that_raises_fails_its_subtask_and_stops_the_slot(
 
 
 @pytest.mark.parametrize(("retry", "restartable"), [(Retry.NEVER, False), (Retry.BACKOFF, True)])
-def test_an_input_error_names_the_source_and_whether_a_retry_can_help(retry: Retry, restartable: bool) -> None:
+def test_an_input_error_names_the_source_and_is_restartable_if_a_retry_can_help(retry: Retry, restartable: bool) -> None:
     class Unreadable(ListSource):
         def poll(self) -> Batch | None:
             raise InputError("the disk did not answer", retry=retry)
@@ -497,17 +497,17 @@ def test_a_cancelled_generation_is_fenced_against_a_late_deployment() -> None:
     assert bench.runtime.generation == 4
 
 
-def test_a_restored_ended_source_takes_no_split_and_does_not_end_its_chain_twice() -> None:
+def test_a_source_restored_as_ended_requests_no_split_and_its_end_is_not_processed_again() -> None:
     keyed = Collecting()
     ended = (SubtaskId(0, 0), SubtaskId(1, 0))
     bench = Bench(ListSource([Rows(1)]), keyed).deploy(ended=ended)
     bench.turns()
     assert not bench.messages(RequestSplit)
     assert [message.subtask for message in bench.messages(SubtaskEnded)] == list(ended)
-    assert not keyed.ended, "on_end_of_input ran before the snapshot"
+    assert not keyed.ended, "on_end_of_input was called before the snapshot"
 
 
-def test_a_restored_ended_subtask_is_ended_in_its_next_snapshot() -> None:
+def test_a_subtask_restored_as_ended_is_ended_in_its_next_snapshot() -> None:
     ended = (SubtaskId(0, 0), SubtaskId(1, 0))
     bench = Bench(ListSource([Rows(1)]), Collecting()).deploy(ended=ended)
     bench.runtime.on_control(TriggerCheckpoint(ONE, CheckpointId(1)))
@@ -518,7 +518,7 @@ def test_a_restored_ended_subtask_is_ended_in_its_next_snapshot() -> None:
     assert [(one.chain, one.ended) for one in snapshots] == [(0, True), (1, True)]
 
 
-def test_a_split_assigned_in_a_past_epoch_is_refused() -> None:
+def test_a_split_assigned_in_an_earlier_epoch_is_refused() -> None:
     bench = Bench(ListSource([Rows(1)]), Collecting()).deploy()
     bench.turns()
     bench.runtime.on_control(TriggerCheckpoint(ONE, CheckpointId(1)))

@@ -1,4 +1,4 @@
-"""The slot process: which resources it opens, and that it closes them if it cannot start."""
+"""A slot process closes its resources if it cannot start."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def bootstrap(directory: Path, port: int, code: dict[str, bytes]) -> SlotBootstr
     return SlotBootstrap(job="job", host="127.0.0.1", port=port, secret=SECRET, code=code, settings=settings)
 
 
-def test_a_slot_that_cannot_load_its_code_leaves_nothing_open(tmp_path: Path) -> None:
+def test_a_slot_that_cannot_load_its_code_closes_its_descriptors(tmp_path: Path) -> None:
     before = descriptors()
     for _ in range(3):
         with pytest.raises(pickle.UnpicklingError):
@@ -46,13 +46,13 @@ def test_a_slot_that_cannot_load_its_code_leaves_nothing_open(tmp_path: Path) ->
     assert descriptors() == before
 
 
-def test_a_slot_that_cannot_register_leaves_nothing_open(tmp_path: Path) -> None:
+def test_a_slot_that_cannot_register_closes_its_descriptors(tmp_path: Path) -> None:
     """Registration fails because the host name cannot be encoded."""
     server = ControlServer(
         JobCredentials(SECRET, "job"), host="127.0.0.1", generation=1, incarnation="coordinator", log_connection=lambda text: None
     )
     before = descriptors()
-    process = SlotProcess(bootstrap(tmp_path, server.port, {}), 0, SparkTaskInfo(0, 0, "half a character: \udce9", "host"))
+    process = SlotProcess(bootstrap(tmp_path, server.port, {}), 0, SparkTaskInfo(0, 0, "not encodable: \udce9", "host"))
     stop = threading.Event()
 
     def serve() -> None:
@@ -70,7 +70,9 @@ def test_a_slot_that_cannot_register_leaves_nothing_open(tmp_path: Path) -> None
     server.close()
 
 
-def test_a_missing_module_of_an_executor_is_named() -> None:
-    code = pickle.dumps(test_a_missing_module_of_an_executor_is_named).replace(__name__.encode(), b"x" * len(__name__))
+def test_the_error_for_a_missing_module_names_module_and_executor() -> None:
+    code = pickle.dumps(test_the_error_for_a_missing_module_names_module_and_executor).replace(
+        __name__.encode(), b"x" * len(__name__)
+    )
     with pytest.raises(ConfigError, match=r"map 'clean': its code needs the Python module 'x+', which the executor on host7"):
         load_code({"map 'clean'": code}, "host7")

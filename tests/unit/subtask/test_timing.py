@@ -7,7 +7,7 @@ from pathlib import Path
 from weir.subtask.timing import CoreWaitClock
 
 
-def test_core_wait_is_the_kernels_value_for_the_first_reading_thread() -> None:
+def test_core_wait_is_the_value_of_the_linux_kernel_for_the_thread_that_reads_first() -> None:
     wait = CoreWaitClock()
     before = wait.read_ns()
     readings: list[int] = []
@@ -20,7 +20,7 @@ def test_core_wait_is_the_kernels_value_for_the_first_reading_thread() -> None:
     assert 0 <= before <= readings[0] <= expected
 
 
-def test_reading_after_closing_returns_zero() -> None:
+def test_a_closed_clock_returns_zero() -> None:
     wait = CoreWaitClock()
     wait.read_ns()
     open_before = len(os.listdir("/proc/self/fd"))

@@ -1,4 +1,4 @@
-"""Decisions of the setup, without a network. ``.ci/run`` in a fresh clone tests the rest."""
+"""Decisions of the setup, without network access. ``.ci/run`` in a new clone tests the complete setup."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def put_java_wheel(environment: bootstrap.Environment) -> None:
     (package / "__init__.py").touch()
 
 
-def test_a_stamp_is_current_while_its_inputs_are_the_same(environment: bootstrap.Environment) -> None:
+def test_a_stamp_is_current_until_its_inputs_change(environment: bootstrap.Environment) -> None:
     environment.write_stamp({"made_from": "a", "java": []})
     assert bootstrap.is_current(environment.read_stamp(), "a", environment, NO_JAVA)
     assert not bootstrap.is_current(environment.read_stamp(), "b", environment, NO_JAVA)
@@ -42,30 +42,30 @@ def test_a_missing_or_damaged_stamp_is_not_current(environment: bootstrap.Enviro
     assert not bootstrap.is_current(environment.read_stamp(), "a", environment, NO_JAVA)
 
 
-def test_a_stamp_is_not_current_if_the_python_is_gone(environment: bootstrap.Environment) -> None:
+def test_a_stamp_is_not_current_if_its_python_does_not_exist(environment: bootstrap.Environment) -> None:
     environment.write_stamp({"made_from": "a", "java": []})
     environment.python.unlink()
     assert not bootstrap.is_current(environment.read_stamp(), "a", environment, NO_JAVA)
 
 
-def test_a_stamp_is_not_current_if_the_java_is_gone(environment: bootstrap.Environment) -> None:
+def test_a_stamp_is_not_current_if_its_java_does_not_exist(environment: bootstrap.Environment) -> None:
     environment.write_stamp({"made_from": "a", "java": ["/usr/bin/java 1"]})
     assert not bootstrap.is_current(environment.read_stamp(), "a", environment, NO_JAVA)
 
 
-def test_a_stamp_is_not_current_if_the_wheel_is_forced_and_missing(environment: bootstrap.Environment) -> None:
+def test_a_stamp_is_not_current_if_the_java_wheel_is_forced_but_missing(environment: bootstrap.Environment) -> None:
     environment.write_stamp({"made_from": "a", "java": []})
     assert not bootstrap.is_current(environment.read_stamp(), "a", environment, FORCED)
 
 
-def test_with_the_wheel_installed_other_javas_do_not_matter(environment: bootstrap.Environment) -> None:
+def test_with_an_installed_java_wheel_the_stamp_does_not_depend_on_other_javas(environment: bootstrap.Environment) -> None:
     environment.write_stamp({"made_from": "a", "java": ["/usr/bin/java 1"]})
     put_java_wheel(environment)
     assert bootstrap.is_current(environment.read_stamp(), "a", environment, NO_JAVA)
     assert bootstrap.is_current(environment.read_stamp(), "a", environment, FORCED)
 
 
-def test_linter_settings_do_not_cause_a_new_setup(tmp_path: Path) -> None:
+def test_changed_linter_settings_do_not_cause_a_new_setup(tmp_path: Path) -> None:
     project = tmp_path / "pyproject.toml"
     project.write_text('[project]\nname = "weir"\n[tool.ruff]\nline-length = 130\n')
     before = bootstrap.project_table(project)
@@ -88,7 +88,7 @@ def test_a_failed_command_is_reported_with_its_output(capfd: pytest.CaptureFixtu
     assert "listed" not in printed
 
 
-def test_a_python_that_is_too_old_is_refused_with_an_alternative() -> None:
+def test_the_error_for_an_old_python_suggests_an_alternative() -> None:
     source = Path(bootstrap.__file__).read_text().replace("PYTHON_MIN = (3, 11)", "PYTHON_MIN = (9, 0)")
     ran = subprocess.run([sys.executable, "-"], input=source, capture_output=True, text=True, check=False)
     assert ran.returncode == 1

@@ -8,7 +8,7 @@ from java_probe import JavaProbe
 
 
 def fake_java(folder: Path, version_line: str, *, exit_code: int = 0) -> Path:
-    """Create a program that prints ``-version`` like Java: to standard error."""
+    """Create a program that prints a version line to standard error, as ``java -version`` does."""
     java = folder / "bin" / "java"
     java.parent.mkdir(parents=True)
     java.write_text(f"#!/bin/sh\necho '{version_line}' >&2\nexit {exit_code}\n")
@@ -49,14 +49,14 @@ def test_a_java_that_does_not_run_is_not_suitable(tmp_path: Path) -> None:
     assert "does not run" in probe.why_wheel()
 
 
-def test_no_java_at_all_is_reported(tmp_path: Path) -> None:
+def test_a_missing_java_is_reported(tmp_path: Path) -> None:
     probe = JavaProbe({"PATH": str(tmp_path)})
     assert probe.suitable() is None
     assert probe.identity() == []
     assert "none found" in probe.why_wheel()
 
 
-def test_another_java_has_another_identity(tmp_path: Path) -> None:
+def test_javas_in_different_directories_have_different_identities(tmp_path: Path) -> None:
     first = fake_java(tmp_path / "a", 'openjdk version "17"')
     second = fake_java(tmp_path / "b", 'openjdk version "17"')
     identities = [JavaProbe({"PATH": str(java.parent)}).identity() for java in (first, second)]

@@ -1,4 +1,4 @@
-"""Which Node.js builds the web UI, and when."""
+"""Which Node.js builds the web UI, and when it is built."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import node
 
 
 def installed(folder: Path) -> Path:
-    """Create a Node.js with npm that is new enough."""
+    """Create a fake Node.js and npm with the minimum version."""
     folder.mkdir(parents=True)
     for name in ("node", "npm"):
         command = folder / name
@@ -27,7 +27,7 @@ def node_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / ".node"
 
 
-def test_the_environment_itself_is_not_taken_for_the_systems_node(
+def test_the_node_in_the_environment_of_the_repository_is_not_the_system_node(
     node_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own, system = installed(node_folder / "env" / "bin"), installed(tmp_path / "usr" / "bin")
@@ -44,11 +44,11 @@ def test_a_node_without_npm_is_ignored(node_folder: Path, tmp_path: Path, monkey
     assert node.system_node() is None
 
 
-def test_the_web_interface_is_built_if_it_is_missing_or_its_sources_changed(
+def test_the_web_ui_is_built_only_if_it_is_missing_or_its_sources_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     frontend = tmp_path / "frontend"
-    for path, content in {"index.html": "page", "src/app/main.ts": "code", "node_modules/x.js": "others'"}.items():
+    for path, content in {"index.html": "page", "src/app/main.ts": "code", "node_modules/x.js": "package code"}.items():
         (frontend / path).parent.mkdir(parents=True, exist_ok=True)
         (frontend / path).write_text(content)
     (tmp_path / "build").mkdir()
@@ -69,11 +69,11 @@ def test_the_web_interface_is_built_if_it_is_missing_or_its_sources_changed(
 
     monkeypatch.setattr(node, "run_script", build)
     assert (builds(), builds()) == (1, 0)
-    (frontend / "node_modules" / "x.js").write_text("theirs")
+    (frontend / "node_modules" / "x.js").write_text("other package code")
     assert builds() == 0
     (frontend / "src/app/main.ts").write_text("other code")
     assert (builds(), builds()) == (1, 0)
-    (frontend / "dist" / "index.html").write_text("another build")
+    (frontend / "dist" / "index.html").write_text("built from other sources")
     assert (builds(), builds()) == (1, 0)
     (frontend / "dist" / "index.html").unlink()
     assert (builds(), builds()) == (1, 0)

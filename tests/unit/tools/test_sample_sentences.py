@@ -1,4 +1,4 @@
-"""Sentences are found in code and in prose, and a seed draws the same ones again."""
+"""Collecting the sentences of code and documents."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def test_python_docstrings_comments_messages_and_test_names_are_sentences(root: 
     }
 
 
-def test_prose_without_its_code_blocks(root: Path) -> None:
+def test_paragraphs_of_documents_are_sentences_and_code_blocks_are_not(root: Path) -> None:
     path = root / "page.md"
     path.write_text("# Jobs\n\nA job is a function that builds a graph.\n\n```\nweir run this and that and more\n```\n")
     assert texts(path) == {"A job is a function that builds a graph."}
 
 
-def test_typescript_comments_and_labels(root: Path) -> None:
+def test_typescript_comments_and_labels_are_sentences(root: Path) -> None:
     path = root / "Page.tsx"
     path.write_text("/** Shows the newest checkpoints of one job. */\nconst text = 'No checkpoint has completed so far';\n")
     assert texts(path) == {"Shows the newest checkpoints of one job.", "No checkpoint has completed so far"}

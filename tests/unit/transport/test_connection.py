@@ -1,4 +1,4 @@
-"""Messages are independent of how the kernel divides the stream."""
+"""Reading messages from a stream that the Linux kernel divides at any position."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from weir.transport.connection import STAGE_BYTES, MessageFormat, MessageReader,
 
 
 def parse(data: memoryview) -> tuple[bytes, tuple[int, int]]:
-    """Two sections: a two-byte length for the first, a four-byte length for the second."""
+    """Parse a header with the lengths of two sections: two bytes for the first length, four bytes for the second."""
     header = bytes(data)
     if header[0] != 7:
         raise ProtocolError("unknown header")
     return header, (int.from_bytes(header[1:3], "little"), int.from_bytes(header[3:7], "little"))
 
 
-CUT: MessageFormat[bytes] = MessageFormat(7, parse)
+FORMAT: MessageFormat[bytes] = MessageFormat(7, parse)
 
 
 def message(first: bytes, second: bytes) -> bytes:
@@ -55,13 +55,13 @@ sizes = st.tuples(st.integers(0, 300), st.one_of(st.integers(0, 200), near_the_s
 
 @settings(deadline=None, max_examples=150)
 @given(st.lists(sizes, max_size=8), st.lists(st.integers(64, 50_000), min_size=1, max_size=20), st.integers(2_000, 100_000))
-def test_messages_arrive_complete_and_in_order_in_any_division(
+def test_messages_arrive_complete_and_in_order_for_any_division_of_the_stream(
     shape: list[tuple[int, int]], cuts: list[int], bytes_max: int
 ) -> None:
     sent = [(bytes([number]) * first, bytes([number + 100]) * second) for number, (first, second) in enumerate(shape)]
     stream = b"".join(message(*parts) for parts in sent)
     left, right = connected_pair()
-    inbox, collector = MessageReader(CUT), Collector()
+    inbox, collector = MessageReader(FORMAT), Collector()
     with left, right:
         position = turn = 0
         while position < len(stream):
@@ -69,7 +69,7 @@ def test_messages_arrive_complete_and_in_order_in_any_division(
             try:
                 position += left.send(stream[position:end])
             except BlockingIOError:
-                pass  # many small pieces fill a socket early
+                pass  # many small chunks fill the socket buffer
             inbox.read(right, bytes_max, collector)
             turn += 1
         left.close()
@@ -82,12 +82,12 @@ def test_messages_arrive_complete_and_in_order_in_any_division(
 
 @settings(deadline=None, max_examples=50)
 @given(st.lists(st.binary(max_size=3_000), max_size=700), st.integers(1, 5_000))
-def test_a_send_queue_sends_every_byte_once_and_in_order(pieces: list[bytes], bytes_max: int) -> None:
+def test_a_send_queue_sends_every_byte_once_and_in_order(chunks: list[bytes], bytes_max: int) -> None:
     left, right = connected_pair()
     left.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4_096)
     outbox = SendQueue()
-    outbox.push([pa.py_buffer(piece) if number % 2 else piece for number, piece in enumerate(pieces)])
-    total = sum(map(len, pieces))
+    outbox.push([pa.py_buffer(chunk) if number % 2 else chunk for number, chunk in enumerate(chunks)])
+    total = sum(map(len, chunks))
     received = bytearray()
     with left, right:
         assert outbox.bytes_queued == total
@@ -100,27 +100,27 @@ def test_a_send_queue_sends_every_byte_once_and_in_order(pieces: list[bytes], by
             assert outbox.bytes_queued == total - len(received)
             if emptied:
                 break
-    assert bytes(received) == b"".join(pieces)
+    assert bytes(received) == b"".join(chunks)
 
 
-def test_a_divided_header_behind_other_messages_is_joined() -> None:
+def test_a_divided_header_after_other_messages_is_joined() -> None:
     parts = [(b"ab", b"cdefg"), (b"", b""), (b"h", b"")]
     stream = b"".join(message(*part) for part in parts)
     for first in range(1, len(stream)):
         for second in range(first, len(stream)):
             left, right = connected_pair()
-            inbox, collector = MessageReader(CUT), Collector()
+            inbox, collector = MessageReader(FORMAT), Collector()
             with left, right:
-                for piece in (stream[:first], stream[first:second], stream[second:]):
-                    left.send(piece)
+                for chunk in (stream[:first], stream[first:second], stream[second:]):
+                    left.send(chunk)
                     inbox.read(right, 1 << 20, collector)
-            assert collector.messages == parts, f"cut at {first} and {second}"
+            assert collector.messages == parts, f"divided at {first} and {second}"
 
 
-def test_reading_stops_at_its_limit(pair: tuple[socket.socket, socket.socket]) -> None:
+def test_reading_stops_at_the_byte_limit(pair: tuple[socket.socket, socket.socket]) -> None:
     left, right = pair
     collector = Collector()
-    inbox = MessageReader(CUT)
+    inbox = MessageReader(FORMAT)
     with left, right:
         for _ in range(20):
             left.send(message(b"", b"x" * 3_000))
@@ -130,21 +130,21 @@ def test_reading_stops_at_its_limit(pair: tuple[socket.socket, socket.socket]) -
         assert len(collector.messages) == 20
 
 
-def test_an_end_in_the_middle_of_a_message_is_reported(pair: tuple[socket.socket, socket.socket]) -> None:
+def test_a_stream_that_ends_inside_a_message_is_reported(pair: tuple[socket.socket, socket.socket]) -> None:
     left, right = pair
     with left, right:
         left.send(message(b"ab", b"cd")[:-1])
         left.close()
         with pytest.raises(StreamClosed, match="in the middle of a message"):
             for _ in range(3):
-                MessageReader.read(inbox := MessageReader(CUT), right, 100, Collector())
+                MessageReader.read(inbox := MessageReader(FORMAT), right, 100, Collector())
                 inbox.read(right, 100, Collector())
 
 
-def test_memory_is_allocated_for_one_message_at_a_time(pair: tuple[socket.socket, socket.socket]) -> None:
+def test_memory_is_allocated_only_for_the_current_message(pair: tuple[socket.socket, socket.socket]) -> None:
     left, right = pair
     before = pa.total_allocated_bytes()
-    inbox, collector = MessageReader(CUT), Collector()
+    inbox, collector = MessageReader(FORMAT), Collector()
     with left, right:
         left.send(message(b"", b"")[:3] + (1 << 30).to_bytes(4, "little") + b"only the beginning")
         inbox.read(right, 1 << 20, collector)

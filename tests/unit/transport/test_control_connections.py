@@ -1,4 +1,4 @@
-"""Control connections over real sockets on loopback."""
+"""Control connections over loopback sockets."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from weir.transport.handshake import Claim, ConnectionPurpose, JobCredentials
 GENERATION = 3
 
 
-class Wire:
-    """A server and the clients of a test."""
+class ControlNetwork:
+    """A control server and its clients."""
 
     def __init__(self) -> None:
         self.clock = Clock()
@@ -49,7 +49,7 @@ class Wire:
         return client, self.ends[-1]
 
     def until(self, done: object) -> None:
-        turn_until(self.clock, done, *[end.turn for end in self.ends])  # type: ignore[arg-type]  # a callable
+        turn_until(self.clock, done, *[end.turn for end in self.ends])  # type: ignore[arg-type]  # ``done`` is a callable
 
     def connected(self, incarnation: str = "slot-a") -> tuple[ControlClient, End]:
         client, end = self.client(incarnation)
@@ -62,10 +62,10 @@ class Wire:
 
 
 @pytest.fixture
-def wire() -> Iterator[Wire]:
-    wire = Wire()
-    yield wire
-    for end in wire.ends:
+def network() -> Iterator[ControlNetwork]:
+    network = ControlNetwork()
+    yield network
+    for end in network.ends:
         end.endpoint.close()
 
 
@@ -83,141 +83,141 @@ def unauthenticated(port: int) -> socket.socket:
     return connected
 
 
-def test_messages_of_any_size_arrive_in_order_both_ways(wire: Wire) -> None:
-    client, end = wire.connected()
+def test_messages_of_any_size_arrive_in_order_in_both_directions(network: ControlNetwork) -> None:
+    client, end = network.connected()
     assert end.events == [Connected(COORDINATOR, "coordinator")]
-    peer = wire.peers()[0].peer
+    peer = network.peers()[0].peer
     up = [b"x", b"y" * 100_000, b"z" * 9_000_000] + [str(number).encode() for number in range(1_000)]
     down = [b"D" * 5_000_000, b"d"]
     for data in up:
         client.send(data)
     for data in down:
-        wire.server.send(peer, data)
-    wire.until(lambda: len(messages(wire.events)) == len(up) and len(messages(end)) == len(down))
-    assert messages(wire.events) == up and messages(end) == down
+        network.server.send(peer, data)
+    network.until(lambda: len(messages(network.events)) == len(up) and len(messages(end)) == len(down))
+    assert messages(network.events) == up and messages(end) == down
 
 
-def test_a_send_from_another_thread_wakes_a_waiting_poll(wire: Wire) -> None:
-    client, _ = wire.connected()
-    for end in wire.ends:
-        end.turn(wire.clock.now_ns)
+def test_a_send_from_another_thread_wakes_a_waiting_poll(network: ControlNetwork) -> None:
+    client, _ = network.connected()
+    for end in network.ends:
+        end.turn(network.clock.now_ns)
     sender = threading.Thread(target=client.send, args=(b"heartbeat",))
     sender.start()
     # Without the wake-up, this poll would wait a minute and exceed the test's timeout.
-    client.poll(wire.clock.now_ns, 60_000_000_000)
+    client.poll(network.clock.now_ns, 60_000_000_000)
     sender.join()
-    wire.until(lambda: messages(wire.events) == [b"heartbeat"])
+    network.until(lambda: messages(network.events) == [b"heartbeat"])
 
 
-def test_several_wakes_count_as_one(wire: Wire) -> None:
+def test_many_wake_calls_cause_one_wake_up(network: ControlNetwork) -> None:
     for _ in range(100_000):
-        wire.server.wake()
-    assert wire.server.poll(0, 60_000_000_000) == []
-    waker = threading.Thread(target=wire.server.wake)
+        network.server.wake()
+    assert network.server.poll(0, 60_000_000_000) == []
+    waker = threading.Thread(target=network.server.wake)
     waker.start()
-    assert wire.server.poll(0, 60_000_000_000) == []
+    assert network.server.poll(0, 60_000_000_000) == []
     waker.join()
 
 
-def test_an_endpoint_can_be_registered_in_a_data_exchange(wire: Wire) -> None:
-    client, end = wire.connected()
+def test_an_endpoint_can_be_registered_in_a_data_exchange(network: ControlNetwork) -> None:
+    client, end = network.connected()
     slot = new_slot(0)
     slot.exchange.register(client.fileno(), "control")
     slot.turn(0)
     assert slot.ready_fds == []
-    wire.server.send(wire.peers()[0].peer, b"deploy")
-    wire.server.poll(0)
+    network.server.send(network.peers()[0].peer, b"deploy")
+    network.server.poll(0)
     slot.exchange.pump(0, 0)
-    turn_until(wire.clock, lambda: bool(slot.ready_fds), slot.turn)
+    turn_until(network.clock, lambda: bool(slot.ready_fds), slot.turn)
     assert [ready.token for ready in slot.ready_fds[:1]] == ["control"]
     end.turn(0)
     assert messages(end) == [b"deploy"]
     client.wake()
     slot.ready_fds.clear()
-    turn_until(wire.clock, lambda: bool(slot.ready_fds), slot.turn)
+    turn_until(network.clock, lambda: bool(slot.ready_fds), slot.turn)
     slot.exchange.close()
 
 
-def test_a_closed_connection_is_reported_once_with_its_peer(wire: Wire) -> None:
-    client, _ = wire.connected("slot-a")
-    _, other = wire.connected("slot-b")
+def test_a_closed_connection_is_reported_once_with_its_peer(network: ControlNetwork) -> None:
+    client, _ = network.connected("slot-a")
+    _, other = network.connected("slot-b")
     client.close()
-    del wire.ends[1]
-    wire.until(lambda: bool(closed(wire.events)))
-    first = wire.peers()[0].peer
-    assert [event.peer for event in wire.events.events if isinstance(event, Closed)] == [first]
-    wire.server.send(first, b"to a closed peer")
-    wire.server.drop(wire.peers()[1].peer)
-    wire.until(lambda: bool(closed(other)))
-    assert closed(wire.events) == ["the peer closed the connection"]
+    del network.ends[1]
+    network.until(lambda: bool(closed(network.events)))
+    first = network.peers()[0].peer
+    assert [event.peer for event in network.events.events if isinstance(event, Closed)] == [first]
+    network.server.send(first, b"to a closed peer")
+    network.server.drop(network.peers()[1].peer)
+    network.until(lambda: bool(closed(other)))
+    assert closed(network.events) == ["the peer closed the connection"]
 
 
 @pytest.mark.parametrize("wrong", ["secret", "job", "run"])
-def test_a_client_of_another_secret_job_or_run_is_refused(wire: Wire, wrong: str) -> None:
+def test_a_client_with_a_different_secret_job_or_run_is_refused(network: ControlNetwork, wrong: str) -> None:
     credentials = {"secret": JobCredentials(b"not the secret at all", "rig"), "job": JobCredentials(CREDENTIALS.secret, "other")}
-    client, end = wire.client(credentials=credentials.get(wrong, CREDENTIALS), generation=GENERATION + (wrong == "run"),
+    client, end = network.client(credentials=credentials.get(wrong, CREDENTIALS), generation=GENERATION + (wrong == "run"),
                               dial_timeout_ns=1_000_000_000)  # fmt: skip
-    client.send(b"never to be seen")
-    wire.until(lambda: bool(end.events))
-    assert "within 1 s" in closed(end)[0] and f"{HOST}:{wire.server.port}" in closed(end)[0]
-    assert wire.events.events == [] and wire.events.notes
+    client.send(b"must not arrive")
+    network.until(lambda: bool(end.events))
+    assert "within 1 s" in closed(end)[0] and f"{HOST}:{network.server.port}" in closed(end)[0]
+    assert network.events.events == [] and network.events.notes
 
 
-def test_unauthenticated_connections_are_dropped_without_effect_on_others(wire: Wire) -> None:
-    client, _ = wire.connected()
-    quiet = [unauthenticated(wire.server.port) for _ in range(PENDING_HANDSHAKES_MAX + 20)]
-    wire.until(lambda: sum(map(is_hung_up, quiet)) == 20)
-    assert all(is_hung_up(connected) for connected in quiet[:20]), "the oldest go first"
-    wire.connected("slot-b")  # a valid client connects although all pending places are taken
-    loud = unauthenticated(wire.server.port)
+def test_unauthenticated_connections_are_dropped_without_effect_on_others(network: ControlNetwork) -> None:
+    client, _ = network.connected()
+    silent = [unauthenticated(network.server.port) for _ in range(PENDING_HANDSHAKES_MAX + 20)]
+    network.until(lambda: sum(map(is_hung_up, silent)) == 20)
+    assert all(is_hung_up(connected) for connected in silent[:20]), "the oldest connections are dropped first"
+    network.connected("slot-b")  # a valid client connects although the limit of pending handshakes is reached
+    loud = unauthenticated(network.server.port)
     loud.send(b"GET / HTTP/1.1\r\n\r\n" * 20)
-    wire.until(lambda: is_hung_up(loud))
-    slow = unauthenticated(wire.server.port)
+    network.until(lambda: is_hung_up(loud))
+    slow = unauthenticated(network.server.port)
     slow.send(b"WEIRHELO")
-    wire.until(lambda: any("more than" in note for note in wire.events.notes))
-    wire.clock.now_ns += HANDSHAKE_NS_MAX
-    wire.until(lambda: all(map(is_hung_up, [*quiet, slow])))
-    client.send(b"still here")
-    wire.until(lambda: messages(wire.events) == [b"still here"])
-    assert closed(wire.events) == []
-    for connected in [*quiet, loud, slow]:
+    network.until(lambda: any("more than" in note for note in network.events.notes))
+    network.clock.now_ns += HANDSHAKE_NS_MAX
+    network.until(lambda: all(map(is_hung_up, [*silent, slow])))
+    client.send(b"still connected")
+    network.until(lambda: messages(network.events) == [b"still connected"])
+    assert closed(network.events) == []
+    for connected in [*silent, loud, slow]:
         connected.close()
 
 
 @pytest.mark.parametrize("length", [0, MESSAGE_BYTES_MAX + 1, 2**32 - 1])
-def test_an_invalid_length_closes_only_that_connection(wire: Wire, length: int) -> None:
-    client, _ = wire.connected()
-    intruder = Intruder(wire.server.port, Claim(ConnectionPurpose.CONTROL, GENERATION, 0, 0, "intruder"))
-    turn_until(wire.clock, lambda: intruder.socket is not None, wire.events.turn, intruder.turn)
-    intruder.say(struct.pack("<I", length) + b"body")
-    wire.until(lambda: bool(closed(wire.events)))
-    assert "dropped: control message of" in closed(wire.events)[0]
-    client.send(b"still here")
-    wire.until(lambda: messages(wire.events) == [b"still here"])
+def test_a_message_with_an_invalid_length_closes_only_its_own_connection(network: ControlNetwork, length: int) -> None:
+    client, _ = network.connected()
+    intruder = Intruder(network.server.port, Claim(ConnectionPurpose.CONTROL, GENERATION, 0, 0, "intruder"))
+    turn_until(network.clock, lambda: intruder.socket is not None, network.events.turn, intruder.turn)
+    intruder.send(struct.pack("<I", length) + b"body")
+    network.until(lambda: bool(closed(network.events)))
+    assert "dropped: control message of" in closed(network.events)[0]
+    client.send(b"still connected")
+    network.until(lambda: messages(network.events) == [b"still connected"])
     intruder.close()
 
 
-def test_messages_of_an_invalid_size_are_refused_at_the_sender(wire: Wire) -> None:
-    client, _ = wire.connected()
+def test_a_message_of_an_invalid_size_cannot_be_sent(network: ControlNetwork) -> None:
+    client, _ = network.connected()
     for data in (b"", bytes(MESSAGE_BYTES_MAX + 1)):
         with pytest.raises(ProtocolError, match="cannot send"):
             client.send(data)
 
 
-def test_a_peer_that_does_not_read_is_dropped(wire: Wire) -> None:
-    intruder = Intruder(wire.server.port, Claim(ConnectionPurpose.CONTROL, GENERATION, 0, 0, "sleeper"))
-    turn_until(wire.clock, lambda: intruder.socket is not None, wire.events.turn, intruder.turn)
-    wire.events.turn(0)
-    data = bytes(MESSAGE_BYTES_MAX)  # one object, queued repeatedly
+def test_a_peer_that_does_not_read_its_messages_is_dropped(network: ControlNetwork) -> None:
+    intruder = Intruder(network.server.port, Claim(ConnectionPurpose.CONTROL, GENERATION, 0, 0, "sleeper"))
+    turn_until(network.clock, lambda: intruder.socket is not None, network.events.turn, intruder.turn)
+    network.events.turn(0)
+    data = bytes(MESSAGE_BYTES_MAX)  # the same object is queued repeatedly
     for _ in range(5):
-        wire.server.send(wire.peers()[0].peer, data)
-    wire.events.turn(0)
-    assert "does not read" in closed(wire.events)[0]
+        network.server.send(network.peers()[0].peer, data)
+    network.events.turn(0)
+    assert "does not read" in closed(network.events)[0]
     intruder.close()
 
 
-def test_a_port_range_without_a_free_port_is_reported(wire: Wire) -> None:
-    port = wire.server.port
+def test_a_port_range_without_a_free_port_is_reported(network: ControlNetwork) -> None:
+    port = network.server.port
     with pytest.raises(ConfigError, match=f"port range {port}-{port}"):
         ControlServer(CREDENTIALS, host=HOST, ports=(port, port), generation=1, incarnation="c", log_connection=print)
     with pytest.raises(ConfigError, match="invalid port range"):

@@ -1,4 +1,4 @@
-"""The data connections of several slots over loopback."""
+"""Data connections between several slots over loopback sockets."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ class Mesh:
             slot.open(generation, self.ports)
         self.until(lambda: all(slot.exchange.ready() for slot in self.slots))
 
-    def intrude(self, *, dialer: int, generation: int = 1, acceptor: int = 0, dial_timeout_ns: int = 60_000_000_000) -> Intruder:
+    def add_intruder(
+        self, *, dialer: int, generation: int = 1, acceptor: int = 0, dial_timeout_ns: int = 60_000_000_000
+    ) -> Intruder:
         claim = Claim(ConnectionPurpose.DATA, generation, dialer, acceptor, "intruder")
         self.intruders.append(Intruder(self.ports[acceptor], claim, dial_timeout_ns=dial_timeout_ns))
         return self.intruders[-1]
@@ -75,14 +77,14 @@ def test_frames_arrive_complete_and_in_order_from_every_peer(mesh: Mesh) -> None
     assert [slot.lost for slot in mesh.slots] == [[], [], []]
 
 
-def test_credit_travels_against_the_data(mesh: Mesh) -> None:
+def test_credit_is_sent_in_the_opposite_direction_of_the_data(mesh: Mesh) -> None:
     mesh.open()
     credit = Frame(FrameKind.CREDIT, ChannelId(0, 1, 2), Generation(1), 0, 0, 4_096)
     mesh.slots[2].send(credit)
     mesh.until(lambda: mesh.slots[1].frames == [credit])
 
 
-def test_frames_queued_before_the_connection_are_sent_first(mesh: Mesh) -> None:
+def test_frames_queued_before_the_connection_exists_are_sent_first(mesh: Mesh) -> None:
     for slot in mesh.slots[1:]:
         slot.open(1, mesh.ports)
     frames = [data_frame(1, 0, sequence) for sequence in range(5)]
@@ -109,7 +111,7 @@ def test_peers_of_a_newer_generation_wait_until_the_slot_opens_it(mesh: Mesh) ->
 
 
 def test_a_waiting_peer_that_disconnects_is_dropped_and_can_reconnect(mesh: Mesh) -> None:
-    first = mesh.intrude(dialer=1)
+    first = mesh.add_intruder(dialer=1)
     mesh.until(first.is_waiting_for_admission)
     first.close()
     mesh.intruders.remove(first)
@@ -118,12 +120,12 @@ def test_a_waiting_peer_that_disconnects_is_dropped_and_can_reconnect(mesh: Mesh
     mesh.until(lambda: all(slot.exchange.ready() for slot in mesh.slots))
 
 
-def test_an_old_generation_is_refused_and_its_waiting_peers_are_dropped(mesh: Mesh) -> None:
-    parked = mesh.intrude(dialer=1, generation=2, dial_timeout_ns=500_000_000)
-    mesh.until(parked.is_waiting_for_admission)
+def test_peers_of_an_old_generation_are_refused_or_dropped_if_they_wait(mesh: Mesh) -> None:
+    waiting = mesh.add_intruder(dialer=1, generation=2, dial_timeout_ns=500_000_000)
+    mesh.until(waiting.is_waiting_for_admission)
     mesh.open(3)
-    zombie = mesh.intrude(dialer=2, generation=2, dial_timeout_ns=500_000_000)
-    mesh.until(lambda: bool(parked.gave_up) and bool(zombie.gave_up))
+    zombie = mesh.add_intruder(dialer=2, generation=2, dial_timeout_ns=500_000_000)
+    mesh.until(lambda: bool(waiting.gave_up) and bool(zombie.gave_up))
     assert any("generation 2 is not open here (newest: 3)" in note for note in mesh.slots[0].notes)
     assert all(slot.exchange.ready() and slot.lost == [] for slot in mesh.slots)
 
@@ -143,15 +145,15 @@ def test_a_claim_that_does_not_match_the_deployment_is_refused(
     assert all(slot.exchange.ready() for slot in mesh.slots)
 
 
-def test_a_smaller_index_does_not_dial_a_larger_one(mesh: Mesh) -> None:
-    dialled = mesh.slots[1]
-    dialled.open(1, {0: mesh.ports[0]})  # slot 0 admits no peer, because it has not opened a generation
-    mesh.intrude(dialer=0, acceptor=1, dial_timeout_ns=300_000_000)
+def test_a_connection_from_a_slot_with_a_smaller_index_is_refused(mesh: Mesh) -> None:
+    acceptor = mesh.slots[1]
+    acceptor.open(1, {0: mesh.ports[0]})  # slot 0 admits no peer, because it has not opened a generation
+    mesh.add_intruder(dialer=0, acceptor=1, dial_timeout_ns=300_000_000)
     mesh.until(lambda: bool(mesh.intruders[0].gave_up))
-    assert any("slot 0 must not dial slot 1" in note for note in dialled.notes) and not dialled.exchange.ready()
+    assert any("slot 0 must not dial slot 1" in note for note in acceptor.notes) and not acceptor.exchange.ready()
 
 
-def test_a_peer_with_another_secret_is_refused_without_effect_on_others(mesh: Mesh) -> None:
+def test_a_peer_with_a_different_secret_is_refused_without_effect_on_others(mesh: Mesh) -> None:
     mesh.slots.append(new_slot(3, credentials=JobCredentials(b"this is not the secret", "rig"), dial_timeout_ns=500_000_000))
     for slot in mesh.slots:
         slot.open(1, {index: port for index, port in mesh.ports.items() if index < 3 or slot.index == 3})
@@ -169,14 +171,14 @@ def test_a_lost_peer_is_reported_once_after_its_frames(mesh: Mesh) -> None:
     mesh.until(lambda: all(slot.lost for slot in mesh.slots))
     zero, two = mesh.slots
     assert zero.frames == [frame] and [lost.slot for lost in zero.lost] == [1] and [lost.slot for lost in two.lost] == [1]
-    zero.send(data_frame(0, 1, 0))  # dropped without an error
-    assert zero.exchange._links[SlotIndex(1)].outbox.bytes_queued == 0, "frames for a lost peer are dropped"
+    zero.send(data_frame(0, 1, 0))  # the frame is dropped without an error
+    assert zero.exchange._links[SlotIndex(1)].outbox.bytes_queued == 0, "the dropped frame is not queued"
     zero.send(data_frame(0, 2, 0))
     mesh.until(lambda: len(two.frames) == 1)
     assert not zero.exchange.ready()
 
 
-def test_a_new_generation_receives_nothing_of_the_old_one(mesh: Mesh) -> None:
+def test_a_new_generation_receives_no_frames_of_the_old_one(mesh: Mesh) -> None:
     mesh.open(1)
     for target in (1, 2):
         for sequence in range(200):
@@ -201,16 +203,16 @@ def test_a_new_generation_receives_nothing_of_the_old_one(mesh: Mesh) -> None:
         (Frame(FrameKind.CREDIT, ChannelId(0, 1, 0), Generation(1), 0, 0, 5), "sent a CREDIT frame"),
     ],
 )
-def test_a_frame_of_another_slots_channel_drops_the_peer(mesh: Mesh, frame: Frame, reason: str) -> None:
+def test_a_peer_that_sends_a_frame_of_another_channel_or_generation_is_dropped(mesh: Mesh, frame: Frame, reason: str) -> None:
     mesh.slots[1].exchange.close()
     mesh.slots[1] = new_slot(1)
-    evil = mesh.intrude(dialer=1)
+    intruder = mesh.add_intruder(dialer=1)
     mesh.slots[0].open(1, mesh.ports)
-    mesh.until(lambda: evil.socket is not None)
+    mesh.until(lambda: intruder.socket is not None)
     outbox = SendQueue()
     outbox.push(FrameCodec(lambda edge: frame.batch.schema).encode(frame))
-    assert evil.socket is not None
-    outbox.flush(evil.socket, 1 << 20)
+    assert intruder.socket is not None
+    outbox.flush(intruder.socket, 1 << 20)
     mesh.until(lambda: bool(mesh.slots[0].lost))
     assert reason in mesh.slots[0].lost[0].reason and mesh.slots[0].frames == []
     assert any(reason in note for note in mesh.slots[0].notes)
@@ -242,7 +244,7 @@ def test_a_dial_timeout_is_reported_with_a_reason() -> None:
     dialer.exchange.close()
 
 
-def test_a_silent_acceptor_does_not_block_a_dialer_forever() -> None:
+def test_a_dialer_gives_up_after_a_timeout_if_the_acceptor_does_not_respond() -> None:
     with socket.create_server((HOST, 0)) as silent:
         clock, dialer = Clock(), new_slot(1, dial_timeout_ns=25_000_000_000)
         dialer.open(1, {0: silent.getsockname()[1]})
@@ -258,7 +260,7 @@ def test_a_silent_acceptor_does_not_block_a_dialer_forever() -> None:
 
 def test_the_number_of_waiting_peers_is_limited(mesh: Mesh, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exchange, "WAITING_MAX", 3)
-    intruders = [mesh.intrude(dialer=dialer, dial_timeout_ns=1_500_000_000) for dialer in (1, 1, 2, 3, 4, 5)]
+    intruders = [mesh.add_intruder(dialer=dialer, dial_timeout_ns=1_500_000_000) for dialer in (1, 1, 2, 3, 4, 5)]
     mesh.until(lambda: mesh.slots[0].exchange.waiting == 3)
     mesh.until(lambda: all(intruder.gave_up for intruder in intruders))
     mesh.until(lambda: mesh.slots[0].exchange.waiting == 0)
@@ -275,14 +277,14 @@ def test_ports_are_chosen_from_the_range_and_used_ones_are_skipped() -> None:
     first.exchange.close()
 
 
-def test_closing_closes_all_connections(mesh: Mesh) -> None:
-    evil = mesh.intrude(dialer=1, generation=9)
-    mesh.until(evil.is_waiting_for_admission)
+def test_closing_the_exchange_closes_all_connections(mesh: Mesh) -> None:
+    intruder = mesh.add_intruder(dialer=1, generation=9)
+    mesh.until(intruder.is_waiting_for_admission)
     half_open = socket.create_connection((HOST, mesh.ports[0]))
     half_open.setblocking(False)
     mesh.until(lambda: mesh.slots[0].exchange._acceptor.pending_handshakes == 1)
     mesh.slots[0].exchange.close()
     with half_open:
-        turn_until(mesh.clock, lambda: is_hung_up(half_open), evil.turn)
-    turn_until(mesh.clock, lambda: not evil.is_waiting_for_admission(), evil.turn)
+        turn_until(mesh.clock, lambda: is_hung_up(half_open), intruder.turn)
+    turn_until(mesh.clock, lambda: not intruder.is_waiting_for_admission(), intruder.turn)
     mesh.slots.pop(0)

@@ -1,4 +1,4 @@
-"""Frames to buffers and back."""
+"""Encoding and decoding frames."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ BATCHES = {
 
 
 @pytest.mark.parametrize("name", BATCHES)
-def test_a_batch_survives_encoding(name: str) -> None:
+def test_a_batch_round_trips_through_its_encoding(name: str) -> None:
     batch = BATCHES[name]
     codec = BatchCodec(0, batch.schema)
-    for _ in range(2):  # the codec keeps working after the first batch
+    for _ in range(2):  # the codec also encodes later batches
         arrived = codec.batch(pa.py_buffer(wire(codec.pieces(batch))))
         assert arrived.equals(batch) and arrived.schema == batch.schema
 
@@ -72,7 +72,7 @@ def test_large_columns_are_sent_and_read_without_copies() -> None:
     numbers=st.tuples(*[st.integers(0, 2**64 - 1)] * 3),
     argument=st.integers(-(2**63), 2**63 - 1),
 )
-def test_control_events_survive_encoding(
+def test_control_events_round_trip_through_their_encoding(
     kind: FrameKind, ends: tuple[int, int, int], numbers: tuple[int, int, int], argument: int
 ) -> None:
     codec = FrameCodec(schema_of_edge)
@@ -82,7 +82,7 @@ def test_control_events_survive_encoding(
     assert decode(codec, data) == frame
 
 
-def test_a_data_frame_carries_the_size_that_its_sender_counts() -> None:
+def test_a_data_frame_contains_the_size_that_its_sender_counts() -> None:
     codec = FrameCodec(schema_of_edge)
     frame = dataclasses.replace(data_frame(1, 0, 9), argument=777, bytes_held=777)
     arrived = decode(codec, wire(codec.encode(frame)))
@@ -97,7 +97,7 @@ def test_dictionary_columns_are_refused_when_the_edge_is_built() -> None:
             BatchCodec(4, pa.schema([("fine", pa.int64()), ("carrier", kind)]))
 
 
-def test_a_batch_of_another_schema_is_refused_without_effect_on_the_next() -> None:
+def test_a_batch_with_a_different_schema_is_refused_and_the_next_batch_is_encoded() -> None:
     codec = BatchCodec(0, SCHEMA)
     with pytest.raises(SchemaError, match="edge 0"):
         codec.pieces(pa.record_batch({"key": [1.5], "word": ["a"]}))
@@ -105,7 +105,7 @@ def test_a_batch_of_another_schema_is_refused_without_effect_on_the_next() -> No
     assert codec.batch(pa.py_buffer(wire(codec.pieces(batch)))).equals(batch)
 
 
-def test_every_flipped_bit_of_a_payload_is_detected() -> None:
+def test_each_flipped_bit_of_a_payload_is_detected() -> None:
     codec = FrameCodec(schema_of_edge)
     data = wire(codec.encode(data_frame(1, 0, 0)))
     for position in range(HEADER_BYTES, len(data)):
@@ -162,7 +162,7 @@ def _with_bad_text() -> bytes:
     return bytes(pa.record_batch([pa.array([1]), words], schema=SCHEMA).serialize())
 
 
-def test_a_compressed_payload_is_refused_before_it_is_inflated() -> None:
+def test_a_compressed_payload_is_refused_without_decompressing_it() -> None:
     batch = pa.record_batch({"a": pa.array([0] * 1_000_000)})
     payload = _compressed(batch)
     assert payload.size < batch.nbytes // 100
@@ -172,7 +172,7 @@ def test_a_compressed_payload_is_refused_before_it_is_inflated() -> None:
     assert pa.total_allocated_bytes() == before
 
 
-def test_the_number_of_rows_without_bytes_is_limited() -> None:
+def test_the_number_of_rows_of_a_batch_without_columns_is_limited() -> None:
     huge = pa.record_batch({"n": pa.nulls(ROWS_MAX + 1)})
     with pytest.raises(ProtocolError, match="over the limit"):
         BatchCodec(0, huge.schema).batch(huge.serialize())
@@ -213,7 +213,7 @@ def test_data_headers_with_impossible_sizes_are_refused(change: dict[str, Any], 
         FrameCodec(schema_of_edge).decode(valid_header(payload, **change), NONE, pa.py_buffer(payload))
 
 
-def test_the_content_hash_does_not_depend_on_the_division_into_pieces() -> None:
+def test_the_content_hash_does_not_depend_on_the_division_into_buffers() -> None:
     assert EMPTY_HASH == 0x2D06800538D394C2
     assert content_hash((b"weir", b"", b" snapshots")) == content_hash((b"weir snapshots",)) == CONTENT_HASH_VECTOR
     assert decode_header(wire(FrameCodec(schema_of_edge).encode(barrier(1, 0, 5)))).content_hash == EMPTY_HASH

@@ -1,4 +1,4 @@
-"""The handshake as two state machines; the test transports the messages."""
+"""The state machines of the handshake. The tests pass the messages between them."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from weir.transport.handshake import (
     JobCredentials,
 )
 
-OURS = JobCredentials(b"the secret of this job", "orders")
+CREDENTIALS = JobCredentials(b"the secret of this job", "orders")
 CLAIM = Claim(ConnectionPurpose.DATA, generation=7, dialer=3, acceptor=1, incarnation="slot-3-abc")
 
 
-def dialer_of(credentials: JobCredentials = OURS, claim: Claim = CLAIM, nonce: bytes = b"d" * 32) -> DialerHandshake:
+def dialer_of(credentials: JobCredentials = CREDENTIALS, claim: Claim = CLAIM, nonce: bytes = b"d" * 32) -> DialerHandshake:
     return DialerHandshake(credentials, claim, nonce=nonce)
 
 
 def acceptor_of(
-    credentials: JobCredentials = OURS, purpose: ConnectionPurpose = ConnectionPurpose.DATA, nonce: bytes = b"a" * 32
+    credentials: JobCredentials = CREDENTIALS, purpose: ConnectionPurpose = ConnectionPurpose.DATA, nonce: bytes = b"a" * 32
 ) -> AcceptorHandshake:
     return AcceptorHandshake(credentials, purpose, incarnation="slot-1-xyz", nonce=nonce)
 
@@ -53,24 +53,24 @@ def test_a_claim_cannot_be_read_before_it_is_proven() -> None:
 
 
 @pytest.mark.parametrize(
-    "theirs", [JobCredentials(b"another secret, of an attacker", "orders"), JobCredentials(OURS.secret, "p")]
+    "other_credentials", [JobCredentials(b"the secret of an attacker", "orders"), JobCredentials(CREDENTIALS.secret, "p")]
 )
-def test_a_dialer_refuses_an_acceptor_with_another_secret_or_job(theirs: JobCredentials) -> None:
-    dialer, acceptor = dialer_of(), acceptor_of(theirs)
+def test_a_dialer_refuses_an_acceptor_with_a_different_secret_or_job(other_credentials: JobCredentials) -> None:
+    dialer, acceptor = dialer_of(), acceptor_of(other_credentials)
     with pytest.raises(AuthenticationError, match="acceptor did not prove"):
         dialer.receive(acceptor.receive(dialer.hello))
     assert dialer.state is HandshakeState.FAILED
 
 
-def test_an_acceptor_refuses_a_dialer_that_only_guesses_its_proof() -> None:
+def test_an_acceptor_refuses_a_dialer_with_an_invalid_proof() -> None:
     acceptor = acceptor_of()
-    acceptor.receive(dialer_of(JobCredentials(b"another secret, of an attacker", "orders")).hello)
+    acceptor.receive(dialer_of(JobCredentials(b"the secret of an attacker", "orders")).hello)
     with pytest.raises(AuthenticationError, match="dialer did not prove"):
         acceptor.receive(b"\0" * 32)
     assert acceptor.state is HandshakeState.FAILED
 
 
-def test_a_recorded_transcript_is_invalid_on_another_connection() -> None:
+def test_messages_recorded_on_one_connection_are_refused_on_another() -> None:
     dialer, acceptor = dialer_of(), acceptor_of()
     reply = acceptor.receive(dialer.hello)
     proof = dialer.receive(reply)
@@ -94,28 +94,28 @@ def test_a_reflected_message_is_refused() -> None:
     reply = acceptor.receive(dialer.hello)
     with pytest.raises(AuthenticationError):
         acceptor.receive(reply[-32:])  # the acceptor's own MAC as the dialer's proof
-    fresh = acceptor_of()
+    second_acceptor = acceptor_of()
     other = dialer_of()
-    proof = other.receive(fresh.receive(other.hello))
+    proof = other.receive(second_acceptor.receive(other.hello))
     with pytest.raises(AuthenticationError):
         other.receive(proof)  # the dialer's own proof as the acceptance
 
 
-def test_a_reply_of_another_acceptor_is_not_a_proof() -> None:
-    """A reply that an attacker obtains from one acceptor must not count as a dialer's proof to another."""
+def test_a_reply_of_a_second_acceptor_is_not_accepted_as_a_proof() -> None:
+    """An attacker could forward the reply of one acceptor to another acceptor as the proof of a dialer."""
     first = acceptor_of(nonce=b"1" * 32)
     hello = dialer_of().hello
     first.receive(hello)
-    second = acceptor_of(nonce=b"1" * 32)  # even with the same nonce
+    second = acceptor_of(nonce=b"1" * 32)  # the same nonce as that of the first acceptor
     reply = second.receive(hello)
     with pytest.raises(AuthenticationError):
         first.receive(reply[-32:])
 
 
-def test_another_purpose_is_refused_in_the_hello_and_by_the_mac() -> None:
+def test_a_different_purpose_in_the_hello_is_refused() -> None:
     with pytest.raises(AuthenticationError, match="purpose"):
         acceptor_of(purpose=ConnectionPurpose.CONTROL).receive(dialer_of().hello)
-    # An attacker changes the purpose in transit so that the control port answers: the MACs do not match.
+    # If an attacker changes the purpose in transit, the control port responds, but the MACs do not match.
     dialer, acceptor = dialer_of(), acceptor_of(purpose=ConnectionPurpose.CONTROL)
     hello = bytearray(dialer.hello)
     hello[9] = ConnectionPurpose.CONTROL
@@ -123,7 +123,7 @@ def test_another_purpose_is_refused_in_the_hello_and_by_the_mac() -> None:
         dialer.receive(acceptor.receive(bytes(hello)))
 
 
-def test_a_byte_changed_anywhere_in_the_hello_fails_both_sides() -> None:
+def test_the_handshake_fails_if_any_byte_of_the_hello_is_changed() -> None:
     for position in range(HELLO_BYTES):
         dialer, acceptor = dialer_of(), acceptor_of()
         hello = bytearray(dialer.hello)
@@ -137,7 +137,7 @@ def test_a_byte_changed_anywhere_in_the_hello_fails_both_sides() -> None:
 
 
 @pytest.mark.parametrize("field", ["generation", "dialer", "acceptor"])
-def test_a_proof_made_for_one_claim_does_not_prove_another(field: str) -> None:
+def test_the_proof_of_one_claim_is_not_valid_for_a_different_claim(field: str) -> None:
     honest, acceptor = dialer_of(), acceptor_of()
     other = dialer_of(claim=dataclasses.replace(CLAIM, **{field: getattr(CLAIM, field) + 1}))
     honest_reply = acceptor_of().receive(honest.hello)
@@ -156,13 +156,13 @@ def test_random_bytes_are_refused(hello: bytes, proof: bytes) -> None:
     assert acceptor.state is HandshakeState.FAILED
 
 
-def test_the_secret_is_neither_on_the_wire_nor_in_the_repr() -> None:
+def test_the_secret_is_neither_in_the_messages_nor_in_the_repr() -> None:
     dialer, acceptor = dialer_of(), acceptor_of()
     reply = acceptor.receive(dialer.hello)
     proof = dialer.receive(reply)
     acceptor.receive(proof)
-    assert OURS.secret not in dialer.hello + reply + proof + acceptor.accept()
-    assert "secret" not in repr(OURS)
+    assert CREDENTIALS.secret not in dialer.hello + reply + proof + acceptor.accept()
+    assert "secret" not in repr(CREDENTIALS)
 
 
 def test_invalid_secrets_and_incarnations_are_refused() -> None:
@@ -172,7 +172,7 @@ def test_invalid_secrets_and_incarnations_are_refused() -> None:
         dialer_of(claim=dataclasses.replace(CLAIM, incarnation="x" * 65))
 
 
-def test_every_state_but_the_last_can_fail_and_the_last_ones_are_final() -> None:
+def test_every_state_except_the_final_ones_can_fail() -> None:
     assert set(LEGAL) == set(HandshakeState)
     for state, targets in LEGAL.items():
         assert (HandshakeState.FAILED in targets) == (state not in (HandshakeState.DONE, HandshakeState.FAILED))

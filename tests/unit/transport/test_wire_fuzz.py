@@ -1,6 +1,6 @@
-"""Thousands of seeded attacks. None may crash, hang, be delivered or leak memory, and valid peers continue.
+"""Thousands of random attacks on connections. An attack must not crash or hang the process, leak memory or disturb valid peers.
 
-A failure names its seed: run ``attack(seed)`` with it.
+The message of a failure contains a seed. Run ``attack(seed)`` to repeat it.
 """
 
 from __future__ import annotations
@@ -24,77 +24,77 @@ CASES = 3_000
 ODD_VALUES = (0, 1, 0x7F, 0x80, 0xFF)
 
 
-def valid_frames(choice: random.Random) -> list[bytes]:
+def valid_frames(rng: random.Random) -> list[bytes]:
     codec = FrameCodec(schema_of_edge)
     frames: list[Frame] = []
-    for sequence in range(choice.randint(1, 4)):
-        frames.append(data_frame(1, 0, sequence, rows=choice.choice((0, 1, 7, 900))))
-        if choice.random() < 0.5:
-            kind = choice.choice([kind for kind in FrameKind if kind is not FrameKind.DATA])
-            frames.append(Frame(kind, ChannelId(0, 1, 0), Generation(1), 0, sequence, choice.randint(-5, 5)))
+    for sequence in range(rng.randint(1, 4)):
+        frames.append(data_frame(1, 0, sequence, rows=rng.choice((0, 1, 7, 900))))
+        if rng.random() < 0.5:
+            kind = rng.choice([kind for kind in FrameKind if kind is not FrameKind.DATA])
+            frames.append(Frame(kind, ChannelId(0, 1, 0), Generation(1), 0, sequence, rng.randint(-5, 5)))
     return [b"".join(bytes(memoryview(piece)) for piece in codec.encode(frame)) for frame in frames]
 
 
-def damaged(choice: random.Random, frames: list[bytes]) -> bytes:
-    """Return a stream damaged in one of several ways, or (rarely) a valid one."""
-    match choice.randrange(7):
+def damaged(rng: random.Random, frames: list[bytes]) -> bytes:
+    """Return a stream that is damaged in one of several ways. A few streams are valid."""
+    match rng.randrange(7):
         case 0:
-            return choice.randbytes(choice.randint(0, 400))
+            return rng.randbytes(rng.randint(0, 400))
         case 1:
             stream = bytearray(b"".join(frames))
-            for _ in range(choice.randint(1, 5)):
-                stream[choice.randrange(len(stream))] ^= 1 << choice.randrange(8)
+            for _ in range(rng.randint(1, 5)):
+                stream[rng.randrange(len(stream))] ^= 1 << rng.randrange(8)
             return bytes(stream)
         case 2:
             stream = bytearray(b"".join(frames))
-            return bytes(stream[: choice.randrange(len(stream))])
+            return bytes(stream[: rng.randrange(len(stream))])
         case 3:
-            shuffled = [frame[cut:] for frame in frames for cut in (0, choice.randrange(len(frame)))]
-            choice.shuffle(shuffled)
+            shuffled = [frame[cut:] for frame in frames for cut in (0, rng.randrange(len(frame)))]
+            rng.shuffle(shuffled)
             return b"".join(shuffled)
         case 4:
             stream = bytearray(b"".join(frames))
-            offset = choice.choice((48, 52))  # the sizes of determinants and payload
-            claimed = choice.choice((1, PAYLOAD_BYTES_MAX, PAYLOAD_BYTES_MAX + 1, 2**32 - 1))
+            offset = rng.choice((48, 52))  # the sizes of determinants and payload
+            claimed = rng.choice((1, PAYLOAD_BYTES_MAX, PAYLOAD_BYTES_MAX + 1, 2**32 - 1))
             stream[offset : offset + 4] = claimed.to_bytes(4, "little")
             return bytes(stream)
         case 5:
-            return b"".join(rehashed(choice, frame) for frame in frames)
+            return b"".join(rehashed(rng, frame) for frame in frames)
         case _:
             stream = bytearray(frames[0][:HEADER_BYTES])
-            stream[choice.randrange(HEADER_BYTES)] = choice.choice(ODD_VALUES)
+            stream[rng.randrange(HEADER_BYTES)] = rng.choice(ODD_VALUES)
             return bytes(stream) + b"".join(frames)
 
 
-def rehashed(choice: random.Random, frame: bytes) -> bytes:
-    """Return a frame with a damaged payload and a matching content hash, as an attacker with the secret could send."""
-    payload = mangled(choice, frame[HEADER_BYTES:])
+def rehashed(rng: random.Random, frame: bytes) -> bytes:
+    """Return a frame with a damaged payload and a matching content hash. An attacker with the secret could send it."""
+    payload = mangled(rng, frame[HEADER_BYTES:])
     stream = bytearray(frame[:HEADER_BYTES] + payload)
     stream[40:48] = content_hash((payload,)).to_bytes(8, "little")
     stream[52:56] = len(payload).to_bytes(4, "little")
     return bytes(stream)
 
 
-def mangled(choice: random.Random, payload: bytes) -> bytes:
+def mangled(rng: random.Random, payload: bytes) -> bytes:
     data = bytearray(payload)
-    for _ in range(choice.randint(1, 6)):
+    for _ in range(rng.randint(1, 6)):
         if not data:
             break
-        # Mostly in the first bytes, where the structure of the message is.
-        position = choice.randrange(min(len(data), choice.choice((8, 64, 300, 1 << 20))))
-        if choice.random() < 0.5:
-            data[position] = choice.choice(ODD_VALUES)
+        # Mostly in the first bytes, which contain the structure of the message.
+        position = rng.randrange(min(len(data), rng.choice((8, 64, 300, 1 << 20))))
+        if rng.random() < 0.5:
+            data[position] = rng.choice(ODD_VALUES)
         else:
-            word = choice.choice((0, 1, 2**31 - 1, 2**31, 2**63 - 1, 2**64 - 1, choice.getrandbits(64))).to_bytes(8, "little")
+            word = rng.choice((0, 1, 2**31 - 1, 2**31, 2**63 - 1, 2**64 - 1, rng.getrandbits(64))).to_bytes(8, "little")
             data[position : position + 8] = word
     return bytes(data)
 
 
 def attack(seed: int) -> str:
-    """Send one stream to one connection. Check the invariants and return how it ended."""
-    choice = random.Random(seed)
-    frames = valid_frames(choice)
-    stream = damaged(choice, frames)
+    """Send a damaged stream to a connection and check the invariants. Return how the connection ended."""
+    rng = random.Random(seed)
+    frames = valid_frames(rng)
+    stream = damaged(rng, frames)
     poller, codec = Poller(), FrameCodec(schema_of_edge)
     ends: list[str] = []
     delivered: list[Frame] = []
@@ -114,7 +114,7 @@ def attack(seed: int) -> str:
     before = pa.total_allocated_bytes()
     position = 0
     while position < len(stream) and not ends:
-        position += left.send(stream[position : position + choice.randint(1, 60_000)])
+        position += left.send(stream[position : position + rng.randint(1, 60_000)])
         for handler, mask in poller.wait(0):
             handler(mask, 0)
     assert pa.total_allocated_bytes() - before <= DETERMINANTS_BYTES_MAX + PAYLOAD_BYTES_MAX + (1 << 20), f"seed {seed}"
@@ -124,22 +124,22 @@ def attack(seed: int) -> str:
             handler(mask, 0)
     assert len(ends) == 1, f"seed {seed}"
     for frame in delivered:
-        use(frame)
+        read_values(frame)
     poller.close()
     return "dropped" if ends[0].startswith("dropped") else "ended"
 
 
-def use(frame: Frame) -> None:
-    """Access every value, like an operator."""
+def read_values(frame: Frame) -> None:
+    """Read all values of the frame, as an operator does."""
     if isinstance(frame.batch, pa.RecordBatch):
         frame.batch.to_pydict()
 
 
-def test_no_stream_of_frames_crashes_or_hangs_a_connection() -> None:
+def test_no_damaged_stream_crashes_or_hangs_a_connection() -> None:
     before = pa.total_allocated_bytes()
     endings = [attack(seed) for seed in range(CASES)]
-    assert pa.total_allocated_bytes() == before, "memory of dropped frames was kept"
-    # The attacks are effective: most are detected, and some streams are valid by chance or only truncated.
+    assert pa.total_allocated_bytes() == before, "the memory of dropped frames is released"
+    # The attacks have an effect: most streams are detected as damaged, and a few are valid or only truncated.
     assert endings.count("dropped") > CASES // 2 and endings.count("ended") > CASES // 50
 
 
@@ -154,27 +154,27 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_payload_crashes_the_process_or_yields_an_invalid_batch(kind: str) -> None:
+def test_no_damaged_payload_crashes_the_process_or_gives_an_invalid_batch(kind: str) -> None:
     batch = KINDS[kind]
     codec = BatchCodec(0, batch.schema)
-    good = b"".join(bytes(memoryview(piece)) for piece in codec.pieces(batch))
+    valid = b"".join(bytes(memoryview(piece)) for piece in codec.pieces(batch))
     refused = 0
     for seed in range(CASES):
-        payload = pa.py_buffer(mangled(random.Random(seed), good))
+        payload = pa.py_buffer(mangled(random.Random(seed), valid))
         try:
-            arrived = codec.batch(payload)
+            decoded = codec.batch(payload)
         except ProtocolError:
             refused += 1
             continue
-        assert arrived.schema == batch.schema, f"seed {seed}"
-        if arrived.num_rows < 10_000:
-            arrived.to_pydict()
+        assert decoded.schema == batch.schema, f"seed {seed}"
+        if decoded.num_rows < 10_000:
+            decoded.to_pydict()
     assert refused > CASES // 10
 
 
 def test_attackers_do_not_disturb_valid_peers() -> None:
     seed = 20_240
-    choice = random.Random(seed)
+    rng = random.Random(seed)
     clock, hostile_peers = Clock(), 40
     target, honest = new_slot(0), new_slot(1)
     ports = {0: target.exchange.port, 1: honest.exchange.port}
@@ -185,14 +185,14 @@ def test_attackers_do_not_disturb_valid_peers() -> None:
     sent: list[Frame] = []
     for index in range(hostile_peers):
         intruder = admit(clock, target, Claim(ConnectionPurpose.DATA, 1, 2 + index, 0, "hostile"))
-        stream = bytearray(damaged(choice, valid_frames(choice)))
-        intruder.say(bytes(stream) + choice.randbytes(200))
+        stream = bytearray(damaged(rng, valid_frames(rng)))
+        intruder.send(bytes(stream) + rng.randbytes(200))
         for _ in range(5):
             with socket.create_connection((HOST, target.exchange.port)) as attacker:
-                attacker.send(choice.choice((choice.randbytes(choice.randint(1, 600)), b"WEIRHELO" + choice.randbytes(160))))
+                attacker.send(rng.choice((rng.randbytes(rng.randint(1, 600)), b"WEIRHELO" + rng.randbytes(160))))
         sent.append(data_frame(1, 0, index, rows=500))
         honest.send(sent[-1])
-        exchange_a_turn(clock, target, honest)
+        run_turn(clock, target, honest)
         intruder.close()
     turn_until(clock, lambda: len(frames_of(target, 1)) == len(sent), target.turn, honest.turn)
     turn_until(clock, lambda: len(target.lost) == hostile_peers, target.turn, honest.turn)
@@ -209,7 +209,7 @@ def admit(clock: Clock, target: Slot, claim: Claim) -> Intruder:
     return intruder
 
 
-def exchange_a_turn(clock: Clock, *slots: Slot) -> None:
+def run_turn(clock: Clock, *slots: Slot) -> None:
     clock.now_ns += 1_000_000
     for slot in slots:
         slot.turn(clock.now_ns)
@@ -219,7 +219,7 @@ def frames_of(slot: Slot, source: int) -> list[Frame]:
     return [frame for frame in slot.frames if frame.channel.source == source]
 
 
-def test_the_valid_streams_behind_the_attacks_are_received_completely() -> None:
+def test_the_undamaged_streams_of_the_attacks_are_decoded() -> None:
     for seed in range(50):
         codec = FrameCodec(schema_of_edge)
         for data in valid_frames(random.Random(seed)):

@@ -1,4 +1,4 @@
-"""Shared parts of the transport tests: real sockets on loopback, and a clock that only the test advances."""
+"""Slots, intruders and a fake clock for transport tests over loopback sockets."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Clock:
 
 
 def turn_until(clock: Clock, done: Callable[[], bool], *turns: Callable[[int], None], turn_ns: int = TURN_NS) -> None:
-    """Run a turn of every party, ``turn_ns`` of the test's clock apart, until ``done``. Per turn, sockets have a millisecond."""
+    """Run turns of all participants until ``done`` holds. The fake clock advances ``turn_ns`` per turn."""
     for _ in range(TURNS_MAX):
         if done():
             return
@@ -56,7 +56,7 @@ def turn_until(clock: Clock, done: Callable[[], bool], *turns: Callable[[int], N
 
 @dataclass
 class Slot:
-    """A slot's data exchange and everything it received."""
+    """The data exchange of a slot, and all frames and events that it received."""
 
     index: int
     exchange: DataExchange
@@ -97,7 +97,7 @@ def new_slot(index: int, *, credentials: JobCredentials = CREDENTIALS, dial_time
 
 @dataclass
 class End:
-    """One end of control connections and everything it reported."""
+    """A control server or client, and all events that it reported."""
 
     endpoint: ControlServer | ControlClient
     notes: list[str] = field(default_factory=list)
@@ -108,7 +108,7 @@ class End:
 
 
 class Intruder:
-    """A process with or without the secret that sends whatever the test wants once it is admitted."""
+    """A process that connects with a valid secret and then sends arbitrary data."""
 
     def __init__(self, port: int, claim: Claim, *, dial_timeout_ns: int = 60_000_000_000) -> None:
         self._poller = Poller()
@@ -133,12 +133,12 @@ class Intruder:
             handler(mask, now_ns)
 
     def is_waiting_for_admission(self) -> bool:
-        """Whether the acceptor is authenticated and this side's proof is in transit."""
-        waits: bool = self._dialer.is_waiting_for_admission()
-        return waits
+        """Return whether the acceptor is authenticated and has not yet accepted the proof."""
+        waiting: bool = self._dialer.is_waiting_for_admission()
+        return waiting
 
-    def say(self, data: bytes) -> None:
-        """Send as much as the kernel accepts, whether the other end is open or not."""
+    def send(self, data: bytes) -> None:
+        """Send as many bytes as the socket accepts. Errors are ignored, because the other end is possibly closed."""
         assert self.socket is not None
         try:
             self.socket.send(data)
@@ -153,7 +153,7 @@ class Intruder:
 
 
 def is_hung_up(connected: socket.socket) -> bool:
-    """Whether the other end has closed. The socket must be non-blocking."""
+    """Return whether the other end has closed the connection. The socket must be non-blocking."""
     try:
         return connected.recv(1) == b""
     except BlockingIOError:
