@@ -23,21 +23,21 @@ def stage(client: TestClient, database: Database, settings: Settings, tasks: Rec
     return Stage(client, database, settings, tasks, login(Role.OPERATOR))
 
 
-def go_by(database: Database, days: float) -> None:
-    """Let time pass."""
+def let_days_pass(database: Database, days: float) -> None:
+    """Move all times into the past by ``days``."""
     with database.session() as session:
         session.execute(update(Artifact).values(uploaded_at=Artifact.uploaded_at - timedelta(days=days)))
         session.execute(update(Job).values(deleted_at=Job.deleted_at - timedelta(days=days)))
 
 
-def forget(stage: Stage) -> int:
+def delete_unused(stage: Stage) -> int:
     (cleanup,) = [one for one in service.CLEANUPS if one.name == "artifacts that no job uses"]
     with stage.database.session() as session:
         return cleanup.run(session, stage.settings)
 
 
-def kept(database: Database) -> tuple[int, int]:
-    """Return the numbers of rows and of contents."""
+def counts(database: Database) -> tuple[int, int]:
+    """Return the number of artifacts and the number of their contents."""
     with database.session() as session:
         rows, contents = (session.scalar(select(func.count()).select_from(table)) or 0 for table in (Artifact, ArtifactContent))
         return rows, contents
@@ -45,21 +45,21 @@ def kept(database: Database) -> tuple[int, int]:
 
 def test_an_unused_artifact_is_deleted_some_days_after_its_last_upload(stage: Stage) -> None:
     stage.upload()
-    go_by(stage.database, 6)
-    assert forget(stage) == 0
+    let_days_pass(stage.database, 6)
+    assert delete_unused(stage) == 0
     stage.upload()
-    go_by(stage.database, 6)
-    assert forget(stage) == 0 and kept(stage.database) == (1, 1), "it was uploaded again to be used"
-    go_by(stage.database, 2)
-    assert forget(stage) == 1 and kept(stage.database) == (0, 0)
+    let_days_pass(stage.database, 6)
+    assert delete_unused(stage) == 0 and counts(stage.database) == (1, 1), "the second upload restarted the retention time"
+    let_days_pass(stage.database, 2)
+    assert delete_unused(stage) == 1 and counts(stage.database) == (0, 0)
 
 
 def test_artifacts_of_all_spec_versions_of_a_job_are_kept(stage: Stage) -> None:
     job_id, driver = stage.running()
     changed = stage.upload(b"def job(params): return None\n")
     stage.send("POST", f"/jobs/{job_id}/specs", status=201, json={"spec": {"artifact": changed}}, headers={"If-Match": "*"})
-    go_by(stage.database, 1_000)
-    assert forget(stage) == 0 and kept(stage.database) == (2, 2)
+    let_days_pass(stage.database, 1_000)
+    assert delete_unused(stage) == 0 and counts(stage.database) == (2, 2)
     assert driver.commands() == []
 
 
@@ -68,28 +68,28 @@ def test_an_artifact_of_a_deleted_job_loses_its_content_until_the_next_upload(st
     artifact = stage.send("GET", "/artifacts", status=200)[0]
     stage.compile(job["id"])
     stage.send("DELETE", f"/jobs/{job['id']}", status=204, headers={"If-Match": "*"})
-    assert forget(stage) == 0, "it was deleted just now"
-    go_by(stage.database, 8)
-    assert forget(stage) == 1 and kept(stage.database) == (1, 0)
+    assert delete_unused(stage) == 0, "the job was deleted a moment ago"
+    let_days_pass(stage.database, 8)
+    assert delete_unused(stage) == 1 and counts(stage.database) == (1, 0)
     assert stage.send("GET", "/artifacts", status=200) == []
     for url in (f"/artifacts/{artifact['id']}", f"/artifacts/{artifact['id']}/content"):
         assert stage.send("GET", url, status=404)["code"] == "no-artifact"
     refused = stage.send("POST", "/jobs", status=422, json={"name": "next", "spec": {"artifact": artifact["digest"]}})
-    assert refused["code"] == "no-artifact" and forget(stage) == 0
+    assert refused["code"] == "no-artifact" and delete_unused(stage) == 0
 
-    assert stage.upload() == artifact["digest"] and kept(stage.database) == (1, 1)
+    assert stage.upload() == artifact["digest"] and counts(stage.database) == (1, 1)
     again = stage.deploy("again", start=False)
     stage.compile(again["id"])
     assert stage.send("GET", f"/jobs/{again['id']}", status=200)["spec_state"] == "VALID"
 
 
-def test_an_artifact_that_is_about_to_be_used_is_kept(stage: Stage) -> None:
+def test_an_artifact_that_another_transaction_locks_is_kept(stage: Stage) -> None:
     digest = stage.upload()
-    go_by(stage.database, 100)
+    let_days_pass(stage.database, 100)
     with stage.database.session() as session:
         assert repository.find_by_digest(session, digest) is not None
-        assert forget(stage) == 0, "another transaction holds it"
-    assert forget(stage) == 1
+        assert delete_unused(stage) == 0, "another transaction has locked the artifact"
+    assert delete_unused(stage) == 1
     with stage.database.session() as session:
         assert repository.find_by_digest(session, digest) is None
         assert repository.remove_unused(session, now(), now(), 10) == 0

@@ -107,7 +107,7 @@ ROWS_OF_0005 = """
 
 
 def rows(engine: Engine, table: str, *columns: str, order: str = "id") -> list[tuple[object, ...]]:
-    """Return these columns of all rows; without columns, the rows as JSON. Times are shortened to their day."""
+    """Return the given columns of all rows, or complete rows as JSON if no columns are given. Times are shortened to their day."""
     chosen = ", ".join(f"to_jsonb({column})" for column in columns) or f"to_jsonb({table}.*)"
     with engine.connect() as connection:
         found = connection.execute(text(f"SELECT {chosen} FROM {table} ORDER BY {order}"))

@@ -19,7 +19,7 @@ BACKEND = ROOT / "backend" / "weir_backend"
 AUDIT = "/api/v1/audit"
 
 
-def test_an_entry_has_user_action_before_after_and_address(client: TestClient, login: Login) -> None:
+def test_an_entry_contains_user_action_before_after_and_address(client: TestClient, login: Login) -> None:
     admin = login(name="root")
     made = client.post("/api/v1/users", json={"name": "bob", "role": "viewer"}, headers=admin)
     answer = client.get(AUDIT, headers=admin)
@@ -32,16 +32,16 @@ def test_an_entry_has_user_action_before_after_and_address(client: TestClient, l
 
 
 def test_audit_entries_outlive_their_user(client: TestClient, login: Login) -> None:
-    gone, admin = login(name="gone"), login(name="root")
-    made = client.post("/api/v1/users", json={"name": "bob", "role": "viewer"}, headers=gone).json()
-    gone_id = client.get("/api/v1/session", headers=gone).json()["user_id"]
-    assert client.delete(f"/api/v1/users/{gone_id}", headers=admin).status_code == 204
+    deleted_user, admin = login(name="former"), login(name="root")
+    made = client.post("/api/v1/users", json={"name": "bob", "role": "viewer"}, headers=deleted_user).json()
+    deleted_user_id = client.get("/api/v1/session", headers=deleted_user).json()["user_id"]
+    assert client.delete(f"/api/v1/users/{deleted_user_id}", headers=admin).status_code == 204
     entry = client.get(AUDIT, params={"filter": f'{{"resource_id": {made["id"]}}}'}, headers=admin).json()[0]
-    assert entry["user_name"] == "gone" and entry["user_id"] is None
+    assert entry["user_name"] == "former" and entry["user_id"] is None
 
 
 @pytest.mark.parametrize(
-    ("wanted", "found"),
+    ("query", "expected"),
     [
         ({}, [3, 2, 1]),
         ({"filter": '{"action": "b"}'}, [2]),
@@ -52,43 +52,44 @@ def test_audit_entries_outlive_their_user(client: TestClient, login: Login) -> N
     ],
 )
 def test_entries_can_be_filtered(
-    client: TestClient, database: Database, login: Login, wanted: dict[str, Any], found: list[int]
+    client: TestClient, database: Database, login: Login, query: dict[str, Any], expected: list[int]
 ) -> None:
     with database.session() as session:
         for number, (action, resource) in enumerate([("a", "job"), ("b", "job"), ("a", "user")], start=1):
             audit(session, PLATFORM, action, resource, number)
             session.flush()
-    answer = client.get(AUDIT, params=wanted, headers=login())
-    assert [one["resource_id"] for one in answer.json()] == found
+    answer = client.get(AUDIT, params=query, headers=login())
+    assert [one["resource_id"] for one in answer.json()] == expected
     assert client.get(AUDIT, headers=login(Role.OPERATOR, rollback=True)).status_code == 403
 
 
 def test_the_ui_offers_each_audited_action_and_resource() -> None:
-    """``kind.value``: of an operation that a user requests."""
+    """The actions and resources are the arguments of all calls of ``audit`` in the source code."""
     actions, resources = set[str](), set[str]()
     for path in BACKEND.rglob("*.py"):
         for call in ast.walk(ast.parse(path.read_text())):
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "audit":
-                actions |= _words(call.args[2])
-                resources |= _words(call.args[3])
+                actions |= _literals(call.args[2])
+                resources |= _literals(call.args[3])
     assert {"create", "pin", "unpin", "cancel", "checkpoint"} <= actions and "plan" in resources
     offered = (ROOT / "frontend" / "src" / "pages" / "audit" / "filterOptions.ts").read_text()
     assert actions == _offered(offered, "ACTIONS")
     assert resources == _offered(offered, "RESOURCES")
 
 
-def _words(said: ast.expr) -> set[str]:
-    match said:
-        case ast.Constant(value=str(word)):
-            return {word}
+def _literals(argument: ast.expr) -> set[str]:
+    match argument:
+        case ast.Constant(value=str(literal)):
+            return {literal}
         case ast.IfExp(body=body, orelse=orelse):
-            return _words(body) | _words(orelse)
+            return _literals(body) | _literals(orelse)
         case ast.Attribute(value=ast.Name(id="kind"), attr="value"):
+            # The kind of an operation that a user requests.
             source = (BACKEND / "jobs" / "service.py").read_text()
             return {
                 OperationKind[name].value for name in re.findall(r"job(?:_id)?, OperationKind\.(\w+)", source) if name != "DEPLOY"
             }
-    raise AssertionError(f"nobody knows what is noted by {ast.unparse(said)}")
+    raise AssertionError(f"cannot find the values of the argument {ast.unparse(argument)}")
 
 
 def _offered(source: str, name: str) -> set[str]:

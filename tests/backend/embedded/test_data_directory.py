@@ -1,4 +1,4 @@
-"""The data directory: permissions, files that are created once, damaged and oversized files, locks, ports."""
+"""The data directory: permissions, credentials, platform state, locks, processes, logs and ports."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from weir_workers.embedded.supervisor.state_machine import State
 
 @pytest.fixture
 def directory() -> Iterator[DataDir]:
-    # Not in pytest's directory: another user must be able to reach it.
+    # Not in pytest's directory, because the user of Postgres has no access to it.
     with tempfile.TemporaryDirectory(prefix="weir-data-") as made:
         Path(made).chmod(0o755)
         yield DataDir(Path(made) / "weir")
@@ -38,11 +38,11 @@ def directory() -> Iterator[DataDir]:
 def test_the_default_directory_comes_from_the_environment_or_the_user(tmp_path: Path) -> None:
     assert data_dir(None, {"WEIR_HOME": str(tmp_path)}).root == tmp_path
     assert data_dir(tmp_path / "a" / ".." / "b", {"WEIR_HOME": "/elsewhere"}).root == tmp_path / "b"
-    usual = Path("/var/lib/weir") if os.geteuid() == 0 else Path.home() / ".local/share/weir"
-    assert data_dir(None, {}).root == usual
+    default = Path("/var/lib/weir") if os.geteuid() == 0 else Path.home() / ".local/share/weir"
+    assert data_dir(None, {}).root == default
 
 
-def test_other_users_have_no_access(directory: DataDir) -> None:
+def test_other_users_have_no_access_to_the_data_directory(directory: DataDir) -> None:
     directory.make()
     assert directory.root.stat().st_mode & 0o777 == (0o711 if os.geteuid() == 0 else 0o700)
     assert all(one.stat().st_mode & 0o777 == 0o700 for one in directory.root.iterdir())
@@ -57,14 +57,14 @@ def test_a_directory_with_foreign_files_is_refused(directory: DataDir) -> None:
     assert directory.root.stat().st_mode & 0o777 == 0o755
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only as root does Postgres run as another user")
+@pytest.mark.skipif(os.geteuid() != 0, reason="Postgres runs as a different user only if Weir runs as root")
 def test_a_directory_that_postgres_cannot_reach_is_refused(directory: DataDir) -> None:
     directory.root.parent.chmod(0o700)
     with pytest.raises(ConfigError, match="cannot access .* through .*: choose a directory"):
         directory.make()
 
 
-def test_a_directory_that_cannot_be_created_is_named() -> None:
+def test_the_error_names_a_directory_that_cannot_be_created() -> None:
     with pytest.raises(ConfigError, match="cannot create the data directory /proc/weir"):
         DataDir(Path("/proc/weir")).make()
 
@@ -101,12 +101,12 @@ STATE = PlatformState(
         "postgres": ChildState(State.READY, ProcessId(8, "then"), 0.5),
         "api": ChildState(State.WAITING, restarts=2, failures=2, problem="ended with exit code 1"),
     },
-    external={"valkey": "somewhere:6379"},
-    notes=("mind the gap",),
+    external={"valkey": "cache.example:6379"},
+    notes=("a note",),
 )
 
 
-def test_the_platform_state_survives_a_round_trip(tmp_path: Path) -> None:
+def test_a_written_platform_state_is_read_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "platform.json"
     platform_state.write(path, STATE)
     assert platform_state.read(path) == STATE
@@ -115,18 +115,18 @@ def test_the_platform_state_survives_a_round_trip(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '{"version": "2", "supervisor": 3}'])
-def test_a_damaged_or_unknown_platform_state_is_ignored(tmp_path: Path, text: str) -> None:
+def test_a_damaged_unknown_or_missing_platform_state_is_ignored(tmp_path: Path, text: str) -> None:
     path = tmp_path / "platform.json"
     path.write_text(text)
     assert platform_state.read(path) is None
-    assert platform_state.read(tmp_path / "nothing") is None
+    assert platform_state.read(tmp_path / "missing.json") is None
 
 
 def test_a_process_that_fails_three_times_fails_the_start() -> None:
     assert failed_child(STATE) is None
     broken = {**STATE.children, "api": replace(STATE.children["api"], failures=3)}
     assert failed_child(replace(STATE, children=broken)) == "api"
-    assert failed_child(replace(STATE, children=broken, phase=Phase.UP)) is None, "a running platform restarts it"
+    assert failed_child(replace(STATE, children=broken, phase=Phase.UP)) is None, "a running platform restarts the process"
 
 
 def test_one_process_holds_the_lock_until_it_ends(tmp_path: Path) -> None:
@@ -154,23 +154,25 @@ def test_a_process_is_identified_by_pid_and_start_time() -> None:
         assert known.lives
         assert not ProcessId(sleeper.pid, "another time").lives
         ProcessId(sleeper.pid, "another time").signal(signal.SIGKILL)
-        assert known.lives, "a signal to an earlier process with this pid does not reach it"
+        assert known.lives, "a signal for an earlier process with this pid is not sent"
         known.signal(signal.SIGKILL)
         while known.lives:
             pass
-        assert began(sleeper.pid) is None, "a zombie counts as ended"
+        assert began(sleeper.pid) is None, "a process that has exited but is not reaped counts as ended"
 
 
-def test_a_process_that_ignores_its_signal_is_killed() -> None:
-    with subprocess.Popen(["sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.1; done"], stdout=subprocess.PIPE) as deaf:
-        assert deaf.stdout is not None
-        deaf.stdout.readline()
-        known = process_id(deaf.pid)
-        assert end_all([(known, signal.SIGTERM), (ProcessId(deaf.pid, "before"), signal.SIGTERM)], grace_s=0.2) == [known]
+def test_a_process_that_ignores_its_stop_signal_is_killed() -> None:
+    with subprocess.Popen(
+        ["sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.1; done"], stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        known = process_id(process.pid)
+        assert end_all([(known, signal.SIGTERM), (ProcessId(process.pid, "before"), signal.SIGTERM)], grace_s=0.2) == [known]
         assert not known.lives
 
 
-def test_a_large_log_is_rotated_under_its_writer(tmp_path: Path) -> None:
+def test_a_large_log_is_rotated_while_a_process_writes_to_it(tmp_path: Path) -> None:
     log = tmp_path / "api.log"
     program = "import sys\nfor line in sys.stdin: print(line.strip(), flush=True); print('done', file=sys.stderr, flush=True)"
     with subprocess.Popen(
@@ -180,9 +182,9 @@ def test_a_large_log_is_rotated_under_its_writer(tmp_path: Path) -> None:
         for line in ("first " * 20, "second"):
             print(line, file=writer.stdin, flush=True)
             assert writer.stderr.readline() == "done\n"
-            rotate([log, tmp_path / "not there"], size_bytes_max=100)
+            rotate([log, tmp_path / "missing.log"], size_bytes_max=100)
         writer.stdin.close()
-    assert log.read_text() == "second\n", "without leading zeros"
+    assert log.read_text() == "second\n", "the file does not begin with null bytes"
     assert log.with_name("api.log.1").read_text().startswith("first first")
     assert log.with_name("api.log.1").stat().st_mode & 0o777 == 0o600
 
@@ -222,14 +224,14 @@ def test_external_servers_are_used_and_shown_without_passwords(directory: DataDi
     ("variable", "url"),
     [("WEIR_DATABASE_URL", "mysql://me:secret@db/weir"), ("WEIR_DATABASE_URL", "secret"), ("WEIR_REDIS_URL", "redis:secret")],
 )
-def test_an_invalid_server_url_is_refused_and_not_repeated(directory: DataDir, variable: str, url: str) -> None:
+def test_the_error_for_an_invalid_server_url_does_not_contain_the_url(directory: DataDir, variable: str, url: str) -> None:
     directory.make()
     with pytest.raises(ConfigError, match=f"{variable} is not a server URL") as refused:
         prepare(directory, {**EXTERNAL, variable: url}, None)
     assert "secret" not in str(refused.value)
 
 
-def test_ports_are_kept_and_a_taken_api_port_is_replaced_with_a_note(directory: DataDir) -> None:
+def test_the_api_keeps_its_port_unless_another_program_uses_the_port(directory: DataDir) -> None:
     directory.make()
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
@@ -248,7 +250,7 @@ def test_two_servers_never_share_a_port(directory: DataDir) -> None:
     directory.make()
     port = free_port()
     ports = prepare(directory, {}, replace(STATE, ports=Ports(postgres=port, valkey=port, api=port))).ports
-    assert ports.api == port, "drivers expect the API at its old port"
+    assert ports.api == port, "drivers connect to the API at its old port"
     assert len({ports.api, ports.postgres, ports.valkey}) == 3
 
 
@@ -277,7 +279,7 @@ def test_a_start_without_the_external_database_used_before_is_refused(directory:
             ConfigError, match="the external database at db.example:5432, which contains its jobs: set WEIR_DATABASE_URL"
         ):
             prepare(directory, without, before)
-    # It also has a database of its own from an earlier time, so Weir cannot know which one is meant.
+    # The data directory also contains an embedded database. Weir uses this database, but here it has an unsupported version.
     directory.postgres.mkdir()
     (directory.postgres / "PG_VERSION").write_text("12\n")
     with pytest.raises(ConfigError, match="Postgres 12 created"):
@@ -287,8 +289,8 @@ def test_a_start_without_the_external_database_used_before_is_refused(directory:
     assert [note for note in prepare(directory, EXTERNAL, before).notes if "; the jobs there are not visible now" in note] == []
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="not for an ordinary user")
-def test_a_note_says_that_deployed_code_runs_as_root(directory: DataDir) -> None:
+@pytest.mark.skipif(os.geteuid() != 0, reason="the note appears only for root")
+def test_as_root_a_note_warns_that_deployed_code_runs_as_root(directory: DataDir) -> None:
     directory.make()
     assert [
         note

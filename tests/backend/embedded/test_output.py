@@ -20,24 +20,24 @@ UP = PlatformState(
 )  # fmt: skip
 
 
-def told(directory: DataDir, *, ran_already: bool) -> dict[str, object]:
-    answer = io.StringIO()
-    print_usage(directory, UP, answer, ran_already=ran_already)
-    found: dict[str, object] = json.loads(answer.getvalue())
+def printed_usage(directory: DataDir, *, ran_already: bool) -> dict[str, object]:
+    output = io.StringIO()
+    print_usage(directory, UP, output, ran_already=ran_already)
+    found: dict[str, object] = json.loads(output.getvalue())
     return found
 
 
-def test_the_password_is_shown_once_and_no_other_secret_ever(tmp_path: Path) -> None:
+def test_the_password_is_printed_only_once_and_other_secrets_never(tmp_path: Path) -> None:
     directory = DataDir(tmp_path)
     secrets = credentials.load_or_create(directory.secrets)
-    first, second = told(directory, ran_already=False), told(directory, ran_already=True)
+    first, second = printed_usage(directory, ran_already=False), printed_usage(directory, ran_already=True)
     assert (first["password"], second["password"]) == (secrets.admin_password, None)
     for other in (secrets.database_password, secrets.redis_password, secrets.secret_key):
         assert other not in json.dumps([first, second])
 
 
-def test_processes_are_shown_with_pid_and_port(tmp_path: Path) -> None:
-    found = told(DataDir(tmp_path), ran_already=False)
+def test_processes_are_printed_with_pid_and_port(tmp_path: Path) -> None:
+    found = printed_usage(DataDir(tmp_path), ran_already=False)
     assert found["processes"] == [
         {"name": "schema", "state": "done", "pid": None, "port": None},
         {"name": "api", "state": "ready", "pid": 8, "port": 8_700},

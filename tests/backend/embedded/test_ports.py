@@ -1,4 +1,4 @@
-"""Ports that other programs use: their answers are not taken for ours, and a starting platform chooses another port."""
+"""Ports that other programs use. A response of another program does not count as a response of Weir, and Weir chooses a different port."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ server.serve_forever()
 
 
 @contextmanager
-def stranger(port: int) -> Iterator[int]:
-    """Start a foreign server that reports ready at this port. Returns its process."""
+def foreign_server(port: int) -> Iterator[int]:
+    """Run a foreign server that reports ready at this port. Yields its process id."""
     with subprocess.Popen([sys.executable, "-c", SERVER, str(port)], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None and process.stdout.readline() == b"listening\n"
         yield process.pid
@@ -58,28 +58,28 @@ def directory() -> Iterator[DataDir]:
         yield found
 
 
-def test_the_listener_of_a_port_is_found_by_its_process() -> None:
+def test_the_process_that_listens_at_a_port_is_found() -> None:
     port = free_port()
     assert not is_taken(port)
-    with stranger(port) as process, subprocess.Popen(["sleep", "60"]) as ours:
+    with foreign_server(port) as process, subprocess.Popen(["sleep", "60"]) as other:
         assert is_taken(port) and holder(port) == f"process {process}"
         assert listens(process, port) and not listens(process, port + 1)
-        assert listens(os.getpid(), port), "children count as the process itself"
-        assert not listens(ours.pid, port)
-        ours.kill()
-    assert not listens(process, port), "it has ended"
+        assert listens(os.getpid(), port), "a child process counts as part of its parent"
+        assert not listens(other.pid, port)
+        other.kill()
+    assert not listens(process, port), "the process has ended"
 
 
-def test_a_foreign_server_that_reports_ready_is_not_our_api() -> None:
+def test_a_foreign_server_that_reports_ready_does_not_count_as_the_api() -> None:
     port = free_port()
-    with stranger(port) as process, subprocess.Popen(["sleep", "60"]) as ours:
+    with foreign_server(port) as process, subprocess.Popen(["sleep", "60"]) as other:
         assert api_is_ready(process, port)
-        assert not api_is_ready(ours.pid, port)
-        ours.kill()
+        assert not api_is_ready(other.pid, port)
+        other.kill()
 
 
-def served_at(directory: DataDir, port: int) -> Prepared:
-    """A platform that consists of one process."""
+def prepared_platform(directory: DataDir, port: int) -> Prepared:
+    """Return a prepared platform that consists of one process."""
 
     def start() -> subprocess.Popen[bytes]:
         return spawn(
@@ -93,30 +93,32 @@ def served_at(directory: DataDir, port: int) -> Prepared:
     return Prepared([service], Ports(api=port), f"http://127.0.0.1:{port}", {}, [])
 
 
-def test_a_platform_whose_port_is_taken_during_the_start_chooses_another(directory: DataDir) -> None:
-    wanted, asked, told = free_port(), [], []
+def test_a_platform_whose_port_is_taken_during_the_start_chooses_a_different_port(directory: DataDir) -> None:
+    taken_port, previous_states, states = free_port(), [], []
 
     def prepare(found: DataDir, _: Mapping[str, str], before: PlatformState | None) -> Prepared:
-        asked.append(before)
-        # At the first attempt the port seems free.
-        return served_at(found, wanted if before is None else free_port(before.ports.api))
+        previous_states.append(before)
+        # The first attempt uses the taken port as if it were free.
+        return prepared_platform(found, taken_port if before is None else free_port(before.ports.api))
 
-    def tell(found: PlatformState) -> None:
-        told.append(found)
+    def on_state(found: PlatformState) -> None:
+        states.append(found)
         if found.phase is Phase.UP:
             os.kill(os.getpid(), signal.SIGTERM)
 
-    with stranger(wanted) as process:
-        assert Supervisor(directory, {}, tell, prepare=prepare).run() == STOPPED
-    assert len(asked) == 2 and asked[1] is not None and asked[1].ports.api == wanted
-    up = next(one for one in told if one.phase is Phase.UP)
-    assert up.ports.api not in (None, wanted)
-    problems = {one.children["api"].problem for one in told if "api" in one.children}
-    assert f"ended with exit code 1: port {wanted} is held by process {process}" in problems
-    assert next(one.phase for one in told if one.phase is not Phase.STARTING) is Phase.UP, "it was never reported as stopping"
+    with foreign_server(taken_port) as process:
+        assert Supervisor(directory, {}, on_state, prepare=prepare).run() == STOPPED
+    assert len(previous_states) == 2 and previous_states[1] is not None and previous_states[1].ports.api == taken_port
+    up = next(one for one in states if one.phase is Phase.UP)
+    assert up.ports.api not in (None, taken_port)
+    problems = {one.children["api"].problem for one in states if "api" in one.children}
+    assert f"ended with exit code 1: port {taken_port} is held by process {process}" in problems
+    assert next(one.phase for one in states if one.phase is not Phase.STARTING) is Phase.UP, (
+        "the platform was never reported as stopping"
+    )
 
 
-def test_a_failed_start_does_not_forget_the_external_database(directory: DataDir) -> None:
+def test_a_failed_start_keeps_the_external_database_in_the_platform_state(directory: DataDir) -> None:
     before = PlatformState("1", ProcessId(7, "then"), Phase.DOWN, Ports(api=3), external={"postgres": "db.example"})
     platform_state.write(directory.state, before)
     for _ in range(2):

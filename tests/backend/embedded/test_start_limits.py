@@ -25,27 +25,27 @@ def log_of(name: str) -> Path:
 
 
 def test_slow_processes_are_reported_with_their_log() -> None:
-    waiting = SlowStartNotices(log_of)
-    said = [(second, line) for second in range(300) for line in waiting.lines(STARTING, float(second))]
-    assert [second for second, _ in said] == [10, 20, 40, 80, 140, 200, 260]
-    assert said[1][1] == "  API       still starting after 20 s; see /logs/api.log"
+    notices = SlowStartNotices(log_of)
+    lines = [(second, line) for second in range(300) for line in notices.lines(STARTING, float(second))]
+    assert [second for second, _ in lines] == [10, 20, 40, 80, 140, 200, 260]
+    assert lines[1][1] == "  API       still starting after 20 s; see /logs/api.log"
 
 
-def test_before_the_first_process_the_supervisor_is_reported() -> None:
-    waiting = SlowStartNotices(log_of)
-    assert waiting.lines(None, 0.0) == []
-    assert waiting.lines(replace(STARTING, children={}), 12.0) == [
+def test_before_the_first_process_starts_the_supervisor_is_reported() -> None:
+    notices = SlowStartNotices(log_of)
+    assert notices.lines(None, 0.0) == []
+    assert notices.lines(replace(STARTING, children={}), 12.0) == [
         "  supervisor still preparing after 12 s; see /logs/supervisor.log"
     ]
-    assert waiting.lines(STARTING, 12.5) == [], "the time counts from the first time it was seen"
-    assert len(waiting.lines(STARTING, 22.5)) == 1
+    assert notices.lines(STARTING, 12.5) == [], "the time of a process counts from its first appearance"
+    assert len(notices.lines(STARTING, 22.5)) == 1
 
 
 def test_a_restart_resets_the_waiting_time() -> None:
-    waiting = SlowStartNotices(log_of)
-    waiting.lines(STARTING, 0.0)
-    assert waiting.lines(replace(STARTING, children={"api": ChildState(State.WAITING)}), 9.0) == []
-    assert waiting.lines(STARTING, 11.0) == []
+    notices = SlowStartNotices(log_of)
+    notices.lines(STARTING, 0.0)
+    assert notices.lines(replace(STARTING, children={"api": ChildState(State.WAITING)}), 9.0) == []
+    assert notices.lines(STARTING, 11.0) == []
 
 
 def test_start_limits_apply_to_all_processes_or_to_each() -> None:
@@ -57,7 +57,9 @@ def test_start_limits_apply_to_all_processes_or_to_each() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("said", ["long", "0", "-3", "api", "postgres=3", "api=1.5", "99999999"])
-def test_an_invalid_start_limit_is_refused_with_the_valid_names(said: str) -> None:
-    with pytest.raises(ConfigError, match=f"WEIR_START_S_MAX is '{said}'.*the processes are api, worker, compiler, chores, beat"):
-        start_limits({"WEIR_START_S_MAX": said})
+@pytest.mark.parametrize("value", ["long", "0", "-3", "api", "postgres=3", "api=1.5", "99999999"])
+def test_an_invalid_start_limit_is_refused_with_the_valid_names(value: str) -> None:
+    with pytest.raises(
+        ConfigError, match=f"WEIR_START_S_MAX is '{value}'.*the processes are api, worker, compiler, chores, beat"
+    ):
+        start_limits({"WEIR_START_S_MAX": value})

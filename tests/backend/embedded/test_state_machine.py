@@ -1,4 +1,4 @@
-"""The decisions of the supervisor, without a process and without a clock."""
+"""The decisions of the supervisor, tested without processes and without a clock."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ CHILDREN = [
 ]
 
 
-def begun(children: Sequence[Child] = CHILDREN, now_s: float = 0.0) -> Supervision:
-    """Return a supervision whose children are all ready."""
+def all_ready(children: Sequence[Child] = CHILDREN, now_s: float = 0.0) -> Supervision:
+    """Return a supervision in which all children are ready."""
     supervision = Supervision(children)
     while not supervision.all_ready:
         for effect in supervision.due(now_s):
@@ -42,10 +42,10 @@ def begun(children: Sequence[Child] = CHILDREN, now_s: float = 0.0) -> Supervisi
     return supervision
 
 
-def test_a_child_starts_when_everything_it_needs_is_ready() -> None:
+def test_a_child_starts_when_all_its_dependencies_are_ready() -> None:
     supervision = Supervision(CHILDREN)
     assert supervision.due(0) == [StartChild("data"), StartChild("queue")]
-    assert supervision.due(1) == [], "once"
+    assert supervision.due(1) == [], "each child is started only once"
     supervision.became_ready("queue", 1)
     assert supervision.due(1) == []
     supervision.became_ready("data", 2)
@@ -59,15 +59,15 @@ def test_a_child_starts_when_everything_it_needs_is_ready() -> None:
     assert supervision.all_ready
 
 
-def test_a_dead_child_restarts_with_a_delay_that_grows_to_ten_seconds() -> None:
-    supervision, now_s, delays = begun(), 0.0, []
+def test_an_ended_child_restarts_with_a_delay_that_grows_to_ten_seconds() -> None:
+    supervision, now_s, delays = all_ready(), 0.0, []
     for _ in range(200):
         supervision.ended("api", now_s, "ended by SIGKILL", success=False)
-        died_s = now_s
+        ended_s = now_s
         while not (effects := supervision.due(now_s)):
             now_s += 0.25
         assert effects == [StartChild("api")]
-        delays.append(now_s - died_s)
+        delays.append(now_s - ended_s)
     assert delays[:6] == [DELAY_S_FIRST, 1.0, 2.0, 4.0, 8.0, DELAY_S_MAX]
     assert set(delays[5:]) == {DELAY_S_MAX}
     assert supervision.status["api"].restarts == 200
@@ -75,7 +75,7 @@ def test_a_dead_child_restarts_with_a_delay_that_grows_to_ten_seconds() -> None:
 
 
 def test_a_child_that_was_ready_for_a_while_restarts_with_the_first_delay() -> None:
-    supervision = begun()
+    supervision = all_ready()
     for _ in range(5):
         supervision.ended("api", 0, "ended by SIGKILL", success=False)
         supervision.due(DELAY_S_MAX)
@@ -86,15 +86,15 @@ def test_a_child_that_was_ready_for_a_while_restarts_with_the_first_delay() -> N
 
 
 def test_a_service_that_exits_with_success_is_restarted() -> None:
-    supervision = begun()
+    supervision = all_ready()
     supervision.ended("beat", 1, "ended with exit code 0", success=True)
     assert supervision.due(1 + DELAY_S_FIRST) == [StartChild("beat")]
 
 
-def test_running_children_continue_while_a_dependency_restarts_but_none_starts() -> None:
-    supervision = begun()
+def test_while_a_dependency_restarts_running_children_continue_and_no_child_starts() -> None:
+    supervision = all_ready()
     supervision.ended("data", 1, "ended by SIGKILL", success=False)
-    assert supervision.status["api"].state is State.READY, "it reconnects without a restart"
+    assert supervision.status["api"].state is State.READY, "the API reconnects without a restart"
     supervision.ended("api", 1, "ended by SIGKILL", success=False)
     assert supervision.due(60) == [StartChild("data")]
     supervision.became_ready("data", 61)
@@ -112,7 +112,7 @@ def test_a_failed_one_time_child_is_retried() -> None:
 
 
 def test_a_child_that_does_not_become_ready_is_killed_once_and_restarted() -> None:
-    supervision = begun()
+    supervision = all_ready()
     supervision.ended("api", 0, "ended by SIGKILL", success=False)
     supervision.due(1)
     assert supervision.due(60) == []
@@ -122,18 +122,18 @@ def test_a_child_that_does_not_become_ready_is_killed_once_and_restarted() -> No
     assert supervision.due(63) == [StartChild("api")]
 
 
-def test_a_slow_child_gets_twice_the_time_at_each_restart_up_to_eight_times() -> None:
+def test_the_start_limit_of_a_slow_child_doubles_at_each_restart_up_to_eight_times_its_value() -> None:
     supervision = Supervision([Child("api", start_s_max=60.0)])
     now_s, limits = 0.0, []
     for _ in range(6):
         while supervision.status["api"].state is not State.STARTING:
             supervision.due(now_s)
             now_s += 1
-        began_s = supervision.status["api"].since_s
+        started_s = supervision.status["api"].since_s
         while not (effects := supervision.due(now_s)):
             now_s += 1
-        assert effects == [KillChild("api", f"not ready after {now_s - began_s:.0f} s")]
-        limits.append(now_s - began_s)
+        assert effects == [KillChild("api", f"not ready after {now_s - started_s:.0f} s")]
+        limits.append(now_s - started_s)
         supervision.ended("api", now_s, "was killed", success=False)
     assert limits == [60, 120, 240, 480, 480, 480]
     supervision.due(now_s + DELAY_S_MAX)
@@ -153,7 +153,7 @@ def test_slow_children_are_restarted_one_at_a_time() -> None:
     supervision.became_ready("api", 110)
     assert supervision.due(110) == [StartChild("worker")]
     supervision.ended("worker", 111, "ended with exit code 1", success=False)
-    assert supervision.due(111) == [StartChild("compiler")], "a waiting child blocks no other"
+    assert supervision.due(111) == [StartChild("compiler")], "a child that waits for its restart does not block other children"
     supervision.became_ready("compiler", 120)
     assert supervision.due(130) == [StartChild("worker")]
 
@@ -172,8 +172,8 @@ def test_a_start_that_fails_is_retried() -> None:
     assert supervision.due(DELAY_S_FIRST) == [StartChild("data")]
 
 
-def test_children_stop_after_those_that_need_them() -> None:
-    supervision = begun()
+def test_children_stop_after_the_children_that_depend_on_them() -> None:
+    supervision = all_ready()
     supervision.stop(0)
     assert supervision.due(0) == [StopChild("beat"), StopChild("api")]
     supervision.ended("beat", 0, "", success=True)
@@ -188,7 +188,7 @@ def test_children_stop_after_those_that_need_them() -> None:
 
 
 def test_a_child_that_does_not_stop_is_killed() -> None:
-    supervision = begun()
+    supervision = all_ready()
     supervision.stop(0)
     supervision.due(0)
     assert supervision.due(4.9) == []
@@ -196,76 +196,78 @@ def test_a_child_that_does_not_stop_is_killed() -> None:
     assert supervision.due(6) == []
 
 
-def test_a_child_that_waits_for_its_restart_stops_at_once() -> None:
-    supervision = begun()
+def test_a_child_that_waits_for_its_restart_stops_immediately() -> None:
+    supervision = all_ready()
     supervision.ended("api", 0, "ended by SIGKILL", success=False)
     supervision.stop(0)
     assert supervision.due(60) == [StopChild("beat"), StopChild("data")], "no running child needs the database"
     assert supervision.status["api"].state is State.STOPPED
 
 
-def test_a_child_must_not_need_a_later_one() -> None:
+def test_a_child_cannot_depend_on_a_later_child() -> None:
     with pytest.raises(AssertionError, match="api needs a later child"):
         Supervision([Child("api", ("data",)), Child("data")])
 
 
 @pytest.mark.parametrize("seed", range(300))
-def test_random_histories_respect_dependencies_and_can_be_stopped(seed: int) -> None:
-    luck, world = random.Random(seed), World()
-    for _ in range(luck.randrange(200)):
-        world.step(luck)
-    world.supervision.stop(world.now_s)
+def test_random_event_sequences_respect_dependencies_and_can_be_stopped(seed: int) -> None:
+    rng, processes = random.Random(seed), RandomProcesses()
+    for _ in range(rng.randrange(200)):
+        processes.step(rng)
+    processes.supervision.stop(processes.now_s)
     for _ in range(500):
-        if world.supervision.over:
+        if processes.supervision.over:
             break
-        world.step(luck)
-    assert world.supervision.over and not world.running
+        processes.step(rng)
+    assert processes.supervision.over and not processes.running
 
 
-class World:
-    """Processes that randomly start, become ready, fail and die, and obey or ignore signals."""
+class RandomProcesses:
+    """Simulated processes that randomly become ready, fail or end, and obey or ignore signals."""
 
     def __init__(self) -> None:
         self.supervision = Supervision(CHILDREN)
         self.needs = {child.name: child.needs for child in CHILDREN}
         self.once = {child.name for child in CHILDREN if child.once}
         self.running: set[str] = set()
-        self.asked: set[str] = set()
-        self.doomed: set[str] = set()
+        self.stop_requested: set[str] = set()
+        self.killed: set[str] = set()
         self.now_s = 0.0
 
-    def step(self, luck: random.Random) -> None:
-        self.now_s += luck.choice([0.0, 0.1, 1.0, 30.0])
+    def step(self, rng: random.Random) -> None:
+        self.now_s += rng.choice([0.0, 0.1, 1.0, 30.0])
         for effect in self.supervision.due(self.now_s):
-            self.carry_out(effect, luck)
+            self.execute(effect, rng)
         for name in sorted(self.running):
-            if name in self.doomed or (name in self.asked and luck.random() < 0.5) or luck.random() < 0.1:
-                self.end(name, success=luck.random() < 0.5)
-            elif self.supervision.status[name].state is State.STARTING and luck.random() < 0.5:
+            if name in self.killed or (name in self.stop_requested and rng.random() < 0.5) or rng.random() < 0.1:
+                self.end(name, success=rng.random() < 0.5)
+            elif self.supervision.status[name].state is State.STARTING and rng.random() < 0.5:
                 if name in self.once:
                     self.end(name, success=True)
                 else:
                     self.supervision.became_ready(name, self.now_s)
 
-    def carry_out(self, effect: Effect, luck: random.Random) -> None:
+    def execute(self, effect: Effect, rng: random.Random) -> None:
         match effect:
             case StartChild(name):
                 assert not self.supervision.stopping
                 assert name not in self.running
                 assert all(self.supervision.status[one].state in (State.READY, State.DONE) for one in self.needs[name])
-                if luck.random() < 0.1:
+                if rng.random() < 0.1:
                     self.supervision.did_not_start(name, self.now_s, "no memory")
                 else:
                     self.running.add(name)
             case StopChild(name):
                 assert self.supervision.stopping and name in self.running
-                assert not any(name in self.needs[other] for other in self.running), "children that need it have ended before"
-                self.asked.add(name)
+                assert not any(name in self.needs[other] for other in self.running), (
+                    "all children that depend on this child have ended"
+                )
+                self.stop_requested.add(name)
             case KillChild(name):
                 assert name in self.running
-                self.doomed.add(name)
+                self.killed.add(name)
 
     def end(self, name: str, *, success: bool) -> None:
-        for names in (self.running, self.asked, self.doomed):
+        for names in (self.running, self.stop_requested, self.killed):
             names.discard(name)
         self.supervision.ended(name, self.now_s, "ended", success=success)

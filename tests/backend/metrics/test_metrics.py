@@ -36,7 +36,7 @@ def at_second(seconds: int, *, counted: int | None = None, generation: int = 1, 
     return Sample(1, slot, T0 + timedelta(seconds=seconds), metrics)
 
 
-def test_rates_are_differences_and_times_add_up() -> None:
+def test_rates_are_differences_of_samples_and_times_add_up_to_one_second() -> None:
     found = series_of([at_second(2), at_second(4), at_second(10)], since=T0)
     assert [(one.chain, one.index) for one in found.subtasks] == [(0, 0), (1, 0)]
     one = found.subtasks[0]
@@ -57,7 +57,9 @@ def test_samples_of_different_deployments_are_not_compared() -> None:
     assert [at.second for at in one.at] == [4, 8] and one.per_s["records_in"] == [100, 100]
     replaced = [at_second(2), at_second(4), at_second(6, counted=1), at_second(8, counted=3)]
     one = series_of(replaced, since=T0).subtasks[0]
-    assert [at.second for at in one.at] == [4, 8], "a slot that was replaced begins anew, too"
+    assert [at.second for at in one.at] == [4, 8], (
+        "samples of a replacement slot are not compared with those of the replaced slot"
+    )
 
 
 def test_earlier_samples_are_compared_but_not_shown() -> None:
@@ -66,11 +68,11 @@ def test_earlier_samples_are_compared_but_not_shown() -> None:
 
 
 @pytest.mark.parametrize(("ratio", "level"), [(0, "ok"), (0.1, "ok"), (0.11, "low"), (0.5, "low"), (0.51, "high")])
-def test_levels_of_backpressure(ratio: float, level: str) -> None:
+def test_the_backpressured_ratio_determines_the_backpressure_level(ratio: float, level: str) -> None:
     assert level_of(ratio) == level
 
 
-def tell(database: Database, run: MadeRun, *events: tuple[Event, datetime]) -> None:
+def send_events(database: Database, run: MadeRun, *events: tuple[Event, datetime]) -> None:
     numbered = [
         NumberedEvent(EventNumber(place), int(at.timestamp() * 1000), event) for place, (event, at) in enumerate(events, 1)
     ]
@@ -81,13 +83,13 @@ def tell(database: Database, run: MadeRun, *events: tuple[Event, datetime]) -> N
 GRAPH = {"logical": {"operators": [{"uid": "u", "name": "words"}]}, "chains": [{"index": 0, "operators": ["u"]}]}
 
 
-def test_series_are_thinned_and_named(client: TestClient, database: Database, login: Login) -> None:
+def test_series_have_one_point_per_step_and_name_their_operators(client: TestClient, database: Database, login: Login) -> None:
     run = new_run(database)
     begin = now() - timedelta(seconds=200)
     events: list[tuple[Event, datetime]] = [(GraphDeployed(GRAPH), begin)]
     for seconds in range(0, 200, 2):
         events += [(MetricsSampled(sample(slot, seconds)), begin + timedelta(seconds=seconds)) for slot in range(2)]
-    tell(database, run, *events)
+    send_events(database, run, *events)
     body = client.get(f"/api/v1/jobs/{run.job_id}/metrics?step_s=20", headers=login(Role.VIEWER)).json()
     assert [(one["chain"], one["index"], [name["name"] for name in one["operators"]]) for one in body["subtasks"]] == [
         (0, 0, ["words"]), (0, 1, ["words"]), (1, 0, []), (1, 1, []),
@@ -103,33 +105,33 @@ def test_series_are_thinned_and_named(client: TestClient, database: Database, lo
     assert client.get(f"/api/v1/jobs/{run.job_id}/metrics?chain=9", headers=login()).json()["subtasks"] == []
 
 
-def test_a_chain_of_another_graph_is_a_different_chain(client: TestClient, database: Database, login: Login) -> None:
-    """An upgrade may give the chain number to other operators. A chain that only changes its parallelism stays the same."""
-    other = {"logical": {"operators": [{"uid": "v", "name": "more"}]}, "chains": [{"index": 0, "operators": ["v"]}]}
-    wider = {**GRAPH, "slots": 4}
+def test_a_chain_number_with_other_operators_is_a_different_chain(client: TestClient, database: Database, login: Login) -> None:
+    """An upgrade can give the number of a chain to other operators. A new parallelism alone does not make a different chain."""
+    other_operators = {"logical": {"operators": [{"uid": "v", "name": "more"}]}, "chains": [{"index": 0, "operators": ["v"]}]}
+    other_parallelism = {**GRAPH, "slots": 4}
     begin = now() - timedelta(seconds=300)
     job_id = None
-    for place, graph in enumerate((GRAPH, other, wider)):
+    for place, graph in enumerate((GRAPH, other_operators, other_parallelism)):
         run = new_run(database, job_id)
         job_id = run.job_id
         at = begin + timedelta(seconds=100 * place)
-        told = [(MetricsSampled(sample(0, seconds)), at + timedelta(seconds=seconds)) for seconds in range(0, 60, 10)]
-        tell(database, run, (GraphDeployed(graph), at), *told)
-        if graph is not wider:
+        metrics_events = [(MetricsSampled(sample(0, seconds)), at + timedelta(seconds=seconds)) for seconds in range(0, 60, 10)]
+        send_events(database, run, (GraphDeployed(graph), at), *metrics_events)
+        if graph is not other_parallelism:
             end_run(database, run)
     body = client.get(f"/api/v1/jobs/{job_id}/metrics?step_s=10", headers=login(Role.VIEWER)).json()
     (one,) = [one for one in body["subtasks"] if one["chain"] == 0]
-    told_at = [(datetime.fromisoformat(at) - begin).total_seconds() // 100 for at in one["at"]]
-    assert set(told_at) == {0, 2} and [name["uid"] for name in one["operators"]] == ["u"]
+    hundreds_s = [(datetime.fromisoformat(at) - begin).total_seconds() // 100 for at in one["at"]]
+    assert set(hundreds_s) == {0, 2} and [name["uid"] for name in one["operators"]] == ["u"]
 
 
-def test_invalid_queries_are_problems(client: TestClient, database: Database, login: Login) -> None:
+def test_queries_with_invalid_parameters_are_refused(client: TestClient, database: Database, login: Login) -> None:
     job, headers = new_job(database), login(Role.VIEWER)
     url = f"/api/v1/jobs/{job}/metrics"
     assert client.get(url, headers=headers).json()["subtasks"] == []
     assert client.get("/api/v1/jobs/999/metrics", headers=headers).status_code == 404
-    for odd in ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00+14:00"):
-        assert client.get(url, params={"since": odd}, headers=headers).status_code == 200
+    for query in ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00+14:00"):
+        assert client.get(url, params={"since": query}, headers=headers).status_code == 200
     for query in (
         "since=2999-01-01T00:00:00Z",
         "since=2026-01-01T00:00:00",
@@ -142,34 +144,34 @@ def test_invalid_queries_are_problems(client: TestClient, database: Database, lo
         assert client.get(f"{url}?{query}", headers=headers).status_code == 422, query
 
 
-def test_current_rates_of_many_jobs_are_returned_at_once(client: TestClient, database: Database, login: Login) -> None:
-    run, quiet, moment = new_run(database, new_job(database, "fast")), new_job(database, "quiet"), now()
+def test_one_request_returns_the_current_rates_of_several_jobs(client: TestClient, database: Database, login: Login) -> None:
+    run, idle_job, moment = new_run(database, new_job(database, "fast")), new_job(database, "idle"), now()
     graph = {"logical": {"operators": []}, "chains": [], "edges": [{"source": 0, "target": 1}]}
     events: list[tuple[Event, datetime]] = [(GraphDeployed(graph), moment - timedelta(seconds=40))]
     for ago in (28, 14, 2):
         for slot in range(2):
-            told = replace(
+            metrics = replace(
                 sample(slot, 100 - ago), gauges={"in.lag_records": 40 + slot, "in.lag_seconds": 3.5 + slot, "counts.keys": 7}
             )
-            events.append((MetricsSampled(told), moment - timedelta(seconds=ago)))
-    tell(database, run, *events)
-    query = {"job_id": [run.job_id, quiet, 999]}
+            events.append((MetricsSampled(metrics), moment - timedelta(seconds=ago)))
+    send_events(database, run, *events)
+    query = {"job_id": [run.job_id, idle_job, 999]}
     [rates] = client.get("/api/v1/metrics/jobs", params=query, headers=login(Role.VIEWER)).json()
-    assert rates.pop("records_per_s") == pytest.approx(200), "of the sources, in both slots"
+    assert rates.pop("records_per_s") == pytest.approx(200), "the sum over the sources in both slots"
     assert datetime.fromisoformat(rates.pop("at")) == pytest.approx(moment - timedelta(seconds=2), abs=timedelta(milliseconds=2))
     assert rates == {"job_id": run.job_id, "lag_records": 81, "lag_seconds": 4.5, "backpressure": "low"}
     assert client.get("/api/v1/metrics/jobs", params=query).status_code == 401
-    everybody = client.get("/api/v1/metrics/jobs", headers=login(Role.VIEWER)).json()
-    assert [one["job_id"] for one in everybody] == [run.job_id], "of all that run if none is named"
-    for odd in ("?job_id=0", "?job_id=x", "?job_id=99999999999999999999", "?" + "&".join(["job_id=1"] * 201)):
-        assert client.get(f"/api/v1/metrics/jobs{odd}", headers=login(Role.VIEWER)).status_code == 422, odd
+    all_jobs = client.get("/api/v1/metrics/jobs", headers=login(Role.VIEWER)).json()
+    assert [one["job_id"] for one in all_jobs] == [run.job_id], "without a job_id, all running jobs are returned"
+    for query in ("?job_id=0", "?job_id=x", "?job_id=99999999999999999999", "?" + "&".join(["job_id=1"] * 201)):
+        assert client.get(f"/api/v1/metrics/jobs{query}", headers=login(Role.VIEWER)).status_code == 422, query
 
 
-def test_rates_with_missing_graph_sample_or_lag_contain_the_known_values() -> None:
+def test_rates_contain_the_known_values_if_the_graph_a_sample_or_the_lag_is_missing() -> None:
     series = series_of([at_second(2), at_second(4)], since=T0)
     assert rates_of(series, None) == JobRates(T0 + timedelta(seconds=4), 100, None, None, BackpressureLevel.LOW)
     both = rates_of(series, [])
-    assert both is not None and both.records_per_s == 200, "no chain is fed by another: both are sources"
+    assert both is not None and both.records_per_s == 200, "the graph has no edges, so both chains are sources"
     once = rates_of(series_of([at_second(2)], since=T0), None)
     assert once == JobRates(T0 + timedelta(seconds=2), None, None, None, None)
     assert rates_of(series_of([], since=T0), []) is None
@@ -177,16 +179,16 @@ def test_rates_with_missing_graph_sample_or_lag_contain_the_known_values() -> No
 
 def test_prometheus_metrics_contain_all_jobs(client: TestClient, database: Database, login: Login) -> None:
     run, moment = new_run(database, new_job(database, 'odd "name"\\')), now()
-    new_job(database, "quiet")
-    behind = [
+    new_job(database, "idle")
+    lagging = [
         replace(sample(slot, 7), gauges={"in.lag_records": 40, "in.lag_seconds": 3.5 + slot, "in.odd": "x"}) for slot in (1, 2)
     ]
-    tell(
+    send_events(
         database, run, (GraphDeployed(GRAPH), moment), (triggered(1), moment),
         (completed(1, written=700), moment - timedelta(seconds=30)), (triggered(2), moment),
         (CheckpointFailed(CheckpointId(2), "no"), moment), (triggered(3), moment), (FailureOccurred(Generation(1), "x"), moment),
         (Recovered(Generation(2), "x", 2_500), moment), (MetricsSampled(sample(0, 7)), moment),
-        *((MetricsSampled(one), moment) for one in behind),
+        *((MetricsSampled(one), moment) for one in lagging),
     )  # fmt: skip
     assert client.get("/metrics").status_code == 401
     answer = client.get("/metrics", headers=login(Role.VIEWER))
@@ -211,13 +213,13 @@ def test_prometheus_metrics_contain_all_jobs(client: TestClient, database: Datab
     assert shown["weir_subtask_records_in_total", ("chain", "1"), job, ("subtask", "0")] == 700
     assert shown["weir_subtask_backpressured_seconds_total", ("chain", "0"), job, ("subtask", "0")] == 1.75
     assert shown["weir_operator_gauge", ("gauge", "counts.keys"), job, ("slot", "0")] == 70
-    assert shown["weir_job_state", ("job", "quiet"), ("state", "NONE")] == 1
-    assert shown["weir_job_number_of_completed_checkpoints", ("job", "quiet")] == 0
+    assert shown["weir_job_state", ("job", "idle"), ("state", "NONE")] == 1
+    assert shown["weir_job_number_of_completed_checkpoints", ("job", "idle")] == 0
 
 
 def test_checkpoint_values_that_an_older_driver_does_not_report_are_omitted(
     client: TestClient, database: Database, login: Login
 ) -> None:
-    tell(database, new_run(database), (triggered(1), now()), (completed(1), now()))
+    send_events(database, new_run(database), (triggered(1), now()), (completed(1), now()))
     text = client.get("/metrics", headers=login(Role.VIEWER)).text
     assert "\nweir_job_last_checkpoint_full_size_bytes{" in text and "\nweir_job_last_checkpoint_size_bytes{" not in text

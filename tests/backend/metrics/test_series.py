@@ -1,4 +1,4 @@
-"""Compares the vectorised computation of series with a simple one that compares each sample with the previous one."""
+"""Compares the vectorised computation of series with a simple reference computation."""
 
 from __future__ import annotations
 
@@ -17,45 +17,47 @@ from weir_backend.metrics.series import COUNTED, TIMES, Sample, SubtaskSeries, l
 from weir_backend.models import MetricSample
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
-HISTORIES = 100
-"""Per test, with consecutive seeds."""
+SEQUENCES = 100
+"""Number of random sequences of samples per test. They have consecutive seeds."""
 
 
-def history(luck: random.Random) -> list[Sample]:
-    """Random samples of slots of one or two runs: some slots restart, some omit or exchange subtasks, some counters decrease, and
-    several samples have the same time."""
+def random_samples(rng: random.Random) -> list[Sample]:
+    """Return random samples of several slots in two runs.
+
+    Slots can restart and can omit or exchange subtasks. Counters can decrease. Several samples can have the same time.
+    """
     generations: dict[tuple[int, int], int] = {}
     counters: dict[tuple[int, int], dict[Any, Any]] = {}
     samples, at_s = [], 0.0
-    for _ in range(luck.randint(0, 40)):
-        at_s += luck.choice([0, 1, 2, 5]) / luck.choice([1, 3])
-        slot = (luck.choice([1, 1, 1, 2]), luck.randint(0, 2))
-        if slot not in generations or luck.random() < 0.1:
-            generations[slot] = generations.get(slot, 0) + luck.choice([0, 1])
-        if luck.random() < 0.1:
+    for _ in range(rng.randint(0, 40)):
+        at_s += rng.choice([0, 1, 2, 5]) / rng.choice([1, 3])
+        slot = (rng.choice([1, 1, 1, 2]), rng.randint(0, 2))
+        if slot not in generations or rng.random() < 0.1:
+            generations[slot] = generations.get(slot, 0) + rng.choice([0, 1])
+        if rng.random() < 0.1:
             counters.pop(slot, None)
         counted = counters.setdefault(slot, {"busy": 0})
-        counted["busy"] += luck.randint(0, 10)
+        counted["busy"] += rng.randint(0, 10)
         metrics = {
-            "generation": generations[slot], "loop_busy_us": counted["busy"], "rss_bytes": 5, "gauges": {luck.choice("ab"): 1},
-            "subtasks": list(subtasks(luck, counted, slot[1])),
+            "generation": generations[slot], "loop_busy_us": counted["busy"], "rss_bytes": 5, "gauges": {rng.choice("ab"): 1},
+            "subtasks": list(random_subtasks(rng, counted, slot[1])),
         }  # fmt: skip
         samples.append(Sample(*slot, T0 + timedelta(seconds=at_s), metrics))
     return samples
 
 
-def subtasks(luck: random.Random, counted: dict[Any, Any], slot: int) -> Iterator[dict[str, int]]:
+def random_subtasks(rng: random.Random, counted: dict[Any, Any], slot: int) -> Iterator[dict[str, int]]:
     for chain in range(3):
-        for index in (slot,) if luck.random() < 0.9 else (slot, 5):
-            if luck.random() < 0.1:
+        for index in (slot,) if rng.random() < 0.9 else (slot, 5):
+            if rng.random() < 0.1:
                 continue
             own = counted.setdefault((chain, index), dict.fromkeys([*COUNTED, *(f"{name}_us" for name in TIMES)], 0))
             for name in own:
-                own[name] += luck.choice([0, 0, 5, 1000]) if luck.random() > 0.02 else -3
+                own[name] += rng.choice([0, 0, 5, 1000]) if rng.random() > 0.02 else -3
             yield {"chain": chain, "index": index, **own}
 
 
-def plainly(samples: Sequence[Sample], since: datetime) -> list[SubtaskSeries]:
+def reference_series(samples: Sequence[Sample], since: datetime) -> list[SubtaskSeries]:
     found: dict[tuple[int, int], SubtaskSeries] = {}
     last: dict[tuple[int, int], Sample] = {}
     for sample in samples:
@@ -70,7 +72,7 @@ def plainly(samples: Sequence[Sample], since: datetime) -> list[SubtaskSeries]:
         earlier = {(one["chain"], one["index"]): one for one in before.metrics["subtasks"]}
         for one in sample.metrics["subtasks"]:
             key = (one["chain"], one["index"])
-            if key in earlier and (point := compared(earlier[key], one)) is not None:
+            if key in earlier and (point := differences(earlier[key], one)) is not None:
                 counted, spent_us = point
                 series = found.setdefault(key, SubtaskSeries(*key))
                 series.at.append(sample.at)
@@ -82,59 +84,58 @@ def plainly(samples: Sequence[Sample], since: datetime) -> list[SubtaskSeries]:
     return [found[key] for key in sorted(found)]
 
 
-def compared(before: dict[str, int], now: dict[str, int]) -> tuple[dict[str, int], dict[str, int]] | None:
-    """None: the counters did not grow, or decreased."""
+def differences(before: dict[str, int], now: dict[str, int]) -> tuple[dict[str, int], dict[str, int]] | None:
+    """Return the increases of counters and times. None if a counter decreased or no time increased."""
     counted = {name: now[name] - before[name] for name in COUNTED}
     spent_us = {name: max(0, now[f"{name}_us"] - before[f"{name}_us"]) for name in TIMES}
     return (counted, spent_us) if min(counted.values()) >= 0 and sum(spent_us.values()) > 0 else None
 
 
-@pytest.mark.parametrize("first", range(0, 1_000, HISTORIES))
-def test_series_equal_the_simple_computation(first: int) -> None:
+@pytest.mark.parametrize("first", range(0, 1_000, SEQUENCES))
+def test_series_equal_the_reference_computation(first: int) -> None:
     points = 0
-    for seed in range(first, first + HISTORIES):
-        luck = random.Random(seed)
-        samples, since = history(luck), T0 + timedelta(seconds=luck.choice([0, 5]))
+    for seed in range(first, first + SEQUENCES):
+        rng = random.Random(seed)
+        samples, since = random_samples(rng), T0 + timedelta(seconds=rng.choice([0, 5]))
         found = series_of(samples, since=since).subtasks
-        assert found == plainly(samples, since), f"seed {seed}"
+        assert found == reference_series(samples, since), f"seed {seed}"
         points += sum(len(one.at) for one in found)
-    assert points > 20 * HISTORIES, "most histories have something to show"
+    assert points > 20 * SEQUENCES, "the sequences have enough points for a comparison"
 
 
 def test_the_newest_sample_of_each_slot_in_each_step_is_found(database: Database) -> None:
-    """Two runs, one of which has a slot without samples, and another job."""
-    luck = random.Random(7)
-    ours = new_run(database)
-    end_run(database, ours)
-    runs = [ours, new_run(database, ours.job_id), new_run(database)]
-    told: list[tuple[int, int, datetime]] = []
+    """The job has two runs with different slots. A second job has samples, too."""
+    rng = random.Random(7)
+    first_run = new_run(database)
+    end_run(database, first_run)
+    runs = [first_run, new_run(database, first_run.job_id), new_run(database)]
+    inserted: list[tuple[int, int, datetime]] = []
     with database.session() as session:
         for number, run in enumerate(runs):
             for slot in (0, 2, 3) if number == 0 else (0, 1):
-                moments = {luck.randrange(300_000) for _ in range(60)} | {10_000 * luck.randrange(30)}
-                told += [(run.id, slot, T0 + timedelta(milliseconds=moment)) for moment in moments]
-        # In random order.
-        luck.shuffle(told)
+                moments = {rng.randrange(300_000) for _ in range(60)} | {10_000 * rng.randrange(30)}
+                inserted += [(run.id, slot, T0 + timedelta(milliseconds=moment)) for moment in moments]
+        rng.shuffle(inserted)
         session.add_all(
-            MetricSample(run_id=run_id, slot=slot, at=at, metrics={"at": at.isoformat()}) for run_id, slot, at in told
+            MetricSample(run_id=run_id, slot=slot, at=at, metrics={"at": at.isoformat()}) for run_id, slot, at in inserted
         )
     for step_s in (1.0, 7.3, 10.0, 43.2, 1_000.0):
         for since_s, until_s in ((0, 300), (10, 290), (33.3, 33.9), (400, 500)):
             since, until = T0 + timedelta(seconds=since_s), T0 + timedelta(seconds=until_s)
             newest: dict[tuple[int, int, int], datetime] = {}
-            for run_id, slot, at in told:
+            for run_id, slot, at in inserted:
                 if since <= at <= until and run_id != runs[2].id:
                     key = (run_id, slot, math.floor(at.timestamp() / step_s))
                     newest[key] = max(at, newest.get(key, at))
-            wanted = sorted((at, run_id, slot) for (run_id, slot, _), at in newest.items())
+            expected = sorted((at, run_id, slot) for (run_id, slot, _), at in newest.items())
             with database.session() as session:
-                found = repository.thinned(session, ours.job_id, since=since, until=until, step_s=step_s)
-            assert [(one.at, one.run_id, one.slot) for one in found] == wanted, (step_s, since_s)
+                found = repository.thinned(session, first_run.job_id, since=since, until=until, step_s=step_s)
+            assert [(one.at, one.run_id, one.slot) for one in found] == expected, (step_s, since_s)
             assert all(one.metrics == {"at": one.at.isoformat()} for one in found)
 
 
 def test_samples_before_the_requested_time_are_excluded_from_the_first_step(database: Database) -> None:
-    """Steps are aligned to the clock, so the first one begins before the requested time."""
+    """Steps are aligned to the clock, so the first step begins before the requested time."""
     run = new_run(database)
     with database.session() as session:
         session.add_all(

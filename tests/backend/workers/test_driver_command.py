@@ -12,7 +12,7 @@ from weir_workers.drivers.command import run_command
 
 
 @pytest.mark.parametrize(
-    ("start", "said"),
+    ("start", "expected"),
     [
         ({"mode": "resume"}, ["--resume"]),
         ({"mode": "from", "checkpoint": 7}, ["--from", "7", "--yes"]),
@@ -20,26 +20,26 @@ from weir_workers.drivers.command import run_command
         ({"mode": "path", "path": "/srv/old flights#12"}, ["--from-path", "/srv/old flights#12", "--yes"]),
     ],
 )
-def test_a_run_starts_from_the_decided_checkpoint(start: dict[str, Any], said: list[str]) -> None:
+def test_the_start_mode_selects_the_restore_options(start: dict[str, Any], expected: list[str]) -> None:
     body = JobSpec(artifact="0" * 64).model_dump(mode="json")
     line = run_command(body, job="job.py:job", directory="/cp", start=start, archive=None)
-    first = line.index(said[0])
-    assert line[first : first + len(said)] == said
+    first = line.index(expected[0])
+    assert line[first : first + len(expected)] == expected
     assert len([one for one in line if one in ("--resume", "--from", "--from-path")]) == 1
 
 
-def limits(body: dict[str, Any]) -> dict[str, str]:
+def checkpoint_options(body: dict[str, Any]) -> dict[str, str]:
     line = run_command(body, job="job.py:job", directory="/cp", start={"mode": "resume"}, archive=None)
-    said = dict(zip(line, line[1:], strict=False))
+    options = dict(zip(line, line[1:], strict=False))
     return {
-        name: said[name]
+        name: options[name]
         for name in ("--interval", "--checkpoint-timeout", "--min-pause", "--tolerable-failed-checkpoints", "--retained")
     }
 
 
-def test_checkpoint_limits_are_passed_on() -> None:
+def test_checkpoint_limits_are_passed_to_the_driver() -> None:
     chosen = Checkpointing(interval="none", timeout="90s", min_pause="5s", tolerable_failed_checkpoints=None, retained=7)
-    assert limits(JobSpec(artifact="0" * 64, checkpointing=chosen).model_dump(mode="json")) == {
+    assert checkpoint_options(JobSpec(artifact="0" * 64, checkpointing=chosen).model_dump(mode="json")) == {
         "--interval": "none",
         "--checkpoint-timeout": "90s",
         "--min-pause": "5s",
@@ -47,25 +47,25 @@ def test_checkpoint_limits_are_passed_on() -> None:
         "--retained": "7",
     }
     none = JobSpec(artifact="0" * 64, checkpointing=Checkpointing(tolerable_failed_checkpoints=0)).model_dump(mode="json")
-    assert limits(none)["--tolerable-failed-checkpoints"] == "0"
+    assert checkpoint_options(none)["--tolerable-failed-checkpoints"] == "0"
 
 
-def test_a_spec_without_checkpoint_limits_runs_with_the_old_defaults() -> None:
+def test_a_spec_without_checkpoint_limits_runs_with_the_defaults() -> None:
     body = JobSpec(artifact="0" * 64).model_dump(mode="json")
-    now = limits(body)
+    now = checkpoint_options(body)
     for name in ("timeout", "min_pause", "tolerable_failed_checkpoints"):
         del body["checkpointing"][name]
-    assert limits(body) == now
+    assert checkpoint_options(body) == now
 
 
-def test_specs_and_runs_have_the_same_defaults() -> None:
+def test_specs_and_run_options_have_the_same_defaults() -> None:
     chosen, run = Checkpointing(), RunOptions("/cp")
     assert (seconds(chosen.timeout) * 1_000, seconds(chosen.min_pause) * 1_000) == (run.checkpoint_timeout_ms, run.min_pause_ms)
     assert seconds(chosen.interval) * 1_000 == run.interval_ms
     assert (chosen.tolerable_failed_checkpoints, chosen.retained) == (run.tolerable_failed_checkpoints, run.retained)
 
 
-def test_a_resume_does_not_start_without_state_when_checkpoints_are_missing() -> None:
+def test_a_resume_requires_at_least_the_last_known_checkpoint() -> None:
     body = JobSpec(artifact="0" * 64).model_dump(mode="json")
 
     def line(start: dict[str, Any]) -> list[str]:
@@ -74,4 +74,6 @@ def test_a_resume_does_not_start_without_state_when_checkpoints_are_missing() ->
     resumed = line({"mode": "resume"})
     first = resumed.index("--resume")
     assert resumed[first : first + 3] == ["--resume", "--at-least", "57"]
-    assert "--at-least" not in line({"mode": "from", "checkpoint": 0}), "the approval of the plan covers what is abandoned"
+    assert "--at-least" not in line({"mode": "from", "checkpoint": 0}), (
+        "the user approved the abandoned checkpoints with the plan"
+    )

@@ -1,4 +1,4 @@
-"""The Celery application: no task is lost, none piles up, all are registered."""
+"""The Celery application: all tasks are registered, no task is lost, and no task accumulates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def settings(tmp_path: Path) -> Settings:
     return Settings(
         database_url=SecretStr("postgresql://nobody@127.0.0.1:1/nothing"),
         redis_url=SecretStr("redis://:nobody@127.0.0.1:1/0"),
-        secret_key=SecretStr("a key for tests, as long as it has to be"),
+        secret_key=SecretStr("a key of sufficient length for tests"),
         data_dir=tmp_path,
     )
 
@@ -31,29 +31,29 @@ def test_all_task_modules_are_loaded_and_respect_the_visibility_timeout(settings
     app = make_app(settings)
     app.loader.import_default_modules()
     app.finalize()
-    ours = {name: found for name, found in app.tasks.items() if name.startswith("weir.")}
-    assert "weir.ping" in ours
-    for name, found in ours.items():
+    weir_tasks = {name: found for name, found in app.tasks.items() if name.startswith("weir.")}
+    assert "weir.ping" in weir_tasks
+    for name, found in weir_tasks.items():
         assert found.acks_late and found.reject_on_worker_lost and found.ignore_result, name
         assert 0 < found.soft_time_limit < found.time_limit <= TIME_LIMIT_S_MAX < VISIBILITY_S, name
     assert app.conf.broker_transport_options["visibility_timeout"] == VISIBILITY_S
 
 
-def test_a_task_with_a_longer_limit_is_refused_at_its_declaration() -> None:
+def test_a_task_cannot_be_declared_with_a_time_limit_above_the_maximum() -> None:
     with pytest.raises(AssertionError, match="split it into parts"):
         task("weir.slow", time_limit_s=VISIBILITY_S)
 
 
-def test_only_json_is_accepted(settings: Settings) -> None:
+def test_workers_accept_only_json_messages(settings: Settings) -> None:
     assert make_app(settings).conf.accept_content == ["json"]
 
 
-def test_a_worker_serves_the_common_queues_and_that_of_its_host(settings: Settings) -> None:
+def test_a_worker_serves_the_common_queues_and_the_queue_of_its_host(settings: Settings) -> None:
     queues = [queue.name for queue in make_app(settings).conf.task_queues]
     assert queues == ["weir", "weir.code", "weir.chores", host_queue(host_id(settings.data_dir))]
 
 
-def test_decisions_never_queue_behind_user_code_or_slow_storage(settings: Settings) -> None:
+def test_user_code_and_slow_storage_do_not_delay_tasks_that_make_decisions(settings: Settings) -> None:
     app = make_app(settings)
     app.loader.import_default_modules()
     app.finalize()
@@ -68,7 +68,7 @@ def test_decisions_never_queue_behind_user_code_or_slow_storage(settings: Settin
     }
 
 
-def test_periodic_tasks_never_pile_up(settings: Settings) -> None:
+def test_periodic_tasks_expire_and_do_not_accumulate(settings: Settings) -> None:
     schedule = make_app(settings).conf.beat_schedule
     assert (
         {one.task for one in PERIODIC_TASKS}
@@ -88,10 +88,10 @@ def test_periodic_tasks_never_pile_up(settings: Settings) -> None:
 
 
 def test_a_host_id_is_stable_and_differs_on_other_hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    here = host_id(tmp_path / "data")
-    assert len(here) == 16 and here == host_id(tmp_path / "data")
-    assert here != host_id(tmp_path / "other data")
+    original = host_id(tmp_path / "data")
+    assert len(original) == 16 and original == host_id(tmp_path / "data")
+    assert original != host_id(tmp_path / "other data")
     shutil.copytree(tmp_path / "data", tmp_path / "copy")
     monkeypatch.setattr(host, "_machine", lambda: "another machine")
-    assert host_id(tmp_path / "copy") != here
+    assert host_id(tmp_path / "copy") != original
     assert (tmp_path / "data" / host.FILE).stat().st_mode & 0o777 == 0o600
