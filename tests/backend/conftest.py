@@ -1,4 +1,4 @@
-"""A real Postgres for all tests of a process, a separate database for each test, and the API."""
+"""Fixtures: a real Postgres for all tests of a process, a separate database for each test, and the API."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ TEMPLATE = "template_of_tests"
 
 
 MEMORY = Path("/dev/shm")
-ROOM_BYTES_MIN = 2 << 30
+FREE_BYTES_MIN = 2 << 30
 
 
 def in_memory() -> Path | None:
-    """An in-memory file system, if one has enough space: each test creates and deletes hundreds of files."""
-    return MEMORY if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= ROOM_BYTES_MIN else None
+    """Return an in-memory file system, which is faster, or None if it has too little space. Each test creates hundreds of files."""
+    return MEMORY if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= FREE_BYTES_MIN else None
 
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
     with temporary_postgres(in_memory()) as server:
         with psycopg.connect(server.url, autocommit=True) as connection:
-            # These databases exist for seconds only, so durability is off.
+            # These databases exist only for seconds and need no durability.
             connection.execute("ALTER SYSTEM SET fsync = off")
             connection.execute("ALTER SYSTEM SET synchronous_commit = off")
             connection.execute("SELECT pg_reload_conf()")
@@ -62,7 +62,7 @@ def sqlalchemy_url(server: Postgres, name: str) -> str:
 
 @contextmanager
 def new_database(server: Postgres, template: str | None) -> Iterator[str]:
-    """Return its name."""
+    """Create a database, yield its name, and delete the database at the end."""
     name = f"{next(_names)}_{os.getpid()}"
     with psycopg.connect(server.url, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}" + (f" TEMPLATE {template}" if template else ""))
@@ -76,7 +76,7 @@ def settings(postgres: Postgres, tmp_path: Path) -> Iterator[Settings]:
         yield Settings(
             database_url=SecretStr(postgres.url.rsplit("/", 1)[0] + f"/{name}"),
             redis_url=SecretStr("redis://:nobody@127.0.0.1:1/0"),
-            secret_key=SecretStr("a key for tests, as long as it has to be"),
+            secret_key=SecretStr("a key of sufficient length for tests"),
             data_dir=tmp_path / "data",
         )
 
@@ -90,7 +90,7 @@ def database(settings: Settings) -> Iterator[Database]:
 
 @dataclass
 class RecordedTasks:
-    """The port to the workers. Records the requests."""
+    """Records Celery tasks instead of sending them to workers."""
 
     asked: list[tuple[str, tuple[int | str, ...]]] = field(default_factory=list)
 
@@ -108,7 +108,7 @@ _idle_apps: list[FastAPI] = []
 
 @contextmanager
 def lent_app(settings: Settings, tasks: Tasks) -> Iterator[FastAPI]:
-    """The first request of an application takes longer than most tests, so tests share one application."""
+    """Yield an application that tests share, because the first request of a new application takes longer than most tests."""
     if _idle_apps:
         app = _idle_apps.pop()
         configure(app, settings, tasks)
@@ -120,7 +120,7 @@ def lent_app(settings: Settings, tasks: Tasks) -> Iterator[FastAPI]:
 
 @pytest.fixture
 def client(settings: Settings, tasks: RecordedTasks) -> Iterator[TestClient]:
-    """A client without a token."""
+    """An HTTP client that sends no token."""
     with lent_app(settings, tasks) as app, TestClient(app, raise_server_exceptions=False) as opened:
         yield opened
 
@@ -130,7 +130,7 @@ Login = Callable[..., dict[str, str]]
 
 @pytest.fixture
 def login(database: Database) -> Login:
-    """Create a user and return headers with its token: ``login(Role.OPERATOR, rollback=True)``."""
+    """Return a function that creates a user and returns headers with its token, as in ``login(Role.OPERATOR, rollback=True)``."""
 
     def make(role: Role = Role.ADMIN, *, rollback: bool = False, name: str | None = None) -> dict[str, str]:
         secret = new_secret()

@@ -1,4 +1,4 @@
-"""Creates jobs and runs for tests directly in the tables."""
+"""Creates jobs and runs directly in the database, and events of drivers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from weir_backend.models import Artifact, ArtifactContent, ArtifactKind, Desired
 
 _numbers = itertools.count(1)
 AT_MS = 1_790_000_000_000
-"""Time of the first event. Each later event follows after one millisecond."""
+"""Time of the first event. The times of later events increase by one millisecond."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def new_job(database: Database, name: str | None = None) -> int:
 
 
 def new_run(database: Database, job_id: int | None = None, *, start: dict[str, Any] | None = None) -> MadeRun:
-    """``start``: {"mode": "fresh"} by default. An earlier run of the job must have ended."""
+    """Create a run, by default of a new job and with the start mode ``fresh``. Earlier runs of the job must have ended."""
     job_id = job_id or new_job(database)
     with database.session() as session:
         job = session.get_one(Job, job_id)
@@ -81,7 +81,7 @@ def end_run(database: Database, run: MadeRun) -> None:
 
 
 def numbered(events: Sequence[Event], first: int = 1) -> list[NumberedEvent]:
-    return [NumberedEvent(EventNumber(first + place), AT_MS + first + place, event) for place, event in enumerate(events)]
+    return [NumberedEvent(EventNumber(first + index), AT_MS + first + index, event) for index, event in enumerate(events)]
 
 
 def body_of(events: Sequence[NumberedEvent]) -> bytes:
@@ -95,24 +95,24 @@ def triggered(checkpoint: int, *, trigger: str = "periodic", generation: int = 1
 def completed(
     checkpoint: int, *, trigger: str = "periodic", generation: int = 1, subtasks: int = 2, written: int | None = None
 ) -> CheckpointCompleted:
-    """``written``: size of the state files that the checkpoint wrote. None: an older driver."""
+    """``written`` is the size of the state files that the checkpoint wrote. Older drivers do not report it."""
     return CheckpointCompleted(
         CheckpointId(checkpoint), Generation(generation), trigger, 40 + checkpoint, 1_000 * subtasks,
         tuple(
             AcknowledgedStatistics(
-                SubtaskId(place // 2, place % 2),
+                SubtaskId(index // 2, index % 2),
                 SubtaskStatistics(
-                    sync_us=100 * (place + 1), async_ms=1.5 * (place + 1), alignment_ms=2.0, start_delay_ms=0.5, state_bytes=1_000
+                    sync_us=100 * (index + 1), async_ms=1.5 * (index + 1), alignment_ms=2.0, start_delay_ms=0.5, state_bytes=1_000
                 ),
             )
-            for place in range(subtasks)
+            for index in range(subtasks)
         ),
         written,
     )  # fmt: skip
 
 
 def sample(slot: int, seconds: int, *, subtasks: int = 2, generation: int = 1) -> SlotMetrics:
-    """The sample of a slot that has run for ``seconds``: 100 records per second and subtask, backpressured a quarter of the time."""
+    """Return the metrics of a slot after ``seconds``. Each subtask reads 100 records/s and is backpressured for a quarter of the time."""
     return SlotMetrics(
         Generation(generation), SlotIndex(slot), 200 << 20, 300_000 * seconds,
         tuple(

@@ -1,4 +1,4 @@
-"""Plays workers and drivers in tests: the same services without their processes."""
+"""Fake workers and drivers. They call the same services as real ones, but in the process of the test."""
 
 from __future__ import annotations
 
@@ -51,14 +51,16 @@ INTACT = PlanInspection(intact=True, damage=None, files=1, bytes=9, abandoned=[]
 
 @dataclass
 class Stage:
-    """``headers``: of an administrator with the permission to roll back."""
+    """The control plane with fake workers: sends requests to the API and does the work of workers."""
 
     client: TestClient
     database: Database
     settings: Settings
     tasks: RecordedTasks
     headers: dict[str, str]
+    """Contain the token that all requests send."""
     pins_at_once: bool = True
+    """Whether ``reconcile`` writes the pins of safety savepoints, as a worker does."""
 
     def send(self, method: str, path: str, *, status: int, **more: Any) -> Any:
         answer = self.client.request(method, f"/api/v1{path}", headers={**self.headers, **more.pop("headers", {})}, **more)
@@ -79,7 +81,7 @@ class Stage:
         return made
 
     def compile(self, job_id: int, number: int = 1, *, problem: str | None = None, name: str = "played") -> None:
-        """``name``: the job's name in its code."""
+        """Do what a worker does to compile a spec. ``name`` is the name of the job in its code."""
         graph = {"logical": {**GRAPH["logical"], "job": name}}
         with self.database.session() as session:
             spec = jobs.find_spec(session, job_id, number)
@@ -95,12 +97,12 @@ class Stage:
             self.reconcile(job_id)
 
     def keep_the_way_back(self) -> bool:
-        """Pin the checkpoints that an undo restores, as a worker does. Return whether there were any."""
+        """Write the pins of checkpoints that an undo restores, as a worker does. Return whether a pin was written."""
         if not self.pins_at_once:
             return False
         with self.database.session() as session:
-            wanted = (Checkpoint.pinned_reason.startswith(UNDO_PIN), Checkpoint.pinned, ~Checkpoint.pin_in_force)
-            result: Any = session.execute(update(Checkpoint).where(*wanted).values(pin_in_force=True))
+            conditions = (Checkpoint.pinned_reason.startswith(UNDO_PIN), Checkpoint.pinned, ~Checkpoint.pin_in_force)
+            result: Any = session.execute(update(Checkpoint).where(*conditions).values(pin_in_force=True))
             return bool(result.rowcount)
 
     def inspect(self, plan_id: int, found: PlanInspection = INTACT) -> None:
@@ -131,7 +133,7 @@ class Stage:
             return Driver(self, job_id, run.id, run_token(self.settings, run.directory), dict(run.start), run.cause)
 
     def running(self, name: str = "played", **spec: Any) -> tuple[int, Driver]:
-        """Deploy a job whose driver runs and has completed checkpoint 1."""
+        """Deploy a job. Return its id and its driver, which runs and has completed checkpoint 1."""
         job_id = self.deploy(name, spec)["id"]
         self.compile(job_id)
         driver = self.driver(job_id)
@@ -141,7 +143,7 @@ class Stage:
 
 
 def wait_is_over(stage: Stage, job_id: int) -> None:
-    """Let the restart delay pass."""
+    """End the restart delay of the job, and reconcile the job."""
     with stage.database.session() as session:
         session.execute(update(Job).where(Job.id == job_id).values(restart_at=now()))
     stage.reconcile(job_id)
@@ -149,6 +151,8 @@ def wait_is_over(stage: Stage, job_id: int) -> None:
 
 @dataclass
 class Driver:
+    """A fake driver of one run."""
+
     stage: Stage
     job_id: int
     run_id: int
@@ -159,7 +163,7 @@ class Driver:
     answered: set[int] = field(default_factory=set)
 
     def tell(self, *events: Event) -> int:
-        """Return the status of the response."""
+        """Send events to the API. Return the status of the response."""
         batch = numbered(events, self.told + 1)
         answer = self.stage.client.post(
             f"/api/v1/runs/{self.run_id}/events",
@@ -196,7 +200,7 @@ class Driver:
         return [kind for _, kind in fresh]
 
     def die(self, reason: str = "killed") -> None:
-        """The driver process is dead, and a worker has noticed."""
+        """Report that the driver process has exited, as a worker does, and reconcile the job."""
         with self.stage.database.session() as session:
             assert mark_driver_lost(session, self.job_id, self.run_id, reason)
         self.stage.reconcile(self.job_id)

@@ -1,4 +1,4 @@
-"""Serves the API as drivers and browsers use it: uvicorn on its own port, in a thread."""
+"""Serves the API with uvicorn in a thread, at a port that drivers and browsers can connect to."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from fastapi import FastAPI
 
 @contextmanager
 def served(app: FastAPI, port: int) -> Iterator[str]:
-    """Yield its address. Streams that are still open at the end are closed."""
+    """Serve ``app`` and yield its address. Closes open streams at the end."""
     server = uvicorn.Server(
         uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning", timeout_graceful_shutdown=1, access_log=False)
     )
-    serving = threading.Thread(target=server.run)
-    serving.start()
+    thread = threading.Thread(target=server.run)
+    thread.start()
     try:
         while not server.started:
-            assert serving.is_alive(), f"nothing can be served on port {port}"
-            serving.join(0.01)
+            assert thread.is_alive(), f"the server at port {port} has not started"
+            thread.join(0.01)
         yield f"http://127.0.0.1:{port}"
     finally:
         server.should_exit = True
-        serving.join()
+        thread.join()

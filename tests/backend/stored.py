@@ -1,5 +1,7 @@
-"""A job with a played driver and real checkpoints: a job log, manifests and state files in a directory, and the rows of the
-control plane."""
+"""A job with a fake driver and real checkpoints.
+
+The checkpoint directory contains a job log, manifests and state files. The database contains the rows of the control plane.
+"""
 
 from __future__ import annotations
 
@@ -36,26 +38,31 @@ NAME = "played"
 
 
 class Killed(BaseException):
-    """The process dies: no ``except`` clause runs."""
+    """Simulates the crash of a process. It is not an ``Exception``, so that no ``except Exception`` clause catches it."""
 
 
 @dataclass
 class Mortal:
-    """A storage whose process is killed at change number ``lives``, before or (``after``) after it. Each deleted object is one
-    change. ``changes``: the number of started changes."""
+    """A storage that raises ``Killed`` at a given change, as if the process crashed there.
+
+    Each created, written or deleted object is one change.
+    """
 
     inner: CheckpointStorage
     lives: int = 1 << 30
+    """Number of the change at which the process crashes. The first change has number 1."""
     after: bool = False
+    """Whether the process crashes after the change instead of before it."""
     changes: int = 0
+    """Number of changes so far, including the change at which the process crashed."""
 
     def _change(self, make: Callable[[], Any]) -> Any:
         self.changes += 1
-        dies = self.changes == self.lives
-        if dies and not self.after:
+        crashes = self.changes == self.lives
+        if crashes and not self.after:
             raise Killed
         made = make()
-        if dies:
+        if crashes:
             raise Killed
         return made
 
@@ -83,15 +90,16 @@ class Mortal:
 
 @dataclass
 class StoredRun(RunningJob):
-    """Each manifest says that all checkpoints before it are published, unless ``published_up_to`` is set."""
+    """A run that writes real checkpoints."""
 
     published_up_to: int | None = None
+    """The newest checkpoint that new manifests report as published. None: the previous checkpoint of each."""
     written: dict[int, StateFile] = field(default_factory=dict)
 
     def complete(self, checkpoint: int, *, also: tuple[StateFile, ...] = (), savepoint: bool = False) -> StateFile:
         file = self.write_state(checkpoint)
-        said = checkpoint - 1 if self.published_up_to is None else self.published_up_to
-        manifest = replace(manifest_of(self.generation, checkpoint, (*also, file)), published_up_to=CheckpointId(said))
+        published = checkpoint - 1 if self.published_up_to is None else self.published_up_to
+        manifest = replace(manifest_of(self.generation, checkpoint, (*also, file)), published_up_to=CheckpointId(published))
         written = write_manifest(self.storage, self.layout, manifest)
         self.append(
             CheckpointCompleted(
@@ -113,8 +121,10 @@ class StoredJob:
 
     @classmethod
     def running(cls, stage: Stage, checkpoints: int = 5, *, retained: int = 3, directory: str | None = None) -> StoredJob:
-        """Create checkpoints 1 to ``checkpoints`` and a driver that retires none. If the driver dies, its restart is an hour
-        away."""
+        """Create a running job with checkpoints 1 to ``checkpoints``.
+
+        The driver retires no checkpoint. If it crashes, the job restarts only after an hour.
+        """
         body = {
             "artifact": stage.upload(),
             "checkpointing": {"retained": retained, "directory": directory},
@@ -160,13 +170,13 @@ class StoredJob:
         self.driver.tell(RunStateChanged(DriverState.SUSPENDED, self.run.generation, "", ""))
 
     def start_again(self, restored_from: int | None = None) -> StoredRun:
-        """Another driver takes the next generation in the log."""
+        """Start the job again. Its new driver starts the next generation in the job log."""
         self.stage.send("POST", f"/jobs/{self.job_id}/start", status=202)
         self.stage.reconcile(self.job_id)
         return self.go_on(restored_from)
 
     def go_on(self, restored_from: int | None = None) -> StoredRun:
-        """The driver of the new run takes the next generation."""
+        """Let the driver of the newest run start the next generation in the job log."""
         self.driver = self.stage.driver(self.job_id)
         view = self.view()
         assert view.newest is not None
@@ -183,11 +193,11 @@ class StoredJob:
         return [int(record.checkpoint) for record in self.view().kept]
 
     def files_of(self, number: int) -> list[str]:
-        """Return the existing ones of a checkpoint's manifest and state file."""
+        """Return the paths of the manifest and the state file of a checkpoint. Deleted files are left out."""
         return [path for path in self.run.paths() if f"-c{number}-" in path or path.startswith(f"checkpoints/{number}/")]
 
     def path_of(self, number: int) -> str:
-        """The path of the checkpoint's state file."""
+        """Return the path of the checkpoint's state file."""
         return os.path.join(self.directory, self.run.layout.absolute(self.run.written[number].path))
 
     def collect_garbage(self, storage: CheckpointStorage | None = None) -> None:
@@ -195,7 +205,7 @@ class StoredJob:
         collect_job_garbage(self.context, self.job_id, lambda _: storage or LocalStorage(self.directory))
 
     def time_passes(self) -> None:
-        """Let so much time pass that the lease of a dead worker expires."""
+        """Let the garbage-collection lease of a crashed worker expire."""
         with self.stage.database.session() as session:
             session.execute(
                 update(Job).where(Job.id == self.job_id, Job.retention_until.is_not(None)).values(retention_until=now())

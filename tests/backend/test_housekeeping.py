@@ -1,4 +1,4 @@
-"""Housekeeping deletes only old rows, in limited statements."""
+"""Housekeeping deletes only old rows, a limited number per statement."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ from weir_backend.models import (
 from weir_backend.settings import Settings
 
 
-def history(database: Database) -> None:
-    """Samples, events, a completed checkpoint and a failed one."""
+def create_rows(database: Database) -> None:
+    """Create samples, events, a completed checkpoint and a failed checkpoint."""
     run = new_run(database)
-    told = [MetricsSampled(sample(0, second)) for second in range(5)]
+    events = [MetricsSampled(sample(0, second)) for second in range(5)]
     with database.session() as session:
         known = KnownRun(run.id, run.job_id, False, 0, None)
-        store(session, RecordedTasks(), known, numbered([*told, triggered(1), completed(1), triggered(2)]), oldest=1)
+        store(session, RecordedTasks(), known, numbered([*events, triggered(1), completed(1), triggered(2)]), oldest=1)
         session.execute(update(Checkpoint).where(Checkpoint.number == 2).values(state=CheckpointState.FAILED))
 
 
@@ -61,12 +61,12 @@ def counted(database: Database) -> dict[str, int]:
 
 
 def test_old_rows_are_deleted_except_completed_checkpoints(database: Database, settings: Settings) -> None:
-    history(database)
+    create_rows(database)
     before = counted(database)
     assert before == {"metric_samples": 5, "events": 3, "checkpoints": 2}
     old = now() - timedelta(days=1_000)
     with database.session() as session:
-        # Samples have the drivers' fixed times, which are older than the one day for which samples are kept.
+        # The samples have fixed times, which are older than the day for which samples are kept.
         session.execute(update(MetricSample).values(at=now()))
         session.execute(update(Checkpoint).values(triggered_at=now()))
     for cleanup in service.CLEANUPS:
@@ -83,45 +83,45 @@ def test_old_rows_are_deleted_except_completed_checkpoints(database: Database, s
     assert counted(database) == {"metric_samples": 0, "events": 0, "checkpoints": 1}
 
 
-def made_old(database: Database) -> None:
+def make_old(database: Database) -> None:
     with database.session() as session:
         session.execute(update(MetricSample).values(at=now() - timedelta(days=1_000)))
         session.execute(update(Event).values(received_at=now() - timedelta(days=1_000)))
         session.execute(update(Checkpoint).values(triggered_at=now()))
 
 
-def test_a_round_deletes_from_all_tables_in_turn_until_nothing_is_left(
+def test_a_round_deletes_all_old_rows_of_all_tables(
     database: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    history(database)
-    made_old(database)
+    create_rows(database)
+    make_old(database)
     monkeypatch.setattr(service, "BATCH_ROWS", 2)
     removed = service.run_round(database.session, settings, lambda: 0.0)
     assert {name: rows for name, rows in removed.items() if rows} == {"metric samples": 5, "events": 3}
     assert counted(database) == {"metric_samples": 0, "events": 0, "checkpoints": 2}
 
 
-def test_a_round_ends_at_its_time_limit_and_the_next_one_continues(
+def test_a_round_ends_at_its_time_limit_and_the_next_round_continues(
     database: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    history(database)
-    made_old(database)
+    create_rows(database)
+    make_old(database)
     monkeypatch.setattr(service, "BATCH_ROWS", 2)
-    clock = itertools.count(step=service.ROUND_S / 1.5)  # the start, one turn, then the time limit
+    clock = itertools.count(step=service.ROUND_S / 1.5)  # the start, the first batch, then the time limit
     assert service.run_round(database.session, settings, lambda: next(clock))["metric samples"] == 2
     assert counted(database)["metric_samples"] == 3
     assert service.run_round(database.session, settings, lambda: 0.0)["metric samples"] == 3
 
 
 def test_the_oldest_rows_are_deleted_first(database: Database) -> None:
-    history(database)
+    create_rows(database)
     with database.session() as session:
         newest = session.scalars(select(MetricSample.at).order_by(MetricSample.at.desc())).first()
         assert repository.delete_samples(session, now() + timedelta(days=10_000), 4) == 4
         assert session.scalars(select(MetricSample.at)).all() == [newest]
 
 
-def test_resolved_alerts_and_ended_deliveries_are_deleted_and_open_ones_kept(database: Database, settings: Settings) -> None:
+def test_old_resolved_alerts_and_ended_deliveries_are_deleted(database: Database, settings: Settings) -> None:
     job_id, old = new_job(database), now() - timedelta(days=1_000)
     with database.session() as session:
         webhook = Webhook(name="ops", url="http://127.0.0.1/")
@@ -154,18 +154,18 @@ def test_resolved_alerts_and_ended_deliveries_are_deleted_and_open_ones_kept(dat
 
 
 def test_the_rows_per_statement_are_limited(database: Database) -> None:
-    history(database)
+    create_rows(database)
     with database.session() as session:
         assert [repository.delete_samples(session, now() + timedelta(days=1), 2) for _ in range(4)] == [2, 2, 1, 0]
 
 
-def test_completed_checkpoints_are_deleted_long_after_their_files_unless_referenced(
+def test_completed_checkpoints_are_deleted_a_year_after_their_files_unless_referenced(
     database: Database, settings: Settings
 ) -> None:
     run = new_run(database)
-    told = [one for number in range(1, 10) for one in (triggered(number), completed(number))]
+    events = [one for number in range(1, 10) for one in (triggered(number), completed(number))]
     with database.session() as session:
-        store(session, RecordedTasks(), KnownRun(run.id, run.job_id, False, 0, None), numbered(told), oldest=1)
+        store(session, RecordedTasks(), KnownRun(run.id, run.job_id, False, 0, None), numbered(events), oldest=1)
     end_run(database, run)
     new_run(database, run.job_id, start={"mode": "from", "checkpoint": 2})
     plan = {
@@ -183,30 +183,32 @@ def test_completed_checkpoints_are_deleted_long_after_their_files_unless_referen
         with database.session() as session:
             cleanup.run(session, settings)
     with database.session() as session:
-        left = sorted(session.scalars(select(Checkpoint.number)))
-    assert left == [2, 3, 4, 5, 6, 7, 9], "what was gone back to, what is not gone for long, and where the line ends"
+        remaining = sorted(session.scalars(select(Checkpoint.number)))
+    assert remaining == [2, 3, 4, 5, 6, 7, 9], (
+        "referenced checkpoints, checkpoints with files or recently deleted files, and the newest one remain"
+    )
 
 
-LONG_AGO, LATELY = now() - timedelta(days=91), now() - timedelta(days=89)
+LONG_AGO, RECENTLY = now() - timedelta(days=91), now() - timedelta(days=89)
 
 
-def round_of_chores(database: Database, settings: Settings) -> None:
+def run_cleanups(database: Database, settings: Settings) -> None:
     for cleanup in service.CLEANUPS:
         with database.session() as session:
             cleanup.run(session, settings)
 
 
-def test_ended_operations_are_deleted_unless_a_plan_shows_them(database: Database, settings: Settings) -> None:
+def test_old_ended_operations_are_deleted_unless_a_plan_refers_to_them(database: Database, settings: Settings) -> None:
     job_id, run = new_job(database), new_run(database)
     common = {"job_id": job_id, "kind": OperationKind.SAVEPOINT, "deadline_at": LONG_AGO, "request": {}}
     plan = {"job_id": job_id, "kind": PlanKind.ROLLBACK, "job_version": 1, "request": {}, "preview": {}, "signature": b""}
     with database.session() as session:
-        over = {"state": OperationState.SUCCEEDED, "ended_at": LONG_AGO}
+        ended = {"state": OperationState.SUCCEEDED, "ended_at": LONG_AGO}
         operations = {
-            "over": Operation(**common, **over, created_at=LONG_AGO),
-            "waits": Operation(**common, state=OperationState.RUNNING, created_at=LONG_AGO),
-            "lately": Operation(**common, **over, created_at=LATELY),
-            "of a plan": Operation(**common, **over, created_at=LONG_AGO),
+            "ended": Operation(**common, **ended, created_at=LONG_AGO),
+            "running": Operation(**common, state=OperationState.RUNNING, created_at=LONG_AGO),
+            "recent": Operation(**common, **ended, created_at=RECENTLY),
+            "of a plan": Operation(**common, **ended, created_at=LONG_AGO),
         }
         session.add_all(operations.values())
         session.flush()
@@ -215,21 +217,21 @@ def test_ended_operations_are_deleted_unless_a_plan_shows_them(database: Databas
             [
                 RecoveryPlan(**plan, state=PlanState.APPLIED, operation_id=of_plan, created_at=LONG_AGO),
                 RecoveryPlan(**plan, state=PlanState.APPROVED, created_at=LONG_AGO),
-                RecoveryPlan(**plan, state=PlanState.PROPOSED, created_at=LATELY),
+                RecoveryPlan(**plan, state=PlanState.PROPOSED, created_at=RECENTLY),
                 RecoveryPlan(**plan, state=PlanState.PROPOSED, created_at=LONG_AGO),
                 RecoveryPlan(**plan, state=PlanState.DISCARDED, created_at=LONG_AGO),
                 Command(
-                    run_id=run.id, number=1, kind="a", outcome="DONE", created_at=LONG_AGO, operation_id=operations["over"].id
+                    run_id=run.id, number=1, kind="a", outcome="DONE", created_at=LONG_AGO, operation_id=operations["ended"].id
                 ),
                 Command(run_id=run.id, number=2, kind="b", created_at=LONG_AGO),
-                Command(run_id=run.id, number=3, kind="c", outcome="DONE", created_at=LATELY),
+                Command(run_id=run.id, number=3, kind="c", outcome="DONE", created_at=RECENTLY),
                 AuditEntry(user_name="weir", action="a", resource="job", at=now() - timedelta(days=1_096)),
                 AuditEntry(user_name="weir", action="b", resource="job", at=now() - timedelta(days=1_094)),
             ]
         )
-        kept = {one.id for name, one in operations.items() if name != "over"}
+        kept = {one.id for name, one in operations.items() if name != "ended"}
 
-    def left() -> tuple[object, ...]:
+    def remaining() -> tuple[object, ...]:
         with database.session() as session:
             return (
                 set(session.scalars(select(Operation.id))),
@@ -238,11 +240,11 @@ def test_ended_operations_are_deleted_unless_a_plan_shows_them(database: Databas
                 sorted(session.scalars(select(AuditEntry.action))),
             )
 
-    round_of_chores(database, settings)
-    assert left() == (kept, ["APPLIED", "APPROVED", "PROPOSED"], [2, 3], ["b"])
+    run_cleanups(database, settings)
+    assert remaining() == (kept, ["APPLIED", "APPROVED", "PROPOSED"], [2, 3], ["b"])
     end_run(database, run)
-    round_of_chores(database, settings)
-    assert left()[2] == [3], "nobody will answer the second one any more"
+    run_cleanups(database, settings)
+    assert remaining()[2] == [3], "the run has ended, so command 2 stays unanswered"
 
 
 def test_deleted_failures_remain_in_the_counters(database: Database, settings: Settings) -> None:
@@ -250,7 +252,7 @@ def test_deleted_failures_remain_in_the_counters(database: Database, settings: S
     of_run = {"job_id": run.job_id, "run_id": run.id, "reason": "r", "at": LONG_AGO}
     with database.session() as session:
         for recovery, downtime_ms, received_at in (
-            ("full", 100, LONG_AGO), ("restart", 20, LONG_AGO), ("none", 3, LONG_AGO), (None, None, LONG_AGO), ("full", 4_000, LATELY),
+            ("full", 100, LONG_AGO), ("restart", 20, LONG_AGO), ("none", 3, LONG_AGO), (None, None, LONG_AGO), ("full", 4_000, RECENTLY),
             ("restart", None, LONG_AGO),
         ):  # fmt: skip
             session.add(Failure(**of_run, generation=1, recovery=recovery, downtime_ms=downtime_ms, received_at=received_at))
@@ -261,19 +263,19 @@ def test_deleted_failures_remain_in_the_counters(database: Database, settings: S
 
     assert counted() == {run.job_id: (4, 4_120), other.job_id: (0, 0)}
     with database.session() as session:
-        assert repository.delete_failures(session, now() - timedelta(days=90), 2) == 2, "in bites"
+        assert repository.delete_failures(session, now() - timedelta(days=90), 2) == 2, "the rows of a statement are limited"
         assert repository.delete_failures(session, now() - timedelta(days=90), 100) == 2
         assert repository.delete_failures(session, now() - timedelta(days=90), 100) == 0
-        left = session.execute(select(Failure.recovery, Failure.downtime_ms).order_by(Failure.id)).all()
-    assert [tuple(one) for one in left] == [(None, None), ("full", 4_000)]
-    assert counted() == {run.job_id: (4, 4_120), other.job_id: (0, 0)}, "a counter never goes back"
+        remaining = session.execute(select(Failure.recovery, Failure.downtime_ms).order_by(Failure.id)).all()
+    assert [tuple(one) for one in remaining] == [(None, None), ("full", 4_000)]
+    assert counted() == {run.job_id: (4, 4_120), other.job_id: (0, 0)}, "the counters do not decrease"
 
 
-def test_a_job_that_failed_for_months_keeps_its_informative_runs(database: Database, settings: Settings) -> None:
+def test_of_many_failed_runs_only_the_informative_runs_are_kept(database: Database, settings: Settings) -> None:
     job_id = new_job(database)
     runs: list[int] = []
 
-    def begun(mode: str = "resume", *, generation: int = 0, ran: bool = False, ended: datetime = LONG_AGO) -> int:
+    def ended_run(mode: str = "resume", *, generation: int = 0, ran: bool = False, ended: datetime = LONG_AGO) -> int:
         run = new_run(database, job_id, start={"mode": mode} if mode == "resume" else {"mode": mode, "checkpoint": 1})
         end_run(database, run)
         with database.session() as session:
@@ -282,55 +284,55 @@ def test_a_job_that_failed_for_months_keeps_its_informative_runs(database: Datab
         runs.append(run.id)
         return run.id
 
-    first = begun(generation=1, ran=True)
+    first = ended_run(generation=1, ran=True)
     with database.session() as session:
         checkpoint = {"number": 1, "generation": 1, "trigger": "periodic", "is_savepoint": False, "subtasks": 1}
         session.add(Checkpoint(job_id=job_id, run_id=first, state=CheckpointState.COMPLETED, triggered_at=LONG_AGO, **checkpoint))
-    nothing = [begun(), begun(generation=2, ran=True), begun("from"), begun()]
-    newest_that_ran = begun(generation=3, ran=True)
-    went_elsewhere = begun("from")
-    nothing.append(begun())  # continued from there, and completed nothing either
-    newest_in_log = begun(generation=4)
-    lately = begun(ended=LATELY)
-    nothing.append(begun())
-    newest = begun()
-    # The run that restored the first checkpoint, in the middle: another run continued from it.
-    kept_of_the_middle = nothing[2]
+    uninformative = [ended_run(), ended_run(generation=2, ran=True), ended_run("from"), ended_run()]
+    newest_that_ran = ended_run(generation=3, ran=True)
+    newest_rollback = ended_run("from")
+    uninformative.append(ended_run())  # continued from the restored checkpoint, but completed none
+    newest_in_log = ended_run(generation=4)
+    recent = ended_run(ended=RECENTLY)
+    uninformative.append(ended_run())
+    newest = ended_run()
+    # This run restored the first checkpoint, and a later run that is kept descends from it.
+    kept_rollback = uninformative[2]
 
-    def left() -> list[int]:
+    def remaining() -> list[int]:
         with database.session() as session:
             return list(session.scalars(select(Run.id).order_by(Run.id)))
 
-    round_of_chores(database, settings)
-    kept = [first, kept_of_the_middle, newest_that_ran, went_elsewhere, newest_in_log, lately, newest]
-    assert left() == kept
-    round_of_chores(database, settings)
-    assert left() == kept
+    run_cleanups(database, settings)
+    kept = [first, kept_rollback, newest_that_ran, newest_rollback, newest_in_log, recent, newest]
+    assert remaining() == kept
+    run_cleanups(database, settings)
+    assert remaining() == kept
 
 
-def test_rows_of_a_deleted_job_are_removed_later_and_other_jobs_are_kept(database: Database, settings: Settings) -> None:
+def test_rows_of_a_deleted_job_are_deleted_after_a_year_and_other_jobs_are_kept(database: Database, settings: Settings) -> None:
     runs = [new_run(database) for _ in range(3)]
     for run in runs:
-        told = [triggered(1), completed(1)]
+        events = [triggered(1), completed(1)]
         with database.session() as session:
-            store(session, RecordedTasks(), KnownRun(run.id, run.job_id, False, 0, None), numbered(told), oldest=1)
+            store(session, RecordedTasks(), KnownRun(run.id, run.job_id, False, 0, None), numbered(events), oldest=1)
         end_run(database, run)
-    long_ago, lately, kept = runs
+    long_ago, recent, kept = runs
     with database.session() as session:
         session.get_one(Job, long_ago.job_id).deleted_at = now() - timedelta(days=366)
-        session.get_one(Job, lately.job_id).deleted_at = now() - timedelta(days=364)
+        session.get_one(Job, recent.job_id).deleted_at = now() - timedelta(days=364)
 
-    def round_() -> list[int]:
+    def remaining_jobs() -> list[int]:
         for cleanup in service.CLEANUPS:
             with database.session() as session:
                 cleanup.run(session, settings)
         with database.session() as session:
             return sorted(session.scalars(select(Job.id)))
 
-    assert round_() == [long_ago.job_id, lately.job_id, kept.job_id], "its events are kept for their time"
+    assert remaining_jobs() == [long_ago.job_id, recent.job_id, kept.job_id], "a deleted job is kept as long as its events"
     with database.session() as session:
-        assert sorted(session.scalars(select(Checkpoint.job_id))) == [lately.job_id, kept.job_id]
+        assert sorted(session.scalars(select(Checkpoint.job_id))) == [recent.job_id, kept.job_id]
         session.execute(update(Event).values(received_at=now() - timedelta(days=1_000)))
-    assert round_() == [lately.job_id, kept.job_id]
+    assert remaining_jobs() == [recent.job_id, kept.job_id]
     with database.session() as session:
-        assert sorted(session.scalars(select(Run.job_id))) == [lately.job_id, kept.job_id]
+        assert sorted(session.scalars(select(Run.job_id))) == [recent.job_id, kept.job_id]

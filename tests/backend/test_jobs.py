@@ -1,4 +1,4 @@
-"""The verbs of jobs and their effects, with played workers and drivers."""
+"""Operations of jobs and their effects, with fake workers and drivers."""
 
 from __future__ import annotations
 
@@ -55,26 +55,28 @@ def test_code_that_does_not_compile_fails_the_deployment_with_a_reason(stage: St
     assert job["health"] == "needs_attention" and "no column 'delay'" in job["health_reason"] and job["run"] is None
 
 
-def test_the_filter_for_jobs_that_need_attention_matches_their_shown_health(stage: Stage) -> None:
+def test_the_filter_for_jobs_that_need_attention_matches_the_health_of_the_jobs(stage: Stage) -> None:
     def found(**wanted: object) -> set[str]:
         rows = stage.send("GET", "/jobs", status=200, params={"filter": json.dumps(wanted)})
         assert {one["health"] == "needs_attention" for one in rows} <= {wanted["needs_attention"]}
         return {one["name"] for one in rows}
 
     stage.compile(stage.deploy("broken")["id"], problem="job.py:3: there is no column 'delay'")
-    stage.compile(stage.deploy("broken-unwanted", start=False)["id"], problem="job.py:3: there is no column 'delay'")
-    given_up, _ = stage.running("given-up")
-    stopped, _ = stage.running("given-up-stopped")
+    stage.compile(stage.deploy("broken-suspended", start=False)["id"], problem="job.py:3: there is no column 'delay'")
+    restarts_stopped, _ = stage.running("restarts-stopped")
+    stopped, _ = stage.running("restarts-stopped-suspended")
     with stage.database.session() as session:
-        session.execute(update(Job).where(Job.id.in_([given_up, stopped])).values(restarts_stopped_reason="the disk is full"))
+        session.execute(
+            update(Job).where(Job.id.in_([restarts_stopped, stopped])).values(restarts_stopped_reason="the disk is full")
+        )
         session.execute(update(Job).where(Job.id == stopped).values(desired_state="SUSPENDED"))
     running, _ = stage.running("runs")
     newer = stage.send(
         "POST", f"/jobs/{running}/specs", status=201, headers={"If-Match": "*"}, json={"spec": {"artifact": stage.upload()}}
     )
     stage.compile(running, newer["number"], problem="job.py:3: there is no column 'delay'")
-    assert found(needs_attention=True) == {"broken", "given-up"}
-    assert found(needs_attention=False) == {"broken-unwanted", "given-up-stopped", "runs"}
+    assert found(needs_attention=True) == {"broken", "restarts-stopped"}
+    assert found(needs_attention=False) == {"broken-suspended", "restarts-stopped-suspended", "runs"}
     assert stage.send("GET", "/jobs", status=422, params={"filter": '{"needs_attention": "yes"}'})["code"] == "invalid"
 
 
@@ -89,7 +91,7 @@ def test_a_job_deployed_without_starting_waits_for_a_start(stage: Stage) -> None
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "message"),
     [
         ({"artifact": "0" * 64}, "no artifact has the digest"),
         ({"spark_conf": {"spark.hadoop.fs.s3a.secret.key": "x"}}, "looks like a secret"),
@@ -116,10 +118,10 @@ def test_a_job_deployed_without_starting_waits_for_a_start(stage: Stage) -> None
         ({"entry": "os.system('x')"}, "entry"),
     ],
 )
-def test_an_invalid_spec_is_refused_by_field(stage: Stage, change: dict[str, object], says: str) -> None:
+def test_the_error_for_an_invalid_spec_names_the_field(stage: Stage, change: dict[str, object], message: str) -> None:
     spec = {"artifact": stage.upload(), **change}
     problem = stage.send("POST", "/jobs", status=422, json={"name": "wrong", "spec": spec})
-    assert says in problem["detail"], problem
+    assert message in problem["detail"], problem
     with stage.database.session() as session:
         assert session.scalars(select(Job)).all() == []
 
@@ -142,18 +144,18 @@ def test_a_running_job_cannot_be_deleted(stage: Stage) -> None:
 
 def test_suspend_sends_a_command_and_ends_with_the_last_checkpoint(stage: Stage) -> None:
     job_id, driver = stage.running()
-    asked = stage.send("POST", f"/jobs/{job_id}/suspend", status=202)
+    requested = stage.send("POST", f"/jobs/{job_id}/suspend", status=202)
     stage.reconcile(job_id)
     stage.reconcile(job_id)
-    assert driver.commands() == ["Suspend"], "told once, however often it is looked at"
+    assert driver.commands() == ["Suspend"], "the command is sent once, even if the job is reconciled twice"
     driver.checkpoint(2, "suspend")
     driver.say(DriverState.SUSPENDED)
-    operation = stage.operation(asked["id"])
+    operation = stage.operation(requested["id"])
     assert operation["state"] == "SUCCEEDED" and operation["result"] == {"state": "SUSPENDED", "checkpoint": 2}
     job = stage.job(job_id)
     assert (job["state"], job["health"], job["desired_state"]) == ("SUSPENDED", "healthy", "SUSPENDED")
     stage.reconcile(job_id)
-    assert stage.job(job_id)["run"]["number"] == 1, "it rests"
+    assert stage.job(job_id)["run"]["number"] == 1, "a suspended job does not start by itself"
 
 
 def test_a_job_started_while_suspending_runs_again(stage: Stage) -> None:
@@ -162,29 +164,29 @@ def test_a_job_started_while_suspending_runs_again(stage: Stage) -> None:
     stage.reconcile(job_id)
     start = stage.send("POST", f"/jobs/{job_id}/start", status=202)
     stage.reconcile(job_id)
-    assert stage.operation(start["id"])["ended_at"] is None, "the run that is live has been told to suspend"
+    assert stage.operation(start["id"])["ended_at"] is None, "the live run is still suspending"
     driver.checkpoint(2, "suspend")
     driver.say(DriverState.SUSPENDED)
-    assert stage.operation(start["id"])["ended_at"] is None, "a new one is begun"
+    assert stage.operation(start["id"])["ended_at"] is None, "the new run is not RUNNING yet"
     stage.driver(job_id).begin()
     assert stage.operation(start["id"])["state"] == "SUCCEEDED" and stage.job(job_id)["run"]["number"] == 2
 
 
-def test_a_job_started_while_suspending_that_reaches_the_end_of_its_input_has_finished(stage: Stage) -> None:
+def test_a_start_succeeds_if_the_suspending_job_reaches_the_end_of_its_input(stage: Stage) -> None:
     job_id, driver = stage.running()
     stage.send("POST", f"/jobs/{job_id}/suspend", status=202)
     stage.reconcile(job_id)
     start = stage.send("POST", f"/jobs/{job_id}/start", status=202)
     driver.say(DriverState.FINISHED)
-    over = stage.operation(start["id"])
-    assert over["state"] == "SUCCEEDED" and over["result"] == {"state": "FINISHED"}
+    ended = stage.operation(start["id"])
+    assert ended["state"] == "SUCCEEDED" and ended["result"] == {"state": "FINISHED"}
 
 
-def test_a_driver_that_dies_while_suspending_leaves_a_suspended_job_and_the_operation_reports_it(stage: Stage) -> None:
+def test_if_the_driver_crashes_while_suspending_the_operation_fails_and_the_job_stays_suspended(stage: Stage) -> None:
     job_id, driver = stage.running()
-    asked = stage.send("POST", f"/jobs/{job_id}/suspend", status=202)
+    requested = stage.send("POST", f"/jobs/{job_id}/suspend", status=202)
     driver.die()
-    operation = stage.operation(asked["id"])
+    operation = stage.operation(requested["id"])
     assert (
         operation["state"] == "FAILED"
         and "without a final checkpoint" in operation["problem"]
@@ -193,14 +195,14 @@ def test_a_driver_that_dies_while_suspending_leaves_a_suspended_job_and_the_oper
     assert stage.job(job_id)["run"]["number"] == 1
 
 
-def test_a_driver_killed_while_cancelling_counts_as_cancelled(stage: Stage) -> None:
+def test_a_job_whose_driver_is_killed_while_cancelling_is_canceled(stage: Stage) -> None:
     job_id, driver = stage.running()
-    asked = stage.send("POST", f"/jobs/{job_id}/cancel", status=202)
+    requested = stage.send("POST", f"/jobs/{job_id}/cancel", status=202)
     stage.reconcile(job_id)
     driver.die("canceled; the driver process has exited")
     job = stage.job(job_id)
     assert (job["state"], job["run"]["number"]) == ("CANCELED", 1)
-    assert stage.operation(asked["id"])["state"] == "SUCCEEDED"
+    assert stage.operation(requested["id"])["state"] == "SUCCEEDED"
 
 
 def test_a_later_operation_supersedes_an_earlier_one(stage: Stage) -> None:
@@ -215,7 +217,7 @@ def test_a_later_operation_supersedes_an_earlier_one(stage: Stage) -> None:
     assert stage.operation(cancel["id"])["state"] == "SUCCEEDED"
 
 
-def test_a_dead_driver_is_replaced_and_fenced(stage: Stage) -> None:
+def test_a_driver_that_exited_is_replaced_and_fenced(stage: Stage) -> None:
     job_id, driver = stage.running()
     driver.die("the driver process has died")
     job = stage.job(job_id)
@@ -223,17 +225,17 @@ def test_a_dead_driver_is_replaced_and_fenced(stage: Stage) -> None:
     wait_is_over(stage, job_id)
     second = stage.driver(job_id)
     assert (second.run_id, second.cause, second.start) == (driver.run_id + 1, "restart", {"mode": "resume"})
-    assert driver.tell(RunStateChanged(DriverState.RUNNING, Generation(9))) == 410, "a zombie is told that it is one"
+    assert driver.tell(RunStateChanged(DriverState.RUNNING, Generation(9))) == 410, "the API refuses events of a zombie"
     second.begin()
     assert stage.job(job_id)["state"] == "RUNNING"
 
 
-def test_restarts_of_a_hopeless_job_stop_until_a_user_starts_it(stage: Stage) -> None:
+def test_a_job_that_cannot_be_restored_is_not_restarted_until_a_user_starts_it(stage: Stage) -> None:
     made = stage.deploy()
     stage.compile(made["id"])
-    stage.driver(made["id"]).say(DriverState.FAILED, "the source 'in' reads another input than in the checkpoint", "RestoreError")
+    stage.driver(made["id"]).say(DriverState.FAILED, "the input of source 'in' differs from the checkpoint", "RestoreError")
     job = stage.job(made["id"])
-    assert job["health"] == "needs_attention" and "another input" in job["health_reason"]
+    assert job["health"] == "needs_attention" and "differs from the checkpoint" in job["health_reason"]
     assert stage.operation(made["operation"]["id"])["state"] == "FAILED"
     stage.reconcile(made["id"])
     assert stage.job(made["id"])["run"]["number"] == 1
@@ -254,28 +256,28 @@ def test_a_finished_job_is_not_restarted(stage: Stage) -> None:
 
 def test_a_savepoint_is_requested_from_the_driver_and_its_number_is_the_result(stage: Stage) -> None:
     job_id, driver = stage.running()
-    asked = stage.send("POST", f"/jobs/{job_id}/savepoints", status=202)
+    requested = stage.send("POST", f"/jobs/{job_id}/savepoints", status=202)
     assert driver.commands() == ["TakeSavepoint"]
     driver.checkpoint(2, "savepoint")
-    operation = stage.operation(asked["id"])
+    operation = stage.operation(requested["id"])
     assert operation["state"] == "SUCCEEDED" and operation["result"] == {"checkpoint": 2}
     driver.say(DriverState.FINISHED)
     assert stage.send("POST", f"/jobs/{job_id}/savepoints", status=409)["code"] == "not-running"
 
 
-def test_a_requested_checkpoint_may_be_the_savepoint_of_another_operation(stage: Stage) -> None:
+def test_a_savepoint_of_another_operation_also_completes_a_checkpoint_request(stage: Stage) -> None:
     job_id, driver = stage.running()
-    asked = stage.send("POST", f"/jobs/{job_id}/checkpoints", status=202)
+    requested = stage.send("POST", f"/jobs/{job_id}/checkpoints", status=202)
     assert driver.commands() == ["TakeCheckpoint"]
     driver.checkpoint(2)
-    assert stage.operation(asked["id"])["state"] == "RUNNING", "a periodic one is none that was asked for"
+    assert stage.operation(requested["id"])["state"] == "RUNNING", "a periodic checkpoint does not complete the operation"
     driver.checkpoint(3, "manual")
-    operation = stage.operation(asked["id"])
+    operation = stage.operation(requested["id"])
     assert (operation["kind"], operation["state"], operation["result"]) == ("checkpoint", "SUCCEEDED", {"checkpoint": 3})
-    asked = [stage.send("POST", f"/jobs/{job_id}/{what}", status=202)["id"] for what in ("checkpoints", "savepoints")]
+    requested = [stage.send("POST", f"/jobs/{job_id}/{what}", status=202)["id"] for what in ("checkpoints", "savepoints")]
     assert driver.commands() == ["TakeCheckpoint", "TakeSavepoint"]
     driver.checkpoint(4, "savepoint")
-    assert [stage.operation(one)["result"] for one in asked] == [{"checkpoint": 4}] * 2
+    assert [stage.operation(one)["result"] for one in requested] == [{"checkpoint": 4}] * 2
 
 
 def test_a_request_repeated_after_a_lost_response_has_one_effect(stage: Stage) -> None:
@@ -296,32 +298,34 @@ def test_a_request_repeated_after_a_lost_response_has_one_effect(stage: Stage) -
 
 def test_an_operation_ends_at_its_deadline(stage: Stage) -> None:
     job_id, _ = stage.running()
-    asked = stage.send("POST", f"/jobs/{job_id}/suspend", status=202)
+    requested = stage.send("POST", f"/jobs/{job_id}/suspend", status=202)
     with stage.database.session() as session:
-        session.execute(update(Operation).where(Operation.id == asked["id"]).values(deadline_at=now()))
+        session.execute(update(Operation).where(Operation.id == requested["id"]).values(deadline_at=now()))
     stage.reconcile(job_id)
-    operation = stage.operation(asked["id"])
+    operation = stage.operation(requested["id"])
     assert operation["state"] == "FAILED" and "has not stopped" in operation["problem"]
 
 
 @pytest.mark.parametrize(
     ("verb", "timeout", "minutes"), [("savepoints", "10m", 15), ("savepoints", "2h", 125), ("cancel", "2h", 5)]
 )
-def test_the_deadline_of_a_savepoint_includes_the_checkpoint_timeout(stage: Stage, verb: str, timeout: str, minutes: int) -> None:
+def test_the_deadline_of_a_savepoint_depends_on_the_checkpoint_timeout(
+    stage: Stage, verb: str, timeout: str, minutes: int
+) -> None:
     job_id, _ = stage.running(checkpointing={"timeout": timeout})
-    begun = now()
-    asked = stage.send("POST", f"/jobs/{job_id}/{verb}", status=202)
+    before = now()
+    requested = stage.send("POST", f"/jobs/{job_id}/{verb}", status=202)
     with stage.database.session() as session:
-        deadline = session.get_one(Operation, asked["id"]).deadline_at
-    assert timedelta(minutes=minutes) <= deadline - begun < timedelta(minutes=minutes + 1)
+        deadline = session.get_one(Operation, requested["id"]).deadline_at
+    assert timedelta(minutes=minutes) <= deadline - before < timedelta(minutes=minutes + 1)
 
 
 def test_a_job_is_reconciled_at_the_deadline_of_its_operation(stage: Stage) -> None:
     job_id, _ = stage.running()
     stage.reconcile(job_id)
-    asked = stage.send("POST", f"/jobs/{job_id}/checkpoints/1/verify", status=202)
+    requested = stage.send("POST", f"/jobs/{job_id}/checkpoints/1/verify", status=202)
     with stage.database.session() as session:
-        deadline = session.get_one(Operation, asked["id"]).deadline_at
+        deadline = session.get_one(Operation, requested["id"]).deadline_at
         assert job_id not in jobs_to_reconcile(session, deadline - timedelta(seconds=1), limit=9)
         assert job_id in jobs_to_reconcile(session, deadline, limit=9)
 
@@ -381,8 +385,8 @@ def test_events_of_a_job_have_numbers_without_gaps(stage: Stage) -> None:
     assert list(numbers) == list(range(1, len(numbers) + 1)) and len(numbers) >= 8
 
 
-def at(stage: Stage, name: str, directory: str) -> int:
-    """A job with this checkpoint directory."""
+def create_job_in(stage: Stage, name: str, directory: str) -> int:
+    """Create a job with this checkpoint directory, and return its id."""
     spec = {"artifact": stage.upload(), "checkpointing": {"directory": directory}}
     job_id: int = stage.send("POST", "/jobs", status=201, json={"name": name, "spec": spec})["id"]
     return job_id
@@ -390,8 +394,8 @@ def at(stage: Stage, name: str, directory: str) -> int:
 
 @pytest.mark.parametrize("second", ["/data/checkpoints", "/data/./checkpoints/"])
 def test_two_jobs_cannot_share_a_checkpoint_directory(stage: Stage, second: str) -> None:
-    stage.compile(at(stage, "first", "/data/checkpoints"))
-    other = at(stage, "other", second)
+    stage.compile(create_job_in(stage, "first", "/data/checkpoints"))
+    other = create_job_in(stage, "other", second)
     stage.compile(other)
     job = stage.job(other)
     assert job["spec_state"] == "INVALID" and job["run"] is None and job["health"] == "needs_attention"
@@ -402,30 +406,30 @@ def test_two_jobs_cannot_share_a_checkpoint_directory(stage: Stage, second: str)
     )
 
 
-def test_a_path_with_a_trailing_slash_and_the_path_of_a_deleted_job_are_free(stage: Stage) -> None:
-    first, other = at(stage, "first", "s3://bucket/prefix"), at(stage, "other", "s3://bucket/prefix/")
+def test_jobs_with_different_names_in_their_code_can_share_a_directory_and_a_deleted_job_frees_it(stage: Stage) -> None:
+    first, other = create_job_in(stage, "first", "s3://bucket/prefix"), create_job_in(stage, "other", "s3://bucket/prefix/")
     stage.compile(first)
     stage.compile(other, name="another")
     assert [stage.job(one)["spec_state"] for one in (first, other)] == ["VALID", "VALID"]
     stage.send("POST", f"/jobs/{first}/cancel", status=202)
     stage.driver(first).say(DriverState.CANCELED)
     stage.send("DELETE", f"/jobs/{first}", status=204, headers={"If-Match": "*"})
-    again = at(stage, "again", "s3://bucket/prefix")
+    again = create_job_in(stage, "again", "s3://bucket/prefix")
     stage.compile(again)
     assert stage.job(again)["spec_state"] == "VALID"
 
 
-def test_the_default_checkpoint_directory_of_another_job_is_taken(stage: Stage) -> None:
+def test_the_default_checkpoint_directory_of_another_job_cannot_be_used(stage: Stage) -> None:
     job_id, _ = stage.running()
     with stage.database.session() as session:
         (directory,) = session.scalars(select(Run.checkpoint_directory).where(Run.job_id == job_id))
-    other = at(stage, "other", directory)
+    other = create_job_in(stage, "other", directory)
     stage.compile(other)
     assert "job 'played'" in stage.job(other)["health_reason"]
 
 
-def test_all_spec_versions_of_a_job_may_share_a_checkpoint_directory(stage: Stage) -> None:
-    job_id = at(stage, "first", "/data/checkpoints")
+def test_all_spec_versions_of_a_job_can_share_a_checkpoint_directory(stage: Stage) -> None:
+    job_id = create_job_in(stage, "first", "/data/checkpoints")
     stage.compile(job_id)
     spec = {"artifact": stage.upload(), "checkpointing": {"directory": "/data/checkpoints"}, "parallelism": 3}
     stage.send("POST", f"/jobs/{job_id}/specs", status=201, json={"spec": spec}, headers={"If-Match": "*"})
@@ -433,8 +437,8 @@ def test_all_spec_versions_of_a_job_may_share_a_checkpoint_directory(stage: Stag
     assert stage.send("GET", f"/jobs/{job_id}/specs/2", status=200)["state"] == "VALID"
 
 
-def test_of_two_concurrent_jobs_with_one_checkpoint_directory_one_is_created(stage: Stage) -> None:
-    found = [at(stage, name, "/data/checkpoints") for name in ("one", "two", "three")]
+def test_of_concurrently_compiled_jobs_with_one_checkpoint_directory_only_one_is_valid(stage: Stage) -> None:
+    found = [create_job_in(stage, name, "/data/checkpoints") for name in ("one", "two", "three")]
     with ThreadPoolExecutor() as pool:
         list(pool.map(stage.compile, found))
     assert sorted(stage.job(one)["spec_state"] for one in found) == ["INVALID", "INVALID", "VALID"]
