@@ -92,10 +92,10 @@ def database(settings: Settings) -> Iterator[Database]:
 class RecordedTasks:
     """Records Celery tasks instead of sending them to workers."""
 
-    asked: list[tuple[str, tuple[int | str, ...]]] = field(default_factory=list)
+    enqueued: list[tuple[str, tuple[int | str, ...]]] = field(default_factory=list)
 
     def enqueue(self, name: str, *arguments: int | str, queue: str | None = None, expires_s: int | None = None) -> None:
-        self.asked.append((name, arguments))
+        self.enqueued.append((name, arguments))
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ _idle_apps: list[FastAPI] = []
 
 
 @contextmanager
-def lent_app(settings: Settings, tasks: Tasks) -> Iterator[FastAPI]:
+def shared_app(settings: Settings, tasks: Tasks) -> Iterator[FastAPI]:
     """Yield an application that tests share, because the first request of a new application takes longer than most tests."""
     if _idle_apps:
         app = _idle_apps.pop()
@@ -121,7 +121,7 @@ def lent_app(settings: Settings, tasks: Tasks) -> Iterator[FastAPI]:
 @pytest.fixture
 def client(settings: Settings, tasks: RecordedTasks) -> Iterator[TestClient]:
     """An HTTP client that sends no token."""
-    with lent_app(settings, tasks) as app, TestClient(app, raise_server_exceptions=False) as opened:
+    with shared_app(settings, tasks) as app, TestClient(app, raise_server_exceptions=False) as opened:
         yield opened
 
 

@@ -31,7 +31,7 @@ AT_MS = 1_790_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class MadeRun:
+class RunHandle:
     job_id: int
     id: int
     token: str
@@ -57,7 +57,7 @@ def new_job(database: Database, name: str | None = None) -> int:
         return job.id
 
 
-def new_run(database: Database, job_id: int | None = None, *, start: dict[str, Any] | None = None) -> MadeRun:
+def new_run(database: Database, job_id: int | None = None, *, start: dict[str, Any] | None = None) -> RunHandle:
     """Create a run, by default of a new job and with the start mode ``fresh``. Earlier runs of the job must have ended."""
     job_id = job_id or new_job(database)
     with database.session() as session:
@@ -71,10 +71,10 @@ def new_run(database: Database, job_id: int | None = None, *, start: dict[str, A
         )  # fmt: skip
         session.add(run)
         session.flush()
-        return MadeRun(job_id, run.id, token)
+        return RunHandle(job_id, run.id, token)
 
 
-def end_run(database: Database, run: MadeRun) -> None:
+def end_run(database: Database, run: RunHandle) -> None:
     with database.session() as session:
         found = session.get_one(Run, run.id)
         found.state, found.ended_at = RunState.FAILED, now()

@@ -59,7 +59,7 @@ class Stage:
     tasks: RecordedTasks
     headers: dict[str, str]
     """Contain the token that all requests send."""
-    pins_at_once: bool = True
+    pins_immediately: bool = True
     """Whether ``reconcile`` writes the pins of safety savepoints, as a worker does."""
 
     def send(self, method: str, path: str, *, status: int, **more: Any) -> Any:
@@ -93,12 +93,12 @@ class Stage:
     def reconcile(self, job_id: int) -> None:
         with self.database.session() as session:
             Reconciler(self.settings, self.tasks).reconcile(session, job_id)
-        if self.keep_the_way_back():
+        if self.write_undo_pins():
             self.reconcile(job_id)
 
-    def keep_the_way_back(self) -> bool:
+    def write_undo_pins(self) -> bool:
         """Write the pins of checkpoints that an undo restores, as a worker does. Return whether a pin was written."""
-        if not self.pins_at_once:
+        if not self.pins_immediately:
             return False
         with self.database.session() as session:
             conditions = (Checkpoint.pinned_reason.startswith(UNDO_PIN), Checkpoint.pinned, ~Checkpoint.pin_in_force)
@@ -142,7 +142,7 @@ class Stage:
         return job_id, driver
 
 
-def wait_is_over(stage: Stage, job_id: int) -> None:
+def end_restart_delay(stage: Stage, job_id: int) -> None:
     """End the restart delay of the job, and reconcile the job."""
     with stage.database.session() as session:
         session.execute(update(Job).where(Job.id == job_id).values(restart_at=now()))
@@ -159,33 +159,33 @@ class Driver:
     token: str
     start: dict[str, Any]
     cause: str
-    told: int = 0
+    sent: int = 0
     answered: set[int] = field(default_factory=set)
 
-    def tell(self, *events: Event) -> int:
+    def send_events(self, *events: Event) -> int:
         """Send events to the API. Return the status of the response."""
-        batch = numbered(events, self.told + 1)
+        batch = numbered(events, self.sent + 1)
         answer = self.stage.client.post(
             f"/api/v1/runs/{self.run_id}/events",
-            params={"first": self.told + 1, "oldest": self.told + 1},
+            params={"first": self.sent + 1, "oldest": self.sent + 1},
             content=body_of(batch),
             headers={"Authorization": f"Bearer {self.token}"},
         )
         if answer.status_code == 200:
-            self.told += len(events)
+            self.sent += len(events)
             self.stage.reconcile(self.job_id)
         return answer.status_code
 
     def begin(self) -> None:
-        self.say(DriverState.INITIALIZING)
-        self.say(DriverState.RUNNING)
+        self.report_state(DriverState.INITIALIZING)
+        self.report_state(DriverState.RUNNING)
 
-    def say(self, state: DriverState, reason: str = "", kind: str = "") -> None:
-        assert self.tell(RunStateChanged(state, Generation(1), reason, kind)) == 200
+    def report_state(self, state: DriverState, reason: str = "", kind: str = "") -> None:
+        assert self.send_events(RunStateChanged(state, Generation(1), reason, kind)) == 200
 
     def checkpoint(self, number: int, trigger: str = "periodic") -> None:
         first = CheckpointTriggered(CheckpointId(number), Generation(1), trigger, 0)
-        assert self.tell(first, CheckpointCompleted(CheckpointId(number), Generation(1), trigger, 5, 9, ())) == 200
+        assert self.send_events(first, CheckpointCompleted(CheckpointId(number), Generation(1), trigger, 5, 9, ())) == 200
 
     def commands(self) -> list[str]:
         """Return the kinds of the unanswered commands, and answer them."""
@@ -196,10 +196,10 @@ class Driver:
         fresh = [(number, kind) for number, kind, _ in answer.json() if number not in self.answered]
         for number, _ in fresh:
             self.answered.add(number)
-            assert self.tell(CommandAnswered(CommandId(number), CommandOutcome.ACCEPTED)) == 200
+            assert self.send_events(CommandAnswered(CommandId(number), CommandOutcome.ACCEPTED)) == 200
         return [kind for _, kind in fresh]
 
-    def die(self, reason: str = "killed") -> None:
+    def crash(self, reason: str = "killed") -> None:
         """Report that the driver process has exited, as a worker does, and reconcile the job."""
         with self.stage.database.session() as session:
             assert mark_driver_lost(session, self.job_id, self.run_id, reason)

@@ -37,19 +37,19 @@ NAME = "played"
 """The job's name in its code, as in ``played.GRAPH``."""
 
 
-class Killed(BaseException):
+class SimulatedCrash(BaseException):
     """Simulates the crash of a process. It is not an ``Exception``, so that no ``except Exception`` clause catches it."""
 
 
 @dataclass
-class Mortal:
-    """A storage that raises ``Killed`` at a given change, as if the process crashed there.
+class CrashingStorage:
+    """A storage that raises ``SimulatedCrash`` at a given change, as if the process crashed there.
 
     Each created, written or deleted object is one change.
     """
 
     inner: CheckpointStorage
-    lives: int = 1 << 30
+    crash_at: int = 1 << 30
     """Number of the change at which the process crashes. The first change has number 1."""
     after: bool = False
     """Whether the process crashes after the change instead of before it."""
@@ -58,12 +58,12 @@ class Mortal:
 
     def _change(self, make: Callable[[], Any]) -> Any:
         self.changes += 1
-        crashes = self.changes == self.lives
+        crashes = self.changes == self.crash_at
         if crashes and not self.after:
-            raise Killed
+            raise SimulatedCrash
         made = make()
         if crashes:
-            raise Killed
+            raise SimulatedCrash
         return made
 
     def put(self, path: str, data: Sequence[bytes | memoryview]) -> None:
@@ -161,21 +161,21 @@ class StoredJob:
         trigger = "savepoint" if savepoint else "periodic"
         generation = self.run.generation
         first = CheckpointTriggered(CheckpointId(number), generation, trigger, 0)
-        assert self.driver.tell(first, Completed(CheckpointId(number), generation, trigger, 5, 9, ())) == 200
+        assert self.driver.send_events(first, Completed(CheckpointId(number), generation, trigger, 5, 9, ())) == 200
 
     def suspend(self) -> None:
         self.stage.send("POST", f"/jobs/{self.job_id}/suspend", status=202)
         self.stage.reconcile(self.job_id)
         assert self.driver.commands() == ["Suspend"]
-        self.driver.tell(RunStateChanged(DriverState.SUSPENDED, self.run.generation, "", ""))
+        self.driver.send_events(RunStateChanged(DriverState.SUSPENDED, self.run.generation, "", ""))
 
     def start_again(self, restored_from: int | None = None) -> StoredRun:
         """Start the job again. Its new driver starts the next generation in the job log."""
         self.stage.send("POST", f"/jobs/{self.job_id}/start", status=202)
         self.stage.reconcile(self.job_id)
-        return self.go_on(restored_from)
+        return self.take_next_generation(restored_from)
 
-    def go_on(self, restored_from: int | None = None) -> StoredRun:
+    def take_next_generation(self, restored_from: int | None = None) -> StoredRun:
         """Let the driver of the newest run start the next generation in the job log."""
         self.driver = self.stage.driver(self.job_id)
         view = self.view()
@@ -183,7 +183,7 @@ class StoredJob:
         self.run = StoredRun(self.storage, layout=JobLayout(NAME))
         self.run.start(view.generation + 1, restored_from or view.newest.checkpoint)
         for state in (DriverState.INITIALIZING, DriverState.RUNNING):
-            assert self.driver.tell(RunStateChanged(state, Generation(view.generation + 1), "", "")) == 200
+            assert self.driver.send_events(RunStateChanged(state, Generation(view.generation + 1), "", "")) == 200
         return self.run
 
     def view(self) -> LogView:
@@ -204,7 +204,7 @@ class StoredJob:
         """Do what a worker does when it applies the retention policy."""
         collect_job_garbage(self.context, self.job_id, lambda _: storage or LocalStorage(self.directory))
 
-    def time_passes(self) -> None:
+    def expire_lease(self) -> None:
         """Let the garbage-collection lease of a crashed worker expire."""
         with self.stage.database.session() as session:
             session.execute(
@@ -220,7 +220,7 @@ class StoredJob:
             query = select(Checkpoint.number).where(Checkpoint.job_id == self.job_id, Checkpoint.discarded_at.is_not(None))
             return sorted(session.scalars(query))
 
-    def told(self, kind: str) -> list[dict[str, Any]]:
+    def events_of(self, kind: str) -> list[dict[str, Any]]:
         """Return the fields of the job's events of this kind."""
         with self.stage.database.session() as session:
             query = select(Event.fields).where(Event.job_id == self.job_id, Event.kind == kind).order_by(Event.number)

@@ -10,7 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import select, update
 from tests.backend.conftest import Login, RecordedTasks
-from tests.backend.played import Stage, wait_is_over
+from tests.backend.played import Stage, end_restart_delay
 
 from weir.protocol.events import DriverState, RunStateChanged
 from weir.protocol.ids import Generation
@@ -29,16 +29,16 @@ def stage(client: TestClient, database: Database, settings: Settings, tasks: Rec
 
 def test_a_deployment_compiles_and_starts_a_job_and_succeeds_once_it_runs(stage: Stage) -> None:
     made = stage.deploy()
-    assert made["state"] == "CREATED" and made["operation"]["kind"] == "deploy" and stage.tasks.asked == [(COMPILE, (1,))]
+    assert made["state"] == "CREATED" and made["operation"]["kind"] == "deploy" and stage.tasks.enqueued == [(COMPILE, (1,))]
     stage.reconcile(made["id"])
     assert stage.job(made["id"])["health_reason"] == "The code is being compiled." and stage.job(made["id"])["run"] is None
 
     stage.compile(made["id"])
     driver = stage.driver(made["id"])
-    assert (SUBMIT, (driver.run_id,)) in stage.tasks.asked and driver.start == {"mode": "resume"}
-    driver.say(DriverState.INITIALIZING)
+    assert (SUBMIT, (driver.run_id,)) in stage.tasks.enqueued and driver.start == {"mode": "resume"}
+    driver.report_state(DriverState.INITIALIZING)
     assert stage.operation(made["operation"]["id"])["state"] == "PENDING"
-    driver.say(DriverState.RUNNING)
+    driver.report_state(DriverState.RUNNING)
     driver.checkpoint(1)
     job = stage.job(made["id"])
     assert (job["state"], job["health"], job["health_reason"], job["operation"]) == ("RUNNING", "healthy", "", None)
@@ -149,7 +149,7 @@ def test_suspend_sends_a_command_and_ends_with_the_last_checkpoint(stage: Stage)
     stage.reconcile(job_id)
     assert driver.commands() == ["Suspend"], "the command is sent once, even if the job is reconciled twice"
     driver.checkpoint(2, "suspend")
-    driver.say(DriverState.SUSPENDED)
+    driver.report_state(DriverState.SUSPENDED)
     operation = stage.operation(requested["id"])
     assert operation["state"] == "SUCCEEDED" and operation["result"] == {"state": "SUSPENDED", "checkpoint": 2}
     job = stage.job(job_id)
@@ -166,7 +166,7 @@ def test_a_job_started_while_suspending_runs_again(stage: Stage) -> None:
     stage.reconcile(job_id)
     assert stage.operation(start["id"])["ended_at"] is None, "the live run is still suspending"
     driver.checkpoint(2, "suspend")
-    driver.say(DriverState.SUSPENDED)
+    driver.report_state(DriverState.SUSPENDED)
     assert stage.operation(start["id"])["ended_at"] is None, "the new run is not RUNNING yet"
     stage.driver(job_id).begin()
     assert stage.operation(start["id"])["state"] == "SUCCEEDED" and stage.job(job_id)["run"]["number"] == 2
@@ -177,7 +177,7 @@ def test_a_start_succeeds_if_the_suspending_job_reaches_the_end_of_its_input(sta
     stage.send("POST", f"/jobs/{job_id}/suspend", status=202)
     stage.reconcile(job_id)
     start = stage.send("POST", f"/jobs/{job_id}/start", status=202)
-    driver.say(DriverState.FINISHED)
+    driver.report_state(DriverState.FINISHED)
     ended = stage.operation(start["id"])
     assert ended["state"] == "SUCCEEDED" and ended["result"] == {"state": "FINISHED"}
 
@@ -185,7 +185,7 @@ def test_a_start_succeeds_if_the_suspending_job_reaches_the_end_of_its_input(sta
 def test_if_the_driver_crashes_while_suspending_the_operation_fails_and_the_job_stays_suspended(stage: Stage) -> None:
     job_id, driver = stage.running()
     requested = stage.send("POST", f"/jobs/{job_id}/suspend", status=202)
-    driver.die()
+    driver.crash()
     operation = stage.operation(requested["id"])
     assert (
         operation["state"] == "FAILED"
@@ -199,7 +199,7 @@ def test_a_job_whose_driver_is_killed_while_cancelling_is_canceled(stage: Stage)
     job_id, driver = stage.running()
     requested = stage.send("POST", f"/jobs/{job_id}/cancel", status=202)
     stage.reconcile(job_id)
-    driver.die("canceled; the driver process has exited")
+    driver.crash("canceled; the driver process has exited")
     job = stage.job(job_id)
     assert (job["state"], job["run"]["number"]) == ("CANCELED", 1)
     assert stage.operation(requested["id"])["state"] == "SUCCEEDED"
@@ -212,20 +212,20 @@ def test_a_later_operation_supersedes_an_earlier_one(stage: Stage) -> None:
     cancel = stage.send("POST", f"/jobs/{job_id}/cancel", status=202)
     stage.reconcile(job_id)
     assert driver.commands() == ["Suspend", "Cancel"]
-    driver.say(DriverState.CANCELED)
+    driver.report_state(DriverState.CANCELED)
     assert stage.operation(suspend["id"])["state"] == "SUPERSEDED" and "cancel" in stage.operation(suspend["id"])["problem"]
     assert stage.operation(cancel["id"])["state"] == "SUCCEEDED"
 
 
 def test_a_driver_that_exited_is_replaced_and_fenced(stage: Stage) -> None:
     job_id, driver = stage.running()
-    driver.die("the driver process has died")
+    driver.crash("the driver process has died")
     job = stage.job(job_id)
     assert (job["state"], job["health"], job["restarts"]) == ("FAILED", "degraded", 1) and job["restart_at"] is not None
-    wait_is_over(stage, job_id)
+    end_restart_delay(stage, job_id)
     second = stage.driver(job_id)
     assert (second.run_id, second.cause, second.start) == (driver.run_id + 1, "restart", {"mode": "resume"})
-    assert driver.tell(RunStateChanged(DriverState.RUNNING, Generation(9))) == 410, "the API refuses events of a zombie"
+    assert driver.send_events(RunStateChanged(DriverState.RUNNING, Generation(9))) == 410, "the API refuses events of a zombie"
     second.begin()
     assert stage.job(job_id)["state"] == "RUNNING"
 
@@ -233,7 +233,9 @@ def test_a_driver_that_exited_is_replaced_and_fenced(stage: Stage) -> None:
 def test_a_job_that_cannot_be_restored_is_not_restarted_until_a_user_starts_it(stage: Stage) -> None:
     made = stage.deploy()
     stage.compile(made["id"])
-    stage.driver(made["id"]).say(DriverState.FAILED, "the input of source 'in' differs from the checkpoint", "RestoreError")
+    stage.driver(made["id"]).report_state(
+        DriverState.FAILED, "the input of source 'in' differs from the checkpoint", "RestoreError"
+    )
     job = stage.job(made["id"])
     assert job["health"] == "needs_attention" and "differs from the checkpoint" in job["health_reason"]
     assert stage.operation(made["operation"]["id"])["state"] == "FAILED"
@@ -247,7 +249,7 @@ def test_a_job_that_cannot_be_restored_is_not_restarted_until_a_user_starts_it(s
 
 def test_a_finished_job_is_not_restarted(stage: Stage) -> None:
     job_id, driver = stage.running()
-    driver.say(DriverState.FINISHED)
+    driver.report_state(DriverState.FINISHED)
     stage.reconcile(job_id)
     job = stage.job(job_id)
     assert (job["state"], job["health"], job["run"]["number"]) == ("FINISHED", "healthy", 1)
@@ -261,7 +263,7 @@ def test_a_savepoint_is_requested_from_the_driver_and_its_number_is_the_result(s
     driver.checkpoint(2, "savepoint")
     operation = stage.operation(requested["id"])
     assert operation["state"] == "SUCCEEDED" and operation["result"] == {"checkpoint": 2}
-    driver.say(DriverState.FINISHED)
+    driver.report_state(DriverState.FINISHED)
     assert stage.send("POST", f"/jobs/{job_id}/savepoints", status=409)["code"] == "not-running"
 
 
@@ -379,7 +381,7 @@ def test_events_of_a_job_have_numbers_without_gaps(stage: Stage) -> None:
     stage.send("POST", f"/jobs/{job_id}/suspend", status=202)
     stage.reconcile(job_id)
     driver.commands()
-    driver.say(DriverState.SUSPENDED)
+    driver.report_state(DriverState.SUSPENDED)
     with stage.database.session() as session:
         numbers = session.scalars(select(Event.number).where(Event.job_id == job_id).order_by(Event.number)).all()
     assert list(numbers) == list(range(1, len(numbers) + 1)) and len(numbers) >= 8
@@ -412,7 +414,7 @@ def test_jobs_with_different_names_in_their_code_can_share_a_directory_and_a_del
     stage.compile(other, name="another")
     assert [stage.job(one)["spec_state"] for one in (first, other)] == ["VALID", "VALID"]
     stage.send("POST", f"/jobs/{first}/cancel", status=202)
-    stage.driver(first).say(DriverState.CANCELED)
+    stage.driver(first).report_state(DriverState.CANCELED)
     stage.send("DELETE", f"/jobs/{first}", status=204, headers={"If-Match": "*"})
     again = create_job_in(stage, "again", "s3://bucket/prefix")
     stage.compile(again)

@@ -20,7 +20,7 @@ from pydantic import SecretStr
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import content_type_conformance, response_schema_conformance, status_code_conformance
 from tests.backend.conftest import TEMPLATE, RecordedTasks, new_database
-from tests.backend.jobs import MadeRun, body_of, completed, new_run, numbered, triggered
+from tests.backend.jobs import RunHandle, body_of, completed, new_run, numbered, triggered
 from tests.backend.serving import served
 
 from weir_backend.app import create_app
@@ -99,7 +99,7 @@ def api(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         database.close()
 
 
-def _send_events(url: str, run: MadeRun) -> None:
+def _send_events(url: str, run: RunHandle) -> None:
     body = body_of(numbered([triggered(1), completed(1), triggered(2)]))
     response = httpx2.post(f"{url}{run.url('/events')}", params={"first": 1, "oldest": 1}, content=body, headers=run.headers)
     assert response.status_code == 200, response.text

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import delete, select
 from tests.backend.conftest import RecordedTasks
-from tests.backend.jobs import MadeRun, new_job, new_run
+from tests.backend.jobs import RunHandle, new_job, new_run
 
 from weir.protocol.events import DriverState, Event, NumberedEvent, RunStateChanged
 from weir.protocol.ids import EventNumber, Generation
@@ -65,12 +65,12 @@ class Scene:
             session.flush()
             return webhook.id
 
-    def running(self, name: str | None = None) -> MadeRun:
+    def running(self, name: str | None = None) -> RunHandle:
         run = new_run(self.database, new_job(self.database, name))
-        self.tell(run, RUNS)
+        self.send_events(run, RUNS)
         return run
 
-    def tell(self, run: MadeRun, *events: Event, at: datetime | None = None) -> None:
+    def send_events(self, run: RunHandle, *events: Event, at: datetime | None = None) -> None:
         """After what it has told before. ``at``: by the driver's clock."""
         with self.database.session() as session:
             known = link.known_run(session, run.id, run.token)
@@ -94,7 +94,7 @@ class Scene:
         with self.database.session() as session:
             return list(session.scalars(select(Delivery).order_by(Delivery.id)))
 
-    def told(self, job_id: int, kind: str) -> list[dict[str, Any]]:
+    def events_of(self, job_id: int, kind: str) -> list[dict[str, Any]]:
         """Fields of the events of this kind in the job's history."""
         with self.database.session() as session:
             rows = session.scalars(select(Row).where(Row.job_id == job_id, Row.kind == kind).order_by(Row.number))

@@ -47,16 +47,16 @@ def wanted(scene: Scene, job_id: int, desired: DesiredState) -> None:
 def test_an_alert_begins_when_checkpoints_stop_and_is_over_with_the_next_one(scene: Scene) -> None:
     run, hook = scene.running(), scene.webhook()
     rule = scene.rule(AlertKind.NO_CHECKPOINT, minutes=10, webhook_id=hook)
-    scene.tell(run, triggered(1), completed(1))
+    scene.send_events(run, triggered(1), completed(1))
     scene.round(9 * MINUTE)
     assert scene.alerts() == []
-    scene.tasks.asked.clear()
+    scene.tasks.enqueued.clear()
     for _ in range(3):
         scene.round(11 * MINUTE)
     [alert] = scene.alerts()
     assert (alert.rule_id, alert.job_id, alert.state.value, alert.resolved_at) == (rule, run.job_id, "FIRING", None)
     assert alert.since == scene.began + 11 * MINUTE and "the last one was 1" in alert.message
-    [told] = scene.told(run.job_id, "AlertFired")
+    [told] = scene.events_of(run.job_id, "AlertFired")
     assert told == {"alert": alert.id, "rule": alert.rule_name, "rule_kind": "no-checkpoint", "message": alert.message}
     [message] = scene.deliveries()
     assert (message.alert_id, message.webhook_id, message.message_kind.value, message.state.value) == (
@@ -65,9 +65,9 @@ def test_an_alert_begins_when_checkpoints_stop_and_is_over_with_the_next_one(sce
         "FIRING",
         "PENDING",
     )
-    assert scene.tasks.asked == [(DELIVER, ())]
+    assert scene.tasks.enqueued == [(DELIVER, ())]
 
-    scene.tell(run, triggered(2), completed(2))
+    scene.send_events(run, triggered(2), completed(2))
     for _ in range(2):
         scene.round(MINUTE)
     [alert] = scene.alerts()
@@ -75,7 +75,7 @@ def test_an_alert_begins_when_checkpoints_stop_and_is_over_with_the_next_one(sce
         "RESOLVED", scene.began + MINUTE, "checkpoint 2 is completed",
     )  # fmt: skip
     assert [one.message_kind.value for one in scene.deliveries()] == ["FIRING", "RESOLVED"]
-    assert len(scene.told(run.job_id, "AlertResolved")) == 1
+    assert len(scene.events_of(run.job_id, "AlertResolved")) == 1
 
     scene.round(20 * MINUTE)
     assert scene.states() == ["RESOLVED", "FIRING"], "and it may come again"
@@ -96,7 +96,7 @@ def test_a_job_that_is_stopped_has_no_alert_and_a_firing_one_is_over(scene: Scen
 def test_a_job_that_has_finished_has_none(scene: Scene) -> None:
     run = scene.running()
     scene.rule(AlertKind.NO_CHECKPOINT, minutes=10)
-    scene.tell(run, RunStateChanged(DriverState.FINISHED, Generation(1)))
+    scene.send_events(run, RunStateChanged(DriverState.FINISHED, Generation(1)))
     scene.round(60 * MINUTE)
     assert scene.alerts() == []
 
@@ -118,7 +118,7 @@ def test_restarts_after_failures_do_not_begin_anew_and_a_start_by_a_person_does(
         first = scene.running()
         end_run(scene.database, first)
         second = new_run(scene.database, first.job_id)
-        scene.tell(second, RUNS)
+        scene.send_events(second, RUNS)
         with scene.database.session() as session:
             session.execute(update(Run).where(Run.id == second.id).values(cause=cause))
             session.execute(
@@ -155,8 +155,8 @@ def test_a_rule_of_one_job_is_held_against_that_one_only(scene: Scene) -> None:
 def test_a_driver_whose_clock_is_wrong_is_judged_by_ours(scene: Scene) -> None:
     ahead, behind = scene.running(), scene.running()
     scene.rule(AlertKind.NO_CHECKPOINT, minutes=10)
-    scene.tell(ahead, triggered(1), completed(1), at=now() + timedelta(days=400))
-    scene.tell(behind, triggered(1), completed(1), at=now() - timedelta(days=400))
+    scene.send_events(ahead, triggered(1), completed(1), at=now() + timedelta(days=400))
+    scene.send_events(behind, triggered(1), completed(1), at=now() - timedelta(days=400))
     scene.round(9 * MINUTE)
     assert scene.alerts() == []
     scene.round(11 * MINUTE)
@@ -177,8 +177,12 @@ def recovered(generation: int) -> Recovered:
 def test_failures_count_from_the_last_completed_checkpoint_on(scene: Scene) -> None:
     run = scene.running()
     scene.rule(AlertKind.FAILURES, count=3)
-    scene.tell(run, failure(1), recovered(2), failure(2), recovered(3), triggered(1, generation=3), completed(1, generation=3))
-    scene.tell(run, failure(3), recovered(4), failure(4), recovered(5), RunStateChanged(DriverState.RUNNING, Generation(5)))
+    scene.send_events(
+        run, failure(1), recovered(2), failure(2), recovered(3), triggered(1, generation=3), completed(1, generation=3)
+    )
+    scene.send_events(
+        run, failure(3), recovered(4), failure(4), recovered(5), RunStateChanged(DriverState.RUNNING, Generation(5))
+    )
     scene.round()
     assert scene.alerts() == [], "two since checkpoint 1"
     with scene.database.session() as session:
@@ -189,10 +193,10 @@ def test_failures_count_from_the_last_completed_checkpoint_on(scene: Scene) -> N
     second = new_run(scene.database, run.job_id)
     with scene.database.session() as session:
         session.execute(update(Run).where(Run.id == second.id).values(cause="restart"))
-    scene.tell(second, RUNS)
+    scene.send_events(second, RUNS)
     scene.round()
     assert scene.states() == ["FIRING"], "that it runs does not say that it gets anywhere"
-    scene.tell(second, triggered(2, generation=6), completed(2, generation=6))
+    scene.send_events(second, triggered(2, generation=6), completed(2, generation=6))
     scene.round()
     assert scene.states() == ["RESOLVED"]
 
@@ -224,11 +228,13 @@ def test_a_job_that_was_given_up_is_told_of_and_its_start_by_a_person_ends_that(
 def test_failed_checkpoints_in_a_row_are_failures_too(scene: Scene) -> None:
     run = scene.running()
     scene.rule(AlertKind.FAILURES, count=3)
-    scene.tell(run, *(triggered(number) for number in (1, 2, 3, 4)), CheckpointFailed(CheckpointId(1), "too slow"))
-    scene.tell(run, completed(2), CheckpointFailed(CheckpointId(3), "too slow"), CheckpointFailed(CheckpointId(4), "too slow"))
+    scene.send_events(run, *(triggered(number) for number in (1, 2, 3, 4)), CheckpointFailed(CheckpointId(1), "too slow"))
+    scene.send_events(
+        run, completed(2), CheckpointFailed(CheckpointId(3), "too slow"), CheckpointFailed(CheckpointId(4), "too slow")
+    )
     scene.round()
     assert scene.alerts() == []
-    scene.tell(run, triggered(5), CheckpointFailed(CheckpointId(5), "too slow"))
+    scene.send_events(run, triggered(5), CheckpointFailed(CheckpointId(5), "too slow"))
     scene.round()
     assert [one.message for one in scene.alerts()] == ["3 checkpoints in a row have failed"]
 
@@ -237,10 +243,10 @@ def test_a_storm_of_restarts_is_told_of_and_calms_down(scene: Scene) -> None:
     run = scene.running()
     scene.rule(AlertKind.RESTARTS, count=3, minutes=10)
     for number, minutes in enumerate((25, 5, 1), start=1):
-        scene.tell(run, failure(number), recovered(number + 1), at=scene.began - minutes * MINUTE)
+        scene.send_events(run, failure(number), recovered(number + 1), at=scene.began - minutes * MINUTE)
     scene.round()
     assert scene.alerts() == [], "one of them is long ago"
-    scene.tell(run, failure(4), recovered(5), at=scene.began)
+    scene.send_events(run, failure(4), recovered(5), at=scene.began)
     scene.round()
     assert [one.message for one in scene.alerts()] == ["the job was restarted 3 times within 10 min"]
     scene.round(6 * MINUTE)
@@ -261,9 +267,9 @@ def test_lag_is_that_of_all_slots_of_a_source_now_and_a_minute_ago(scene: Scene)
     scene.rule(AlertKind.LAG, seconds=60, source="b")
     for ago_s in (70, 5):
         at = scene.began - timedelta(seconds=ago_s)
-        scene.tell(run, gauges(a__lag_records=600, b__lag_seconds=61, a__keys=10**9), at=at)
-        scene.tell(run, gauges(slot=1, a__lag_records=600, b__lag_seconds=10), at=at)
-        scene.tell(quiet, gauges(a__lag_records=999, odd=10**9, b__lag_records=2), at=at)
+        scene.send_events(run, gauges(a__lag_records=600, b__lag_seconds=61, a__keys=10**9), at=at)
+        scene.send_events(run, gauges(slot=1, a__lag_records=600, b__lag_seconds=10), at=at)
+        scene.send_events(quiet, gauges(a__lag_records=999, odd=10**9, b__lag_records=2), at=at)
     scene.round()
     assert sorted(one.message for one in scene.alerts()) == [
         "source a is 1,200 records behind, more than 1,000",
@@ -272,7 +278,7 @@ def test_lag_is_that_of_all_slots_of_a_source_now_and_a_minute_ago(scene: Scene)
     scene.round(5 * MINUTE)
     assert scene.states() == ["FIRING", "FIRING"], "nothing is told any more: nothing is known"
     later = scene.began + 5 * MINUTE
-    scene.tell(run, gauges(a__lag_records=700), gauges(slot=1), at=later)
+    scene.send_events(run, gauges(a__lag_records=700), gauges(slot=1), at=later)
     scene.round(5 * MINUTE)
     assert scene.states() == ["RESOLVED", "RESOLVED"]
 
@@ -283,7 +289,7 @@ def test_lag_is_that_of_all_slots_of_a_source_now_and_a_minute_ago(scene: Scene)
 def test_an_outage_of_the_control_plane_raises_no_alert_and_ends_none(scene: Scene) -> None:
     fine, stuck = scene.running(), scene.running()
     scene.rule(AlertKind.NO_CHECKPOINT, minutes=10)
-    scene.tell(fine, triggered(1), completed(1))
+    scene.send_events(fine, triggered(1), completed(1))
     with scene.database.session() as session:
         session.execute(
             update(Run).where(Run.job_id == stuck.job_id).values(created_at=scene.began - 11 * MINUTE, running_at=None)
@@ -351,7 +357,7 @@ def test_a_rule_that_is_deleted_leaves_its_alerts_behind_which_are_over(scene: S
     ]
     assert client.get(f"/api/v1/alerts/{shown[0]['id']}", headers=operator).json() == shown[0]
     assert [one.message_kind.value for one in scene.deliveries()] == ["FIRING", "RESOLVED"], "who was told is told"
-    assert scene.told(run.job_id, "AlertResolved")[0]["resolution"] == "its rule is deleted"
+    assert scene.events_of(run.job_id, "AlertResolved")[0]["resolution"] == "its rule is deleted"
 
 
 def test_alerts_of_a_job_that_is_deleted_are_over(scene: Scene) -> None:
@@ -368,7 +374,7 @@ def test_nothing_is_written_for_a_webhook_that_is_switched_off(scene: Scene) -> 
     scene.running()
     scene.rule(AlertKind.NO_CHECKPOINT, minutes=10, webhook_id=scene.webhook(enabled=False))
     scene.round(11 * MINUTE)
-    assert scene.states() == ["FIRING"] and scene.deliveries() == [] and (DELIVER, ()) not in scene.tasks.asked
+    assert scene.states() == ["FIRING"] and scene.deliveries() == [] and (DELIVER, ()) not in scene.tasks.enqueued
 
 
 def test_who_was_told_that_it_fires_is_told_that_it_is_over_even_if_the_rule_has_another_webhook_by_then(scene: Scene) -> None:
@@ -377,7 +383,7 @@ def test_who_was_told_that_it_fires_is_told_that_it_is_over_even_if_the_rule_has
     scene.round(11 * MINUTE)
     with scene.database.session() as session:
         session.get_one(AlertRule, rule).webhook_id = second
-    scene.tell(run, triggered(1), completed(1))
+    scene.send_events(run, triggered(1), completed(1))
     scene.round(MINUTE)
     assert [(one.message_kind.value, one.webhook_id) for one in scene.deliveries()] == [("FIRING", first), ("RESOLVED", first)]
 
@@ -422,7 +428,7 @@ def test_rounds_at_the_same_time_open_one_alert(scene: Scene) -> None:
     assert problems == []
     scene.round(11 * MINUTE)  # those that were locked by one while another looked
     assert sorted(one.job_id for one in scene.alerts()) == jobs
-    assert len(scene.deliveries()) == 20 and all(len(scene.told(job_id, "AlertFired")) == 1 for job_id in jobs)
+    assert len(scene.deliveries()) == 20 and all(len(scene.events_of(job_id, "AlertFired")) == 1 for job_id in jobs)
 
 
 def test_a_job_that_somebody_holds_is_left_for_the_next_round(scene: Scene) -> None:
@@ -452,9 +458,9 @@ def test_a_round_that_is_cut_off_leaves_an_alert_whole_or_not_at_all(scene: Scen
                 session.connection().exec_driver_sql(f"DELETE FROM {table}")
         with pytest.raises(_Cut), _cut_after(scene.database, cut):
             _carry_out(scene, found)
-        assert scene.alerts() == [] and scene.deliveries() == [] and scene.told(run.job_id, "AlertFired") == []
+        assert scene.alerts() == [] and scene.deliveries() == [] and scene.events_of(run.job_id, "AlertFired") == []
     _carry_out(scene, found)
-    assert len(scene.alerts()) == len(scene.deliveries()) == len(scene.told(run.job_id, "AlertFired")) == 1
+    assert len(scene.alerts()) == len(scene.deliveries()) == len(scene.events_of(run.job_id, "AlertFired")) == 1
 
 
 class _Cut(Exception):
@@ -508,14 +514,16 @@ def test_a_round_is_a_few_queries_however_many_jobs_and_rules_there_are(scene: S
     few = len(_statements(scene, scene.round))
     for _ in range(30):
         run = scene.running()
-        scene.tell(run, triggered(1), completed(1), failure(1), recovered(2), gauges(in__lag_records=1))
+        scene.send_events(run, triggered(1), completed(1), failure(1), recovered(2), gauges(in__lag_records=1))
     assert len(_statements(scene, scene.round)) == few <= 10
     assert scene.alerts() == []
 
 
 def test_what_is_known_of_a_job_is_what_was_told(scene: Scene) -> None:
     run = scene.running()
-    scene.tell(run, triggered(1), completed(1), triggered(2), CheckpointFailed(CheckpointId(2), "no"), failure(1), recovered(2))
+    scene.send_events(
+        run, triggered(1), completed(1), triggered(2), CheckpointFailed(CheckpointId(2), "no"), failure(1), recovered(2)
+    )
     with scene.database.session() as session:
         [found] = facts.load_facts(session, now(), jobs=[run.job_id]).values()
     assert (found.run_state, found.checkpoint, found.failures, found.failed_checkpoints, len(found.restarts)) == (

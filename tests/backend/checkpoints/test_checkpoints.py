@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import event, select, update
 from tests.backend.conftest import Login, RecordedTasks
-from tests.backend.jobs import AT_MS, MadeRun, completed, end_run, new_job, new_run, numbered, triggered
+from tests.backend.jobs import AT_MS, RunHandle, completed, end_run, new_job, new_run, numbered, triggered
 
 from weir.protocol.events import CheckpointFailed, Event, GraphDeployed, SubtaskAcknowledged
 from weir.protocol.ids import CheckpointId, SubtaskId
@@ -26,7 +26,7 @@ GRAPH = {
 }
 
 
-def tell(database: Database, run: MadeRun, *events: Event, first: int = 1) -> None:
+def tell(database: Database, run: RunHandle, *events: Event, first: int = 1) -> None:
     with database.session() as session:
         known = service.known_run(session, run.id, run.token)
         service.store(session, RecordedTasks(), known, numbered(events, first), oldest=first)
@@ -39,7 +39,7 @@ def acks(checkpoint: int, after_ms: Sequence[int]) -> list[Event]:
 
 
 @pytest.fixture
-def run(database: Database) -> MadeRun:
+def run(database: Database) -> RunHandle:
     return new_run(database)
 
 
@@ -48,7 +48,7 @@ def id_of(database: Database, number: int) -> int:
         return session.scalars(select(Checkpoint.id).where(Checkpoint.number == number)).one()
 
 
-def test_a_checkpoint_tells_who_was_slow(client: TestClient, database: Database, login: Login, run: MadeRun) -> None:
+def test_a_checkpoint_tells_who_was_slow(client: TestClient, database: Database, login: Login, run: RunHandle) -> None:
     tell(
         database,
         run,
@@ -89,7 +89,7 @@ def test_a_checkpoint_tells_who_was_slow(client: TestClient, database: Database,
     ],
 )
 def test_a_completed_checkpoint_says_where_it_is_and_no_secret(
-    client: TestClient, database: Database, login: Login, run: MadeRun, directory: str, shown: str
+    client: TestClient, database: Database, login: Login, run: RunHandle, directory: str, shown: str
 ) -> None:
     graph = {**GRAPH, "logical": {**GRAPH["logical"], "job": "route delays"}}
     with database.session() as session:
@@ -111,7 +111,7 @@ def test_a_completed_checkpoint_says_where_it_is_and_no_secret(
     assert told(2)["external_path"] is None, "there is none"
 
 
-def test_one_in_progress_shows_how_far_it_is(client: TestClient, database: Database, login: Login, run: MadeRun) -> None:
+def test_one_in_progress_shows_how_far_it_is(client: TestClient, database: Database, login: Login, run: RunHandle) -> None:
     tell(database, run, triggered(1, subtasks=4), *acks(1, [10]))
     body = client.get(f"/api/v1/checkpoints/{id_of(database, 1)}", headers=login()).json()
     assert (body["state"], body["acknowledged"], body["statistics"]["state_size"]) == ("IN_PROGRESS", 1, None)
@@ -123,7 +123,7 @@ def test_one_in_progress_shows_how_far_it_is(client: TestClient, database: Datab
     "ended", [[], [CheckpointFailed(CheckpointId(1), "it took longer than 10 min")]], ids=["not over", "failed"]
 )
 def test_nobody_that_has_acknowledged_is_blamed_for_one_that_is_not_completed(
-    client: TestClient, database: Database, login: Login, run: MadeRun, ended: list[Event]
+    client: TestClient, database: Database, login: Login, run: RunHandle, ended: list[Event]
 ) -> None:
     """Who holds it up has not acknowledged; among the others there is always a slowest one."""
     tell(database, run, triggered(1, subtasks=5), *acks(1, [10, 12, 11, 90]), *ended)
@@ -134,7 +134,7 @@ def test_nobody_that_has_acknowledged_is_blamed_for_one_that_is_not_completed(
 
 
 def test_the_list_is_filtered_and_does_not_load_what_is_heavy(
-    client: TestClient, database: Database, login: Login, run: MadeRun
+    client: TestClient, database: Database, login: Login, run: RunHandle
 ) -> None:
     tell(
         database, run, triggered(1), completed(1), triggered(2, trigger="savepoint"), completed(2, trigger="savepoint"),
@@ -172,7 +172,7 @@ def test_the_list_is_filtered_and_does_not_load_what_is_heavy(
 
 
 def test_what_was_retired_is_not_among_those_that_are_kept(
-    client: TestClient, database: Database, login: Login, run: MadeRun
+    client: TestClient, database: Database, login: Login, run: RunHandle
 ) -> None:
     tell(database, run, triggered(1), completed(1), triggered(2), completed(2))
     with database.session() as session:
@@ -183,7 +183,7 @@ def test_what_was_retired_is_not_among_those_that_are_kept(
         assert [one["number"] for one in answer.json()] == numbers
 
 
-def test_the_summary_of_a_job(client: TestClient, database: Database, login: Login, run: MadeRun) -> None:
+def test_the_summary_of_a_job(client: TestClient, database: Database, login: Login, run: RunHandle) -> None:
     events: list[Event] = [one for number in range(1, 11) for one in (triggered(number), completed(number, written=100 * number))]
     tell(
         database, run, *events, triggered(11, trigger="savepoint"), completed(11, trigger="savepoint"),
@@ -207,7 +207,7 @@ def restored(client: TestClient, headers: dict[str, str], job_id: int) -> Any:
     return None if found is None else tuple(found[name] for name in ("run", "cause", "checkpoint", "is_savepoint", "path"))
 
 
-def another_run(database: Database, before: MadeRun, start: dict[str, Any], cause: str, *, ran: bool = True) -> MadeRun:
+def another_run(database: Database, before: RunHandle, start: dict[str, Any], cause: str, *, ran: bool = True) -> RunHandle:
     end_run(database, before)
     made = new_run(database, before.job_id, start=start)
     with database.session() as session:
@@ -217,7 +217,7 @@ def another_run(database: Database, before: MadeRun, start: dict[str, Any], caus
 
 
 def test_the_summary_of_a_job_says_what_it_was_restored_from_last(
-    client: TestClient, database: Database, login: Login, run: MadeRun
+    client: TestClient, database: Database, login: Login, run: RunHandle
 ) -> None:
     headers, resume = login(), {"mode": "resume"}
 
@@ -249,7 +249,7 @@ def test_the_summary_of_a_job_says_what_it_was_restored_from_last(
 
 
 def test_the_series_of_a_job_says_who_took_how_long_in_each_checkpoint(
-    client: TestClient, database: Database, login: Login, run: MadeRun
+    client: TestClient, database: Database, login: Login, run: RunHandle
 ) -> None:
     tell(
         database, run, GraphDeployed(GRAPH), triggered(1, subtasks=4), completed(1, subtasks=4),
@@ -281,7 +281,7 @@ def test_the_series_of_a_job_says_who_took_how_long_in_each_checkpoint(
         assert client.get(f"{url}?{query}", headers=headers).json() == body | {"phases": []}, query
 
 
-def test_a_series_is_of_one_graph(client: TestClient, database: Database, login: Login, run: MadeRun) -> None:
+def test_a_series_is_of_one_graph(client: TestClient, database: Database, login: Login, run: RunHandle) -> None:
     tell(database, run, GraphDeployed(GRAPH), triggered(1, subtasks=4), completed(1, subtasks=4))
     end_run(database, run)
     second = new_run(database, job_id=run.job_id)
@@ -294,7 +294,7 @@ def test_a_series_is_of_one_graph(client: TestClient, database: Database, login:
 
 
 def test_a_job_without_checkpoints_has_an_empty_series(
-    client: TestClient, database: Database, login: Login, run: MadeRun
+    client: TestClient, database: Database, login: Login, run: RunHandle
 ) -> None:
     tell(database, run, triggered(1))
     headers = login(Role.VIEWER)
@@ -307,7 +307,9 @@ def test_a_job_without_checkpoints_has_an_empty_series(
         assert client.get(f"/api/v1/jobs/{run.job_id}/checkpoints/series?{odd}", headers=headers).status_code == 422, odd
 
 
-def test_a_pinned_checkpoint_says_why_and_who_did_it(client: TestClient, database: Database, login: Login, run: MadeRun) -> None:
+def test_a_pinned_checkpoint_says_why_and_who_did_it(
+    client: TestClient, database: Database, login: Login, run: RunHandle
+) -> None:
     tell(database, run, triggered(1), completed(1))
     url = f"/api/v1/checkpoints/{id_of(database, 1)}"
     assert client.patch(url, json={"pinned": True}, headers=login(Role.VIEWER)).status_code == 403
@@ -332,7 +334,7 @@ def test_a_pinned_checkpoint_says_why_and_who_did_it(client: TestClient, databas
     assert client.patch("/api/v1/checkpoints/999", json={"pinned": True}, headers=headers).status_code == 404
 
 
-def test_who_pins_says_which_pin_he_has_seen(client: TestClient, database: Database, login: Login, run: MadeRun) -> None:
+def test_who_pins_says_which_pin_he_has_seen(client: TestClient, database: Database, login: Login, run: RunHandle) -> None:
     tell(database, run, triggered(1), completed(1))
     url, headers = f"/api/v1/checkpoints/{id_of(database, 1)}", login(Role.OPERATOR)
     seen = client.get(url, headers=headers)

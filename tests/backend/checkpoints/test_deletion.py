@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import select, update
 from tests.backend.conftest import Login
 from tests.backend.played import Stage
-from tests.backend.stored import Killed, Mortal, StoredJob
+from tests.backend.stored import CrashingStorage, SimulatedCrash, StoredJob
 
 from weir.errors import StorageError, Superseded
 from weir.protocol.ids import CheckpointId
@@ -24,14 +24,14 @@ def test_a_chosen_one_goes_and_the_operation_says_so(stage: Stage) -> None:
     job = StoredJob.suspended(stage, 4, retained=5)
     operation = job.send("DELETE", 2, status=202)
     assert operation["kind"] == "delete" and operation["request"] == {"checkpoint": 2}
-    assert (COLLECT_GARBAGE, (job.job_id,)) in stage.tasks.asked
+    assert (COLLECT_GARBAGE, (job.job_id,)) in stage.tasks.enqueued
     assert job.send("DELETE", 2, status=202)["id"] == operation["id"], "asked for twice, done once"
     assert stage.send("GET", f"/checkpoints/{job.row(2).id}", status=200)["deleting_since"] is not None
     job.collect_garbage()
     assert job.kept() == [1, 3, 4] and job.discarded() == [2] and job.files_of(2) == []
     over = stage.operation(operation["id"])
     assert over["state"] == "SUCCEEDED" and over["result"] == {"checkpoint": 2}
-    assert job.told("CheckpointsDeleted") == [{"checkpoints": [2], "requested": [2], "deletion_problem": None}]
+    assert job.events_of("CheckpointsDeleted") == [{"checkpoints": [2], "requested": [2], "deletion_problem": None}]
     assert job.send("DELETE", 2, status=409)["code"] == "discarded"
     with stage.database.session() as session:
         entry = session.scalars(select(AuditEntry).where(AuditEntry.resource == "checkpoint")).one()
@@ -101,7 +101,7 @@ def test_who_may_operate_may_delete_and_a_viewer_may_not(stage: Stage, login: Lo
 
 
 def test_storage_that_does_not_answer_is_asked_again(stage: Stage) -> None:
-    class Silent(Mortal):
+    class Silent(CrashingStorage):
         def create(self, path: str, data: bytes) -> bool:
             raise StorageError("no answer")
 
@@ -132,7 +132,7 @@ STEPS = 10
 
 def test_the_number_of_steps_is_known(stage: Stage) -> None:
     job, _ = leaving_two(stage)
-    storage = Mortal(LocalStorage(job.directory))
+    storage = CrashingStorage(LocalStorage(job.directory))
     job.collect_garbage(storage)
     assert job.kept() == [4, 5] and storage.changes == STEPS
 
@@ -142,21 +142,21 @@ def test_killed_at_any_step_it_harms_nothing_and_the_next_one_finishes(stage: St
     for lives in range(1, STEPS + 1):
         job, operation = leaving_two(stage)
         zombie = job.run
-        with pytest.raises(Killed):
-            job.collect_garbage(Mortal(LocalStorage(job.directory), lives, after))
+        with pytest.raises(SimulatedCrash):
+            job.collect_garbage(CrashingStorage(LocalStorage(job.directory), lives, after))
         for number in job.kept():
             assert verify(LocalStorage(job.directory), JobLayout("played"), CheckpointId(number)).intact
         assert job.discarded() == [] and {4, 5} <= set(job.kept())
         job.collect_garbage()
         assert job.discarded() == [], "the one that has died may still be at it"
-        job.time_passes()
+        job.expire_lease()
         job.collect_garbage()
         assert (job.kept(), job.discarded()) == ([4, 5], [1, 2, 3]), lives
         assert [job.files_of(number) for number in (1, 2, 3)] == [[]] * 3, lives
         assert stage.operation(operation)["state"] == "SUCCEEDED", lives
         with pytest.raises(Superseded):
             zombie.complete(6)
-        quiet = Mortal(LocalStorage(job.directory))
+        quiet = CrashingStorage(LocalStorage(job.directory))
         job.collect_garbage(quiet)
         assert quiet.changes == 0
 
@@ -165,13 +165,13 @@ def test_killed_at_any_step_it_harms_nothing_and_the_next_one_finishes(stage: St
 def test_killed_at_any_step_a_job_that_is_started_then_goes_on(stage: Stage, after: bool) -> None:
     for lives in range(1, STEPS + 1):
         job, operation = leaving_two(stage)
-        with pytest.raises(Killed):
-            job.collect_garbage(Mortal(LocalStorage(job.directory), lives, after))
-        job.time_passes()
+        with pytest.raises(SimulatedCrash):
+            job.collect_garbage(CrashingStorage(LocalStorage(job.directory), lives, after))
+        job.expire_lease()
         job.start_again()
         job.complete(6)
-        stage.tasks.asked.clear()
-        storage = Mortal(LocalStorage(job.directory))
+        stage.tasks.enqueued.clear()
+        storage = CrashingStorage(LocalStorage(job.directory))
         job.collect_garbage(storage)
         assert storage.changes == 0, "the files that are left are its driver's to sweep"
         gone = {1, 2, 3} - set(job.kept())
@@ -179,18 +179,18 @@ def test_killed_at_any_step_a_job_that_is_started_then_goes_on(stage: Stage, aft
         assert all(job.row(number).deleting_since is None for number in job.kept())
         assert stage.operation(operation)["state"] == ("SUCCEEDED" if 2 in gone else "FAILED"), lives
         unpinned = 2 not in gone and CheckpointId(2) not in job.view().pinned
-        asked = (PIN, (job.row(2).id,)) in stage.tasks.asked
+        asked = (PIN, (job.row(2).id,)) in stage.tasks.enqueued
         assert asked == unpinned, "a savepoint that was only unpinned is pinned again"
 
 
 def test_one_that_died_before_it_could_say_so_is_believed(stage: Stage) -> None:
     """All was done in storage."""
     job, operation = leaving_two(stage)
-    storage = Mortal(LocalStorage(job.directory), STEPS, after=True)
-    with pytest.raises(Killed):
+    storage = CrashingStorage(LocalStorage(job.directory), STEPS, after=True)
+    with pytest.raises(SimulatedCrash):
         job.collect_garbage(storage)
     assert job.kept() == [4, 5] and stage.operation(operation)["ended_at"] is None
-    job.time_passes()
+    job.expire_lease()
     job.collect_garbage()
     assert stage.operation(operation)["state"] == "SUCCEEDED" and job.discarded() == [1, 2, 3]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select
 from tests.backend.played import Stage
-from tests.backend.stored import Mortal, StoredJob
+from tests.backend.stored import CrashingStorage, StoredJob
 from tests.unit.storage.storage_builders import retired
 
 from weir.errors import StorageError
@@ -25,8 +25,8 @@ from weir_workers.tasks.checkpoint_gc import pin_checkpoint
 
 def work(job: StoredJob, storage: CheckpointStorage | None = None) -> int:
     """Whatever pins were asked for. How many that were."""
-    asked = [arguments for name, arguments in job.stage.tasks.asked if name == PIN]
-    job.stage.tasks.asked.clear()
+    asked = [arguments for name, arguments in job.stage.tasks.enqueued if name == PIN]
+    job.stage.tasks.enqueued.clear()
     for (checkpoint_id,) in asked:
         pin_checkpoint(job.context, int(checkpoint_id), lambda _: storage or LocalStorage(job.directory))
     return len(asked)
@@ -38,12 +38,12 @@ def test_of_a_running_job_a_pin_is_in_force_once_it_is_in_the_log(stage: Stage) 
     assert answer["pinned"] and not answer["pin_in_force"], "not yet, and it says so"
     assert work(job) == 1
     assert job.row(2).pin_in_force and job.view().pinned == (2,)
-    assert job.told("CheckpointPinned") == [{"checkpoint": 2}]
+    assert job.events_of("CheckpointPinned") == [{"checkpoint": 2}]
     assert plan_retention(job.view(), keep=1) == (1, 3), "what its driver would retire"
     job.complete(5)
     job.pin(2, False)
     assert work(job) == 1 and not job.row(2).pin_in_force and job.view().pinned == ()
-    assert job.told("CheckpointUnpinned") == [{"checkpoint": 2}]
+    assert job.events_of("CheckpointUnpinned") == [{"checkpoint": 2}]
 
 
 def test_a_driver_that_has_not_heard_of_it_yet_does_not_retire_it_either(stage: Stage) -> None:
@@ -63,15 +63,15 @@ def test_a_pin_that_comes_too_late_is_none(stage: Stage) -> None:
     work(job)
     row = job.row(1)
     assert (row.pinned, row.pin_in_force) == (False, False) and row.discarded_at is not None
-    assert job.told("PinsRejected") == [{"checkpoints": [1]}]
+    assert job.events_of("PinsRejected") == [{"checkpoints": [1]}]
     job.pin(2)
     job.run.append(retired(job.run.generation, 2))
     job.collect_garbage()
-    assert job.told("PinsRejected")[1:] == [{"checkpoints": [2]}] and not job.row(2).pinned
+    assert job.events_of("PinsRejected")[1:] == [{"checkpoints": [2]}] and not job.row(2).pinned
 
 
 def test_a_pin_that_the_queue_has_lost_or_storage_did_not_take_is_written_later(stage: Stage) -> None:
-    class Silent(Mortal):
+    class Silent(CrashingStorage):
         def create(self, path: str, data: bytes) -> bool:
             raise StorageError("no answer")
 
@@ -96,17 +96,17 @@ def test_of_a_deleted_job_nothing_is_pinned_and_it_takes_no_place_of_others(
     stage.send("DELETE", f"/jobs/{gone.job_id}", status=204, headers={"If-Match": "*"})
     job = StoredJob.running(stage, 3)
     job.pin(1)
-    stage.tasks.asked.clear()
+    stage.tasks.enqueued.clear()
     for _ in range(2):
         with stage.database.session() as session:
             retention_gc.enqueue_due(session, stage.tasks, now())
-    assert [arguments for name, arguments in stage.tasks.asked if name == PIN] == [(job.row(1).id,)] * 2
+    assert [arguments for name, arguments in stage.tasks.enqueued if name == PIN] == [(job.row(1).id,)] * 2
 
 
 def test_done_twice_it_is_in_the_log_once(stage: Stage) -> None:
     job = StoredJob.running(stage, 3)
     job.pin(1)
-    stage.tasks.asked.extend([one for one in stage.tasks.asked if one[0] == PIN])
+    stage.tasks.enqueued.extend([one for one in stage.tasks.enqueued if one[0] == PIN])
     number = JobLog(LocalStorage(job.directory), JobLayout("played")).read()[1]
     assert work(job) == 2
     assert JobLog(LocalStorage(job.directory), JobLayout("played")).read()[1] == number + 1
@@ -125,7 +125,7 @@ def test_a_log_that_is_changed_all_the_time_takes_a_pin_in_the_end(stage: Stage)
     """A driver begins a generation between the look and the entry: the entry is superseded, and written with the new one."""
     job = StoredJob.running(stage, 3)
 
-    class Busy(Mortal):
+    class Busy(CrashingStorage):
         def create(self, path: str, data: bytes) -> bool:
             if self.changes < 2:
                 job.run.start(job.run.generation + 1, restored_from=3)
@@ -138,7 +138,7 @@ def test_a_log_that_is_changed_all_the_time_takes_a_pin_in_the_end(stage: Stage)
 
 def test_one_that_is_in_progress_is_pinned_once_it_is_completed(stage: Stage) -> None:
     job = StoredJob.running(stage, 1)
-    assert job.driver.tell(CheckpointTriggered(CheckpointId(2), Generation(1), "periodic", 0)) == 200
+    assert job.driver.send_events(CheckpointTriggered(CheckpointId(2), Generation(1), "periodic", 0)) == 200
     job.pin(2)
     assert work(job) == 0
     job.complete(2)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import update
-from tests.backend.played import Stage, wait_is_over
-from tests.backend.stored import Mortal, StoredJob
+from tests.backend.played import Stage, end_restart_delay
+from tests.backend.stored import CrashingStorage, StoredJob
 from tests.unit.storage.storage_builders import abandoned, retired, started
 
 from weir.errors import Superseded
@@ -41,25 +41,25 @@ def test_of_a_suspended_job_what_is_beyond_its_retention_goes_with_its_files(sta
     view = job.view()
     assert view.generations[-1].purpose is Purpose.MAINTENANCE and view.generation == 2
     assert (view.branch, view.abandonment_due, view.highest_checkpoint) == (before.branch, (), before.highest_checkpoint)
-    assert job.told("CheckpointsDeleted") == [{"checkpoints": [1, 2, 3], "requested": [], "deletion_problem": None}]
+    assert job.events_of("CheckpointsDeleted") == [{"checkpoints": [1, 2, 3], "requested": [], "deletion_problem": None}]
 
 
 def test_a_second_look_finds_nothing_to_do_and_takes_no_generation(stage: Stage) -> None:
     job = StoredJob.suspended(stage, 5, retained=2)
     job.collect_garbage()
-    storage = Mortal(LocalStorage(job.directory))
+    storage = CrashingStorage(LocalStorage(job.directory))
     job.collect_garbage(storage)
-    assert storage.changes == 0 and job.view().generation == 2 and len(job.told("CheckpointsDeleted")) == 1
+    assert storage.changes == 0 and job.view().generation == 2 and len(job.events_of("CheckpointsDeleted")) == 1
 
 
 def test_of_a_running_job_nothing_is_touched_and_what_its_driver_retires_is_seen(stage: Stage) -> None:
     job = StoredJob.running(stage, 5, retained=2)
-    storage = Mortal(LocalStorage(job.directory))
+    storage = CrashingStorage(LocalStorage(job.directory))
     job.collect_garbage(storage)
     assert storage.changes == 0 and job.kept() == [1, 2, 3, 4, 5] and job.discarded() == []
     job.run.append(retired(job.run.generation, 1, 2))
     job.collect_garbage(storage)
-    assert storage.changes == 0 and job.discarded() == [1, 2] and job.told("CheckpointsDeleted") == []
+    assert storage.changes == 0 and job.discarded() == [1, 2] and job.events_of("CheckpointsDeleted") == []
 
 
 def test_a_driver_that_was_only_paused_can_complete_nothing_any_more(stage: Stage) -> None:
@@ -120,18 +120,18 @@ def test_a_cancelled_job_keeps_what_a_suspended_one_does(stage: Stage) -> None:
     stage.send("POST", f"/jobs/{job.job_id}/cancel", status=202)
     stage.reconcile(job.job_id)
     assert job.driver.commands() == ["Cancel"]
-    job.driver.say(DriverState.CANCELED)
+    job.driver.report_state(DriverState.CANCELED)
     job.collect_garbage()
     assert job.kept() == [4, 5]
 
 
 def test_a_job_that_waits_for_its_restart_is_left_alone_and_one_that_gave_up_is_not(stage: Stage) -> None:
     job = StoredJob.running(stage, 5, retained=2)
-    job.driver.die()
+    job.driver.crash()
     job.collect_garbage()
     assert job.kept() == [1, 2, 3, 4, 5]
-    wait_is_over(stage, job.job_id)
-    stage.driver(job.job_id).say(DriverState.FAILED, "it does not fit", "RestoreError")
+    end_restart_delay(stage, job.job_id)
+    stage.driver(job.job_id).report_state(DriverState.FAILED, "it does not fit", "RestoreError")
     assert stage.job(job.job_id)["health"] == "needs_attention"
     job.collect_garbage()
     assert job.kept() == [4, 5]
@@ -143,7 +143,7 @@ def test_the_checkpoint_that_an_undo_would_return_to_stays_until_it_is_undone(st
         "POST", f"/jobs/{job.job_id}/plans", status=201, json={"request": {"kind": "rollback", "checkpoint": 2}}
     )["id"]
     _apply(stage, job, plan_id, last=4)
-    job.go_on(restored_from=2)
+    job.take_next_generation(restored_from=2)
     assert stage.send("GET", f"/plans/{plan_id}", status=200)["safety_checkpoint"] == 4
     for number in (5, 6):
         job.complete(number)
@@ -166,7 +166,7 @@ def _apply(stage: Stage, job: StoredJob, plan_id: int, *, last: int) -> None:
     stage.inspect(plan_id)
     assert job.driver.commands() == ["Suspend"]
     job.complete(last)
-    job.driver.say(DriverState.SUSPENDED)
+    job.driver.report_state(DriverState.SUSPENDED)
 
 
 # ---- who comes in between ----------------------------------------------------------------------
@@ -205,7 +205,7 @@ def test_a_job_whose_worker_has_died_begins_all_the_same(stage: Stage) -> None:
     with stage.database.session() as session:
         waiting = session.get_one(Job, job.job_id)
         assert waiting.next_reconcile_at is not None and waiting.next_reconcile_at <= now() + retention_gc.GC_LEASE
-    job.time_passes()
+    job.expire_lease()
     stage.reconcile(job.job_id)
     assert stage.job(job.job_id)["run"]["number"] == 2
 
@@ -213,7 +213,7 @@ def test_a_job_whose_worker_has_died_begins_all_the_same(stage: Stage) -> None:
 def test_a_second_worker_does_nothing_while_the_first_is_at_it(stage: Stage) -> None:
     job = StoredJob.suspended(stage, 5, retained=2)
     begun(job)
-    storage = Mortal(LocalStorage(job.directory))
+    storage = CrashingStorage(LocalStorage(job.directory))
     job.collect_garbage(storage)
     assert storage.changes == 0 and job.kept() == [1, 2, 3, 4, 5]
 
@@ -230,7 +230,7 @@ def test_a_worker_that_was_paused_until_another_driver_has_the_job_deletes_nothi
     job = StoredJob.suspended(stage, 5, retained=2)
     at, going = begun(job)
     seen = open_job_storage(LocalStorage(job.directory), at.place)
-    job.time_passes()
+    job.expire_lease()
     job.start_again()
     before = job.run.paths()
     asked = 0
@@ -290,7 +290,7 @@ def test_two_jobs_with_one_log_are_left_alone(stage: Stage, tmp_path: Path) -> N
 
 def test_a_directory_that_is_not_there_says_nothing_of_any_checkpoint(stage: Stage, tmp_path: Path) -> None:
     job = StoredJob.suspended(stage, 5, retained=2)
-    storage = Mortal(LocalStorage(str(tmp_path / "not mounted")))
+    storage = CrashingStorage(LocalStorage(str(tmp_path / "not mounted")))
     job.collect_garbage(storage)
     assert job.discarded() == [] and storage.changes == 0
 
@@ -309,7 +309,7 @@ def test_a_manifest_that_cannot_be_read_does_not_let_files_go_that_it_may_need(s
     manifest.write_bytes(b"{")
     job.collect_garbage()
     assert job.kept() == [4, 5] and job.discarded() == [1, 2, 3]
-    [said] = job.told("CheckpointsDeleted")
+    [said] = job.events_of("CheckpointsDeleted")
     assert "manifest" in said["deletion_problem"] and len(job.files_of(1)) == 2, "retired, and their files are there"
     manifest.write_bytes(whole)
     job.start_again()
@@ -329,10 +329,10 @@ def test_each_job_is_looked_at_from_time_to_time_and_not_all_the_time(stage: Sta
     never_run = stage.deploy("idle")["id"]
 
     def asked(after: timedelta) -> list[tuple[int | str, ...]]:
-        stage.tasks.asked.clear()
+        stage.tasks.enqueued.clear()
         with stage.database.session() as session:
             retention_gc.enqueue_due(session, stage.tasks, now() + after)
-        return [arguments for name, arguments in stage.tasks.asked if name == COLLECT_GARBAGE]
+        return [arguments for name, arguments in stage.tasks.enqueued if name == COLLECT_GARBAGE]
 
     assert asked(timedelta()) == [(job.job_id,)] and never_run != job.job_id
     assert asked(timedelta()) == []

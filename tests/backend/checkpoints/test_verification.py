@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import select, update
 from tests.backend.conftest import Login
 from tests.backend.played import Stage
-from tests.backend.stored import Mortal, StoredJob
+from tests.backend.stored import CrashingStorage, StoredJob
 from tests.unit.storage.storage_builders import retired
 
 from weir.errors import StorageError
@@ -30,8 +30,8 @@ DAY = timedelta(days=1)
 
 def asked(stage: Stage) -> list[tuple[int | str, ...]]:
     """What workers are to do, once."""
-    found = [arguments for name, arguments in stage.tasks.asked if name == VERIFY]
-    stage.tasks.asked[:] = [one for one in stage.tasks.asked if one[0] != VERIFY]
+    found = [arguments for name, arguments in stage.tasks.enqueued if name == VERIFY]
+    stage.tasks.enqueued[:] = [one for one in stage.tasks.enqueued if one[0] != VERIFY]
     return found
 
 
@@ -53,7 +53,7 @@ def set_out(stage: Stage, after: timedelta = timedelta()) -> list[int]:
     with stage.database.session() as session:
         verification.enqueue_due(session, stage.settings, stage.tasks, now() + after)
     with stage.database.session() as session:
-        ids = [int(arguments[0]) for name, arguments in stage.tasks.asked if name == VERIFY]
+        ids = [int(arguments[0]) for name, arguments in stage.tasks.enqueued if name == VERIFY]
         numbers = {row.id: row.number for row in session.scalars(select(Checkpoint))}
     return sorted(numbers[one] for one in ids)
 
@@ -83,7 +83,7 @@ def test_whoever_asks_hears_that_it_is_whole(stage: Stage) -> None:
     assert over["result"] == {"checkpoint": 1, "intact": True, "damage": None, "files": 1, "bytes": 10}
     row = job.row(1)
     assert row.verified_at is not None and row.damage is None and verifications(stage) == 0
-    assert job.told("CheckpointDamaged") == []
+    assert job.events_of("CheckpointDamaged") == []
     with stage.database.session() as session:
         entry = session.scalars(select(AuditEntry).where(AuditEntry.resource == "checkpoint")).one()
     assert entry.action == "verify"
@@ -99,17 +99,17 @@ def test_damage_is_shown_told_and_keeps_plans_away_until_it_is_mended(stage: Sta
     assert over["state"] == "SUCCEEDED" and over["result"]["intact"] is False
     shown = stage.send("GET", f"/checkpoints/{job.row(1).id}", status=200)
     assert "is damaged" in shown["damage"] and shown["verified_at"] is not None
-    assert [event["checkpoint"] for event in job.told("CheckpointDamaged")] == [1]
+    assert [event["checkpoint"] for event in job.events_of("CheckpointDamaged")] == [1]
     request = {"request": {"kind": "rollback", "checkpoint": 1}}
     refused = stage.send("POST", f"/jobs/{job.job_id}/plans", status=409, json=request)
     assert refused["code"] == "damaged" and shown["damage"] in refused["detail"]
     job.send("POST", 1, "/verify", status=202)
     work(job)
-    assert len(job.told("CheckpointDamaged")) == 1, "told once"
+    assert len(job.events_of("CheckpointDamaged")) == 1, "told once"
     Path(job.path_of(1)).write_bytes(whole)
     job.send("POST", 1, "/verify", status=202)
     work(job)
-    assert job.row(1).damage is None and [event["checkpoint"] for event in job.told("CheckpointIntact")] == [1]
+    assert job.row(1).damage is None and [event["checkpoint"] for event in job.events_of("CheckpointIntact")] == [1]
     stage.send("POST", f"/jobs/{job.job_id}/plans", status=201, json=request)
 
 
@@ -150,7 +150,7 @@ def test_sent_again_with_its_key_it_is_one_operation(stage: Stage) -> None:
 def test_one_that_its_driver_retires_meanwhile_is_not_damaged(stage: Stage) -> None:
     job = StoredJob.running(stage, 3)
 
-    class Retiring(Mortal):
+    class Retiring(CrashingStorage):
         """The driver lets go of it between the look into the log and the look at its files."""
 
         def get(self, path: str) -> memoryview:
@@ -164,13 +164,13 @@ def test_one_that_its_driver_retires_meanwhile_is_not_damaged(stage: Stage) -> N
     row = job.row(1)
     assert row.damage is None and row.discarded_at is not None and row.verified_at is None
     assert stage.operation(operation["id"])["state"] == "FAILED"
-    assert "was retired" in stage.operation(operation["id"])["problem"] and job.told("CheckpointDamaged") == []
+    assert "was retired" in stage.operation(operation["id"])["problem"] and job.events_of("CheckpointDamaged") == []
 
 
 def test_storage_that_does_not_answer_says_nothing_and_is_asked_again(stage: Stage) -> None:
     job = StoredJob.running(stage, 1)
 
-    class Silent(Mortal):
+    class Silent(CrashingStorage):
         def get(self, path: str) -> memoryview:
             raise StorageError("no answer")
 
@@ -205,7 +205,7 @@ def test_it_is_read_in_parts_and_whoever_dies_is_followed_where_he_was(stage: St
     verify_checkpoint(job.context, *map(int, again), bytes_max=1)
     wanted = asked(stage)
     assert len(wanted) == 1, "a part that is handed out twice is done once"
-    stage.tasks.asked.extend((VERIFY, one) for one in wanted)
+    stage.tasks.enqueued.extend((VERIFY, one) for one in wanted)
     assert work(job, bytes_max=1) == 3
     assert stage.operation(operation["id"])["result"]["files"] == 5
 
@@ -213,7 +213,7 @@ def test_it_is_read_in_parts_and_whoever_dies_is_followed_where_he_was(stage: St
 def _tell_of(job: StoredJob, number: int) -> None:
     first = CheckpointTriggered(CheckpointId(number), Generation(1), "periodic", 0)
     last = CheckpointCompleted(CheckpointId(number), Generation(1), "periodic", 5, 9, ())
-    assert job.driver.tell(first, last) == 200
+    assert job.driver.send_events(first, last) == 200
 
 
 def test_who_asks_while_it_is_half_done_has_it_begun_anew(stage: Stage) -> None:
@@ -284,7 +284,7 @@ def test_no_more_are_under_way_than_workers_and_storage_can_bear(stage: Stage, m
 
 
 def test_those_whose_storage_does_not_answer_hold_up_no_others(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Silent(Mortal):
+    class Silent(CrashingStorage):
         def get(self, path: str) -> memoryview:
             raise StorageError("no answer")
 

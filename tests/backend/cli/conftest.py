@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import structlog
 from tests.backend.cli.fake_worker import Worker
-from tests.backend.conftest import Login, lent_app
+from tests.backend.conftest import Login, shared_app
 from tests.backend.serving import served
 
 from weir.cli.app import app
@@ -87,7 +87,7 @@ def weir(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
 @pytest.fixture
 def worker(settings: Settings, database: Database) -> Iterator[Worker]:
     made = Worker(settings, database)
-    with lent_app(settings, made) as app, served(app, free_port()) as url:
+    with shared_app(settings, made) as app, served(app, free_port()) as url:
         made.start(url)
         yield made
         made.stop()

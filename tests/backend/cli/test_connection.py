@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import pytest
 from tests.backend.cli.conftest import JobFile, Weir, token
 from tests.backend.cli.fake_worker import Worker
-from tests.backend.conftest import Login, RecordedTasks, lent_app
+from tests.backend.conftest import Login, RecordedTasks, shared_app
 from tests.backend.serving import served
 
 from weir.cli.client import http
@@ -126,7 +126,7 @@ def test_a_request_is_retried_until_the_api_is_reachable(settings: Settings, log
     requesting.start()
     requesting.join(0.5)
     assert not responses
-    with lent_app(settings, RecordedTasks()) as app, served(app, port):
+    with shared_app(settings, RecordedTasks()) as app, served(app, port):
         requesting.join(20)
     assert responses == [200] and len(outages) == 1
     client.close()

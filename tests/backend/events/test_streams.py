@@ -16,8 +16,8 @@ import httpx2
 import psycopg
 import pytest
 from sqlalchemy import select
-from tests.backend.conftest import Login, RecordedTasks, lent_app
-from tests.backend.jobs import MadeRun, completed, new_job, new_run, numbered, sample, triggered
+from tests.backend.conftest import Login, RecordedTasks, shared_app
+from tests.backend.jobs import RunHandle, completed, new_job, new_run, numbered, sample, triggered
 from tests.backend.serving import served
 
 from weir.protocol.events import DriverState, Event, FailureOccurred, MetricsSampled, RunStateChanged, SubtaskAcknowledged
@@ -59,7 +59,7 @@ def messages(answer: httpx2.Response) -> Iterator[Message]:
 
 @pytest.fixture
 def base(settings: Settings, database: Database) -> Iterator[str]:
-    with lent_app(settings, RecordedTasks()) as app, served(app, free_port()) as url:
+    with shared_app(settings, RecordedTasks()) as app, served(app, free_port()) as url:
         yield f"{url}/api/v1"
 
 
@@ -69,7 +69,7 @@ def api(base: str, login: Login) -> Iterator[httpx2.Client]:
         yield client
 
 
-def tell(database: Database, run: MadeRun, first: int, *events: Event) -> None:
+def tell(database: Database, run: RunHandle, first: int, *events: Event) -> None:
     with database.session() as session:
         known = service.known_run(session, run.id, run.token)
         service.store(session, RecordedTasks(), known, numbered(events, first), oldest=first)
@@ -284,7 +284,7 @@ def test_a_stream_ends_when_its_token_expires(
 def test_streams_per_user_are_limited_and_an_ended_stream_frees_one(settings: Settings, database: Database, login: Login) -> None:
     job = new_job(database)
     few = settings.model_copy(update={"streams_per_user": 2, "streams_max": 3})
-    with lent_app(few, RecordedTasks()) as app, served(app, free_port()) as url:
+    with shared_app(few, RecordedTasks()) as app, served(app, free_port()) as url:
         url = f"{url}/api/v1/jobs/{job}/events/stream"
         one, other = login(Role.VIEWER), login(Role.VIEWER)
         with httpx2.Client(timeout=20.0) as http, ExitStack() as opened:

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 from sqlalchemy import text
 from sqlalchemy.orm import Session
-from tests.backend.conftest import Login, RecordedTasks, lent_app
+from tests.backend.conftest import Login, RecordedTasks, shared_app
 
 from weir_backend.errors import Unavailable
 from weir_backend.kit.database import Database
@@ -26,7 +26,7 @@ def test_every_request_of_a_burst_is_answered(settings: Settings, tasks: Recorde
     headers = login(Role.VIEWER)
 
     async def burst() -> list[int]:
-        with lent_app(settings.model_copy(update={"pool_size": 4}), tasks) as app:
+        with shared_app(settings.model_copy(update={"pool_size": 4}), tasks) as app:
             async with (
                 app.router.lifespan_context(app),
                 httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://weir", headers=headers) as client,

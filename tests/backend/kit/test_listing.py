@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from fastapi.testclient import TestClient
 from tests.backend.conftest import Login, RecordedTasks
-from tests.backend.jobs import MadeRun, completed, new_run, numbered, triggered
+from tests.backend.jobs import RunHandle, completed, new_run, numbered, triggered
 
 from weir_backend.app import create_app
 from weir_backend.kit import listing
@@ -22,7 +22,7 @@ CHECKPOINTS = 12
 
 
 @pytest.fixture
-def run(database: Database) -> MadeRun:
+def run(database: Database) -> RunHandle:
     """Create checkpoints of two jobs and return the run of one job. Some checkpoints have equal sort values, others have none."""
     found = new_run(database)
     for one, first in ((new_run(database), 50), (found, 1)):
@@ -37,7 +37,7 @@ def run(database: Database) -> MadeRun:
 @pytest.mark.parametrize("sort", [["id", "DESC"], ["state_bytes", "ASC"], ["completed_at", "DESC"]], ids=lambda sort: sort[0])
 @pytest.mark.parametrize("of_job", [True, False])
 def test_pages_are_disjoint_and_complete(
-    client: TestClient, login: Login, run: MadeRun, monkeypatch: pytest.MonkeyPatch, deep: int, sort: list[str], of_job: bool
+    client: TestClient, login: Login, run: RunHandle, monkeypatch: pytest.MonkeyPatch, deep: int, sort: list[str], of_job: bool
 ) -> None:
     headers = login()
 
@@ -61,7 +61,7 @@ def test_pages_are_disjoint_and_complete(
 
 
 @pytest.mark.parametrize("field", ["end_to_end_ms", "state_bytes", "completed_at"])
-def test_rows_without_a_value_are_last_in_either_order(client: TestClient, login: Login, run: MadeRun, field: str) -> None:
+def test_rows_without_a_value_are_last_in_either_order(client: TestClient, login: Login, run: RunHandle, field: str) -> None:
     """One checkpoint is not completed. It has no duration and no size."""
     for direction in ("ASC", "DESC"):
         query = {"sort": json.dumps([field, direction]), "range": "[0,99]", "filter": json.dumps({"job_id": run.job_id})}
@@ -74,7 +74,7 @@ def test_only_nullable_columns_are_sorted_with_nulls_last() -> None:
     assert plain.endswith("number DESC") and sparse.endswith("state_bytes DESC NULLS LAST")
 
 
-def test_a_long_list_can_be_read_with_id_filters(client: TestClient, login: Login, run: MadeRun) -> None:
+def test_a_long_list_can_be_read_with_id_filters(client: TestClient, login: Login, run: RunHandle) -> None:
     headers, seen, last = login(), [], 0
     while True:
         query = {"sort": '["id","ASC"]', "range": "[0,4]", "filter": json.dumps({"after_id": last, "job_id": run.job_id})}
@@ -90,7 +90,7 @@ def test_a_long_list_can_be_read_with_id_filters(client: TestClient, login: Logi
         assert client.get("/api/v1/checkpoints", params={"filter": json.dumps(invalid)}, headers=headers).status_code == 422
 
 
-def test_a_page_that_is_too_deep_is_refused_with_a_hint_to_use_after_id(client: TestClient, login: Login, run: MadeRun) -> None:
+def test_a_page_that_is_too_deep_is_refused_with_a_hint_to_use_after_id(client: TestClient, login: Login, run: RunHandle) -> None:
     headers = login()
     far = listing.FIRST_MAX
     assert client.get("/api/v1/events", params={"range": f"[{far},{far + 9}]"}, headers=headers).json() == []
@@ -101,7 +101,7 @@ def test_a_page_that_is_too_deep_is_refused_with_a_hint_to_use_after_id(client: 
 
 
 def test_a_list_that_takes_too_long_is_an_invalid_request_and_not_an_outage(
-    client: TestClient, login: Login, run: MadeRun, settings: Settings
+    client: TestClient, login: Login, run: RunHandle, settings: Settings
 ) -> None:
     """A locked table delays the query beyond the statement timeout, as a large table does."""
     headers = login()

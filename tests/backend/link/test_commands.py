@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import select
-from tests.backend.conftest import RecordedTasks, lent_app
-from tests.backend.jobs import MadeRun, completed, new_run, numbered, sample, triggered
+from tests.backend.conftest import RecordedTasks, shared_app
+from tests.backend.jobs import RunHandle, completed, new_run, numbered, sample, triggered
 from tests.backend.serving import served
 
 from weir.link.control_link import ControlLink, LinkOptions, RunLink
@@ -43,7 +43,7 @@ from weir_backend.settings import Settings
 from weir_workers.embedded.ports import free_port
 
 
-def address(base: str, run: MadeRun) -> LinkAddress:
+def address(base: str, run: RunHandle) -> LinkAddress:
     return LinkAddress(f"{base}/api/v1/runs/{run.id}", run.token)
 
 
@@ -54,7 +54,7 @@ def until(holds: Callable[[], bool], timeout_s: float = 30.0) -> None:
         threading.Event().wait(0.02)
 
 
-def stored(database: Database, run: MadeRun) -> int:
+def stored(database: Database, run: RunHandle) -> int:
     with database.session() as session:
         return session.scalars(select(Run.stored_event).where(Run.id == run.id)).one()
 
@@ -67,18 +67,18 @@ def a_post(first: int, count: int, *, oldest: int | None = None, text: str = "x"
     )  # fmt: skip
 
 
-def give_command(database: Database, run: MadeRun, kind: str = "TakeSavepoint") -> None:
+def give_command(database: Database, run: RunHandle, kind: str = "TakeSavepoint") -> None:
     with database.session() as session:
         send_command(session, session.get_one(Run, run.id), kind)
 
 
 @pytest.fixture
-def run(database: Database) -> MadeRun:
+def run(database: Database) -> RunHandle:
     return new_run(database)
 
 
-def test_the_drivers_client_understands_every_response(settings: Settings, database: Database, run: MadeRun) -> None:
-    with lent_app(settings, RecordedTasks()) as app, served(app, free_port()) as base:
+def test_the_drivers_client_understands_every_response(settings: Settings, database: Database, run: RunHandle) -> None:
+    with shared_app(settings, RecordedTasks()) as app, served(app, free_port()) as base:
         client = LinkClient(address(base, run))
         assert client.post(a_post(1, 3)) == Stored(EventNumber(3))
         assert client.post(a_post(2, 3)) == Stored(EventNumber(4))
@@ -95,18 +95,18 @@ def test_the_drivers_client_understands_every_response(settings: Settings, datab
         assert client.commands(after=CommandId(0), wait_s=20).refused
 
 
-def test_a_graph_of_the_maximum_size_is_accepted(settings: Settings, database: Database, run: MadeRun) -> None:
+def test_a_graph_of_the_maximum_size_is_accepted(settings: Settings, database: Database, run: RunHandle) -> None:
     """The graph contains the rows of an iterable. If it were refused, all later events of the run would be missing."""
     rows = "\N{LATIN SMALL LETTER U WITH DIAERESIS}" * (GRAPH_BYTES_MAX // 2)
     graph: JsonValue = {"logical": {"job": "large", "operators": [], "rows": rows}}
     events = numbered([GraphDeployed(graph), RunStateChanged(DriverState.RUNNING, Generation(1))])
     post = EventBatch(encode_batch([encode_event(one) for one in events]), EventNumber(1), EventNumber(2), EventNumber(1))
-    with lent_app(settings, RecordedTasks()) as app, served(app, free_port()) as base:
+    with shared_app(settings, RecordedTasks()) as app, served(app, free_port()) as base:
         assert LinkClient(address(base, run)).post(post) == Stored(EventNumber(2))
 
 
-def test_a_command_ends_the_wait_of_its_driver(settings: Settings, database: Database, run: MadeRun) -> None:
-    with lent_app(settings, RecordedTasks()) as app, served(app, free_port()) as base, ThreadPoolExecutor() as pool:
+def test_a_command_ends_the_wait_of_its_driver(settings: Settings, database: Database, run: RunHandle) -> None:
+    with shared_app(settings, RecordedTasks()) as app, served(app, free_port()) as base, ThreadPoolExecutor() as pool:
         client = LinkClient(address(base, run))
         waiting = pool.submit(client.commands, after=CommandId(0), wait_s=20.0)
         until(lambda: contacted(database, run))
@@ -124,20 +124,20 @@ def test_a_command_ends_the_wait_of_its_driver(settings: Settings, database: Dat
         assert waiting.result().refused, "who waits hears that it is over"
 
 
-def contacted(database: Database, run: MadeRun) -> bool:
+def contacted(database: Database, run: RunHandle) -> bool:
     with database.session() as session:
         return session.scalars(select(Run.last_contact_at).where(Run.id == run.id)).one() is not None
 
 
-def test_numbers_of_lost_commands_are_not_reused(settings: Settings, database: Database, run: MadeRun) -> None:
-    with lent_app(settings, RecordedTasks()) as app, served(app, free_port()) as base:
+def test_numbers_of_lost_commands_are_not_reused(settings: Settings, database: Database, run: RunHandle) -> None:
+    with shared_app(settings, RecordedTasks()) as app, served(app, free_port()) as base:
         client = LinkClient(address(base, run))
         assert client.commands(after=CommandId(7), wait_s=0).commands == [], "it has seen seven before we were set back"
         give_command(database, run)
         assert client.commands(after=CommandId(7), wait_s=0).commands == [NumberedCommand(CommandId(8), TakeSavepoint())]
 
 
-def test_history_is_complete_after_an_outage(settings: Settings, database: Database, run: MadeRun, tmp_path: Path) -> None:
+def test_history_is_complete_after_an_outage(settings: Settings, database: Database, run: RunHandle, tmp_path: Path) -> None:
     """The driver's control link continues while the API is down and delivers all events when it is back."""
     port = free_port()
     spool = Spool(tmp_path / "spool", wall_ms=lambda: time.time_ns() // 1_000_000)
@@ -146,7 +146,7 @@ def test_history_is_complete_after_an_outage(settings: Settings, database: Datab
     tell = spool.append
     tell(GraphDeployed({"chains": []}))
     tell(RunStateChanged(DriverState.RUNNING, Generation(1)))
-    with lent_app(settings, RecordedTasks()) as app, served(app, port):
+    with shared_app(settings, RecordedTasks()) as app, served(app, port):
         until(lambda: stored(database, run) == 2)
         give_command(database, run)
         until(lambda: stored(database, run) == 3)
@@ -155,7 +155,7 @@ def test_history_is_complete_after_an_outage(settings: Settings, database: Datab
         tell(MetricsSampled(sample(0, number)))
         tell(completed(number))
     assert stored(database, run) == 3
-    with lent_app(settings, RecordedTasks()) as app, served(app, port):
+    with shared_app(settings, RecordedTasks()) as app, served(app, port):
         until(lambda: stored(database, run) == 123)
         tell(RunStateChanged(DriverState.FINISHED, Generation(1)))
         line.close()
@@ -170,17 +170,17 @@ def test_history_is_complete_after_an_outage(settings: Settings, database: Datab
 
 
 def test_a_driver_that_cannot_start_reports_the_reason(
-    settings: Settings, database: Database, run: MadeRun, tmp_path: Path
+    settings: Settings, database: Database, run: RunHandle, tmp_path: Path
 ) -> None:
-    with lent_app(settings, RecordedTasks()) as app, served(app, free_port()) as base:
+    with shared_app(settings, RecordedTasks()) as app, served(app, free_port()) as base:
         RunLink(LinkOptions(address(base, run), tmp_path / "spool")).failed_to_start(OSError("no such file"))
     with database.session() as session:
         found = session.get_one(Run, run.id)
     assert (found.state, found.reason, found.stored_event) == (RunState.FAILED, "no such file", 1)
 
 
-def test_a_fenced_zombie_stops_sending(settings: Settings, database: Database, run: MadeRun, tmp_path: Path) -> None:
-    with lent_app(settings, RecordedTasks()) as app, served(app, free_port()) as base:
+def test_a_fenced_zombie_stops_sending(settings: Settings, database: Database, run: RunHandle, tmp_path: Path) -> None:
+    with shared_app(settings, RecordedTasks()) as app, served(app, free_port()) as base:
         spool = Spool(tmp_path / "spool", wall_ms=lambda: time.time_ns() // 1_000_000)
         line = ControlLink(address(base, run), spool, lambda command: lambda: None, print, close_timeout_s=2.0)
         line.start()

@@ -15,7 +15,7 @@ from sqlalchemy import select
 from tests.backend.conftest import RecordedTasks
 from tests.backend.jobs import (
     AT_MS,
-    MadeRun,
+    RunHandle,
     body_of,
     completed,
     end_run,
@@ -65,7 +65,7 @@ from weir_backend.models import Event as LogEntry
 
 
 def post(
-    client: TestClient, run: MadeRun, events: Sequence[NumberedEvent], *, oldest: int | None = None, first: int | None = None
+    client: TestClient, run: RunHandle, events: Sequence[NumberedEvent], *, oldest: int | None = None, first: int | None = None
 ) -> httpx2.Response:
     begin = first or events[0].number
     answer: httpx2.Response = client.post(
@@ -74,7 +74,7 @@ def post(
     return answer
 
 
-def tell(client: TestClient, run: MadeRun, *events: Event, first: int = 1) -> int:
+def tell(client: TestClient, run: RunHandle, *events: Event, first: int = 1) -> int:
     """The number after the last event."""
     answer = post(client, run, numbered(events, first))
     assert answer.status_code == 200 and answer.json() == {"stored": first + len(events) - 1}, answer.text
@@ -93,14 +93,14 @@ def ack(checkpoint: int, chain: int, index: int, after_ms: int = 5) -> SubtaskAc
     return SubtaskAcknowledged(CheckpointId(checkpoint), SubtaskId(chain, index), after_ms)
 
 
-def checkpoint(database: Database, run: MadeRun, number: int) -> Any:
+def checkpoint(database: Database, run: RunHandle, number: int) -> Any:
     with database.session() as session:
         return session.execute(
             select(*Checkpoint.__table__.c).where(Checkpoint.job_id == run.job_id, Checkpoint.number == number)
         ).one()
 
 
-def the_run(database: Database, run: MadeRun) -> Run:
+def the_run(database: Database, run: RunHandle) -> Run:
     with database.session() as session:
         return session.get_one(Run, run.id)
 
@@ -138,7 +138,7 @@ def test_reported_events_are_in_the_tables(client: TestClient, database: Databas
         "checkpoint": 1, "generation": 1, "trigger": "periodic", "end_to_end_ms": 41, "state_bytes": 2000, "subtasks": 2,
     }  # fmt: skip
     assert log[4].at == at(8) and (metrics.slot, metrics.at) == (0, at(4)) and metrics.metrics["gauges"] == {"counts.keys": 10}
-    assert tasks.asked == [("weir.reconcile", (run.job_id,))]
+    assert tasks.enqueued == [("weir.reconcile", (run.job_id,))]
 
 
 def test_a_repeated_batch_changes_nothing(client: TestClient, database: Database, tasks: RecordedTasks) -> None:
@@ -147,7 +147,7 @@ def test_a_repeated_batch_changes_nothing(client: TestClient, database: Database
     for batch in (events, events, events[1:3], events[2:]):
         assert post(client, run, batch, oldest=1).json() == {"stored": 5}
     assert post(client, run, [*events[3:], *numbered([ack(2, 0, 0)], 6)]).json() == {"stored": 6}
-    assert checkpoint(database, run, 2).acknowledged == 1 and len(tasks.asked) == 1
+    assert checkpoint(database, run, 2).acknowledged == 1 and len(tasks.enqueued) == 1
     with database.session() as session:
         assert session.get_one(Job, run.job_id).event_number == 4
 
@@ -351,13 +351,13 @@ def test_an_ended_run_cannot_report_later_events(client: TestClient, database: D
         [state(DriverState.RUNNING), state(DriverState.FINISHED), state(DriverState.RUNNING, 5, "again"), triggered(7)]
     )
     assert post(client, run, ending).json() == {"stored": 2}, "what comes before its end is taken in"
-    asked = len(tasks.asked)
+    asked = len(tasks.enqueued)
     for first, more in ((3, ending[2:]), (3, numbered([MetricsSampled(sample(0, 1))], 3)), (4, ending[3:])):
         refused = post(client, run, more)
         assert refused.status_code == 410 and refused.json()["code"] == "over", first
     assert post(client, run, ending[:2]).json() == {"stored": 2}, "its answer may have been lost"
     found = the_run(database, run)
-    assert (found.state, found.generation, found.stored_event) == (RunState.FINISHED, 1, 2) and len(tasks.asked) == asked
+    assert (found.state, found.generation, found.stored_event) == (RunState.FINISHED, 1, 2) and len(tasks.enqueued) == asked
     with database.session() as session:
         assert session.get_one(Job, run.job_id).event_number == 2
 
@@ -385,7 +385,7 @@ def test_events_from_the_spool_of_a_dead_driver_are_stored_up_to_its_end(client:
 def test_the_lineage_follows_the_restored_checkpoint(client: TestClient, database: Database) -> None:
     job_id = new_job(database)
 
-    def run_with(start: dict[str, Any], *numbers: int) -> MadeRun:
+    def run_with(start: dict[str, Any], *numbers: int) -> RunHandle:
         run = new_run(database, job_id, start=start)
         events = [event for number in numbers for event in (triggered(number), completed(number))]
         if events:
@@ -403,7 +403,7 @@ def test_the_lineage_follows_the_restored_checkpoint(client: TestClient, databas
     assert parents == {1: None, 2: 1, 3: 2, 4: 3, 6: 2, 7: 6, 8: None, 9: 8}
 
 
-def operation(database: Database, run: MadeRun, kind: OperationKind = OperationKind.SAVEPOINT) -> int:
+def operation(database: Database, run: RunHandle, kind: OperationKind = OperationKind.SAVEPOINT) -> int:
     with database.session() as session:
         made = Operation(job_id=run.job_id, kind=kind, state=OperationState.RUNNING, deadline_at=now())
         session.add(made)

@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 from prometheus_client.parser import text_string_to_metric_families
 from tests.backend.conftest import Login, RecordedTasks
-from tests.backend.jobs import MadeRun, completed, end_run, new_job, new_run, sample, triggered
+from tests.backend.jobs import RunHandle, completed, end_run, new_job, new_run, sample, triggered
 
 from weir.protocol import codec
 from weir.protocol.events import (
@@ -72,7 +72,7 @@ def test_the_backpressured_ratio_determines_the_backpressure_level(ratio: float,
     assert level_of(ratio) == level
 
 
-def send_events(database: Database, run: MadeRun, *events: tuple[Event, datetime]) -> None:
+def send_events(database: Database, run: RunHandle, *events: tuple[Event, datetime]) -> None:
     numbered = [
         NumberedEvent(EventNumber(place), int(at.timestamp() * 1000), event) for place, (event, at) in enumerate(events, 1)
     ]

@@ -69,7 +69,7 @@ def there(stage: Stage, since: timedelta = LONG_AGO) -> None:
 def quiet(stage: Stage, checkpoints: int = 3) -> StoredJob:
     """Its checkpoints are of long ago (see ``stored``), and so is its last word."""
     job = StoredJob.running(stage, checkpoints)
-    job.driver.tell(RunStateChanged(DriverState.RUNNING, Generation(1), "", ""))
+    job.driver.send_events(RunStateChanged(DriverState.RUNNING, Generation(1), "", ""))
     change(job, last_contact_at=now() - LONG_AGO)
     there(stage)
     return job
@@ -143,6 +143,6 @@ def test_a_run_of_which_nothing_is_heard_is_shown_as_such_until_it_is_heard_agai
     assert shown() == ("RUNNING", "healthy", "")
     stage.send("POST", f"/jobs/{job.job_id}/suspend", status=202)
     stage.reconcile(job.job_id)
-    job.driver.tell(RunStateChanged(DriverState.SUSPENDED, Generation(1), "", ""))
+    job.driver.send_events(RunStateChanged(DriverState.SUSPENDED, Generation(1), "", ""))
     change(job, last_contact_at=now() - LONG_AGO)
     assert shown()[0] == "SUSPENDED"

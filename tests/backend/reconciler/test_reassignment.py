@@ -15,7 +15,7 @@ from typing import Any
 import psutil
 import pytest
 from sqlalchemy import select, update
-from tests.backend.played import Stage, wait_is_over
+from tests.backend.played import Stage, end_restart_delay
 from tests.backend.stored import StoredJob
 
 from weir_backend.kit.clock import now
@@ -75,8 +75,8 @@ def test_its_job_is_gone_on_with_and_its_driver_is_not_listened_to_any_more(stag
     assert run.state is RunState.FAILED and run.fenced_at is not None and ELSEWHERE in run.reason
     with stage.database.session() as session:
         assert [(one.kind, one.recovery) for one in session.scalars(select(Failure))] == [("DriverLost", "restart")]
-    assert job.driver.tell() == 410
-    wait_is_over(stage, job.job_id)
+    assert job.driver.send_events() == 410
+    end_restart_delay(stage, job.job_id)
     following = stage.driver(job.job_id)
     assert following.start == {"mode": "resume"} and following.run_id != job.driver.run_id
     reassign_from_lost_hosts(job.context, now())
@@ -230,9 +230,9 @@ def test_a_machine_that_comes_back_ends_what_goes_on_there_though_its_job_was_ta
     reassign_from_lost_hosts(job.context, now())
     run = run_of(stage, job.driver.run_id)
     assert run.state is RunState.CANCELED and run.fenced_at is not None
-    stage.tasks.asked.clear()
+    stage.tasks.enqueued.clear()
     watch_fenced_hosts(job.context, now())
-    assert stage.tasks.asked == [(WATCH_DRIVERS, ())]
+    assert stage.tasks.enqueued == [(WATCH_DRIVERS, ())]
     back = replace(job.context, host=ELSEWHERE)
     directory = RunDirectory.of(back.settings.data_dir, run.directory)
     directory.make()
@@ -248,15 +248,15 @@ def test_a_machine_that_comes_back_ends_what_goes_on_there_though_its_job_was_ta
             assert zombie.wait(timeout=60) == -signal.SIGKILL
         finally:
             zombie.kill()
-    stage.tasks.asked.clear()
+    stage.tasks.enqueued.clear()
     watch_fenced_hosts(job.context, now() + FENCED_FOR)
-    assert stage.tasks.asked == [], "who is away for longer is not waited for"
+    assert stage.tasks.enqueued == [], "who is away for longer is not waited for"
 
 
 def test_a_machine_with_other_drivers_is_asked_often_enough_as_it_is(stage: Stage) -> None:
     job, other = silent(stage), StoredJob.running(stage)
     change(stage, other.driver.run_id, host=ELSEWHERE)
     change(stage, job.driver.run_id, fenced_at=now(), ended_at=now())
-    stage.tasks.asked.clear()
+    stage.tasks.enqueued.clear()
     watch_fenced_hosts(job.context, now())
-    assert stage.tasks.asked == []
+    assert stage.tasks.enqueued == []

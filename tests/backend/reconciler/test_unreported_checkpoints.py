@@ -21,7 +21,7 @@ from weir_workers.tasks.driver_watch import watch_here
 def killed(stage: Stage) -> StoredJob:
     """With checkpoints 1 to 3 that it told of, on this machine, and its process is no more."""
     job = StoredJob.running(stage, 3)
-    job.driver.tell(RunStateChanged(DriverState.RUNNING, Generation(1), "", ""))
+    job.driver.send_events(RunStateChanged(DriverState.RUNNING, Generation(1), "", ""))
     with stage.database.session() as session:
         run = session.get_one(Run, job.driver.run_id)
         directory = RunDirectory.of(job.context.settings.data_dir, run.directory)
@@ -46,7 +46,7 @@ def completions(stage: Stage, job: StoredJob) -> list[dict[str, Any]]:
 
 def test_what_its_log_has_is_in_the_history(stage: Stage) -> None:
     job = killed(stage)
-    job.driver.tell(CheckpointTriggered(CheckpointId(4), Generation(1), "periodic", 1))
+    job.driver.send_events(CheckpointTriggered(CheckpointId(4), Generation(1), "periodic", 1))
     job.run.complete(4)
     job.run.complete(5, savepoint=True)
     watch_here(job.context)

@@ -39,12 +39,12 @@ def everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
 def plan(job: StoredJob, number: int) -> int:
     request = {"request": {"kind": "rollback", "checkpoint": number}}
     made: int = job.stage.send("POST", f"/jobs/{job.job_id}/plans", status=201, json=request)["id"]
-    job.stage.tasks.asked.clear()
+    job.stage.tasks.enqueued.clear()
     return made
 
 
 def asked(stage: Stage) -> list[Any]:
-    return [arguments for name, arguments in stage.tasks.asked if name == VERIFY]
+    return [arguments for name, arguments in stage.tasks.enqueued if name == VERIFY]
 
 
 def inspection_of(stage: Stage, plan_id: int) -> Any:

@@ -10,7 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import select, update
 from tests.backend.conftest import Login, RecordedTasks
-from tests.backend.played import INTACT, Driver, Stage, wait_is_over
+from tests.backend.played import INTACT, Driver, Stage, end_restart_delay
 
 from weir.protocol.events import IMPORTED, CheckpointCompleted, DriverState
 from weir.protocol.ids import CheckpointId, Generation
@@ -51,7 +51,7 @@ def running(stage: Stage) -> tuple[int, Driver]:
 
 def proposed(stage: Stage, job_id: int, request: Mapping[str, object] = ROLLBACK) -> int:
     plan = stage.send("POST", f"/jobs/{job_id}/plans", status=201, json=request)
-    assert plan["state"] == "PROPOSED" and (INSPECT, (plan["id"],)) in stage.tasks.asked
+    assert plan["state"] == "PROPOSED" and (INSPECT, (plan["id"],)) in stage.tasks.enqueued
     stage.inspect(plan["id"])
     return int(plan["id"])
 
@@ -66,7 +66,7 @@ def applying(stage: Stage, job_id: int, driver: Driver, request: Mapping[str, ob
     stage.inspect(plan_id)
     assert driver.commands() == ["Suspend"]
     driver.checkpoint(4, "suspend")
-    driver.say(DriverState.SUSPENDED)
+    driver.report_state(DriverState.SUSPENDED)
     return plan_id, operation["id"]
 
 
@@ -99,8 +99,8 @@ def test_a_rollback_verifies_stops_starts_from_the_checkpoint_and_is_applied_onc
         "verifying the files of the checkpoint", "stopping the job", "starting the job",
     ]  # fmt: skip
 
-    second.die()
-    wait_is_over(stage, job_id)
+    second.crash()
+    end_restart_delay(stage, job_id)
     assert stage.driver(job_id).start == {"mode": "resume"}, "it has gone back: it does not do so again"
 
 
@@ -145,7 +145,7 @@ def test_an_undo_goes_back_to_where_the_job_was_stopped(stage: Stage, running: t
     stage.inspect(undo_id)
     second.commands()
     second.checkpoint(6, "suspend")
-    second.say(DriverState.SUSPENDED)
+    second.report_state(DriverState.SUSPENDED)
     third = stage.driver(job_id)
     assert third.start == {"mode": "from", "checkpoint": 4} and third.cause == "undo"
     third.begin()
@@ -157,7 +157,7 @@ def test_an_undo_goes_back_to_where_the_job_was_stopped(stage: Stage, running: t
 def test_a_driver_that_dies_on_its_way_back_is_followed_by_one_that_goes_back(stage: Stage, running: tuple[int, Driver]) -> None:
     job_id, driver = running
     plan_id, _ = applying(stage, job_id, driver)
-    stage.driver(job_id).die()
+    stage.driver(job_id).crash()
     second = stage.driver(job_id)
     assert second.start == {"mode": "from", "checkpoint": 1}
     second.begin()
@@ -167,11 +167,11 @@ def test_a_driver_that_dies_on_its_way_back_is_followed_by_one_that_goes_back(st
 def test_a_job_that_does_not_start_is_brought_back_to_where_it_was_stopped(stage: Stage, running: tuple[int, Driver]) -> None:
     job_id, driver = running
     plan_id, operation_id = applying(stage, job_id, driver)
-    stage.driver(job_id).say(DriverState.FAILED, "the state of 'in' does not fit", "RestoreError")
+    stage.driver(job_id).report_state(DriverState.FAILED, "the state of 'in' does not fit", "RestoreError")
     operation = stage.operation(operation_id)
     assert operation["state"] == "FAILED" and "does not fit" in operation["problem"]
     assert stage.send("GET", f"/plans/{plan_id}", status=200)["state"] == "FAILED"
-    wait_is_over(stage, job_id)
+    end_restart_delay(stage, job_id)
     returned = stage.driver(job_id)
     assert returned.start == {"mode": "from", "checkpoint": 4}
     returned.begin()
@@ -249,11 +249,11 @@ def test_a_rescaled_job_runs_its_new_version_from_the_checkpoint_it_was_stopped_
     stage.reconcile(job_id)
     assert driver.commands() == ["Suspend"]
     driver.checkpoint(4, "suspend")
-    driver.say(DriverState.SUSPENDED)
+    driver.report_state(DriverState.SUSPENDED)
     second = stage.driver(job_id)
     assert second.start == {"mode": "resume"} and stage.job(job_id)["spec_number"] == 2
-    second.say(DriverState.FAILED, "too few slots", "ConfigError")
-    wait_is_over(stage, job_id)
+    second.report_state(DriverState.FAILED, "too few slots", "ConfigError")
+    end_restart_delay(stage, job_id)
     returned = stage.driver(job_id)
     assert returned.start == {"mode": "resume"} and stage.job(job_id)["spec_number"] == 1, (
         "the newest is the one it was stopped with"
@@ -289,21 +289,21 @@ def test_a_checkpoint_from_elsewhere_is_looked_into_by_a_worker_then_begun_with_
     stage.inspect(plan_id, found_elsewhere(12))
     assert driver.commands() == ["Suspend"]
     driver.checkpoint(4, "suspend")
-    driver.say(DriverState.SUSPENDED)
+    driver.report_state(DriverState.SUSPENDED)
     second = stage.driver(job_id)
     assert second.start == {"mode": "path", "path": f"{path}#12"} and second.cause == "restore"
-    second.die()
+    second.crash()
     third = stage.driver(job_id)
     assert third.start == second.start, "until one of them has run"
-    third.tell(CheckpointCompleted(CheckpointId(105), Generation(2), IMPORTED, 0, 9, ()))
+    third.send_events(CheckpointCompleted(CheckpointId(105), Generation(2), IMPORTED, 0, 9, ()))
     third.begin()
     (listed, *_) = stage.send(
         "GET", "/checkpoints", status=200, params={"filter": f'{{"job_id": {job_id}}}', "sort": '["number","DESC"]'}
     )
     assert (listed["number"], listed["trigger"], listed["is_savepoint"]) == (105, "import", True)
     assert stage.send("GET", f"/plans/{plan_id}", status=200)["state"] == "APPLIED"
-    third.die()
-    wait_is_over(stage, job_id)
+    third.crash()
+    end_restart_delay(stage, job_id)
     fourth = stage.driver(job_id)
     assert fourth.start == {"mode": "resume"}
     fourth.begin()
@@ -322,9 +322,9 @@ def test_a_restore_that_does_not_start_leaves_the_job_where_it_was_stopped(stage
     stage.inspect(plan_id, found_elsewhere(12))
     driver.commands()
     driver.checkpoint(4, "suspend")
-    driver.say(DriverState.SUSPENDED)
-    stage.driver(job_id).say(DriverState.FAILED, "source 'in' reads another input", "RestoreError")
-    wait_is_over(stage, job_id)
+    driver.report_state(DriverState.SUSPENDED)
+    stage.driver(job_id).report_state(DriverState.FAILED, "source 'in' reads another input", "RestoreError")
+    end_restart_delay(stage, job_id)
     returned = stage.driver(job_id)
     assert returned.start == {"mode": "from", "checkpoint": 4}
 
@@ -385,7 +385,7 @@ def test_a_stateless_upgrade_shows_what_it_takes_back_begins_anew_and_can_be_und
     stage.reconcile(job_id)
     assert driver.commands() == ["Suspend"]
     driver.checkpoint(4, "suspend")
-    driver.say(DriverState.SUSPENDED)
+    driver.report_state(DriverState.SUSPENDED)
     second = stage.driver(job_id)
     assert second.start == {"mode": "from", "checkpoint": 0} and stage.job(job_id)["spec_number"] == 2
     second.begin()
@@ -398,7 +398,7 @@ def test_a_stateless_upgrade_shows_what_it_takes_back_begins_anew_and_can_be_und
     stage.reconcile(job_id)
     stage.inspect(undo_id)
     second.commands()
-    second.say(DriverState.SUSPENDED)
+    second.report_state(DriverState.SUSPENDED)
     third = stage.driver(job_id)
     assert third.start == {"mode": "from", "checkpoint": 4} and stage.job(job_id)["spec_number"] == 1
     third.begin()
@@ -423,7 +423,7 @@ def test_state_that_does_not_fit_refuses_the_plan_before_anything_is_stopped(sta
         "id"
     ]
     stage.compile(job_id, 2)
-    assert stage.tasks.asked.count((INSPECT, (rescale,))) == 2, "nobody could look into it before its version was compiled"
+    assert stage.tasks.enqueued.count((INSPECT, (rescale,))) == 2, "nobody could look into it before its version was compiled"
     stage.inspect(rescale, incompatibility)
     found = {"job_id": job_id, "kind": "PlanInspected"}
     (told,) = stage.send("GET", "/events", status=200, params={"filter": json.dumps(found)})
@@ -455,7 +455,7 @@ def rescaled(stage: Stage, job_id: int, driver: Driver, parallelism: int, *, saf
     stage.reconcile(job_id)
     driver.commands()
     driver.checkpoint(safety, "suspend")
-    driver.say(DriverState.SUSPENDED)
+    driver.report_state(DriverState.SUSPENDED)
     follower = stage.driver(job_id)
     follower.begin()
     assert stage.send("GET", f"/plans/{plan_id}", status=200)["state"] == "APPLIED"
@@ -466,7 +466,7 @@ def test_what_an_undo_of_a_rescale_would_return_to_is_pinned_before_the_job_runs
     stage: Stage, running: tuple[int, Driver]
 ) -> None:
     job_id, driver = running
-    stage.pins_at_once = False
+    stage.pins_immediately = False
     plan_id = proposed(stage, job_id, {"request": {"kind": "rescale", "parallelism": 3}})
     stage.compile(job_id, 2)
     stage.send("POST", f"/plans/{plan_id}/approve", status=200)
@@ -474,12 +474,12 @@ def test_what_an_undo_of_a_rescale_would_return_to_is_pinned_before_the_job_runs
     stage.reconcile(job_id)
     driver.commands()
     driver.checkpoint(4, "suspend")
-    driver.say(DriverState.SUSPENDED)
+    driver.report_state(DriverState.SUSPENDED)
     assert pins(stage, job_id) == {4: f"an undo of plan {plan_id} would return to it"}
     assert stage.job(job_id)["run"]["number"] == 1, "no driver runs that could retire it before the log knows"
     stage.pin()
     stage.reconcile(job_id)
-    stage.pins_at_once = True
+    stage.pins_immediately = True
     second = stage.driver(job_id)
     second.begin()
 
@@ -490,14 +490,14 @@ def test_what_an_undo_of_a_rescale_would_return_to_is_pinned_before_the_job_runs
     stage.inspect(undo_id)
     second.commands()
     second.checkpoint(5, "suspend")
-    second.say(DriverState.SUSPENDED)
+    second.report_state(DriverState.SUSPENDED)
     stage.driver(job_id).begin()
     assert pins(stage, job_id) == {5: f"an undo of plan {undo_id} would return to it"}
 
 
 def test_a_pin_that_nobody_writes_keeps_no_job_from_running(stage: Stage, running: tuple[int, Driver]) -> None:
     job_id, driver = running
-    stage.pins_at_once = False
+    stage.pins_immediately = False
     plan_id = proposed(stage, job_id, {"request": {"kind": "rescale", "parallelism": 3}})
     stage.compile(job_id, 2)
     stage.send("POST", f"/plans/{plan_id}/approve", status=200)
@@ -505,7 +505,7 @@ def test_a_pin_that_nobody_writes_keeps_no_job_from_running(stage: Stage, runnin
     stage.reconcile(job_id)
     driver.commands()
     driver.checkpoint(4, "suspend")
-    driver.say(DriverState.SUSPENDED)
+    driver.report_state(DriverState.SUSPENDED)
     with stage.database.session() as session:
         session.execute(update(RecoveryPlan).values(enqueued_at=now() - PIN_TIMEOUT))
     stage.reconcile(job_id)
@@ -546,10 +546,10 @@ def test_a_look_that_the_queue_has_lost_is_asked_for_again_and_not_all_the_time(
     wanted = {(INSPECT, (plan_id,)), (COMPILE, (spec["id"],))}
 
     def chased(after: timedelta) -> set[tuple[str, tuple[int | str, ...]]]:
-        stage.tasks.asked.clear()
+        stage.tasks.enqueued.clear()
         with stage.database.session() as session:
             requeue_lost_tasks(session, stage.tasks, now() + after)
-        return set(stage.tasks.asked)
+        return set(stage.tasks.enqueued)
 
     assert chased(REQUEUE_AFTER / 2) == set()
     assert chased(REQUEUE_AFTER * 2) == wanted

@@ -132,14 +132,14 @@ def test_another_machine_clears_away_its_own(context: Context, tasks: RecordedTa
     newest = over(context, job, days=100)
     with context.database.session() as session:
         assert sorted(cleanup.enqueue_due(session, context.settings, tasks)) == ["elsewhere", HOST]
-    assert tasks.asked == [(DELETE_RUN_FILES, ()), (DELETE_RUN_FILES, ())]
+    assert tasks.enqueued == [(DELETE_RUN_FILES, ()), (DELETE_RUN_FILES, ())]
     go(context)
     assert there(context, elsewhere, here, newest) == [True, False, True]
     with context.database.session() as session:
         assert cleanup.enqueue_due(session, context.settings, tasks) == ["elsewhere"], "who has nothing to do is not asked"
 
 
-class Killed(BaseException):
+class SimulatedCrash(BaseException):
     """The process is gone."""
 
 
@@ -151,20 +151,20 @@ def test_who_dies_between_a_file_and_its_row_is_followed_by_another(
     run = over(context, job, days=100)
     newest = over(context, job, days=0)
 
-    def die(path: Path) -> None:
+    def crash(path: Path) -> None:
         if cut == "half removed":
             (path / "driver.log").unlink()
-        raise Killed
+        raise SimulatedCrash
 
-    def die_late(*_: Any) -> None:
-        raise Killed
+    def crash_late(*_: Any) -> None:
+        raise SimulatedCrash
 
     with monkeypatch.context() as patched:
         if cut == "removed":
-            patched.setattr(cleanup, "mark_cleaned_up", die_late)
+            patched.setattr(cleanup, "mark_cleaned_up", crash_late)
         else:
-            patched.setattr(shutil, "rmtree", die)
-        with pytest.raises(Killed):
+            patched.setattr(shutil, "rmtree", crash)
+        with pytest.raises(SimulatedCrash):
             go(context)
     with context.database.session() as session:
         assert session.get_one(Run, run.id).files_cleared_at is None

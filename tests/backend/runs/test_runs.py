@@ -5,7 +5,7 @@ import json
 import pytest
 from fastapi.testclient import TestClient
 from tests.backend.conftest import Login, RecordedTasks
-from tests.backend.jobs import MadeRun, end_run, new_job, new_run, numbered
+from tests.backend.jobs import RunHandle, end_run, new_job, new_run, numbered
 
 from weir.protocol.events import DriverState, Event, FailureOccurred, GraphDeployed, Recovered, RunStateChanged
 from weir.protocol.ids import Generation
@@ -15,7 +15,7 @@ from weir_backend.models import Role, RunState
 from weir_backend.runs.lifecycle import FINAL, LEGAL, from_driver_state, is_legal
 
 
-def tell(database: Database, run: MadeRun, *events: Event, first: int = 1) -> None:
+def tell(database: Database, run: RunHandle, *events: Event, first: int = 1) -> None:
     with database.session() as session:
         known = service.known_run(session, run.id, run.token)
         service.store(session, RecordedTasks(), known, numbered(events, first), oldest=first)
@@ -87,4 +87,4 @@ def test_a_run_that_changed_its_state_is_looked_after(database: Database) -> Non
             known = service.known_run(session, run.id, run.token)
             event = RunStateChanged(told, Generation(1))
             service.store(session, tasks, known, numbered([event], number), oldest=number)
-    assert tasks.asked == [("weir.reconcile", (run.job_id,))] * 2
+    assert tasks.enqueued == [("weir.reconcile", (run.job_id,))] * 2

@@ -98,7 +98,7 @@ def test_an_alert_arrives_and_its_end_does(scene: Scene, there: Receiver) -> Non
     scene.rule(AlertKind.NO_CHECKPOINT, minutes=10, webhook_id=scene.webhook(there.url))
     scene.round(11 * MINUTE)
     go(scene)
-    scene.tell(run, triggered(1), completed(1))
+    scene.send_events(run, triggered(1), completed(1))
     scene.round(MINUTE)
     go(scene)
     go(scene)
@@ -205,7 +205,7 @@ def test_who_does_not_listen_for_a_day_is_given_up_visibly(
     go(scene)
     found = one(scene)
     assert (found.state.value, found.tries, found.http_status) == ("FAILED", 2, 503) and found.ended_at is not None
-    [told] = scene.told(job_id, "AlertNotDelivered")
+    [told] = scene.events_of(job_id, "AlertNotDelivered")
     assert told == {"alert": found.alert_id, "webhook": "ops", "message_kind": "FIRING", "problem": found.problem}
     text = client.get("/metrics", headers=login(Role.VIEWER)).text
     assert 'weir_webhook_messages{state="failed",webhook="ops"} 1.0' in text
@@ -220,7 +220,7 @@ def test_the_end_of_an_alert_is_not_told_before_its_beginning(scene: Scene, ther
     scene.rule(AlertKind.NO_CHECKPOINT, minutes=10, webhook_id=scene.webhook(there.url))
     scene.round(11 * MINUTE)
     go(scene)
-    scene.tell(run, triggered(1), completed(1))
+    scene.send_events(run, triggered(1), completed(1))
     scene.round(MINUTE)
     with scene.database.session() as session:
         session.execute(update(Webhook).values(not_before=None))

@@ -127,7 +127,7 @@ def test_a_test_is_left_to_the_workers_and_asked_for_twice_it_is_one(
     webhook = made(client, admin, enabled=False)
     url = f"{WEBHOOKS}/{webhook['id']}"
     answer = client.post(f"{url}/test", headers=admin)
-    assert answer.status_code == 202 and tasks.asked == [(DELIVER, ())]
+    assert answer.status_code == 202 and tasks.enqueued == [(DELIVER, ())]
     delivery = answer.json()
     assert (delivery["message_kind"], delivery["state"], delivery["tries"], delivery["alert_id"]) == ("TEST", "PENDING", 0, None)
     assert client.post(f"{url}/test", headers=admin).json()["id"] == delivery["id"]
