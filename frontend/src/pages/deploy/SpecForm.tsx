@@ -4,7 +4,7 @@ import { useState, type ReactNode } from 'react';
 
 import { ApiProblem } from '../../api/problem';
 import { Panel } from '../../shared/Panel';
-import { fieldProblems, formProblems, suggestJobName, type Draft, type TextFieldName } from './draft';
+import { fieldProblems, formProblems, suggestJobName, type Draft, type Problems, type TextFieldName } from './draft';
 import { FileInput } from './FileInput';
 
 interface Props {
@@ -23,10 +23,10 @@ export function SpecForm({ initial, isNewVersion, defaultFile, busy, error, onSe
   const [draft, setDraft] = useState(initial);
   const [file, setFile] = useState<File | null>(null);
   const [submitted, setSubmitted] = useState(false);
-  const [sent, setSent] = useState(draft);
-  const refused = error instanceof ApiProblem ? fieldProblems(error) : {};
-  // The API has not refused the new name.
-  if (draft.name !== sent.name) delete refused.name;
+  const values: Record<string, unknown> = { ...draft, file };
+  const [sent, setSent] = useState(values);
+  // The API has not refused values that were changed since.
+  const refused: Problems = Object.fromEntries(Object.entries(error instanceof ApiProblem ? fieldProblems(error) : {}).filter(([field]) => values[field] === sent[field]));
   const invalid = formProblems(draft, { file, hasFile: defaultFile !== null });
   // Invalid fields are reported after the first attempt to submit.
   const problems = submitted ? { ...refused, ...invalid } : refused;
@@ -49,7 +49,7 @@ export function SpecForm({ initial, isNewVersion, defaultFile, busy, error, onSe
         event.preventDefault();
         setSubmitted(true);
         if (Object.keys(invalid).length > 0 || busy) return;
-        setSent(draft);
+        setSent(values);
         onSend(draft, file);
       }}
     >

@@ -29,7 +29,7 @@ const mapFields = <Value>(map: (field: TextFieldName) => Value) => Object.fromEn
 /** Field values as typed; numbers are converted when they are sent. `interval` empty: manual checkpoints only. `tolerable` empty: unlimited. */
 export type Draft = Record<TextFieldName, string> & { parameters: readonly Parameter[] };
 /** Errors by form field, or for `parameters` by name. */
-type Problems = Partial<Record<TextFieldName | 'file' | `parameters.${string}`, string>>;
+export type Problems = Partial<Record<TextFieldName | 'file' | `parameters.${string}`, string>>;
 
 export const EMPTY_DRAFT: Draft = { ...mapFields((field) => defaultOf(`JobCreate.${REQUEST_FIELDS[field]}`)), parameters: [] };
 
