@@ -18,7 +18,7 @@ from weir import Job
 from weir.connectors.stats_sink import Totals
 from weir.coordinator.progress import CheckpointSummary, ProgressSnapshot
 from weir.kernel.checkpoints import CheckpointKind
-from weir.kernel.effects import Outcome
+from weir.kernel.effects import JobOutcome
 from weir.kernel.job import JobPhase
 from weir.spark.launch import RunningJob, RunOptions, launch
 from weir.spark.session import LazySession
@@ -154,7 +154,7 @@ class MeasuredJob:
         self._running.suspend()
         result = self._running.wait()
         assert result is not None
-        if result.outcome is not Outcome.SUSPENDED:
+        if result.outcome is not JobOutcome.SUSPENDED:
             raise SystemExit(f"{self._job.name}: {result.outcome} {result.kind} {result.reason}")
         totals = next(iter(result.results.values()))
         assert isinstance(totals, Totals)

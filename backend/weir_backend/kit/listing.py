@@ -92,7 +92,7 @@ def _json(text: str, name: str) -> Any:
         raise Invalid("invalid", f"{name}: {text!r} is not JSON.") from None
 
 
-Condition = Callable[[Any], ColumnElement[bool]]
+FilterClause = Callable[[Any], ColumnElement[bool]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class Fields:
     """The sortable fields, the filters and the default order of a list."""
 
     sortable: Mapping[str, InstrumentedAttribute[Any]]
-    filters: Mapping[str, Condition]
+    filters: Mapping[str, FilterClause]
     """Functions from value to condition. They raise Invalid for an invalid value."""
     default: tuple[str, bool]
     key: InstrumentedAttribute[int]
@@ -157,7 +157,7 @@ def largest_first(column: SQLColumnExpression[Any]) -> ColumnElement[Any]:
     return column.desc().nulls_last() if getattr(column, "nullable", False) else column.desc()
 
 
-def _compared(name: str, compare: Callable[[int], ColumnElement[bool]]) -> Condition:
+def _compared(name: str, compare: Callable[[int], ColumnElement[bool]]) -> FilterClause:
     def condition(value: Any) -> ColumnElement[bool]:
         if type(value) is not int or abs(value) > BIGINT_MAX:
             raise Invalid("invalid", f"filter: {name} must be a number.")
@@ -176,7 +176,7 @@ def content_range(response: Response, unit: str, first: int, count: int, total: 
 _KINDS: Mapping[type, str] = {int: "a number", bool: "true or false", str: "a string"}
 
 
-def equals(column: InstrumentedAttribute[Any], kind: type) -> Condition:
+def equals(column: InstrumentedAttribute[Any], kind: type) -> FilterClause:
     """Return a filter: the column equals the value or one of a list of values."""
 
     def condition(value: Any) -> ColumnElement[bool]:
@@ -190,7 +190,7 @@ def equals(column: InstrumentedAttribute[Any], kind: type) -> Condition:
     return condition
 
 
-def one_of(column: InstrumentedAttribute[Any], enum: type[StrEnum]) -> Condition:
+def one_of(column: InstrumentedAttribute[Any], enum: type[StrEnum]) -> FilterClause:
     """Return a filter: the column equals this enum value or one of a list of them."""
 
     def condition(value: Any) -> ColumnElement[bool]:
@@ -203,7 +203,7 @@ def one_of(column: InstrumentedAttribute[Any], enum: type[StrEnum]) -> Condition
     return condition
 
 
-def contains(column: InstrumentedAttribute[str]) -> Condition:
+def contains(column: InstrumentedAttribute[str]) -> FilterClause:
     """Return a filter: the column contains this string, ignoring case."""
 
     def condition(value: Any) -> ColumnElement[bool]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 from weir.errors import WeirError
-from weir.kernel.effects import Outcome
+from weir.kernel.effects import JobOutcome
 
 
 class Exit(IntEnum):
@@ -38,9 +38,9 @@ def exit_code_of(error: WeirError) -> Exit:
 
 
 EXIT_OF_OUTCOME = {
-    Outcome.FINISHED: Exit.OK,
-    Outcome.SUSPENDED: Exit.OK,
-    Outcome.FAILED: Exit.JOB_FAILED,
-    Outcome.SUPERSEDED: Exit.SUPERSEDED,
-    Outcome.CANCELED: Exit.CANCELED,
+    JobOutcome.FINISHED: Exit.OK,
+    JobOutcome.SUSPENDED: Exit.OK,
+    JobOutcome.FAILED: Exit.JOB_FAILED,
+    JobOutcome.SUPERSEDED: Exit.SUPERSEDED,
+    JobOutcome.CANCELED: Exit.CANCELED,
 }

@@ -16,8 +16,8 @@ from typer.core import TyperGroup
 
 GROUP = "weir.commands"
 # Typer contains a copy of click that it does not export.
-Command: TypeAlias = Any
-Context: TypeAlias = Any
+ClickCommand: TypeAlias = Any
+ClickContext: TypeAlias = Any
 
 
 class PluginGroup(TyperGroup):
@@ -25,12 +25,12 @@ class PluginGroup(TyperGroup):
 
     _loaded_stages = 0
 
-    def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
+    def get_command(self, ctx: ClickContext, cmd_name: str) -> ClickCommand | None:
         while cmd_name not in self.commands and self._load_next():
             pass
         return self.commands.get(cmd_name)
 
-    def list_commands(self, ctx: Context) -> list[str]:
+    def list_commands(self, ctx: ClickContext) -> list[str]:
         while self._load_next():
             pass
         return list(self.commands)
@@ -48,14 +48,14 @@ class PluginGroup(TyperGroup):
         return True
 
 
-def add_client_commands(commands: MutableMapping[str, Command]) -> None:
+def add_client_commands(commands: MutableMapping[str, ClickCommand]) -> None:
     from weir.cli.commands import add_to
 
     for name, command in _commands_of(add_to).items():
         commands.setdefault(name, command)
 
 
-def add_plugins(commands: MutableMapping[str, Command]) -> None:
+def add_plugins(commands: MutableMapping[str, ClickCommand]) -> None:
     """Add the commands of other packages. A package that fails to load is reported on standard error and skipped."""
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         try:
@@ -67,7 +67,7 @@ def add_plugins(commands: MutableMapping[str, Command]) -> None:
             commands.setdefault(name, command)
 
 
-def _commands_of(add_to: Callable[[typer.Typer], None]) -> dict[str, Command]:
+def _commands_of(add_to: Callable[[typer.Typer], None]) -> dict[str, ClickCommand]:
     app = typer.Typer()
     # A callback makes typer build a group even if there is only one command.
     app.callback()(lambda: None)

@@ -24,7 +24,7 @@ from weir.cli.output import print_json, size_text
 from weir.cli.progress import show_progress
 from weir.coordinator.start import Fresh, FromCheckpoint, Resume, StartMode
 from weir.errors import ConfigError, RestoreError, Superseded, WeirError
-from weir.kernel.effects import Outcome
+from weir.kernel.effects import JobOutcome
 from weir.link.control_link import LinkOptions, RunLink
 from weir.link.http import LinkAddress
 from weir.protocol.events import IMPORTED, CheckpointCompleted
@@ -234,7 +234,7 @@ def _summary(ended: JobResult) -> str:
             f"(last: {last.checkpoint}, {last.end_to_end_ms} ms, {last.state_bytes:,} bytes of state)"
         )
     lines += [f"  recovered in {recovery.took_ms} ms: {recovery.reason}" for recovery in progress.recoveries]
-    if ended.outcome is Outcome.SUSPENDED:
+    if ended.outcome is JobOutcome.SUSPENDED:
         lines.append("  resume with --resume")
     return "\n".join(lines)
 

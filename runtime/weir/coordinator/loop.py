@@ -22,7 +22,7 @@ from weir.kernel.effects import (
     DropSlot,
     Effect,
     Finish,
-    Outcome,
+    JobOutcome,
     Prepare,
     Report,
     ReportKind,
@@ -126,11 +126,11 @@ class Coordinator:
 
     def _final_finish(self, finish: Finish) -> Finish:
         """Report SUPERSEDED instead of a failure that a newer generation has caused, for example by deleting files."""
-        successor = self._runner.successor() if finish.outcome is Outcome.FAILED else None
+        successor = self._runner.successor() if finish.outcome is JobOutcome.FAILED else None
         if successor is None:
             return finish
         reason = f"generation {successor} runs the job now, so this process stops (its last error: {finish.reason})"
-        return Finish(Outcome.SUPERSEDED, reason, "Superseded")
+        return Finish(JobOutcome.SUPERSEDED, reason, "Superseded")
 
     def _loop(self) -> None:
         self._execute(self._master.start(_now_ms()))

@@ -91,7 +91,7 @@ class Commit:
     attempt: int = 1
 
 
-class Outcome(StrEnum):
+class JobOutcome(StrEnum):
     FINISHED = "finished"
     SUSPENDED = "suspended"
     FAILED = "failed"
@@ -103,7 +103,7 @@ class Outcome(StrEnum):
 class Finish:
     """The last effect: the process ends. ``kind`` is the class name of the first cause of a failure."""
 
-    outcome: Outcome
+    outcome: JobOutcome
     reason: str = ""
     kind: str = ""
 

@@ -32,8 +32,8 @@ from weir.kernel.effects import (
     DropSlot,
     Effect,
     Finish,
+    JobOutcome,
     LogRequest,
-    Outcome,
     RecordCompleted,
     Report,
     Send,
@@ -171,7 +171,7 @@ class JobMaster:
 
     def cancel(self, now_ms: int) -> list[Effect]:
         """Stop without a checkpoint. Completed checkpoints stay."""
-        return self._end(Finish(Outcome.CANCELED, "cancelled on request"), now_ms)
+        return self._end(Finish(JobOutcome.CANCELED, "cancelled on request"), now_ms)
 
     def superseded(self, reason: str, now_ms: int) -> list[Effect]:
         """Stop without a checkpoint: another driver has taken over the job.
@@ -179,11 +179,11 @@ class JobMaster:
         Unlike in ``on_log_superseded``, the log may not contain the other driver's generation yet, so an open append is
         awaited. An open commit is not: the next generation commits it first.
         """
-        return self._end(Finish(Outcome.SUPERSEDED, reason, "Superseded"), now_ms)
+        return self._end(Finish(JobOutcome.SUPERSEDED, reason, "Superseded"), now_ms)
 
     def fail(self, reason: str, kind: str, now_ms: int) -> list[Effect]:
         """Fail the job without a restart. The coordinator also calls this for causes outside the kernel, such as the loss of Spark."""
-        return self._end(Finish(Outcome.FAILED, reason, kind), now_ms)
+        return self._end(Finish(JobOutcome.FAILED, reason, kind), now_ms)
 
     def savepoint(self, now_ms: int) -> list[Effect]:
         """Trigger a savepoint as soon as the job runs and no checkpoint is pending. An aborted savepoint is reported and not retried."""
@@ -474,7 +474,7 @@ class JobMaster:
         """Another process runs the job now (see ``reason``). This process must have no further effect."""
         self._append.drop()
         self._commits.drop_all()
-        return self._end(Finish(Outcome.SUPERSEDED, reason, "Superseded"), now_ms)
+        return self._end(Finish(JobOutcome.SUPERSEDED, reason, "Superseded"), now_ms)
 
     def on_log_failed(self, request: LogRequest, reason: str, now_ms: int) -> list[Effect]:
         """Storage could not confirm the entry. It may or may not exist, so retry the same append, or fail the job."""
@@ -516,7 +516,7 @@ class JobMaster:
             return (
                 []
                 if self._commits
-                else self._end(Finish(Outcome.FINISHED if kind is CheckpointKind.FINAL else Outcome.SUSPENDED), now_ms)
+                else self._end(Finish(JobOutcome.FINISHED if kind is CheckpointKind.FINAL else JobOutcome.SUSPENDED), now_ms)
             )
         if self._checkpoints.pending:
             return []
@@ -530,14 +530,14 @@ class JobMaster:
         if self._ending is None:
             effects += self._leave_running("the job is ending", now_ms)
             effects += [Send(slot.incarnation, Stop(finish.outcome)) for slot in self._slots]
-        if self._ending is None or finish.outcome is Outcome.SUPERSEDED:
+        if self._ending is None or finish.outcome is JobOutcome.SUPERSEDED:
             self._ending = finish
         return [*effects, *self._end_when_idle(now_ms)]
 
     def _end_when_idle(self, now_ms: int) -> list[Effect]:
         """End the job when no append and no commit is open, so that neither is left half done."""
         assert self._ending is not None
-        if self._append.is_open or (self._commits and self._ending.outcome is not Outcome.SUPERSEDED):
+        if self._append.is_open or (self._commits and self._ending.outcome is not JobOutcome.SUPERSEDED):
             return []
         self._move(JobPhase.ENDED, now_ms)
         return [self._ending]

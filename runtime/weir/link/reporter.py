@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from weir.kernel.effects import Finish, Outcome, Report, ReportKind
+from weir.kernel.effects import Finish, JobOutcome, Report, ReportKind
 from weir.kernel.job import JobPhase
 from weir.protocol.events import (
     AcknowledgedStatistics,
@@ -29,11 +29,11 @@ SAMPLE_EVERY_MS = 2_000
 """Slots report twice a second, which is more than the charts can show."""
 
 _FINAL = {
-    Outcome.FINISHED: DriverState.FINISHED,
-    Outcome.SUSPENDED: DriverState.SUSPENDED,
-    Outcome.FAILED: DriverState.FAILED,
-    Outcome.CANCELED: DriverState.CANCELED,
-    Outcome.SUPERSEDED: DriverState.SUPERSEDED,
+    JobOutcome.FINISHED: DriverState.FINISHED,
+    JobOutcome.SUSPENDED: DriverState.SUSPENDED,
+    JobOutcome.FAILED: DriverState.FAILED,
+    JobOutcome.CANCELED: DriverState.CANCELED,
+    JobOutcome.SUPERSEDED: DriverState.SUPERSEDED,
 }
 
 

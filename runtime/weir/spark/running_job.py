@@ -11,7 +11,7 @@ from weir.connectors.base import Committer
 from weir.coordinator.loop import Coordinator
 from weir.coordinator.progress import JobProgress, ProgressSnapshot
 from weir.errors import JobFailed
-from weir.kernel.effects import Outcome
+from weir.kernel.effects import JobOutcome
 from weir.protocol.events import Cancel, NumberedCommand, Suspend, TakeCheckpoint, TakeSavepoint, UnknownCommand
 from weir.protocol.ids import OperatorUid
 
@@ -20,7 +20,7 @@ from weir.protocol.ids import OperatorUid
 class JobResult:
     """The outcome of a job. ``results``: values of sinks that return something (collect, stats), by uid."""
 
-    outcome: Outcome
+    outcome: JobOutcome
     reason: str
     kind: str
     progress: ProgressSnapshot
@@ -28,7 +28,7 @@ class JobResult:
     notes: tuple[str, ...] = ()
 
     def raise_if_failed(self) -> JobResult:
-        if self.outcome in (Outcome.FAILED, Outcome.SUPERSEDED):
+        if self.outcome in (JobOutcome.FAILED, JobOutcome.SUPERSEDED):
             raise JobFailed(f"{self.kind}: {self.reason}" if self.kind else self.reason)
         return self
 
@@ -84,7 +84,7 @@ class RunningJob:
             finally:
                 self._close()
             results = {}
-            if finish.outcome in (Outcome.FINISHED, Outcome.SUSPENDED):
+            if finish.outcome in (JobOutcome.FINISHED, JobOutcome.SUSPENDED):
                 results = {uid: committer.result() for uid, committer in self._committers.items()}
             self._result = JobResult(finish.outcome, finish.reason, finish.kind, self.progress(), results, self._notes)
         except BaseException as error:  # noqa: BLE001  # ``wait`` raises it

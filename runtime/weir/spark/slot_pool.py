@@ -24,7 +24,7 @@ from pyspark.sql import SparkSession
 from weir.errors import SlotError
 from weir.protocol.bootstrap import SlotBootstrap
 from weir.spark.settings import is_local
-from weir.spark.spark_task import Entry, SlotEnd, run_slot_task, touch_rows
+from weir.spark.spark_task import SlotEnd, SlotEntryPoint, run_slot_task, touch_rows
 
 _POLL_S = 0.05
 
@@ -154,7 +154,7 @@ class SlotPool:
         bootstrap: SlotBootstrap,
         *,
         spares: int = 0,
-        entry: Entry = ENTRY,
+        entry: SlotEntryPoint = ENTRY,
         on_loss: Callable[[SlotLoss], None] = lambda loss: None,
         on_failure: Callable[[SlotError], None] | None = None,
         capacity_timeout_s: float = 30.0,

@@ -16,7 +16,7 @@ from weir.protocol.bootstrap import SlotBootstrap, SparkTaskInfo
 SlotMain: TypeAlias = Callable[[SlotBootstrap, int, SparkTaskInfo], None]
 """(bootstrap, index of the Spark task, its ids and host). Returns when the slot ends."""
 
-Entry: TypeAlias = str | SlotMain
+SlotEntryPoint: TypeAlias = str | SlotMain
 """``module:function`` that the worker imports, or the function itself, pickled with the task."""
 
 
@@ -29,7 +29,7 @@ class SlotEnd:
     """The traceback, for the log."""
 
 
-def run_slot_task(entry: Entry, bootstrap: SlotBootstrap, index: int, rows: Iterable[int]) -> Iterator[SlotEnd]:
+def run_slot_task(entry: SlotEntryPoint, bootstrap: SlotBootstrap, index: int, rows: Iterable[int]) -> Iterator[SlotEnd]:
     """The function of the single partition of a slot's Spark job. It yields once, when the slot ends.
 
     An exception is returned as a result. If it were raised, Spark would restart the slot with the same error, and hide it from
@@ -54,7 +54,7 @@ def _one_line(error: Exception) -> str:
     return f"{type(error).__name__}: {error} ({location})"
 
 
-def resolve(entry: Entry) -> SlotMain:
+def resolve(entry: SlotEntryPoint) -> SlotMain:
     if not isinstance(entry, str):
         return entry
     module, _, name = entry.partition(":")

@@ -12,7 +12,7 @@ from weir_workers.embedded.supervisor.state_machine import (
     DELAY_S_MAX,
     STEADY_S,
     Child,
-    Effect,
+    ChildEffect,
     KillChild,
     StartChild,
     State,
@@ -247,7 +247,7 @@ class RandomProcesses:
                 else:
                     self.supervision.became_ready(name, self.now_s)
 
-    def execute(self, effect: Effect, rng: random.Random) -> None:
+    def execute(self, effect: ChildEffect, rng: random.Random) -> None:
         match effect:
             case StartChild(name):
                 assert not self.supervision.stopping

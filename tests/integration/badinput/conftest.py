@@ -7,7 +7,7 @@ import pytest
 from runs import Runs
 from small_job import numbers
 
-from weir.kernel.effects import Outcome
+from weir.kernel.effects import JobOutcome
 from weir.spark.session import LazySession
 
 
@@ -28,5 +28,5 @@ def runs(session: LazySession, tmp_path: Path) -> Runs:
 @pytest.fixture
 def suspended(runs: Runs) -> Runs:
     """A suspended job that has read a part of its input and has checkpoints and committed output."""
-    assert runs.until(checkpoints=3).outcome is Outcome.SUSPENDED
+    assert runs.until(checkpoints=3).outcome is JobOutcome.SUSPENDED
     return runs

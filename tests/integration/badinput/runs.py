@@ -10,7 +10,7 @@ import small_job
 from small_job import expected_totals, totals
 
 from weir import Job, Params
-from weir.kernel.effects import Outcome
+from weir.kernel.effects import JobOutcome
 from weir.protocol.ids import CheckpointId
 from weir.spark.launch import JobResult, RunOptions, launch, run_job
 from weir.spark.session import LazySession
@@ -61,5 +61,5 @@ class Runs:
     def check_finishes(self, **options: Any) -> None:
         """Run the job to its end and check that its output is exact."""
         result = self.run(**options)
-        assert (result.outcome, result.reason) == (Outcome.FINISHED, "")
+        assert (result.outcome, result.reason) == (JobOutcome.FINISHED, "")
         assert totals(self.output) == expected_totals()

@@ -16,7 +16,7 @@ from weir_command import ROOT, refuse_tracebacks, weir
 from weir import Job, Params, Stream, agg, sinks, sources
 from weir.coordinator.start import Resume
 from weir.kernel.config import RestartConfig
-from weir.kernel.effects import Outcome
+from weir.kernel.effects import JobOutcome
 from weir.protocol.ids import OperatorUid
 from weir.storage.inspection import verify
 from weir.storage.layout import JobLayout
@@ -71,14 +71,14 @@ def on_freed_disk(make: Callable[[Params], Job]) -> Callable[[Params], Job]:
 def test_a_full_output_disk_fails_the_job_and_resume_continues(runs: Runs, capfd: pytest.CaptureFixture[str]) -> None:
     result = runs.run(without_state, rate=1_000, by_value=[HERE])
     refuse_tracebacks("".join(capfd.readouterr()))
-    assert (result.outcome, result.kind) == (Outcome.FAILED, "SinkError")
+    assert (result.outcome, result.kind) == (JobOutcome.FAILED, "SinkError")
     assert "sink 'out' could not" in result.reason and str(runs.output) in result.reason
     assert "no space left on the device. Free some space and resume the job; committed data is intact." in result.reason
     before = runs.committed()
     assert before
 
     resumed = runs.run(on_freed_disk(without_state), by_value=[HERE], start=Resume())
-    assert (resumed.outcome, resumed.reason) == (Outcome.FINISHED, "")
+    assert (resumed.outcome, resumed.reason) == (JobOutcome.FINISHED, "")
     assert before.items() <= runs.committed().items()
     assert sorted(pq.read_table(runs.output, partitioning=None)["number"].to_pylist()) == list(range(ROWS))
 
@@ -87,7 +87,7 @@ def test_a_full_checkpoint_disk_fails_the_job_and_resume_continues(runs: Runs, c
     once = RestartConfig(attempts_max=1)
     result = runs.run(with_state, rate=1_000, by_value=[HERE], restarts=once)
     refuse_tracebacks("".join(capfd.readouterr()))
-    assert (result.outcome, result.kind) == (Outcome.FAILED, "CheckpointError")
+    assert (result.outcome, result.kind) == (JobOutcome.FAILED, "CheckpointError")
     assert "gave up after 1 restarts without a completed checkpoint" in result.reason
     assert f"cannot write {runs.checkpoints}/small/state/packed.slots/" in result.reason
     assert f"file size limit reached. Free space on the disk of {runs.checkpoints}" in result.reason
@@ -96,7 +96,7 @@ def test_a_full_checkpoint_disk_fails_the_job_and_resume_continues(runs: Runs, c
     assert all(verify(storage, JobLayout("small"), one).intact for one in runs.restorable())
 
     resumed = runs.run(on_freed_disk(with_state), by_value=[HERE], start=Resume())
-    assert (resumed.outcome, resumed.reason) == (Outcome.FINISHED, "")
+    assert (resumed.outcome, resumed.reason) == (JobOutcome.FINISHED, "")
     counted = resumed.results[OperatorUid("out")]
     assert isinstance(counted, sinks.Totals) and counted.rows == ROWS
 

@@ -12,7 +12,7 @@ from weir_command import ROOT, enforce_permissions, refuse_tracebacks, weir
 from weir import Job, Params, sinks, sources
 from weir.coordinator.start import Resume
 from weir.errors import InputError
-from weir.kernel.effects import Outcome
+from weir.kernel.effects import JobOutcome
 
 pytestmark = pytest.mark.spark
 JOB = ROOT / "tests" / "integration" / "cli" / "small_job.py"
@@ -54,7 +54,7 @@ def test_a_damaged_page_fails_the_job_with_file_and_row_groups(suspended: Runs, 
     damaged.write_bytes(intact[:start] + b"\xff" * 40 + intact[start + 40 :])
     result = suspended.run(start=Resume())
     refuse_tracebacks("".join(capfd.readouterr()))
-    assert (result.outcome, result.kind) == (Outcome.FAILED, "InputError")
+    assert (result.outcome, result.kind) == (JobOutcome.FAILED, "InputError")
     assert result.reason.startswith(f"Source 'numbers': {damaged}: cannot read row groups 0 to 3 as Parquet")
     assert before.items() <= suspended.committed().items()
 
@@ -69,18 +69,18 @@ def test_a_malformed_line_fails_the_job_with_file_number_and_text(runs: Runs, ca
     file = runs.input / "events.jsonl"
     good = [json.dumps({"number": number}) for number in range(ROWS)]
     file.write_text("\n".join([*good[:-1], '{"number": 39x9}']) + "\n")
-    assert runs.until(make=json_job, checkpoints=2).outcome is Outcome.SUSPENDED
+    assert runs.until(make=json_job, checkpoints=2).outcome is JobOutcome.SUSPENDED
     before = runs.committed()
     assert before
     result = runs.run(json_job, start=Resume())
     refuse_tracebacks("".join(capfd.readouterr()))
-    assert (result.outcome, result.kind) == (Outcome.FAILED, "InputError")
+    assert (result.outcome, result.kind) == (JobOutcome.FAILED, "InputError")
     assert result.reason.startswith(f"Source 'lines': {file}: cannot parse line {ROWS}: ")
     assert result.reason.endswith(': {"number": 39x9}')
     assert before.items() <= runs.committed().items()
 
     file.write_text("\n".join(good) + "\n")
-    assert runs.run(json_job, start=Resume()).outcome is Outcome.FINISHED
+    assert runs.run(json_job, start=Resume()).outcome is JobOutcome.FINISHED
     assert before.items() <= runs.committed().items()
     assert sorted(pq.read_table(runs.output, partitioning=None)["number"].to_pylist()) == list(range(ROWS))
 

@@ -9,7 +9,7 @@ from weir_command import ROOT, enforce_permissions, refuse_tracebacks, weir
 
 from weir.coordinator.start import FromCheckpoint, Resume
 from weir.errors import CheckpointError, ConfigError, RestoreError
-from weir.kernel.effects import Outcome
+from weir.kernel.effects import JobOutcome
 
 pytestmark = pytest.mark.spark
 JOB = ROOT / "tests" / "integration" / "cli" / "small_job.py"
@@ -54,7 +54,7 @@ def test_a_damaged_checkpoint_fails_the_job_and_an_older_one_is_restorable(
     damaged.write_bytes(data)
     result = suspended.run(start=Resume())
     refuse_tracebacks("".join(capfd.readouterr()))
-    assert (result.outcome, result.kind) == (Outcome.FAILED, "CheckpointError")
+    assert (result.outcome, result.kind) == (JobOutcome.FAILED, "CheckpointError")
     assert f"Cannot restore checkpoint {newest}" in result.reason
     assert f"{damaged} is damaged at byte " in result.reason
     assert "restore another checkpoint with --from" in result.reason

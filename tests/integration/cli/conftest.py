@@ -7,7 +7,7 @@ import pytest
 from small_job import job, numbers
 
 from weir import Params
-from weir.kernel.effects import Outcome
+from weir.kernel.effects import JobOutcome
 from weir.spark.launch import RunOptions, run_job
 
 
@@ -19,7 +19,7 @@ def finished_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings = {"input": str(root / "input"), "output": str(root / "output"), "rate": 2_000}
     options = RunOptions(checkpoint_dir=str(root / "checkpoints"), interval_ms=200, retained=4)
     result = run_job(job(Params(settings)), options)
-    assert result.outcome is Outcome.FINISHED
+    assert result.outcome is JobOutcome.FINISHED
     return root
 
 

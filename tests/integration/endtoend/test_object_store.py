@@ -18,7 +18,7 @@ from weir_command import weir
 from weir import Job, Params
 from weir.coordinator.start import FromCheckpoint, Resume
 from weir.errors import ConfigError
-from weir.kernel.effects import Outcome
+from weir.kernel.effects import JobOutcome
 from weir.spark.launch import RunOptions, launch, run_job
 from weir.spark.session import LazySession
 from weir.storage.inspection import list_checkpoints, verify
@@ -77,7 +77,7 @@ def test_the_output_and_the_checkpoints_in_s3_are_correct_after_a_slot_is_killed
     session: LazySession, directory: Path, url: str
 ) -> None:
     result = killed_after(launch(small(directory, rate=1_000), options(url), session=session), checkpoints=2)
-    assert (result.outcome, result.reason) == (Outcome.FINISHED, "")
+    assert (result.outcome, result.reason) == (JobOutcome.FINISHED, "")
     assert totals(directory / "output") == expected_totals()
     storage, layout = open_storage(url), JobLayout("small")
     kept = [info.checkpoint for info in list_checkpoints(storage, layout) if info.status == "restorable"]
@@ -92,16 +92,16 @@ def test_a_job_resumes_and_rolls_back_from_s3(session: LazySession, directory: P
     while (result := running.wait(0.05)) is None:
         if len(running.progress().completed) >= 3:
             running.suspend()
-    assert result.outcome is Outcome.SUSPENDED
+    assert result.outcome is JobOutcome.SUSPENDED
     middle = result.progress.completed[-2].checkpoint
     # ``retained=10`` keeps ``middle``, even if a slow host takes additional periodic checkpoints.
     resumed = run_job(small(directory), options(url, start=Resume(), retained=10), session=session)
-    assert resumed.outcome is Outcome.FINISHED
+    assert resumed.outcome is JobOutcome.FINISHED
     assert totals(directory / "output") == expected_totals()
     first = set((directory / "output").glob("*.parquet"))
 
     again = run_job(small(directory), options(url, start=FromCheckpoint(middle)), session=session)
-    assert (again.outcome, again.reason) == (Outcome.FINISHED, "")
+    assert (again.outcome, again.reason) == (JobOutcome.FINISHED, "")
     assert totals(directory / "output") == expected_totals()
     assert first - set((directory / "output").glob("*.parquet")), "the output after the checkpoint is revoked and written again"
     assert pq.read_table(directory / "output", partitioning=None).num_rows == 4_000

@@ -12,7 +12,7 @@ from weir import Job, agg, sinks, sources
 from weir.connectors.base import Source
 from weir.coordinator.start import Resume
 from weir.errors import ConfigError, GraphError
-from weir.kernel.effects import Outcome
+from weir.kernel.effects import JobOutcome
 from weir.spark.launch import RunOptions, launch, run_job
 from weir.spark.session import LazySession
 
@@ -54,7 +54,7 @@ def test_each_row_of_a_query_is_counted_exactly_once_although_a_slot_is_killed(
 ) -> None:
     running = launch(summing(session, source, tmp_path), options(tmp_path), session=session)
     result = killed_after(running, checkpoints=2)
-    assert (result.outcome, result.reason) == (Outcome.FINISHED, "")
+    assert (result.outcome, result.reason) == (JobOutcome.FINISHED, "")
     rows = pq.read_table(tmp_path / "output", partitioning=None).to_pylist()
     assert len(rows) == ROWS
     for key in range(KEYS):
@@ -78,12 +78,12 @@ def test_a_resumed_job_reads_the_same_staged_rows(session: LazySession, tmp_path
     while (result := running.wait(0.05)) is None:
         if len(running.progress().completed) >= 2:
             running.suspend()
-    assert result.outcome is Outcome.SUSPENDED
+    assert result.outcome is JobOutcome.SUSPENDED
     before, seen = staged(tmp_path), tickets(tmp_path / "output")
     assert 0 < len(seen) < ROWS
 
     resumed = run_job(copying(session, tmp_path, rate=None), options(tmp_path, start=Resume()), session=session)
-    assert (resumed.outcome, resumed.reason) == (Outcome.FINISHED, "")
+    assert (resumed.outcome, resumed.reason) == (JobOutcome.FINISHED, "")
     assert staged(tmp_path) == before
     done = tickets(tmp_path / "output")
     assert len(done) == len(set(done)) == ROWS

@@ -14,7 +14,7 @@ import pytest
 from weir.api.job_loader import load_job
 from weir.connectors.stats_sink import Totals
 from weir.coordinator.start import Resume
-from weir.kernel.effects import Outcome
+from weir.kernel.effects import JobOutcome
 from weir.protocol.codec import dump_json
 from weir.spark.launch import RunOptions, run_job
 from weir.storage.base import checksum
@@ -64,7 +64,7 @@ def test_the_stored_directory_contains_every_kind_of_data(stored: Path) -> None:
 def test_a_job_of_an_older_version_is_resumed_and_its_output_is_exact(stored: Path) -> None:
     job = load_job(f"{DATA / 'job.py'}", {"root": str(stored)})
     result = run_job(job, RunOptions(checkpoint_dir=str(stored / "checkpoints"), start=Resume(), interval_ms=500))
-    assert result.outcome is Outcome.FINISHED, result.reason
+    assert result.outcome is JobOutcome.FINISHED, result.reason
     numbers: dict[str, list[int | None]] = runpy.run_path(str(DATA / "job.py"))["records"]()
     assert sums(stored) == expected_sums(numbers)
     thirds = pq.read_table(stored / "output" / "thirds", partitioning=None).to_pylist()

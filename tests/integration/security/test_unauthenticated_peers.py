@@ -14,7 +14,7 @@ from process_tree import argument_lists, listening, process_tree
 
 from weir import Job, agg, sinks, sources
 from weir.coordinator.progress import ProgressSnapshot
-from weir.kernel.effects import Outcome
+from weir.kernel.effects import JobOutcome
 from weir.kernel.job import JobPhase
 from weir.protocol.frames import MAGIC
 from weir.spark.launch import RunningJob, RunOptions, launch
@@ -79,7 +79,7 @@ def test_unauthenticated_clients_have_no_effect_and_receive_no_secret(tmp_path: 
     listed = argument_lists(processes)
     assert not any(secret in listed for secret in secrets)
     result = job.wait(120)
-    assert result is not None and result.outcome is Outcome.FINISHED, result
+    assert result is not None and result.outcome is JobOutcome.FINISHED, result
     assert result.progress.recoveries == (), "no client caused a recovery"
     assert result.results["out"].rows == ROWS  # type: ignore[index, attr-defined]  # Totals of the stats sink
 

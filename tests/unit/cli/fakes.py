@@ -6,7 +6,7 @@ import io
 from dataclasses import dataclass, field
 
 from weir.coordinator.progress import JobProgress, ProgressSnapshot
-from weir.kernel.effects import Outcome
+from weir.kernel.effects import JobOutcome
 from weir.spark.launch import JobResult
 
 
@@ -15,7 +15,7 @@ def snapshot() -> ProgressSnapshot:
 
 
 def finished() -> JobResult:
-    return JobResult(Outcome.FINISHED, "", "", snapshot(), {})
+    return JobResult(JobOutcome.FINISHED, "", "", snapshot(), {})
 
 
 @dataclass

@@ -18,7 +18,7 @@ from weir.cli import app, options, progress, run
 from weir.cli.exit_codes import Exit
 from weir.coordinator.start import FromCheckpoint
 from weir.errors import ConfigError, SinkError, Superseded
-from weir.kernel.effects import Outcome
+from weir.kernel.effects import JobOutcome
 from weir.protocol.ids import CheckpointId, Generation
 from weir.protocol.job_log import CheckpointCompleted, GenerationStarted
 from weir.spark.options import RunOptions
@@ -166,7 +166,7 @@ def test_json_output_contains_the_result_even_with_quiet(
 def test_json_output_of_a_failed_job_contains_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    failed = FakeRunningJob(replace(finished(), outcome=Outcome.FAILED, reason="sink 'out' is full", kind="SinkError"))
+    failed = FakeRunningJob(replace(finished(), outcome=JobOutcome.FAILED, reason="sink 'out' is full", kind="SinkError"))
     assert code_of(failed, monkeypatch, tmp_path, "-o", "json") == Exit.JOB_FAILED
     printed = capsys.readouterr()
     ended = json.loads(printed.out)

@@ -6,7 +6,7 @@ from weir.coordinator.compiled_job import CompiledJob
 from weir.coordinator.effect_runner import EffectRunner, MasterEvent
 from weir.graph.compile import compile_graph
 from weir.graph.logical import Column, Input, LogicalGraph, LogicalOperator, OperatorKind
-from weir.kernel.effects import AppendLog, Finish, Outcome
+from weir.kernel.effects import AppendLog, Finish, JobOutcome
 from weir.kernel.job import JobConfig, JobMaster, JobPhase
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid
 from weir.protocol.job_log import CheckpointCompleted, GenerationStarted
@@ -52,7 +52,7 @@ def test_a_resume_exits_as_superseded_if_a_newer_checkpoint_completed_meanwhile(
     _, effects = start_during_a_checkpoint_of_another_driver(abandonable=frozenset())
     (finish,) = effects
     assert isinstance(finish, Finish)
-    assert finish.outcome is Outcome.SUPERSEDED
+    assert finish.outcome is JobOutcome.SUPERSEDED
 
 
 def test_a_rollback_continues_although_a_newer_checkpoint_completed_meanwhile() -> None:

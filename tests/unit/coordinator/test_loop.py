@@ -8,7 +8,7 @@ from typing import Any, cast
 from weir.coordinator.loop import Coordinator, SlotControl
 from weir.coordinator.progress import JobProgress
 from weir.errors import ProtocolError
-from weir.kernel.effects import DropSlot, Effect, Finish, Outcome, Send
+from weir.kernel.effects import DropSlot, Effect, Finish, JobOutcome, Send
 from weir.kernel.job import JobPhase
 from weir.protocol.ids import Generation, SlotIncarnation
 from weir.protocol.messages import CancelSubtasks, Register, encode
@@ -56,10 +56,10 @@ class Master:
         return self.scripts.pop(0)
 
     def on_slot_lost(self, incarnation: SlotIncarnation, reason: str, now_ms: int) -> Sequence[Effect]:
-        return [Finish(Outcome.FAILED, reason, "lost")]
+        return [Finish(JobOutcome.FAILED, reason, "lost")]
 
     def fail(self, reason: str, kind: str, now_ms: int) -> Sequence[Effect]:
-        return [Finish(Outcome.FAILED, reason, kind)]
+        return [Finish(JobOutcome.FAILED, reason, kind)]
 
 
 class Runner:
@@ -89,14 +89,14 @@ def _run(server: Server, master: Master, runner: Runner | None = None) -> tuple[
     return coordinator.run(), replaced
 
 
-DONE = Finish(Outcome.FINISHED)
+DONE = Finish(JobOutcome.FINISHED)
 
 
 def test_a_message_that_is_too_long_to_send_fails_the_job_and_keeps_the_slot() -> None:
     server = Server(_registers(1, OLD, 0))
     server.too_long = True
     finish, _ = _run(server, Master([Send(OLD, CancelSubtasks(Generation(1)))]))
-    assert (finish.outcome, finish.kind) == (Outcome.FAILED, "ProtocolError")
+    assert (finish.outcome, finish.kind) == (JobOutcome.FAILED, "ProtocolError")
     assert "70000000 bytes" in finish.reason
     assert server.dropped == []
 
@@ -114,14 +114,14 @@ def test_a_silent_slot_that_spark_already_replaced_is_not_replaced_again() -> No
 
 
 def test_a_failure_is_reported_as_superseded_if_the_log_has_a_successor() -> None:
-    failed = Finish(Outcome.FAILED, "no such file: staging/open-g1", "SinkError")
+    failed = Finish(JobOutcome.FAILED, "no such file: staging/open-g1", "SinkError")
     finish, _ = _run(Server(_registers(1, OLD, 0)), Master([failed]), Runner(successor=2))
-    assert (finish.outcome, finish.kind) == (Outcome.SUPERSEDED, "Superseded")
+    assert (finish.outcome, finish.kind) == (JobOutcome.SUPERSEDED, "Superseded")
     assert "generation 2 runs the job now" in finish.reason and "no such file" in finish.reason
 
 
 def test_a_failure_is_reported_as_such_if_the_log_has_no_successor() -> None:
-    failed = Finish(Outcome.FAILED, "the disk is full", "SinkError")
+    failed = Finish(JobOutcome.FAILED, "the disk is full", "SinkError")
     assert _run(Server(_registers(1, OLD, 0)), Master([failed]))[0] == failed
 
 

@@ -15,7 +15,7 @@ from weir.kernel.effects import (
     DropSlot,
     Effect,
     Finish,
-    Outcome,
+    JobOutcome,
     Prepare,
     RecordCompleted,
     Report,
@@ -221,7 +221,7 @@ def test_a_bounded_job_finishes_after_its_final_checkpoint_is_committed() -> Non
     assert sent(TriggerCheckpoint, job.all_ended())
     assert not only(Finish, job.completed(1))
     effects = job.master.on_committed(CommitPermit(CheckpointId(1), job.generation), 0)
-    assert only(Finish, effects) == [Finish(Outcome.FINISHED)]
+    assert only(Finish, effects) == [Finish(JobOutcome.FINISHED)]
     assert len(sent(Stop, effects)) == SLOTS
     assert job.master.phase is JobPhase.ENDED
 
@@ -277,7 +277,7 @@ def test_messages_of_an_older_generation_have_no_effect() -> None:
 def test_a_failure_that_is_not_restartable_fails_the_job_with_its_cause() -> None:
     job = Job().running()
     effects = job.receive(0, SubtaskFailed(job.generation, SubtaskId(0, 0), "UserCodeError", "division by zero", False))
-    assert only(Finish, effects) == [Finish(Outcome.FAILED, "division by zero", "UserCodeError")]
+    assert only(Finish, effects) == [Finish(JobOutcome.FAILED, "division by zero", "UserCodeError")]
 
 
 def test_a_job_fails_after_too_many_restarts_without_a_completed_checkpoint() -> None:
@@ -293,7 +293,7 @@ def test_a_job_fails_after_too_many_restarts_without_a_completed_checkpoint() ->
             job.receive(slot, Deployed(job.generation), now_ms + 100)
         assert job.master.phase is JobPhase.RUNNING
     (finish,) = only(Finish, job.receive(0, SubtaskFailed(job.generation, None, "InputError", "broken", True), 20_000))
-    assert finish.outcome is Outcome.FAILED
+    assert finish.outcome is JobOutcome.FAILED
     assert "after 2 restarts" in finish.reason
     assert "broken" in finish.reason
 
@@ -325,7 +325,7 @@ def test_a_suspended_job_ends_after_its_last_checkpoint_is_committed() -> None:
     assert sent(TriggerCheckpoint, job.observe(job.master.suspend(0)))
     job.completed(1)
     effects = job.master.on_committed(CommitPermit(CheckpointId(1), job.generation), 0)
-    assert only(Finish, effects) == [Finish(Outcome.SUSPENDED)]
+    assert only(Finish, effects) == [Finish(JobOutcome.SUSPENDED)]
 
 
 def test_a_declined_suspend_checkpoint_is_retried() -> None:
@@ -339,7 +339,7 @@ def test_a_cancelled_job_stops_without_a_checkpoint() -> None:
     job = Job().running()
     effects = job.master.cancel(0)
     assert not sent(TriggerCheckpoint, effects)
-    assert [finish.outcome for finish in only(Finish, effects)] == [Outcome.CANCELED]
+    assert [finish.outcome for finish in only(Finish, effects)] == [JobOutcome.CANCELED]
     assert sent(Stop, job.receive(9, register(9))), "a slot that registers after the cancel is stopped"
 
 
@@ -377,7 +377,7 @@ def test_a_superseded_driver_stops_without_a_commit() -> None:
     job.acknowledged(1)
     job.observe(job.master.on_manifest_written(job.generation, CheckpointId(1), 0))
     effects = job.master.on_log_superseded("generation 7 runs the job", 0)
-    assert [finish.outcome for finish in only(Finish, effects)] == [Outcome.SUPERSEDED]
+    assert [finish.outcome for finish in only(Finish, effects)] == [JobOutcome.SUPERSEDED]
     assert not only(Commit, effects)
     assert job.master.tick(10_000) == []
 
@@ -391,7 +391,7 @@ def test_a_driver_that_the_control_plane_supersedes_waits_only_for_an_open_appen
         "the entry is possibly in the log"
     )
     (finish,) = only(Finish, job.log_created())
-    assert finish == Finish(Outcome.SUPERSEDED, "the control plane reports another driver", "Superseded")
+    assert finish == Finish(JobOutcome.SUPERSEDED, "the control plane reports another driver", "Superseded")
     assert job.master.tick(10_000) == []
     other = Job().running()
     assert only(Finish, other.master.superseded("the control plane reports another driver", 0))
@@ -404,7 +404,7 @@ def test_a_job_fails_if_all_attempts_of_an_append_fail() -> None:
     assert request is not None
     assert job.master.on_log_failed(request, "no answer", 0) == [AppendLog(request, 10)]
     (finish,) = only(Finish, job.master.on_log_failed(request, "no answer", 0))
-    assert (finish.outcome, finish.kind) == (Outcome.FAILED, "StorageError")
+    assert (finish.outcome, finish.kind) == (JobOutcome.FAILED, "StorageError")
 
 
 def test_a_commit_that_fails_permanently_fails_the_job_even_if_other_commits_wait() -> None:
@@ -414,7 +414,7 @@ def test_a_commit_that_fails_permanently_fails_the_job_even_if_other_commits_wai
         job.completed(checkpoint)
     effects = job.master.on_commit_failed(CommitPermit(CheckpointId(1), Generation(1)), "disk missing", False, 0)
     (finish,) = only(Finish, effects)
-    assert finish.outcome is Outcome.FAILED
+    assert finish.outcome is JobOutcome.FAILED
     assert "checkpoint 1 is completed but could not be committed: disk missing" in finish.reason
 
 
@@ -463,7 +463,7 @@ def test_a_job_fails_with_the_reason_if_all_attempts_of_a_preparation_fail() -> 
         delays.append(again.delay_ms)
     assert delays == sorted(delays) and delays[0] > 0
     (finish,) = only(Finish, job.observe(job.master.on_prepare_failed("storage is unreachable", "StorageError", True, 9)))
-    assert (finish.outcome, finish.reason) == (Outcome.FAILED, "storage is unreachable")
+    assert (finish.outcome, finish.reason) == (JobOutcome.FAILED, "storage is unreachable")
 
 
 def test_a_preparation_that_cannot_succeed_is_not_retried() -> None:
@@ -472,4 +472,4 @@ def test_a_preparation_that_cannot_succeed_is_not_retried() -> None:
     (finish,) = only(
         Finish, job.observe(job.master.on_prepare_failed("the output belongs to another job", "SinkError", False, 1))
     )
-    assert finish.outcome is Outcome.FAILED
+    assert finish.outcome is JobOutcome.FAILED

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from weir.kernel.checkpoints import CheckpointKind, PendingCheckpoint
-from weir.kernel.effects import Finish, Outcome, Report
+from weir.kernel.effects import Finish, JobOutcome, Report
 from weir.kernel.job import JobPhase
 from weir.link.reporter import SAMPLE_EVERY_MS, Reporter
 from weir.protocol.events import (
@@ -85,14 +85,14 @@ def test_a_requested_cancel_is_not_a_restart(recorder: Recorder) -> None:
     running(recorder)
     recorder.reporter.on_phase(JobPhase.CANCELLING, ONE)
     recorder.reporter.on_phase(JobPhase.ENDED, ONE)
-    recorder.reporter.on_finish(Finish(Outcome.CANCELED, "canceled"))
+    recorder.reporter.on_finish(Finish(JobOutcome.CANCELED, "canceled"))
     assert recorder.new_events() == [
         RunStateChanged(DriverState.CANCELLING, ONE), RunStateChanged(DriverState.CANCELED, ONE, "canceled")
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("outcome", Outcome)
-def test_every_outcome_has_a_final_state(recorder: Recorder, outcome: Outcome) -> None:
+@pytest.mark.parametrize("outcome", JobOutcome)
+def test_every_outcome_has_a_final_state(recorder: Recorder, outcome: JobOutcome) -> None:
     recorder.reporter.on_finish(Finish(outcome, "reason", "Kind"))
     (event,) = recorder.new_events()
     assert isinstance(event, RunStateChanged) and event.state.final and (event.reason, event.kind) == ("reason", "Kind")

@@ -9,7 +9,7 @@ from weir import Job, sinks, sources
 from weir.coordinator.progress import JobProgress
 from weir.errors import GraphError, JobFailed
 from weir.kernel.config import CheckpointConfig
-from weir.kernel.effects import Outcome, StartGeneration
+from weir.kernel.effects import JobOutcome, StartGeneration
 from weir.kernel.job import JobPhase
 from weir.protocol.ids import CheckpointId, Generation
 from weir.spark import job_plan
@@ -66,14 +66,14 @@ def test_secret_options_are_not_in_the_repr() -> None:
     assert "hush" not in repr(options)
 
 
-@pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.SUPERSEDED])
-def test_a_failed_result_is_raised_with_its_cause(outcome: Outcome) -> None:
+@pytest.mark.parametrize("outcome", [JobOutcome.FAILED, JobOutcome.SUPERSEDED])
+def test_a_failed_result_is_raised_with_its_cause(outcome: JobOutcome) -> None:
     result = JobResult(outcome, "disk gone", "SinkError", JobProgress(frozenset()).snapshot(), {})
     with pytest.raises(JobFailed, match="SinkError: disk gone"):
         result.raise_if_failed()
 
 
-@pytest.mark.parametrize("outcome", [Outcome.FINISHED, Outcome.SUSPENDED, Outcome.CANCELED])
-def test_a_successful_result_is_returned(outcome: Outcome) -> None:
+@pytest.mark.parametrize("outcome", [JobOutcome.FINISHED, JobOutcome.SUSPENDED, JobOutcome.CANCELED])
+def test_a_successful_result_is_returned(outcome: JobOutcome) -> None:
     result = JobResult(outcome, "", "", JobProgress(frozenset()).snapshot(), {})
     assert result.raise_if_failed() is result

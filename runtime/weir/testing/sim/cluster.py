@@ -7,7 +7,7 @@ from functools import partial
 
 from weir.graph.compile import compile_graph
 from weir.graph.physical import PhysicalGraph
-from weir.kernel.effects import Finish, Outcome
+from weir.kernel.effects import Finish, JobOutcome
 from weir.protocol.messages import Deploy
 from weir.testing.sim.driver import SimDriver
 from weir.testing.sim.invariants import InvariantChecker
@@ -87,7 +87,7 @@ class Cluster:
     def on_finished(self, driver: SimDriver, finish: Finish) -> None:
         self.checker.on_finish(driver, finish)
         driver.post(self.simulation.between(1 * MS, 5 * MS), lambda: driver.exit(f"finished: {finish.outcome}"))
-        if finish.outcome is Outcome.FINISHED and driver is self.drivers[-1]:
+        if finish.outcome is JobOutcome.FINISHED and driver is self.drivers[-1]:
             if self.scenario.rolls_back and self.simulation.now_ns < FAULTS_END_NS and self.simulation.chance(0.3):
                 self.simulation.schedule(20 * MS, lambda: self._launch(slots=driver.slots, rolls_back=True))
             else:

@@ -8,7 +8,7 @@ from typing import Protocol
 from weir.errors import CheckpointError
 from weir.graph.logical import OperatorKind
 from weir.graph.physical import PhysicalGraph
-from weir.kernel.effects import AppendLog, Commit, Finish, Outcome, Prepare, Report, ReportKind, WriteManifest
+from weir.kernel.effects import AppendLog, Commit, Finish, JobOutcome, Prepare, Report, ReportKind, WriteManifest
 from weir.protocol.ids import ChannelId, CheckpointId, Generation, OperatorUid, SubtaskId
 from weir.protocol.job_log import CheckpointCompleted, GenerationStarted
 from weir.protocol.log_view import LogView
@@ -119,14 +119,14 @@ class InvariantChecker:
     def on_finish(self, driver: SimDriver, finish: Finish) -> None:
         if finish.kind == "Superseded" and driver.master is not None and driver.master.generation < self.view.generation:
             return
-        if finish.outcome is Outcome.FAILED and finish.kind not in JOB_ERRORS:
+        if finish.outcome is JobOutcome.FAILED and finish.kind not in JOB_ERRORS:
             raise Violation(f"{driver.name} failed: {finish.kind}: {finish.reason}")
-        if finish.outcome in (Outcome.FINISHED, Outcome.SUSPENDED) and driver.master is not None:
+        if finish.outcome in (JobOutcome.FINISHED, JobOutcome.SUSPENDED) and driver.master is not None:
             if self.view.generation != driver.master.generation:
                 return
             self._check_published(f"{driver.name} ended as {finish.outcome}")
         if (
-            finish.outcome is Outcome.SUPERSEDED
+            finish.outcome is JobOutcome.SUPERSEDED
             and driver.master is not None
             and driver.master.generation == self.view.generation
         ):

@@ -33,7 +33,7 @@ from weir_workers.embedded.ports import holder, is_taken
 from weir_workers.embedded.processes import ProcessId, process_id
 from weir_workers.embedded.supervisor.services import Service, end_leftovers
 from weir_workers.embedded.supervisor.startup import Prepared, prepare
-from weir_workers.embedded.supervisor.state_machine import RUNS, Effect, KillChild, StartChild, State, StopChild, Supervision
+from weir_workers.embedded.supervisor.state_machine import RUNS, ChildEffect, KillChild, StartChild, State, StopChild, Supervision
 
 log = structlog.get_logger("weir.supervisor")
 PROBE_EVERY_S = 0.05
@@ -168,7 +168,7 @@ class Supervisor:
                 self._supervision.became_ready(name, time.monotonic())
                 log.info("process ready", process=name, after_s=round(status.started_after_s or 0.0, 2))
 
-    def _carry_out(self, effect: Effect) -> None:
+    def _carry_out(self, effect: ChildEffect) -> None:
         match effect:
             case StartChild(name):
                 try:

@@ -77,7 +77,7 @@ class KillChild:
     why: str
 
 
-Effect: TypeAlias = StartChild | StopChild | KillChild
+ChildEffect: TypeAlias = StartChild | StopChild | KillChild
 
 
 @dataclass(slots=True)
@@ -116,11 +116,11 @@ class Supervision:
 
     # ---- decisions ----------------------------------------------------------------------------
 
-    def due(self, now_s: float) -> list[Effect]:
+    def due(self, now_s: float) -> list[ChildEffect]:
         """Return the effects that are due now. Each effect is returned once."""
         return list(self._stops(now_s) if self.stopping else self._starts(now_s))
 
-    def _starts(self, now_s: float) -> Iterator[Effect]:
+    def _starts(self, now_s: float) -> Iterator[ChildEffect]:
         for name, child in self._children.items():
             status = self.status[name]
             if status.state is State.WAITING and now_s >= status.not_before_s and self._needs_are_ready(child):
@@ -138,7 +138,7 @@ class Supervision:
     def _another_slow_child_starts(self, name: str) -> bool:
         return any(one.state is State.STARTING and one.slow for other, one in self.status.items() if other != name)
 
-    def _stops(self, now_s: float) -> Iterator[Effect]:
+    def _stops(self, now_s: float) -> Iterator[ChildEffect]:
         for name, child in reversed(self._children.items()):
             status = self.status[name]
             if any(name in other.needs and self.status[other.name].state in RUNS for other in self._children.values()):
