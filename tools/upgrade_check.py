@@ -81,7 +81,10 @@ class Version:
 
 
 class CheckedPlatform(DemoPlatform):
-    """A running platform. The commands of ``version`` change it; the API client of this version reads it."""
+    """A running platform. The commands of ``version`` change it; the API client of this version reads it.
+
+    Of an older version, it reads only ids: other fields may have had other names.
+    """
 
     def __init__(self, directory: DataDir, version: Version) -> None:
         super().__init__(directory, open_client(directory))
@@ -138,7 +141,6 @@ def check(worktree: Path, made: Path, commit: str) -> None:
         platform = CheckedPlatform(directory, old)
         platform.weir("suspend", LIVE, "--wait")
         before, count = read_ids(platform.client), live_of(platform).count()
-        taken = platform.restorable(platform.job(LIVE))
         facts.append(", ".join(f"{len(ids)} {name}" for name, ids in before.items()))
         old.run(old_python, "examples/demo.py", "--down")
     scenario = scenarios(made / "runtime")[0]
@@ -151,6 +153,7 @@ def check(worktree: Path, made: Path, commit: str) -> None:
     with step("read all rows through the API") as facts:
         compare_ids(before, read_ids(platform.client))
         read_documents(platform.client)
+        taken = platform.restorable(platform.job(LIVE))
         facts.append("the same as before")
     with step(f"resume job '{LIVE}'") as facts:
         platform.weir("start", LIVE)
