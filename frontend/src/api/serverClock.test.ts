@@ -10,7 +10,7 @@ describe('the clock of the server', () => {
   });
   afterEach(() => vi.useRealTimers());
 
-  it('is that of the browser as long as they agree, whatever seconds are rounded to', async () => {
+  it('equals the browser clock while they differ only by rounding', async () => {
     const { syncServerClock, serverNow } = await import('./serverClock');
     for (const off of [-1_900, 0, 1_400]) syncServerClock(dateOf(NOON + off), NOON);
     expect(serverNow()).toBe(NOON);
@@ -19,7 +19,7 @@ describe('the clock of the server', () => {
     expect(serverNow()).toBe(NOON);
   });
 
-  it('is followed where the one of the browser is off, and not by jumps of a second', async () => {
+  it('is followed if the browser clock is wrong, without jumping by one second', async () => {
     const { syncServerClock, serverNow } = await import('./serverClock');
     syncServerClock(dateOf(NOON + 300_000), NOON);
     expect(serverNow()).toBe(NOON + 300_500);

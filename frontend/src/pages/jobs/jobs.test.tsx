@@ -32,7 +32,7 @@ describe('the list of jobs', () => {
     expect(await screen.findByText('No results match the filters')).toBeVisible();
   });
 
-  it('finds those that need attention, and those that are wanted otherwise than running', async () => {
+  it('filters jobs by needs attention and by desired state', async () => {
     const { user } = await renderPage('/jobs');
     await screen.findByText('clicks-sessions');
     const choose = async (field: string, option: string): Promise<void> => {
