@@ -30,7 +30,7 @@ WARM_UP_DRAWS = 8
 """Records per key before a large state counts as full: by then 3 keys in 10,000 have had no record."""
 LATENCY_SHARE = 0.1
 INTERVAL_MS = 1_000
-PAIRED, ALONE = {"abs6", "abs6-batch", "wordcount"}, {"start", "alone", "million", "latency"}
+PAIRED, UNPAIRED = {"abs6", "abs6-batch", "wordcount"}, {"start", "unpaired", "million", "latency"}
 """Parts that run in pairs; parts that have the machine to themselves and share one Spark session."""
 
 
@@ -57,13 +57,13 @@ class Suite:
                     self._pairs(pair, Abs6(options.seed, emit="batch"), options.few_pairs, with_ceiling=True)
                 if "wordcount" in parts:
                     self._pairs(pair, WordCount(self._text()), options.pairs, with_ceiling=False)
-        if ALONE & set(parts):
+        if UNPAIRED & set(parts):
             with contextlib.closing(self._session):
                 if "start" in parts:
                     self._start_up()
-                if "alone" in parts:
+                if "unpaired" in parts:
                     for workload in (Abs6(options.seed), WordCount(self._text())):
-                        self._keep(f"{workload.name}, alone", EVERY_SECOND, self._measure(workload, INTERVAL_MS))
+                        self._keep(f"{workload.name}, unpaired", EVERY_SECOND, self._measure(workload, INTERVAL_MS))
                 if "million" in parts:
                     self._million()
                 if "latency" in parts:
