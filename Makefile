@@ -29,7 +29,7 @@ help: ## List the targets
 	@echo
 	@echo "  PYTHON=python3.12 chooses the Python; ARGS='...' is passed to the program that a target runs."
 
-setup: ## Create .venv: locked packages, Weir itself, a Java wheel if there is no Java 17-25
+setup: ## Create .venv: locked packages, Weir itself, a Java wheel if Java 17-25 is not installed
 	@$(PYTHON) tools/bootstrap.py
 
 demo: setup ## Start a platform, deploy jobs on real data, kill workers, verify the result, roll back and undo; leaves it running
@@ -92,7 +92,7 @@ bench-ui: setup ## Measure the web UI in Chromium: first page, and a job of 200 
 	@$(RUN) tools/node.py build:invented
 	@$(RUN) bench/ui/run.py $(ARGS)
 
-ui: setup ## Build the web UI into frontend/dist; installs Node.js if there is none >= 22.14
+ui: setup ## Build the web UI into frontend/dist; installs Node.js if the system has none >= 22.14
 	@$(RUN) tools/node.py types build budget
 
 ui-check: setup ## Check the web UI: generated API types, lint, types

@@ -56,7 +56,7 @@ def say(message: str) -> None:
 
 
 def relay(process: subprocess.Popen[bytes], what: str) -> None:
-    """Print the output until it ends, without uv's list of packages, and a message while there is none."""
+    """Print the output until it ends, without uv's list of packages, and a message while no output arrives."""
     assert process.stdout is not None
     started = time.monotonic()
     unfinished = b""

@@ -1,4 +1,4 @@
-"""Find a Chromium or Chrome for tests of the web UI. On Debian, as root, install one if there is none.
+"""Find a Chromium or Chrome for tests of the web UI. On Debian, as root, install one if necessary.
 
     .venv/bin/python tools/browser.py
 

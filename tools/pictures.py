@@ -100,7 +100,7 @@ def results_file(build: Path) -> Path:
 
 
 def abs6_lines(file: Path) -> list[dict[str, Any]]:
-    """Return the results that were measured beside the hand-written program, oldest first."""
+    """Return the results with a measurement of the hand-written program, oldest first."""
     if not file.is_file():
         return []
     lines: list[dict[str, Any]] = [json.loads(line) for line in file.read_text().splitlines()]

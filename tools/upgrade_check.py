@@ -233,7 +233,7 @@ def compare_ids(before: Ids, after: Ids) -> None:
 
 
 def read_documents(client: ApiClient) -> None:
-    """Read what is stored as JSON: previews of plans, graphs and specs of jobs, details of checkpoints. Raises Refused, Unreachable."""
+    """Read the data that is stored as JSON: previews of plans, graphs and specs of jobs, details of checkpoints. Raises Refused, Unreachable."""
     for plan in client.plans(None, 500):
         client.plan(plan["id"])
     for job in client.jobs():

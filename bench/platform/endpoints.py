@@ -120,7 +120,7 @@ def _resource(parameter: str) -> str:
 
 
 def _variants(name: str, finder: _Ids) -> list[tuple[str, str]]:
-    """Return the variants of a detail that has parameters besides ids: description and query."""
+    """Return the variants of a detail with further parameters than ids, as pairs of description and query."""
     match name:
         case "get_job_metrics":
             return [("15 minutes", ""), ("an hour", finder.since(3_600)), ("six hours", finder.since(6 * 3_600))]

@@ -35,7 +35,7 @@ CONNECTIONS = 4
 
 @dataclass(frozen=True, slots=True)
 class TemporaryControlPlane:
-    """``token``, ``password``: of the administrator, who has all permissions. ``api``, ``postgres``: process ids."""
+    """``token``, ``password``: of the administrator, with all permissions. ``api``, ``postgres``: process ids."""
 
     url: str
     token: str

@@ -13,7 +13,7 @@ _PACKAGE = str(Path(__file__).resolve().parents[1]) + "/"
 
 
 def call_site() -> str | None:
-    """Return ``file.py:line`` of the innermost caller outside the weir package; None if there is none."""
+    """Return ``file.py:line`` of the innermost caller outside the weir package, or None."""
     frame = sys._getframe(1)
     while frame is not None:
         filename = frame.f_code.co_filename

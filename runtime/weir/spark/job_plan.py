@@ -1,4 +1,4 @@
-"""The plan of a run: from a job, its options and its checkpoints to what is deployed. Does not need Spark."""
+"""The plan of a run: computes what to deploy from a job, its options and its checkpoints. Does not need Spark."""
 
 from __future__ import annotations
 

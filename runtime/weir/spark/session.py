@@ -149,7 +149,7 @@ def _context(master: str, settings: Mapping[str, str]) -> SparkContext:
 
 
 def _conf(settings: Mapping[str, str]) -> SparkConf:
-    """Start the JVM if there is none, and pass it the settings. Secret ones go over the gateway."""
+    """Start the JVM if it does not run, and pass it the settings: secret ones over the gateway."""
     if SparkContext._gateway is None:
         launched = jvm.launch(settings)
         SparkContext._ensure_initialized(gateway=launched)

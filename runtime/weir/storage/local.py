@@ -47,7 +47,7 @@ class LocalStorage:
         self._durable_directories: dict[Path, int] = {}
         """Directories (path to inode) whose names are synced and survive a power failure."""
         self._created_directories: set[Path] = set()
-        """The root and its parents, as far as this process created them."""
+        """The root and those of its parents that this process has created."""
 
     @property
     def url(self) -> str:

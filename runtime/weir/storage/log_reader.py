@@ -91,7 +91,7 @@ class NumberedEntry:
 
 @dataclass(slots=True)
 class LogState:
-    """The view of a log as far as a reader has read it, and the entries from the newest summary (or the first entry) on, without
+    """What a reader has read of a log: the view, and the entries from the newest summary (or the first entry) on, without
     a gap."""
 
     view: LogView = field(default_factory=LogView)

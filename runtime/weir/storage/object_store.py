@@ -34,7 +34,7 @@ class ObjectStorage:
     from the environment.
 
     The client retries reads and overwriting puts when the network fails. It never retries ``create``: the retry would find the
-    object of its own first attempt and take it for another process's.
+    object of its own first attempt and mistake it for another process's.
     """
 
     def __init__(self, url: str, options: Mapping[str, str] | None = None, *, create_timeout_s: float = 20.0) -> None:

@@ -127,8 +127,8 @@ class SlotCheckpoints:
             self._triggered_ns = {other: at_ns for other, at_ns in self._triggered_ns.items() if other > local.checkpoint}
 
     def gather(self, environment: SlotEnvironment) -> bool:
-        """Gather one unit of the oldest snapshot. Return False if there is none. If a handle raises, drop its snapshot and pass
-        the error on."""
+        """Gather one unit of the oldest snapshot. Return False if no snapshot is left to gather. If a handle
+        raises, drop its snapshot and raise the error."""
         local = self.gathering
         if local is None:
             return False

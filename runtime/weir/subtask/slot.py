@@ -151,7 +151,7 @@ class SlotRuntime:
     # ---- the turn --------------------------------------------------------------------------------
 
     def turn(self) -> bool:
-        """Do a bounded amount of work. Return whether there was any; if not, there is none until something arrives or until
+        """Do a bounded amount of work. Return False if there was no work. Then there is none until something arrives or until
         ``wake_at_ns``."""
         deployment = self._deployment
         if deployment is None or deployment.failed:

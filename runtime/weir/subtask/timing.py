@@ -19,7 +19,7 @@ class SubtaskCondition(StrEnum):
     """A blocking call runs in the background executor. The subtask is busy although it does not use the loop."""
     BACKPRESSURED = "backpressured"
     QUEUED = "queued"
-    """It has no credit, but only from subtasks of its own slot that could run. So it waits for the loop."""
+    """It has no credit, and the subtasks that would return credit are in its slot and could run. So it waits for the loop."""
 
 
 class TimeAccount:

@@ -208,7 +208,7 @@ class Connection(Generic[H]):
         poller.watch(connected, READ, self._ready)
 
     def flush(self) -> None:
-        """Send queued messages as far as the kernel accepts them."""
+        """Send queued messages until the kernel accepts no more."""
         if self.closed or self._blocked or not self._outbox.bytes_queued:
             return
         try:

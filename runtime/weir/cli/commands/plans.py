@@ -185,7 +185,7 @@ def _propose_and_apply(
 
 @contextlib.contextmanager
 def discarded_on_error(client: ApiClient, plan: PlanRead) -> Iterator[None]:
-    """Discard the plan if the block fails, so that nobody applies it later."""
+    """Discard the plan if the block fails, so that it cannot be applied later."""
     try:
         yield
     except CommandError:

@@ -138,7 +138,7 @@ def wait_until_healthy(client: ApiClient, job: JobRead, deadline: Deadline, *, c
 
 
 def why_not_healthy(job: JobRead, *, checkpoint: bool) -> str | None:
-    """Return what is missing, as a predicate of the job; None if nothing. Raises OperationFailed if waiting cannot help."""
+    """Return what the job still lacks, as a predicate; None if it is healthy. Raises OperationFailed if waiting cannot help."""
     name = job["name"]
     if job["desired_state"] != "RUNNING":
         raise OperationFailed(

@@ -239,5 +239,5 @@ class DirectoryCommitter(Committer):
 
 
 def _must_be_revoked(ancestry: Ancestry, generation: int, checkpoint: int, before_generation: Generation) -> bool:
-    """A generation does not touch output of newer generations, or of its own."""
+    """A generation touches neither its own output nor that of newer generations."""
     return generation < before_generation and not is_ancestor(ancestry, generation=generation, checkpoint=checkpoint)
