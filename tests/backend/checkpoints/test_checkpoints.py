@@ -26,13 +26,13 @@ GRAPH = {
 }
 
 
-def tell(database: Database, run: RunHandle, *events: Event, first: int = 1) -> None:
+def send_events(database: Database, run: RunHandle, *events: Event, first: int = 1) -> None:
     with database.session() as session:
         known = service.known_run(session, run.id, run.token)
         service.store(session, RecordedTasks(), known, numbered(events, first), oldest=first)
 
 
-def acks(checkpoint: int, after_ms: Sequence[int]) -> list[Event]:
+def acknowledgements(checkpoint: int, after_ms: Sequence[int]) -> list[Event]:
     return [
         SubtaskAcknowledged(CheckpointId(checkpoint), SubtaskId(place // 2, place % 2), one) for place, one in enumerate(after_ms)
     ]
@@ -48,13 +48,15 @@ def id_of(database: Database, number: int) -> int:
         return session.scalars(select(Checkpoint.id).where(Checkpoint.number == number)).one()
 
 
-def test_a_checkpoint_tells_who_was_slow(client: TestClient, database: Database, login: Login, run: RunHandle) -> None:
-    tell(
+def test_a_checkpoint_contains_its_statistics_and_marks_stragglers(
+    client: TestClient, database: Database, login: Login, run: RunHandle
+) -> None:
+    send_events(
         database,
         run,
         GraphDeployed(GRAPH),
         triggered(1, subtasks=4),
-        *acks(1, [10, 12, 11, 90]),
+        *acknowledgements(1, [10, 12, 11, 90]),
         completed(1, subtasks=4, written=1_500),
     )
     answer = client.get(f"/api/v1/checkpoints/{id_of(database, 1)}", headers=login(Role.VIEWER))
@@ -65,7 +67,7 @@ def test_a_checkpoint_tells_who_was_slow(client: TestClient, database: Database,
     found = body["statistics"]
     assert (found["id"], found["status"], found["state_size"], found["end_to_end_duration"]) == (1, "COMPLETED", 4000, 41)
     assert found["checkpointed_size"] == 1_500 and found["external_path"] is None, (
-        "nobody has said where its run has its checkpoints"
+        "the checkpoint directory of the run is unknown"
     )
     assert (found["trigger_timestamp"], found["num_subtasks"], found["num_acknowledged_subtasks"]) == (AT_MS + 2, 4, 4)
     assert [[name["name"] for name in chain["operators"]] for chain in found["chains"]] == [["read words"], ["count", "sink"]]
@@ -88,7 +90,7 @@ def test_a_checkpoint_tells_who_was_slow(client: TestClient, database: Database,
         ("abfss://container:secret@account.dfs.core.windows.net/x", "abfss://container@account.dfs.core.windows.net/x"),
     ],
 )
-def test_a_completed_checkpoint_says_where_it_is_and_no_secret(
+def test_a_completed_checkpoint_contains_its_path_without_secrets(
     client: TestClient, database: Database, login: Login, run: RunHandle, directory: str, shown: str
 ) -> None:
     graph = {**GRAPH, "logical": {**GRAPH["logical"], "job": "route delays"}}
@@ -100,19 +102,21 @@ def test_a_completed_checkpoint_says_where_it_is_and_no_secret(
         triggered(2),
         CheckpointFailed(CheckpointId(2), "no"),
     ]
-    tell(database, run, GraphDeployed(graph), *taken)
+    send_events(database, run, GraphDeployed(graph), *taken)
 
-    def told(number: int) -> Any:
+    def statistics(number: int) -> Any:
         return client.get(f"/api/v1/checkpoints/{id_of(database, number)}", headers=login()).json()["statistics"]
 
-    # As weir.storage.layout names it, which the control plane does not see.
-    assert told(1)["external_path"] == f"{shown}/route.20delays/checkpoints/1/manifest-g3.json"
-    assert told(1)["checkpointed_size"] is None, "an older driver does not say"
-    assert told(2)["external_path"] is None, "there is none"
+    # The path that weir.storage.layout would give, which the control plane cannot import.
+    assert statistics(1)["external_path"] == f"{shown}/route.20delays/checkpoints/1/manifest-g3.json"
+    assert statistics(1)["checkpointed_size"] is None, "older drivers do not report this size"
+    assert statistics(2)["external_path"] is None, "a failed checkpoint has no manifest"
 
 
-def test_one_in_progress_shows_how_far_it_is(client: TestClient, database: Database, login: Login, run: RunHandle) -> None:
-    tell(database, run, triggered(1, subtasks=4), *acks(1, [10]))
+def test_a_checkpoint_in_progress_shows_the_acknowledged_subtasks(
+    client: TestClient, database: Database, login: Login, run: RunHandle
+) -> None:
+    send_events(database, run, triggered(1, subtasks=4), *acknowledgements(1, [10]))
     body = client.get(f"/api/v1/checkpoints/{id_of(database, 1)}", headers=login()).json()
     assert (body["state"], body["acknowledged"], body["statistics"]["state_size"]) == ("IN_PROGRESS", 1, None)
     [chain] = body["statistics"]["chains"]
@@ -120,37 +124,37 @@ def test_one_in_progress_shows_how_far_it_is(client: TestClient, database: Datab
 
 
 @pytest.mark.parametrize(
-    "ended", [[], [CheckpointFailed(CheckpointId(1), "it took longer than 10 min")]], ids=["not over", "failed"]
+    "ended", [[], [CheckpointFailed(CheckpointId(1), "the timeout of 10 min has expired")]], ids=["in progress", "failed"]
 )
-def test_nobody_that_has_acknowledged_is_blamed_for_one_that_is_not_completed(
+def test_a_checkpoint_that_is_not_completed_has_no_stragglers(
     client: TestClient, database: Database, login: Login, run: RunHandle, ended: list[Event]
 ) -> None:
-    """Who holds it up has not acknowledged; among the others there is always a slowest one."""
-    tell(database, run, triggered(1, subtasks=5), *acks(1, [10, 12, 11, 90]), *ended)
+    """A subtask that delays the checkpoint has not acknowledged yet, so the slowest acknowledgement is not a straggler."""
+    send_events(database, run, triggered(1, subtasks=5), *acknowledgements(1, [10, 12, 11, 90]), *ended)
     body = client.get(f"/api/v1/checkpoints/{id_of(database, 1)}", headers=login()).json()
-    told = [one for chain in body["statistics"]["chains"] for one in chain["subtasks"]]
-    assert [one["end_to_end_duration"] for one in told] == [10, 12, 11, 90]
-    assert not any(one["straggler"] for one in told)
+    subtasks = [one for chain in body["statistics"]["chains"] for one in chain["subtasks"]]
+    assert [one["end_to_end_duration"] for one in subtasks] == [10, 12, 11, 90]
+    assert not any(one["straggler"] for one in subtasks)
 
 
-def test_the_list_is_filtered_and_does_not_load_what_is_heavy(
+def test_the_list_is_filtered_and_does_not_load_large_columns(
     client: TestClient, database: Database, login: Login, run: RunHandle
 ) -> None:
-    tell(
+    send_events(
         database, run, triggered(1), completed(1), triggered(2, trigger="savepoint"), completed(2, trigger="savepoint"),
         triggered(3), CheckpointFailed(CheckpointId(3), "late"),
     )  # fmt: skip
     headers = login(Role.VIEWER)
     statements: list[str] = []
 
-    def note(*arguments: Any) -> None:
+    def record(*arguments: Any) -> None:
         statements.append(arguments[2])
 
     from sqlalchemy import Engine
 
-    event.listen(Engine, "before_cursor_execute", note)
+    event.listen(Engine, "before_cursor_execute", record)
     try:
-        for wanted, numbers in (
+        for conditions, numbers in (
             ({"job_id": run.job_id}, [3, 2, 1]),
             ({"run_id": run.id, "state": "COMPLETED"}, [2, 1]),
             ({"state": ["FAILED", "IN_PROGRESS"]}, [3]),
@@ -160,54 +164,58 @@ def test_the_list_is_filtered_and_does_not_load_what_is_heavy(
             ({"kept": True}, [2, 1]),
             ({"kept": False}, [3]),
         ):
-            answer = client.get("/api/v1/checkpoints", params={"filter": json.dumps(wanted)}, headers=headers)
-            assert answer.status_code == 200 and [one["number"] for one in answer.json()] == numbers, wanted
+            answer = client.get("/api/v1/checkpoints", params={"filter": json.dumps(conditions)}, headers=headers)
+            assert answer.status_code == 200 and [one["number"] for one in answer.json()] == numbers, conditions
     finally:
-        event.remove(Engine, "before_cursor_execute", note)
+        event.remove(Engine, "before_cursor_execute", record)
     assert any("checkpoints" in one for one in statements)
     assert not any("checkpoints.statistics" in one or "checkpoints.progress" in one for one in statements)
-    for odd in ({"state": "completed"}, {"state": 5}, {"state": None}, {"pinned": "yes"}, {"kept": 1}, {"statistics": 1}):
-        answer = client.get("/api/v1/checkpoints", params={"filter": json.dumps(odd)}, headers=headers)
-        assert answer.status_code == 422, odd
+    for invalid in ({"state": "completed"}, {"state": 5}, {"state": None}, {"pinned": "yes"}, {"kept": 1}, {"statistics": 1}):
+        answer = client.get("/api/v1/checkpoints", params={"filter": json.dumps(invalid)}, headers=headers)
+        assert answer.status_code == 422, invalid
 
 
-def test_what_was_retired_is_not_among_those_that_are_kept(
+def test_the_filter_for_kept_checkpoints_excludes_retired_checkpoints(
     client: TestClient, database: Database, login: Login, run: RunHandle
 ) -> None:
-    tell(database, run, triggered(1), completed(1), triggered(2), completed(2))
+    send_events(database, run, triggered(1), completed(1), triggered(2), completed(2))
     with database.session() as session:
         session.execute(update(Checkpoint).where(Checkpoint.number == 1).values(discarded_at=now()))
-    for wanted, numbers in ((True, [2]), (False, [1])):
-        filter_ = json.dumps({"job_id": run.job_id, "kept": wanted})
+    for conditions, numbers in ((True, [2]), (False, [1])):
+        filter_ = json.dumps({"job_id": run.job_id, "kept": conditions})
         answer = client.get("/api/v1/checkpoints", params={"filter": filter_}, headers=login(Role.VIEWER))
         assert [one["number"] for one in answer.json()] == numbers
 
 
-def test_the_summary_of_a_job(client: TestClient, database: Database, login: Login, run: RunHandle) -> None:
+def test_the_summary_of_a_job_has_counts_and_latest_checkpoints(
+    client: TestClient, database: Database, login: Login, run: RunHandle
+) -> None:
     events: list[Event] = [one for number in range(1, 11) for one in (triggered(number), completed(number, written=100 * number))]
-    tell(
+    send_events(
         database, run, *events, triggered(11, trigger="savepoint"), completed(11, trigger="savepoint"),
         triggered(12), CheckpointFailed(CheckpointId(12), "late"), triggered(13),
     )  # fmt: skip
     body = client.get(f"/api/v1/jobs/{run.job_id}/checkpoints/summary?last=5", headers=login()).json()
     assert body["counts"] == {"in_progress": 1, "completed": 11, "failed": 1, "savepoints": 1, "total": 13}
     assert body["summarized"] == 5 and (body["end_to_end_duration"]["min"], body["end_to_end_duration"]["max"]) == (47, 51)
-    assert (body["checkpointed_size"]["min"], body["checkpointed_size"]["max"]) == (700, 1_000), "of those that know it"
+    assert (body["checkpointed_size"]["min"], body["checkpointed_size"]["max"]) == (700, 1_000), (
+        "only checkpoints with a known size count"
+    )
     assert [body[name]["number"] for name in ("latest_completed", "latest_failed", "latest_savepoint")] == [11, 12, 11]
     empty = client.get(f"/api/v1/jobs/{new_job(database)}/checkpoints/summary", headers=login()).json()
     assert empty["summarized"] == 0 and empty["end_to_end_duration"] is None and empty["latest_completed"] is None
     assert client.get("/api/v1/jobs/999/checkpoints/summary", headers=login()).status_code == 404
 
 
-def restored(client: TestClient, headers: dict[str, str], job_id: int) -> Any:
-    """Run, cause, checkpoint, whether it is a savepoint, and path of the latest restore; None: there is none."""
+def latest_restore(client: TestClient, headers: dict[str, str], job_id: int) -> Any:
+    """Return run, cause, checkpoint, is_savepoint and path of the latest restore, or None if the job has restored nothing."""
     answer = client.get(f"/api/v1/jobs/{job_id}/checkpoints/summary", headers=headers)
     assert answer.status_code == 200, answer.text
     found = answer.json()["latest_restore"]
     return None if found is None else tuple(found[name] for name in ("run", "cause", "checkpoint", "is_savepoint", "path"))
 
 
-def another_run(database: Database, before: RunHandle, start: dict[str, Any], cause: str, *, ran: bool = True) -> RunHandle:
+def next_run(database: Database, before: RunHandle, start: dict[str, Any], cause: str, *, ran: bool = True) -> RunHandle:
     end_run(database, before)
     made = new_run(database, before.job_id, start=start)
     with database.session() as session:
@@ -216,48 +224,50 @@ def another_run(database: Database, before: RunHandle, start: dict[str, Any], ca
     return made
 
 
-def test_the_summary_of_a_job_says_what_it_was_restored_from_last(
+def test_the_summary_of_a_job_contains_its_latest_restore(
     client: TestClient, database: Database, login: Login, run: RunHandle
 ) -> None:
     headers, resume = login(), {"mode": "resume"}
 
-    def told() -> Any:
-        return restored(client, headers, run.job_id)
+    def latest() -> Any:
+        return latest_restore(client, headers, run.job_id)
 
     with database.session() as session:
         session.get_one(Run, run.id).running_at = now()
-    tell(database, run, triggered(1), completed(1), triggered(2, trigger="savepoint"), completed(2, trigger="savepoint"))
-    tell(database, run, triggered(3), CheckpointFailed(CheckpointId(3), "late"), first=5)
-    assert told() is None, "it began without any state"
+    send_events(database, run, triggered(1), completed(1), triggered(2, trigger="savepoint"), completed(2, trigger="savepoint"))
+    send_events(database, run, triggered(3), CheckpointFailed(CheckpointId(3), "late"), first=5)
+    assert latest() is None, "the first run started without state"
 
-    second = another_run(database, run, resume, "restart")
-    assert told() == (2, "restart", 2, True, None), "the newest one that was completed before it"
-    tell(database, second, triggered(4), completed(4))
-    assert told() == (2, "restart", 2, True, None), "and not what it has taken since"
+    second = next_run(database, run, resume, "restart")
+    assert latest() == (2, "restart", 2, True, None), "the run restored the newest checkpoint that was completed before it"
+    send_events(database, second, triggered(4), completed(4))
+    assert latest() == (2, "restart", 2, True, None), "a later checkpoint of the run does not change the restore"
 
-    third = another_run(database, second, {"mode": "from", "checkpoint": 1}, "rollback", ran=False)
-    assert told() == (2, "restart", 2, True, None), "whoever has not begun to run has restored nothing"
-    fourth = another_run(database, third, resume, "restart")
-    assert told() == (4, "restart", 1, False, None), "of the line that it goes on with"
+    third = next_run(database, second, {"mode": "from", "checkpoint": 1}, "rollback", ran=False)
+    assert latest() == (2, "restart", 2, True, None), "a run that was never RUNNING has restored nothing"
+    fourth = next_run(database, third, resume, "restart")
+    assert latest() == (4, "restart", 1, False, None), "the run restored the newest checkpoint of its branch"
 
-    fifth = another_run(database, fourth, {"mode": "path", "path": "/srv/other#12"}, "restore")
-    assert told() == (5, "restore", None, None, "/srv/other#12")
-    anew = another_run(database, fifth, {"mode": "from", "checkpoint": 0}, "upgrade")
-    assert told() is None
-    another_run(database, anew, resume, "restart")
-    assert told() is None, "nothing was completed on this line"
+    fifth = next_run(database, fourth, {"mode": "path", "path": "/srv/other#12"}, "restore")
+    assert latest() == (5, "restore", None, None, "/srv/other#12")
+    without_state = next_run(database, fifth, {"mode": "from", "checkpoint": 0}, "upgrade")
+    assert latest() is None
+    next_run(database, without_state, resume, "restart")
+    assert latest() is None, "this branch has no completed checkpoint"
 
 
-def test_the_series_of_a_job_says_who_took_how_long_in_each_checkpoint(
+def test_the_series_of_a_job_has_the_times_of_each_chain_in_each_checkpoint(
     client: TestClient, database: Database, login: Login, run: RunHandle
 ) -> None:
-    tell(
+    send_events(
         database, run, GraphDeployed(GRAPH), triggered(1, subtasks=4), completed(1, subtasks=4),
         triggered(2, subtasks=4), CheckpointFailed(CheckpointId(2), "late"), triggered(3, subtasks=4), completed(3, subtasks=4, written=7),
     )  # fmt: skip
     url, headers = f"/api/v1/jobs/{run.job_id}/checkpoints/series", login(Role.VIEWER)
     body = client.get(url, headers=headers).json()
-    assert [one["number"] for one in body["checkpoints"]] == [1, 3], "the oldest first, those that failed left out"
+    assert [one["number"] for one in body["checkpoints"]] == [1, 3], (
+        "the series begins with the oldest checkpoint and omits failed checkpoints"
+    )
     assert [one["checkpointed_bytes"] for one in body["checkpoints"]] == [None, 7]
     details = [client.get(f"/api/v1/checkpoints/{one['id']}", headers=headers).json() for one in body["checkpoints"]]
     assert [one["checkpointed_bytes"] for one in details] == [None, 7]
@@ -270,7 +280,7 @@ def test_the_series_of_a_job_says_who_took_how_long_in_each_checkpoint(
             assert [part[f"{name}_ms"][place] for part in body["phases"]] == by_chain
     assert [(part["chain"], part["index"]) for part in body["phases"]] == [(0, None), (1, None)]
     assert [one["name"] for one in body["phases"][1]["operators"]] == ["count", "sink"]
-    assert body["checkpoints"][0]["async_ms"] > 0, "or nothing was measured at all"
+    assert body["checkpoints"][0]["async_ms"] > 0, "the test needs times that are not zero"
 
     of_one = client.get(f"{url}?chain=1&last=1", headers=headers).json()
     assert [(part["chain"], part["index"], len(part["sync_ms"])) for part in of_one["phases"]] == [(1, 0, 1), (1, 1, 1)]
@@ -281,11 +291,13 @@ def test_the_series_of_a_job_says_who_took_how_long_in_each_checkpoint(
         assert client.get(f"{url}?{query}", headers=headers).json() == body | {"phases": []}, query
 
 
-def test_a_series_is_of_one_graph(client: TestClient, database: Database, login: Login, run: RunHandle) -> None:
-    tell(database, run, GraphDeployed(GRAPH), triggered(1, subtasks=4), completed(1, subtasks=4))
+def test_the_series_has_chain_times_only_for_the_newest_graph(
+    client: TestClient, database: Database, login: Login, run: RunHandle
+) -> None:
+    send_events(database, run, GraphDeployed(GRAPH), triggered(1, subtasks=4), completed(1, subtasks=4))
     end_run(database, run)
     second = new_run(database, job_id=run.job_id)
-    tell(database, second, GraphDeployed(GRAPH | {"slots": 9}), triggered(2, subtasks=4), completed(2, subtasks=4))
+    send_events(database, second, GraphDeployed(GRAPH | {"slots": 9}), triggered(2, subtasks=4), completed(2, subtasks=4))
     url, headers = f"/api/v1/jobs/{run.job_id}/checkpoints/series", login(Role.VIEWER)
     body = client.get(url, headers=headers).json()
     assert all(one["async_ms"] > 0 for one in body["checkpoints"])
@@ -296,21 +308,21 @@ def test_a_series_is_of_one_graph(client: TestClient, database: Database, login:
 def test_a_job_without_checkpoints_has_an_empty_series(
     client: TestClient, database: Database, login: Login, run: RunHandle
 ) -> None:
-    tell(database, run, triggered(1))
+    send_events(database, run, triggered(1))
     headers = login(Role.VIEWER)
     assert client.get(f"/api/v1/jobs/{run.job_id}/checkpoints/series", headers=headers).json() == {
         "checkpoints": [],
         "phases": [],
     }
     assert client.get("/api/v1/jobs/999/checkpoints/series", headers=headers).status_code == 404
-    for odd in ("last=0", "last=501", "chain=-1", "chain=x"):
-        assert client.get(f"/api/v1/jobs/{run.job_id}/checkpoints/series?{odd}", headers=headers).status_code == 422, odd
+    for invalid in ("last=0", "last=501", "chain=-1", "chain=x"):
+        assert client.get(f"/api/v1/jobs/{run.job_id}/checkpoints/series?{invalid}", headers=headers).status_code == 422, invalid
 
 
-def test_a_pinned_checkpoint_says_why_and_who_did_it(
+def test_pinning_stores_the_reason_and_an_audit_entry(
     client: TestClient, database: Database, login: Login, run: RunHandle
 ) -> None:
-    tell(database, run, triggered(1), completed(1))
+    send_events(database, run, triggered(1), completed(1))
     url = f"/api/v1/checkpoints/{id_of(database, 1)}"
     assert client.patch(url, json={"pinned": True}, headers=login(Role.VIEWER)).status_code == 403
     headers = login(Role.OPERATOR, name="ann") | {"If-Match": "*"}
@@ -323,8 +335,8 @@ def test_a_pinned_checkpoint_says_why_and_who_did_it(
         ("ann", "pin", "checkpoint"), ("ann", "unpin", "checkpoint"),
     ]  # fmt: skip
     assert entries[0].before == {"pinned": False, "pinned_reason": ""}
-    for odd in ({}, {"pinned": "maybe"}, {"pinned": True, "reason": "a\u0000"}, {"pinned": True, "other": 1}):
-        assert client.patch(url, json=odd, headers=headers).status_code == 422
+    for invalid in ({}, {"pinned": "maybe"}, {"pinned": True, "reason": "a\u0000"}, {"pinned": True, "other": 1}):
+        assert client.patch(url, json=invalid, headers=headers).status_code == 422
     assert client.patch(
         url, content=b'{"pinned": true, "reason": "\\ud800"}', headers=headers | {"content-type": "application/json"}
     ).status_code == 422  # fmt: skip
@@ -334,13 +346,15 @@ def test_a_pinned_checkpoint_says_why_and_who_did_it(
     assert client.patch("/api/v1/checkpoints/999", json={"pinned": True}, headers=headers).status_code == 404
 
 
-def test_who_pins_says_which_pin_he_has_seen(client: TestClient, database: Database, login: Login, run: RunHandle) -> None:
-    tell(database, run, triggered(1), completed(1))
+def test_pinning_requires_the_current_version_of_the_checkpoint(
+    client: TestClient, database: Database, login: Login, run: RunHandle
+) -> None:
+    send_events(database, run, triggered(1), completed(1))
     url, headers = f"/api/v1/checkpoints/{id_of(database, 1)}", login(Role.OPERATOR)
     seen = client.get(url, headers=headers)
     assert seen.headers["ETag"] == '"1"' and seen.json()["version"] == 1
-    unsaid = client.patch(url, json={"pinned": True}, headers=headers)
-    assert unsaid.status_code == 428 and unsaid.json()["code"] == "if-match"
+    without_version = client.patch(url, json={"pinned": True}, headers=headers)
+    assert without_version.status_code == 428 and without_version.json()["code"] == "if-match"
     first = client.patch(url, json={"pinned": True, "reason": "mine"}, headers=headers | {"If-Match": '"1"'})
     assert first.status_code == 200 and first.headers["ETag"] == '"2"'
     second = client.patch(url, json={"pinned": False}, headers=headers | {"If-Match": '"1"'})
@@ -349,7 +363,7 @@ def test_who_pins_says_which_pin_he_has_seen(client: TestClient, database: Datab
     with database.session() as session:
         found = session.scalars(select(Checkpoint)).one()
         pins.release_pin(found, "mine")
-    assert client.get(url, headers=headers).headers["ETag"] == '"3"', "whoever lets go of it"
+    assert client.get(url, headers=headers).headers["ETag"] == '"3"', "releasing the pin increases the version"
 
 
 def test_percentiles_are_interpolated() -> None:
@@ -361,7 +375,7 @@ def test_percentiles_are_interpolated() -> None:
     assert one is not None and one.p50 == one.p999 == 7
 
 
-def test_nobody_is_a_straggler_alone_or_among_equals() -> None:
+def test_a_straggler_is_much_slower_than_the_other_subtasks() -> None:
     assert straggler_limit_ms([5]) is None
     assert straggler_limit_ms([10, 10, 10, 10]) == 15
     assert straggler_limit_ms([10, 10, 10, 100]) == pytest.approx(86.5)

@@ -1,4 +1,4 @@
-"""A chosen checkpoint is deleted, or it is said what it is kept for; and whoever dies on the way is followed by somebody who finishes."""
+"""Deletion of single checkpoints by users, including refusals and crashes of the worker."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from weir_backend.kit.tasks import COLLECT_GARBAGE, PIN
 from weir_backend.models import AuditEntry, Operation, Role
 
 
-def test_a_chosen_one_goes_and_the_operation_says_so(stage: Stage) -> None:
+def test_a_requested_deletion_removes_the_checkpoint_and_succeeds(stage: Stage) -> None:
     job = StoredJob.suspended(stage, 4, retained=5)
     operation = job.send("DELETE", 2, status=202)
     assert operation["kind"] == "delete" and operation["request"] == {"checkpoint": 2}
     assert (COLLECT_GARBAGE, (job.job_id,)) in stage.tasks.enqueued
-    assert job.send("DELETE", 2, status=202)["id"] == operation["id"], "asked for twice, done once"
+    assert job.send("DELETE", 2, status=202)["id"] == operation["id"], "a second request returns the same operation"
     assert stage.send("GET", f"/checkpoints/{job.row(2).id}", status=200)["deleting_since"] is not None
     job.collect_garbage()
     assert job.kept() == [1, 3, 4] and job.discarded() == [2] and job.files_of(2) == []
-    over = stage.operation(operation["id"])
-    assert over["state"] == "SUCCEEDED" and over["result"] == {"checkpoint": 2}
+    ended = stage.operation(operation["id"])
+    assert ended["state"] == "SUCCEEDED" and ended["result"] == {"checkpoint": 2}
     assert job.events_of("CheckpointsDeleted") == [{"checkpoints": [2], "requested": [2], "deletion_problem": None}]
     assert job.send("DELETE", 2, status=409)["code"] == "discarded"
     with stage.database.session() as session:
@@ -38,7 +38,7 @@ def test_a_chosen_one_goes_and_the_operation_says_so(stage: Stage) -> None:
     assert (entry.action, entry.before) == ("delete", {"job": stage.job(job.job_id)["name"], "number": 2})
 
 
-def test_a_savepoint_is_deleted_by_whoever_asks_for_it_and_by_nobody_else(stage: Stage) -> None:
+def test_a_savepoint_is_deleted_only_on_request(stage: Stage) -> None:
     job = StoredJob.running(stage, 1, retained=1)
     job.complete(2, savepoint=True)
     job.complete(3)
@@ -51,7 +51,7 @@ def test_a_savepoint_is_deleted_by_whoever_asks_for_it_and_by_nobody_else(stage:
 
 
 @pytest.mark.parametrize(("number", "code"), [(5, "newest"), (2, "pinned"), (3, "referenced"), (9, "no-checkpoint")])
-def test_what_is_needed_stays_and_the_answer_names_why(stage: Stage, number: int, code: str) -> None:
+def test_deleting_a_checkpoint_that_is_needed_is_refused_with_a_reason(stage: Stage, number: int, code: str) -> None:
     job = StoredJob.suspended(stage, 5)
     job.pin(2)
     stage.send("POST", f"/jobs/{job.job_id}/plans", status=201, json={"request": {"kind": "rollback", "checkpoint": 3}})
@@ -61,14 +61,14 @@ def test_what_is_needed_stays_and_the_answer_names_why(stage: Stage, number: int
         assert job.row(number).deleting_since is None
 
 
-def test_of_a_running_job_only_its_driver_deletes(stage: Stage) -> None:
+def test_a_checkpoint_of_a_running_job_cannot_be_deleted(stage: Stage) -> None:
     job = StoredJob.running(stage, 3)
     problem = job.send("DELETE", 1, status=409)
     assert problem["code"] == "running" and problem["next_step"] == "Suspend the job first."
     assert stage.send("DELETE", "/jobs/999/checkpoints/1", status=404)["code"] == "no-job"
 
 
-def test_what_only_the_log_knows_is_said_by_the_operation(stage: Stage) -> None:
+def test_the_operation_fails_if_the_job_log_shows_that_the_checkpoint_is_needed(stage: Stage) -> None:
     job = StoredJob.running(stage, 1, retained=5)
     job.run.published_up_to = 0
     job.complete(2)
@@ -76,12 +76,12 @@ def test_what_only_the_log_knows_is_said_by_the_operation(stage: Stage) -> None:
     job.suspend()
     operation = job.send("DELETE", 2, status=202)
     job.collect_garbage()
-    over = stage.operation(operation["id"])
-    assert over["state"] == "FAILED" and "committed again" in over["problem"]
-    assert job.kept() == [1, 2, 3] and job.row(2).deleting_since is None, "it can be gone back to again"
+    ended = stage.operation(operation["id"])
+    assert ended["state"] == "FAILED" and "committed again" in ended["problem"]
+    assert job.kept() == [1, 2, 3] and job.row(2).deleting_since is None, "the checkpoint can be restored again"
 
 
-def test_a_job_that_was_started_before_a_worker_came_keeps_it(stage: Stage) -> None:
+def test_the_checkpoint_is_kept_if_the_job_starts_before_a_worker_deletes_it(stage: Stage) -> None:
     job = StoredJob.running(stage, 1, retained=5)
     job.complete(2, savepoint=True)
     job.complete(3)
@@ -89,35 +89,38 @@ def test_a_job_that_was_started_before_a_worker_came_keeps_it(stage: Stage) -> N
     operation = job.send("DELETE", 2, status=202)
     job.start_again()
     job.collect_garbage()
-    over = stage.operation(operation["id"])
-    assert over["state"] == "FAILED" and "only its driver may delete" in over["problem"]
+    ended = stage.operation(operation["id"])
+    assert ended["state"] == "FAILED" and "only its driver may delete" in ended["problem"]
     assert job.row(2).deleting_since is None and job.kept() == [1, 2, 3]
 
 
-def test_who_may_operate_may_delete_and_a_viewer_may_not(stage: Stage, login: Login) -> None:
+def test_a_viewer_cannot_delete_a_checkpoint(stage: Stage, login: Login) -> None:
     job = StoredJob.suspended(stage, 3)
     stage.headers = login(Role.VIEWER)
     assert job.send("DELETE", 1, status=403)["code"] == "forbidden"
 
 
-def test_storage_that_does_not_answer_is_asked_again(stage: Stage) -> None:
-    class Silent(CrashingStorage):
+def test_a_deletion_is_retried_after_a_storage_error(stage: Stage) -> None:
+    class UnreachableStorage(CrashingStorage):
         def create(self, path: str, data: bytes) -> bool:
-            raise StorageError("no answer")
+            raise StorageError("storage does not respond")
 
     job = StoredJob.suspended(stage, 3)
     operation = job.send("DELETE", 1, status=202)
-    job.collect_garbage(Silent(LocalStorage(job.directory)))
+    job.collect_garbage(UnreachableStorage(LocalStorage(job.directory)))
     assert stage.operation(operation["id"])["ended_at"] is None and job.kept() == [1, 2, 3]
     job.collect_garbage()
     assert stage.operation(operation["id"])["state"] == "SUCCEEDED" and job.kept() == [2, 3]
 
 
-# ---- whoever dies on the way -------------------------------------------------------------------
+# ---- crashes of the worker ---------------------------------------------------------------------
 
 
-def leaving_two(stage: Stage) -> tuple[StoredJob, int]:
-    """A job of which 1 and 3 are to go by age, and savepoint 2 because somebody asks. With the operation."""
+def suspended_with_deletion(stage: Stage) -> tuple[StoredJob, int]:
+    """Create a suspended job whose checkpoints 1 and 3 are to expire, and request the deletion of savepoint 2.
+
+    Returns the job and the id of the operation.
+    """
     job = StoredJob.running(stage, 1, retained=2)
     job.complete(2, savepoint=True)
     for number in (3, 4, 5):
@@ -126,67 +129,66 @@ def leaving_two(stage: Stage) -> tuple[StoredJob, int]:
     return job, job.send("DELETE", 2, status=202)["id"]
 
 
-STEPS = 10
-"""A generation, an unpinning, two retirements (by age, and as asked for), and of three checkpoints state and manifest."""
+CHANGES = 10
+"""The changes of storage: one new generation, one removed pin, two retirements, three state files and three manifests."""
 
 
-def test_the_number_of_steps_is_known(stage: Stage) -> None:
-    job, _ = leaving_two(stage)
+def test_garbage_collection_makes_the_expected_number_of_changes(stage: Stage) -> None:
+    job, _ = suspended_with_deletion(stage)
     storage = CrashingStorage(LocalStorage(job.directory))
     job.collect_garbage(storage)
-    assert job.kept() == [4, 5] and storage.changes == STEPS
+    assert job.kept() == [4, 5] and storage.changes == CHANGES
 
 
 @pytest.mark.parametrize("after", [False, True])
-def test_killed_at_any_step_it_harms_nothing_and_the_next_one_finishes(stage: Stage, after: bool) -> None:
-    for lives in range(1, STEPS + 1):
-        job, operation = leaving_two(stage)
+def test_after_a_crash_at_any_change_the_next_worker_finishes_the_deletion(stage: Stage, after: bool) -> None:
+    for crash_at in range(1, CHANGES + 1):
+        job, operation = suspended_with_deletion(stage)
         zombie = job.run
         with pytest.raises(SimulatedCrash):
-            job.collect_garbage(CrashingStorage(LocalStorage(job.directory), lives, after))
+            job.collect_garbage(CrashingStorage(LocalStorage(job.directory), crash_at, after))
         for number in job.kept():
             assert verify(LocalStorage(job.directory), JobLayout("played"), CheckpointId(number)).intact
         assert job.discarded() == [] and {4, 5} <= set(job.kept())
         job.collect_garbage()
-        assert job.discarded() == [], "the one that has died may still be at it"
+        assert job.discarded() == [], "until its lease expires, the first worker counts as running"
         job.expire_lease()
         job.collect_garbage()
-        assert (job.kept(), job.discarded()) == ([4, 5], [1, 2, 3]), lives
-        assert [job.files_of(number) for number in (1, 2, 3)] == [[]] * 3, lives
-        assert stage.operation(operation)["state"] == "SUCCEEDED", lives
+        assert (job.kept(), job.discarded()) == ([4, 5], [1, 2, 3]), crash_at
+        assert [job.files_of(number) for number in (1, 2, 3)] == [[]] * 3, crash_at
+        assert stage.operation(operation)["state"] == "SUCCEEDED", crash_at
         with pytest.raises(Superseded):
             zombie.complete(6)
-        quiet = CrashingStorage(LocalStorage(job.directory))
-        job.collect_garbage(quiet)
-        assert quiet.changes == 0
+        idle = CrashingStorage(LocalStorage(job.directory))
+        job.collect_garbage(idle)
+        assert idle.changes == 0
 
 
 @pytest.mark.parametrize("after", [False, True])
-def test_killed_at_any_step_a_job_that_is_started_then_goes_on(stage: Stage, after: bool) -> None:
-    for lives in range(1, STEPS + 1):
-        job, operation = leaving_two(stage)
+def test_after_a_crash_at_any_change_the_job_can_be_started(stage: Stage, after: bool) -> None:
+    for crash_at in range(1, CHANGES + 1):
+        job, operation = suspended_with_deletion(stage)
         with pytest.raises(SimulatedCrash):
-            job.collect_garbage(CrashingStorage(LocalStorage(job.directory), lives, after))
+            job.collect_garbage(CrashingStorage(LocalStorage(job.directory), crash_at, after))
         job.expire_lease()
         job.start_again()
         job.complete(6)
         stage.tasks.enqueued.clear()
         storage = CrashingStorage(LocalStorage(job.directory))
         job.collect_garbage(storage)
-        assert storage.changes == 0, "the files that are left are its driver's to sweep"
-        gone = {1, 2, 3} - set(job.kept())
-        assert set(job.discarded()) == gone, lives
+        assert storage.changes == 0, "the driver deletes the remaining files"
+        deleted = {1, 2, 3} - set(job.kept())
+        assert set(job.discarded()) == deleted, crash_at
         assert all(job.row(number).deleting_since is None for number in job.kept())
-        assert stage.operation(operation)["state"] == ("SUCCEEDED" if 2 in gone else "FAILED"), lives
-        unpinned = 2 not in gone and CheckpointId(2) not in job.view().pinned
-        asked = (PIN, (job.row(2).id,)) in stage.tasks.enqueued
-        assert asked == unpinned, "a savepoint that was only unpinned is pinned again"
+        assert stage.operation(operation)["state"] == ("SUCCEEDED" if 2 in deleted else "FAILED"), crash_at
+        unpinned = 2 not in deleted and CheckpointId(2) not in job.view().pinned
+        enqueued = (PIN, (job.row(2).id,)) in stage.tasks.enqueued
+        assert enqueued == unpinned, "a savepoint that was unpinned but not deleted is pinned again"
 
 
-def test_one_that_died_before_it_could_say_so_is_believed(stage: Stage) -> None:
-    """All was done in storage."""
-    job, operation = leaving_two(stage)
-    storage = CrashingStorage(LocalStorage(job.directory), STEPS, after=True)
+def test_a_deletion_succeeds_if_its_worker_crashed_after_deleting_all_files(stage: Stage) -> None:
+    job, operation = suspended_with_deletion(stage)
+    storage = CrashingStorage(LocalStorage(job.directory), CHANGES, after=True)
     with pytest.raises(SimulatedCrash):
         job.collect_garbage(storage)
     assert job.kept() == [4, 5] and stage.operation(operation)["ended_at"] is None
@@ -195,13 +197,13 @@ def test_one_that_died_before_it_could_say_so_is_believed(stage: Stage) -> None:
     assert stage.operation(operation)["state"] == "SUCCEEDED" and job.discarded() == [1, 2, 3]
 
 
-def test_an_operation_that_ran_out_of_time_lets_its_checkpoint_be(stage: Stage) -> None:
+def test_a_deletion_that_misses_its_deadline_keeps_the_checkpoint(stage: Stage) -> None:
     job = StoredJob.suspended(stage, 3)
     operation = job.send("DELETE", 1, status=202)
     with stage.database.session() as session:
         session.execute(update(Operation).where(Operation.id == operation["id"]).values(deadline_at=now()))
     stage.reconcile(job.job_id)
-    over: dict[str, Any] = stage.operation(operation["id"])
-    assert over["state"] == "FAILED" and "no worker deleted the checkpoint" in over["problem"]
+    ended: dict[str, Any] = stage.operation(operation["id"])
+    assert ended["state"] == "FAILED" and "no worker deleted the checkpoint" in ended["problem"]
     job.collect_garbage()
     assert job.kept() == [1, 2, 3] and job.row(1).deleting_since is None

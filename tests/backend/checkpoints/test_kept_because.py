@@ -1,4 +1,4 @@
-"""Why a checkpoint is kept, from what the database knows."""
+"""Why a checkpoint is kept, according to the database."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from weir_backend.checkpoints.retention_rules import UNDO_PIN, Branches, branche
 LINEAR = branches_of({1: 1, 2: 1, 3: 2, 4: 2}, {})
 
 
-def why(number: int, **changed: Any) -> list[str]:
+def reasons(number: int, **changed: Any) -> list[str]:
     facts: dict[str, Any] = {
         "pin": None, "pin_in_force": False, "is_savepoint": False, "references": {}, "newest": 4, "branches": LINEAR, "retained": 2,
     }  # fmt: skip
@@ -20,37 +20,37 @@ def test_a_restart_starts_no_branch() -> None:
     assert Branches(frozenset({1, 2, 3, 4}), frozenset()) == LINEAR
 
 
-def test_a_rollback_abandons_what_was_completed_after_its_target() -> None:
+def test_a_rollback_abandons_the_checkpoints_after_its_target() -> None:
     assert branches_of({1: 1, 2: 1, 3: 1, 4: 2}, {2: 1}) == Branches(frozenset({1, 4}), frozenset({1}))
 
 
-def test_an_undo_makes_the_abandoned_branch_the_current_one() -> None:
+def test_an_undo_makes_the_abandoned_branch_the_current_branch() -> None:
     assert branches_of({1: 1, 2: 1, 3: 1, 4: 2, 5: 3}, {2: 1, 3: 3}) == Branches(frozenset({1, 2, 3, 5}), frozenset({1}))
 
 
-def test_a_branch_that_starts_at_a_deleted_checkpoint_starts_nowhere() -> None:
+def test_a_branch_that_starts_at_a_deleted_checkpoint_has_no_branch_point() -> None:
     assert branches_of({3: 1, 4: 2}, {2: 1}) == Branches(frozenset({4}), frozenset())
 
 
-def test_a_start_without_state_abandons_everything() -> None:
+def test_a_start_without_state_abandons_all_checkpoints() -> None:
     assert branches_of({1: 1, 2: 2}, {2: None}) == Branches(frozenset({2}), frozenset())
 
 
-def test_the_newest_and_the_retained_ones_are_kept() -> None:
-    assert why(4) == ["It is the newest checkpoint: the job resumes from it."]
-    assert why(3) == ["It is one of the newest 2."]
-    assert why(2) == []
+def test_the_newest_and_the_retained_checkpoints_are_kept() -> None:
+    assert reasons(4) == ["It is the newest checkpoint: the job resumes from it."]
+    assert reasons(3) == ["It is one of the newest 2."]
+    assert reasons(2) == []
 
 
 def test_a_savepoint_and_an_abandoned_checkpoint_stay_until_a_user_deletes_them() -> None:
-    assert why(1, is_savepoint=True) == ["It is a savepoint: it stays until a user deletes it."]
+    assert reasons(1, is_savepoint=True) == ["It is a savepoint: it stays until a user deletes it."]
     rolled_back = branches_of({1: 1, 2: 1, 4: 2}, {2: 1})
-    assert why(2, branches=rolled_back) == ["It is on an abandoned branch: it stays until a user deletes it."]
-    assert why(1, branches=rolled_back, retained=1) == ["An abandoned branch starts at it."]
+    assert reasons(2, branches=rolled_back) == ["It is on an abandoned branch: it stays until a user deletes it."]
+    assert reasons(1, branches=rolled_back, retained=1) == ["An abandoned branch starts at it."]
 
 
-def test_a_pin_gives_its_reason_unless_the_plan_behind_it_does() -> None:
-    assert why(1, pin="before the release") == ["It is pinned: before the release (not yet in the job log)."]
-    assert why(1, pin="", pin_in_force=True) == ["It is pinned."]
+def test_the_pin_of_an_undo_is_not_listed_in_addition_to_its_plan() -> None:
+    assert reasons(1, pin="before the release") == ["It is pinned: before the release (not yet in the job log)."]
+    assert reasons(1, pin="", pin_in_force=True) == ["It is pinned."]
     undo = {1: ["Until 2026-06-08, an undo of plan 3 would return to it."]}
-    assert why(1, pin=f"{UNDO_PIN}3 would return to it", references=undo) == undo[1]
+    assert reasons(1, pin=f"{UNDO_PIN}3 would return to it", references=undo) == undo[1]

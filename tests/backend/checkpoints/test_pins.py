@@ -1,4 +1,4 @@
-"""A pin holds once the job's log says so: then a driver that runs keeps the checkpoint, too."""
+"""Pins take effect once they are in the job log. From then on, a running driver keeps the checkpoint, too."""
 
 from __future__ import annotations
 
@@ -23,44 +23,44 @@ from weir_backend.models import Checkpoint
 from weir_workers.tasks.checkpoint_gc import pin_checkpoint
 
 
-def work(job: StoredJob, storage: CheckpointStorage | None = None) -> int:
-    """Whatever pins were asked for. How many that were."""
-    asked = [arguments for name, arguments in job.stage.tasks.enqueued if name == PIN]
+def write_pins(job: StoredJob, storage: CheckpointStorage | None = None) -> int:
+    """Write the requested pins to the job log, as a worker does. Return the number of requests."""
+    requested = [arguments for name, arguments in job.stage.tasks.enqueued if name == PIN]
     job.stage.tasks.enqueued.clear()
-    for (checkpoint_id,) in asked:
+    for (checkpoint_id,) in requested:
         pin_checkpoint(job.context, int(checkpoint_id), lambda _: storage or LocalStorage(job.directory))
-    return len(asked)
+    return len(requested)
 
 
-def test_of_a_running_job_a_pin_is_in_force_once_it_is_in_the_log(stage: Stage) -> None:
+def test_a_pin_of_a_running_job_is_in_force_once_it_is_in_the_job_log(stage: Stage) -> None:
     job = StoredJob.running(stage, 4)
     answer = job.pin(2)
-    assert answer["pinned"] and not answer["pin_in_force"], "not yet, and it says so"
-    assert work(job) == 1
+    assert answer["pinned"] and not answer["pin_in_force"], "the pin is not in the job log yet"
+    assert write_pins(job) == 1
     assert job.row(2).pin_in_force and job.view().pinned == (2,)
     assert job.events_of("CheckpointPinned") == [{"checkpoint": 2}]
-    assert plan_retention(job.view(), keep=1) == (1, 3), "what its driver would retire"
+    assert plan_retention(job.view(), keep=1) == (1, 3), "the driver would not retire the pinned checkpoint"
     job.complete(5)
     job.pin(2, False)
-    assert work(job) == 1 and not job.row(2).pin_in_force and job.view().pinned == ()
+    assert write_pins(job) == 1 and not job.row(2).pin_in_force and job.view().pinned == ()
     assert job.events_of("CheckpointUnpinned") == [{"checkpoint": 2}]
 
 
-def test_a_driver_that_has_not_heard_of_it_yet_does_not_retire_it_either(stage: Stage) -> None:
+def test_a_driver_that_has_not_read_the_pin_yet_does_not_retire_the_checkpoint(stage: Stage) -> None:
     job = StoredJob.running(stage, 3)
     entry, at = retired(job.run.generation, 1), job.run.log.next_number
     job.pin(1)
-    work(job)
+    write_pins(job)
     outcome = retire_and_delete(job.run.storage, job.run.layout, job.run.log, entry, at=at, references=job.run.references)
     assert isinstance(outcome, NumberTaken) and job.kept() == [1, 2, 3] and len(job.files_of(1)) == 2
-    assert plan_retention(job.run.log.view, keep=1) == (2,), "it has read the pin by that"
+    assert plan_retention(job.run.log.view, keep=1) == (2,), "the refused append made the driver read the pin"
 
 
-def test_a_pin_that_comes_too_late_is_none(stage: Stage) -> None:
+def test_a_pin_of_a_retired_checkpoint_is_rejected(stage: Stage) -> None:
     job = StoredJob.running(stage, 3)
     job.run.append(retired(job.run.generation, 1))
     job.pin(1)
-    work(job)
+    write_pins(job)
     row = job.row(1)
     assert (row.pinned, row.pin_in_force) == (False, False) and row.discarded_at is not None
     assert job.events_of("PinsRejected") == [{"checkpoints": [1]}]
@@ -70,30 +70,28 @@ def test_a_pin_that_comes_too_late_is_none(stage: Stage) -> None:
     assert job.events_of("PinsRejected")[1:] == [{"checkpoints": [2]}] and not job.row(2).pinned
 
 
-def test_a_pin_that_the_queue_has_lost_or_storage_did_not_take_is_written_later(stage: Stage) -> None:
-    class Silent(CrashingStorage):
+def test_a_pin_that_could_not_be_written_is_retried(stage: Stage) -> None:
+    class UnreachableStorage(CrashingStorage):
         def create(self, path: str, data: bytes) -> bool:
-            raise StorageError("no answer")
+            raise StorageError("storage does not respond")
 
     job = StoredJob.running(stage, 3)
     job.pin(1)
-    work(job, Silent(LocalStorage(job.directory)))
+    write_pins(job, UnreachableStorage(LocalStorage(job.directory)))
     assert not job.row(1).pin_in_force
     with stage.database.session() as session:
         retention_gc.enqueue_due(session, stage.tasks, now())
-    assert work(job) == 1 and job.row(1).pin_in_force
+    assert write_pins(job) == 1 and job.row(1).pin_in_force
     with stage.database.session() as session:
         retention_gc.enqueue_due(session, stage.tasks, now())
-    assert work(job) == 0
+    assert write_pins(job) == 0
 
 
-def test_of_a_deleted_job_nothing_is_pinned_and_it_takes_no_place_of_others(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pins_of_a_deleted_job_are_not_written_and_do_not_delay_other_pins(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retention_gc, "PINS_PER_ROUND", 1)
-    gone = StoredJob.suspended(stage, 3)
-    gone.pin(1)
-    stage.send("DELETE", f"/jobs/{gone.job_id}", status=204, headers={"If-Match": "*"})
+    deleted = StoredJob.suspended(stage, 3)
+    deleted.pin(1)
+    stage.send("DELETE", f"/jobs/{deleted.job_id}", status=204, headers={"If-Match": "*"})
     job = StoredJob.running(stage, 3)
     job.pin(1)
     stage.tasks.enqueued.clear()
@@ -103,46 +101,46 @@ def test_of_a_deleted_job_nothing_is_pinned_and_it_takes_no_place_of_others(
     assert [arguments for name, arguments in stage.tasks.enqueued if name == PIN] == [(job.row(1).id,)] * 2
 
 
-def test_done_twice_it_is_in_the_log_once(stage: Stage) -> None:
+def test_a_pin_that_is_requested_twice_is_written_once(stage: Stage) -> None:
     job = StoredJob.running(stage, 3)
     job.pin(1)
     stage.tasks.enqueued.extend([one for one in stage.tasks.enqueued if one[0] == PIN])
     number = JobLog(LocalStorage(job.directory), JobLayout("played")).read()[1]
-    assert work(job) == 2
+    assert write_pins(job) == 2
     assert JobLog(LocalStorage(job.directory), JobLayout("played")).read()[1] == number + 1
 
 
-def test_a_savepoint_stays_pinned_in_the_log_whatever_becomes_of_its_pin(stage: Stage) -> None:
+def test_a_savepoint_stays_pinned_in_the_job_log_if_a_user_unpins_it(stage: Stage) -> None:
     job = StoredJob.running(stage, 1)
     job.complete(2, savepoint=True)
-    for wanted in (True, False):
-        job.pin(2, wanted)
-        work(job)
-        assert job.view().pinned == (2,) and job.row(2).pin_in_force is wanted
+    for pinned in (True, False):
+        job.pin(2, pinned)
+        write_pins(job)
+        assert job.view().pinned == (2,) and job.row(2).pin_in_force is pinned
 
 
-def test_a_log_that_is_changed_all_the_time_takes_a_pin_in_the_end(stage: Stage) -> None:
-    """A driver begins a generation between the look and the entry: the entry is superseded, and written with the new one."""
+def test_a_pin_is_written_even_if_the_job_log_changes_repeatedly(stage: Stage) -> None:
+    """A driver starts a generation after the worker has read the log. The worker then writes the pin for the new generation."""
     job = StoredJob.running(stage, 3)
 
-    class Busy(CrashingStorage):
+    class ChangingLog(CrashingStorage):
         def create(self, path: str, data: bytes) -> bool:
             if self.changes < 2:
                 job.run.start(job.run.generation + 1, restored_from=3)
             return super().create(path, data)
 
     job.pin(1)
-    work(job, Busy(LocalStorage(job.directory)))
+    write_pins(job, ChangingLog(LocalStorage(job.directory)))
     assert job.row(1).pin_in_force and job.view().pinned == (CheckpointId(1),) and job.view().generation == Generation(3)
 
 
-def test_one_that_is_in_progress_is_pinned_once_it_is_completed(stage: Stage) -> None:
+def test_a_pin_of_a_checkpoint_in_progress_is_written_once_it_is_completed(stage: Stage) -> None:
     job = StoredJob.running(stage, 1)
     assert job.driver.send_events(CheckpointTriggered(CheckpointId(2), Generation(1), "periodic", 0)) == 200
     job.pin(2)
-    assert work(job) == 0
+    assert write_pins(job) == 0
     job.complete(2)
     with stage.database.session() as session:
         retention_gc.enqueue_due(session, stage.tasks, now())
         assert session.scalars(select(Checkpoint.pinned).where(Checkpoint.number == 2)).one()
-    assert work(job) == 1 and job.view().pinned == (2,)
+    assert write_pins(job) == 1 and job.view().pinned == (2,)

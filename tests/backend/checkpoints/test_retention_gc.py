@@ -1,4 +1,4 @@
-"""Checkpoints of a job that does not run are let go of by age, with a real log and real files; and those of one that runs are left alone."""
+"""Garbage collection of expired checkpoints by a worker, with a real job log and real files. Only for jobs that do not run."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ from weir_backend.models import Job, RecoveryPlan, Run
 from weir_workers.checkpoints.retention_gc import collect, facts, open_job_storage
 
 
-def assert_all_kept_are_whole(job: StoredJob) -> None:
+def assert_all_kept_are_intact(job: StoredJob) -> None:
     for number in job.kept():
         assert verify(LocalStorage(job.directory), JobLayout("played"), CheckpointId(number)).intact
 
 
-def test_of_a_suspended_job_what_is_beyond_its_retention_goes_with_its_files(stage: Stage) -> None:
+def test_expired_checkpoints_of_a_suspended_job_are_deleted_with_their_files(stage: Stage) -> None:
     job = StoredJob.suspended(stage, 5, retained=2)
     before = job.view()
     job.collect_garbage()
     assert job.kept() == [4, 5] and job.discarded() == [1, 2, 3]
     assert [job.files_of(number) for number in (1, 2, 3)] == [[], [], []] and len(job.files_of(4)) == 2
-    assert_all_kept_are_whole(job)
+    assert_all_kept_are_intact(job)
     view = job.view()
     assert view.generations[-1].purpose is Purpose.MAINTENANCE and view.generation == 2
     assert (view.branch, view.abandonment_due, view.highest_checkpoint) == (before.branch, (), before.highest_checkpoint)
     assert job.events_of("CheckpointsDeleted") == [{"checkpoints": [1, 2, 3], "requested": [], "deletion_problem": None}]
 
 
-def test_a_second_look_finds_nothing_to_do_and_takes_no_generation(stage: Stage) -> None:
+def test_a_second_garbage_collection_changes_nothing(stage: Stage) -> None:
     job = StoredJob.suspended(stage, 5, retained=2)
     job.collect_garbage()
     storage = CrashingStorage(LocalStorage(job.directory))
@@ -52,7 +52,7 @@ def test_a_second_look_finds_nothing_to_do_and_takes_no_generation(stage: Stage)
     assert storage.changes == 0 and job.view().generation == 2 and len(job.events_of("CheckpointsDeleted")) == 1
 
 
-def test_of_a_running_job_nothing_is_touched_and_what_its_driver_retires_is_seen(stage: Stage) -> None:
+def test_checkpoints_of_a_running_job_are_deleted_only_by_its_driver(stage: Stage) -> None:
     job = StoredJob.running(stage, 5, retained=2)
     storage = CrashingStorage(LocalStorage(job.directory))
     job.collect_garbage(storage)
@@ -62,7 +62,7 @@ def test_of_a_running_job_nothing_is_touched_and_what_its_driver_retires_is_seen
     assert storage.changes == 0 and job.discarded() == [1, 2] and job.events_of("CheckpointsDeleted") == []
 
 
-def test_a_driver_that_was_only_paused_can_complete_nothing_any_more(stage: Stage) -> None:
+def test_a_paused_driver_is_fenced_by_the_garbage_collection(stage: Stage) -> None:
     job = StoredJob.suspended(stage, 5, retained=2)
     zombie = job.run
     job.collect_garbage()
@@ -71,7 +71,7 @@ def test_a_driver_that_was_only_paused_can_complete_nothing_any_more(stage: Stag
     assert job.kept() == [4, 5]
 
 
-def test_the_next_run_goes_on_from_the_newest_and_its_driver_takes_the_generation_after(stage: Stage) -> None:
+def test_the_next_run_resumes_from_the_newest_checkpoint_with_the_next_generation(stage: Stage) -> None:
     job = StoredJob.suspended(stage, 5, retained=2)
     job.collect_garbage()
     job.start_again()
@@ -83,7 +83,7 @@ def test_the_next_run_goes_on_from_the_newest_and_its_driver_takes_the_generatio
     assert job.kept() == [5, 6]
 
 
-def test_a_pin_a_savepoint_and_a_plan_each_keep_one(stage: Stage) -> None:
+def test_pinned_checkpoints_savepoints_and_targets_of_plans_are_kept(stage: Stage) -> None:
     job = StoredJob.running(stage, 4, retained=1)
     job.complete(5, savepoint=True)
     for number in (6, 7):
@@ -93,14 +93,14 @@ def test_a_pin_a_savepoint_and_a_plan_each_keep_one(stage: Stage) -> None:
     plan = {"request": {"kind": "rollback", "checkpoint": 3}}
     stage.send("POST", f"/jobs/{job.job_id}/plans", status=201, json=plan)
     job.collect_garbage()
-    assert job.kept() == [2, 3, 5, 7], "the pinned one, the plan's, the savepoint and the newest"
+    assert job.kept() == [2, 3, 5, 7], "the pinned checkpoint, the target of the plan, the savepoint and the newest checkpoint"
     with stage.database.session() as session:
         session.execute(update(RecoveryPlan).values(created_at=now() - timedelta(days=2)))
     job.collect_garbage()
-    assert job.kept() == [2, 5, 7], "a plan that is too old to be applied holds nothing"
+    assert job.kept() == [2, 5, 7], "a plan that is too old to be applied keeps no checkpoint"
 
 
-def test_what_is_not_known_to_be_published_stays_until_it_is(stage: Stage) -> None:
+def test_a_checkpoint_is_kept_until_its_output_is_known_to_be_published(stage: Stage) -> None:
     job = StoredJob.running(stage, 2, retained=1)
     job.run.published_up_to = 1
     job.complete(3)
@@ -115,7 +115,7 @@ def test_what_is_not_known_to_be_published_stays_until_it_is(stage: Stage) -> No
     assert job.kept() == [5]
 
 
-def test_a_cancelled_job_keeps_what_a_suspended_one_does(stage: Stage) -> None:
+def test_expired_checkpoints_of_a_cancelled_job_are_deleted(stage: Stage) -> None:
     job = StoredJob.running(stage, 5, retained=2)
     stage.send("POST", f"/jobs/{job.job_id}/cancel", status=202)
     stage.reconcile(job.job_id)
@@ -125,19 +125,19 @@ def test_a_cancelled_job_keeps_what_a_suspended_one_does(stage: Stage) -> None:
     assert job.kept() == [4, 5]
 
 
-def test_a_job_that_waits_for_its_restart_is_left_alone_and_one_that_gave_up_is_not(stage: Stage) -> None:
+def test_checkpoints_are_kept_while_a_restart_is_scheduled_but_not_after_restarts_stopped(stage: Stage) -> None:
     job = StoredJob.running(stage, 5, retained=2)
     job.driver.crash()
     job.collect_garbage()
     assert job.kept() == [1, 2, 3, 4, 5]
     end_restart_delay(stage, job.job_id)
-    stage.driver(job.job_id).report_state(DriverState.FAILED, "it does not fit", "RestoreError")
+    stage.driver(job.job_id).report_state(DriverState.FAILED, "the state is not compatible", "RestoreError")
     assert stage.job(job.job_id)["health"] == "needs_attention"
     job.collect_garbage()
     assert job.kept() == [4, 5]
 
 
-def test_the_checkpoint_that_an_undo_would_return_to_stays_until_it_is_undone(stage: Stage) -> None:
+def test_the_checkpoint_that_an_undo_would_restore_is_kept(stage: Stage) -> None:
     job = StoredJob.running(stage, 3, retained=1)
     plan_id = stage.send(
         "POST", f"/jobs/{job.job_id}/plans", status=201, json={"request": {"kind": "rollback", "checkpoint": 2}}
@@ -147,18 +147,18 @@ def test_the_checkpoint_that_an_undo_would_return_to_stays_until_it_is_undone(st
     assert stage.send("GET", f"/plans/{plan_id}", status=200)["safety_checkpoint"] == 4
     for number in (5, 6):
         job.complete(number)
-    # As the sinks have taken it back.
+    # The sinks have revoked the output of checkpoints 3 and 4.
     job.run.append(abandoned(job.run.generation, "b1", 2, 3, 4))
     job.suspend()
     job.collect_garbage()
-    assert job.kept() == [2, 3, 4, 6], "the newest, all that was left behind, and where that branched off"
+    assert job.kept() == [2, 3, 4, 6], "the newest checkpoint, the abandoned branch and its branch point"
     assert job.send("DELETE", 4, status=409)["code"] == "referenced"
     undo = stage.send("POST", f"/jobs/{job.job_id}/plans", status=201, json={"request": {"kind": "undo", "plan": plan_id}})
     assert undo["preview"]["checkpoint"] == 4
 
 
 def _apply(stage: Stage, job: StoredJob, plan_id: int, *, last: int) -> None:
-    """Up to where the run that goes back is begun."""
+    """Apply the plan until its driver has suspended with checkpoint ``last``."""
     stage.inspect(plan_id)
     stage.send("POST", f"/plans/{plan_id}/approve", status=200)
     stage.send("POST", f"/plans/{plan_id}/apply", status=202)
@@ -169,37 +169,37 @@ def _apply(stage: Stage, job: StoredJob, plan_id: int, *, last: int) -> None:
     job.driver.report_state(DriverState.SUSPENDED)
 
 
-# ---- who comes in between ----------------------------------------------------------------------
+# ---- concurrent changes ------------------------------------------------------------------------
 
 
-def begun(job: StoredJob) -> tuple[retention_gc.GcTarget, retention_gc.GcWork]:
-    """What a worker is to do who has got as far as that."""
+def plan_gc(job: StoredJob) -> tuple[retention_gc.GcTarget, retention_gc.GcWork]:
+    """Plan a garbage collection as a worker does, without executing it. Return its target and its work."""
     with job.stage.database.session() as session:
         at = retention_gc.gc_target(session, job.job_id)
     assert at is not None
     seen = open_job_storage(LocalStorage(job.directory), at.place)
     found = facts(seen, retained=at.retained, asked=at.asked)
     with job.stage.database.session() as session:
-        going = retention_gc.plan_gc(session, job.stage.settings, job.stage.tasks, job.job_id, at.place, found)
-    assert going is not None
-    return at, going
+        work = retention_gc.plan_gc(session, job.stage.settings, job.stage.tasks, job.job_id, at.place, found)
+    assert work is not None
+    return at, work
 
 
-def test_a_job_that_is_started_meanwhile_begins_once_the_worker_is_done(stage: Stage) -> None:
+def test_a_job_that_is_started_during_garbage_collection_waits_for_its_end(stage: Stage) -> None:
     job = StoredJob.suspended(stage, 5, retained=2)
-    at, going = begun(job)
+    at, work = plan_gc(job)
     stage.send("POST", f"/jobs/{job.job_id}/start", status=202)
     stage.reconcile(job.job_id)
-    assert stage.job(job.job_id)["run"]["number"] == 1, "it waits"
+    assert stage.job(job.job_id)["run"]["number"] == 1, "the start waits for the garbage collection"
     with stage.database.session() as session:
-        retention_gc.finish_gc(session, stage.tasks, job.job_id, at.place, going, gone=(), deletion_problem=None)
+        retention_gc.finish_gc(session, stage.tasks, job.job_id, at.place, work, gone=(), deletion_problem=None)
     stage.reconcile(job.job_id)
     assert stage.job(job.job_id)["run"]["number"] == 2
 
 
-def test_a_job_whose_worker_has_died_begins_all_the_same(stage: Stage) -> None:
+def test_a_job_whose_worker_crashed_starts_after_the_lease(stage: Stage) -> None:
     job = StoredJob.suspended(stage, 5, retained=2)
-    begun(job)
+    plan_gc(job)
     stage.send("POST", f"/jobs/{job.job_id}/start", status=202)
     stage.reconcile(job.job_id)
     with stage.database.session() as session:
@@ -210,25 +210,25 @@ def test_a_job_whose_worker_has_died_begins_all_the_same(stage: Stage) -> None:
     assert stage.job(job.job_id)["run"]["number"] == 2
 
 
-def test_a_second_worker_does_nothing_while_the_first_is_at_it(stage: Stage) -> None:
+def test_a_second_worker_does_nothing_while_the_first_collects_garbage(stage: Stage) -> None:
     job = StoredJob.suspended(stage, 5, retained=2)
-    begun(job)
+    plan_gc(job)
     storage = CrashingStorage(LocalStorage(job.directory))
     job.collect_garbage(storage)
     assert storage.changes == 0 and job.kept() == [1, 2, 3, 4, 5]
 
 
-def test_a_plan_cannot_go_back_to_what_is_leaving(stage: Stage) -> None:
+def test_a_checkpoint_that_is_being_deleted_cannot_be_restored_or_pinned(stage: Stage) -> None:
     job = StoredJob.suspended(stage, 5, retained=2)
-    begun(job)
+    plan_gc(job)
     request = {"request": {"kind": "rollback", "checkpoint": 2}}
     assert stage.send("POST", f"/jobs/{job.job_id}/plans", status=409, json=request)["code"] == "being-deleted"
     assert job.pin(2, status=409)["code"] == "being-deleted"
 
 
-def test_a_worker_that_was_paused_until_another_driver_has_the_job_deletes_nothing(stage: Stage) -> None:
+def test_a_worker_that_was_paused_until_the_job_runs_again_deletes_nothing(stage: Stage) -> None:
     job = StoredJob.suspended(stage, 5, retained=2)
-    at, going = begun(job)
+    at, work = plan_gc(job)
     seen = open_job_storage(LocalStorage(job.directory), at.place)
     job.expire_lease()
     job.start_again()
@@ -239,107 +239,107 @@ def test_a_worker_that_was_paused_until_another_driver_has_the_job_deletes_nothi
         nonlocal asked
         asked += 1
         with stage.database.session() as session:
-            return retention_gc.may_continue(session, job.job_id, going)
+            return retention_gc.may_continue(session, job.job_id, work)
 
-    assert collect(seen, going.decided, may_continue=may_continue).gone == frozenset() and asked == 1
-    # Even one that did not ask: the log does not let it.
-    assert collect(seen, going.decided, may_continue=lambda: True).gone == frozenset()
+    assert collect(seen, work.decided, may_continue=may_continue).gone == frozenset() and asked == 1
+    # The job log also fences a worker that does not call may_continue.
+    assert collect(seen, work.decided, may_continue=lambda: True).gone == frozenset()
     assert job.run.paths() == before and job.kept() == [1, 2, 3, 4, 5]
     job.complete(6)
 
 
-def test_an_entry_of_somebody_else_in_between_ends_it_before_anything_is_retired(stage: Stage) -> None:
+def test_a_concurrent_log_entry_ends_the_garbage_collection_before_a_retirement(stage: Stage) -> None:
     job = StoredJob.suspended(stage, 5, retained=2)
-    at, going = begun(job)
+    at, work = plan_gc(job)
     seen = open_job_storage(LocalStorage(job.directory), at.place)
-    times = 0
+    calls = 0
 
-    def another_writes() -> bool:
-        nonlocal times
-        times += 1
-        if times == 2:
+    def append_other_entry() -> bool:
+        nonlocal calls
+        calls += 1
+        if calls == 2:
             view, number = JobLog(LocalStorage(job.directory), JobLayout("played")).read()
             fence = started(view.generation + 1, restored_from=5, branch=view.branch, first_checkpoint=view.next_checkpoint)
             JobLog(LocalStorage(job.directory), JobLayout("played")).append(fence, at=number)
         return True
 
-    found = collect(seen, going.decided, may_continue=another_writes)
+    found = collect(seen, work.decided, may_continue=append_other_entry)
     assert found.gone == frozenset() and job.kept() == [1, 2, 3, 4, 5]
 
 
-def test_a_generation_that_nobody_has_told_of_is_not_fenced(stage: Stage) -> None:
-    """Somebody runs the job by hand with the same directory."""
+def test_a_generation_that_is_unknown_to_the_control_plane_is_not_fenced(stage: Stage) -> None:
+    """A user runs the job without the control plane, with the same checkpoint directory."""
     job = StoredJob.suspended(stage, 5, retained=2)
     job.run.start(2, restored_from=5)
     job.collect_garbage()
     assert job.kept() == [1, 2, 3, 4, 5] and job.view().generation == 2
 
 
-def test_two_jobs_with_one_log_are_left_alone(stage: Stage, tmp_path: Path) -> None:
+def test_checkpoints_of_two_jobs_that_share_a_job_log_are_kept(stage: Stage, tmp_path: Path) -> None:
     directory = str(tmp_path / "shared")
     job = StoredJob.suspended(stage, 5, retained=2, directory=directory)
     other = stage.deploy("other")["id"]
     stage.compile(other)
     with stage.database.session() as session:
-        # Deploying it like that is refused; who moves directories about has it all the same.
+        # Such a deployment is refused, but moved directories can have the same effect.
         session.execute(update(Run).where(Run.job_id == other).values(checkpoint_directory=directory))
     job.collect_garbage()
     assert job.kept() == [1, 2, 3, 4, 5]
     assert "Job 'other'" in job.send("DELETE", 2, status=409)["detail"]
 
 
-def test_a_directory_that_is_not_there_says_nothing_of_any_checkpoint(stage: Stage, tmp_path: Path) -> None:
+def test_a_missing_directory_does_not_mark_checkpoints_as_deleted(stage: Stage, tmp_path: Path) -> None:
     job = StoredJob.suspended(stage, 5, retained=2)
     storage = CrashingStorage(LocalStorage(str(tmp_path / "not mounted")))
     job.collect_garbage(storage)
     assert job.discarded() == [] and storage.changes == 0
 
 
-def test_a_log_that_cannot_be_read_lets_nothing_go(stage: Stage) -> None:
+def test_no_checkpoint_is_deleted_if_the_job_log_cannot_be_read(stage: Stage) -> None:
     job = StoredJob.suspended(stage, 5, retained=2)
     Path(job.directory, "played", "log", "00000003.json").write_text("{}")
     job.collect_garbage()
     assert job.discarded() == [] and all(len(job.files_of(number)) == 2 for number in range(1, 6))
 
 
-def test_a_manifest_that_cannot_be_read_does_not_let_files_go_that_it_may_need(stage: Stage) -> None:
+def test_files_are_kept_while_a_manifest_that_possibly_references_them_cannot_be_read(stage: Stage) -> None:
     job = StoredJob.suspended(stage, 5, retained=2)
     manifest = Path(job.directory, "played", "checkpoints", "4", "manifest-g1.json")
-    whole = manifest.read_bytes()
+    content = manifest.read_bytes()
     manifest.write_bytes(b"{")
     job.collect_garbage()
     assert job.kept() == [4, 5] and job.discarded() == [1, 2, 3]
-    [said] = job.events_of("CheckpointsDeleted")
-    assert "manifest" in said["deletion_problem"] and len(job.files_of(1)) == 2, "retired, and their files are there"
-    manifest.write_bytes(whole)
+    [event] = job.events_of("CheckpointsDeleted")
+    assert "manifest" in event["deletion_problem"] and len(job.files_of(1)) == 2, "checkpoint 1 is retired, but its files remain"
+    manifest.write_bytes(content)
     job.start_again()
     for number in (6, 7):
         job.complete(number)
     job.suspend()
     job.collect_garbage()
     assert [job.files_of(number) for number in (1, 2, 3, 4, 5)] == [[]] * 5
-    assert_all_kept_are_whole(job)
+    assert_all_kept_are_intact(job)
 
 
-# ---- who is asked ------------------------------------------------------------------------------
+# ---- schedule ----------------------------------------------------------------------------------
 
 
-def test_each_job_is_looked_at_from_time_to_time_and_not_all_the_time(stage: Stage) -> None:
+def test_garbage_collection_of_a_job_is_enqueued_once_per_interval(stage: Stage) -> None:
     job = StoredJob.suspended(stage, 1)
     never_run = stage.deploy("idle")["id"]
 
-    def asked(after: timedelta) -> list[tuple[int | str, ...]]:
+    def enqueued(after: timedelta) -> list[tuple[int | str, ...]]:
         stage.tasks.enqueued.clear()
         with stage.database.session() as session:
             retention_gc.enqueue_due(session, stage.tasks, now() + after)
         return [arguments for name, arguments in stage.tasks.enqueued if name == COLLECT_GARBAGE]
 
-    assert asked(timedelta()) == [(job.job_id,)] and never_run != job.job_id
-    assert asked(timedelta()) == []
-    assert asked(retention_gc.GC_INTERVAL + timedelta(seconds=1)) == [(job.job_id,)]
+    assert enqueued(timedelta()) == [(job.job_id,)] and never_run != job.job_id
+    assert enqueued(timedelta()) == []
+    assert enqueued(retention_gc.GC_INTERVAL + timedelta(seconds=1)) == [(job.job_id,)]
 
 
-def test_a_row_of_another_directory_is_not_called_discarded(stage: Stage, tmp_path: Path) -> None:
+def test_checkpoints_of_another_directory_are_not_marked_as_deleted(stage: Stage, tmp_path: Path) -> None:
     job = StoredJob.suspended(stage, 3, retained=3)
     job.start_again()
     job.complete(4)
@@ -348,5 +348,5 @@ def test_a_row_of_another_directory_is_not_called_discarded(stage: Stage, tmp_pa
     with stage.database.session() as session:
         session.execute(update(Run).where(Run.number == 1).values(checkpoint_directory=str(tmp_path / "elsewhere")))
     job.collect_garbage()
-    assert job.discarded() == [], "these numbers of another log are not the ones that were completed there"
+    assert job.discarded() == [], "the checkpoints of run 1 are in another directory, so its job log counts"
     assert job.send("DELETE", 3, status=409)["code"] == "directory-changed"

@@ -1,4 +1,4 @@
-"""Files of checkpoints are read and compared: on a schedule, when somebody asks, in parts, and whatever comes in between."""
+"""Verification of checkpoint files: on a schedule, on request, in parts, and with concurrent changes."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from weir_workers.tasks.verification import verify_checkpoint
 DAY = timedelta(days=1)
 
 
-def asked(stage: Stage) -> list[tuple[int | str, ...]]:
-    """What workers are to do, once."""
+def take_requests(stage: Stage) -> list[tuple[int | str, ...]]:
+    """Remove and return the enqueued verifications."""
     found = [arguments for name, arguments in stage.tasks.enqueued if name == VERIFY]
     stage.tasks.enqueued[:] = [one for one in stage.tasks.enqueued if one[0] != VERIFY]
     return found
 
 
-def work(job: StoredJob, storage: CheckpointStorage | None = None, **bounds: Any) -> int:
-    """Until nothing is asked for any more. How many parts that were."""
+def verify_all(job: StoredJob, storage: CheckpointStorage | None = None, **bounds: Any) -> int:
+    """Execute verifications until none is enqueued. Return the number of executed parts."""
     parts = 0
-    while wanted := asked(job.stage):
-        for checkpoint_id, claim, files_done in wanted:
+    while requests := take_requests(job.stage):
+        for checkpoint_id, claim, files_done in requests:
             parts += 1
             verify_checkpoint(
                 job.context, int(checkpoint_id), int(claim), int(files_done),
@@ -48,8 +48,8 @@ def work(job: StoredJob, storage: CheckpointStorage | None = None, **bounds: Any
     return parts
 
 
-def set_out(stage: Stage, after: timedelta = timedelta()) -> list[int]:
-    """Numbers of the checkpoints that are asked for."""
+def schedule(stage: Stage, after: timedelta = timedelta()) -> list[int]:
+    """Enqueue all verifications that are due. Return the numbers of the enqueued checkpoints."""
     with stage.database.session() as session:
         verification.enqueue_due(session, stage.settings, stage.tasks, now() + after)
     with stage.database.session() as session:
@@ -63,24 +63,24 @@ def verifications(stage: Stage) -> int:
         return len(session.scalars(select(Verification)).all())
 
 
-def hurt(path: str) -> None:
-    """One bit of it."""
+def damage(path: str) -> None:
+    """Flip one bit of the file."""
     data = bytearray(Path(path).read_bytes())
     data[3] ^= 1
     Path(path).write_bytes(data)
 
 
-# ---- as asked for ------------------------------------------------------------------------------
+# ---- on request --------------------------------------------------------------------------------
 
 
-def test_whoever_asks_hears_that_it_is_whole(stage: Stage) -> None:
+def test_a_requested_verification_reports_an_intact_checkpoint(stage: Stage) -> None:
     job = StoredJob.running(stage, 2)
     operation = job.send("POST", 1, "/verify", status=202)
     assert operation["kind"] == "verify" and operation["state"] == "RUNNING"
-    assert work(job) == 1
-    over = stage.operation(operation["id"])
-    assert over["state"] == "SUCCEEDED"
-    assert over["result"] == {"checkpoint": 1, "intact": True, "damage": None, "files": 1, "bytes": 10}
+    assert verify_all(job) == 1
+    ended = stage.operation(operation["id"])
+    assert ended["state"] == "SUCCEEDED"
+    assert ended["result"] == {"checkpoint": 1, "intact": True, "damage": None, "files": 1, "bytes": 10}
     row = job.row(1)
     assert row.verified_at is not None and row.damage is None and verifications(stage) == 0
     assert job.events_of("CheckpointDamaged") == []
@@ -89,14 +89,14 @@ def test_whoever_asks_hears_that_it_is_whole(stage: Stage) -> None:
     assert entry.action == "verify"
 
 
-def test_damage_is_shown_told_and_keeps_plans_away_until_it_is_mended(stage: Stage) -> None:
+def test_a_damaged_checkpoint_is_reported_and_refused_by_plans_until_it_is_repaired(stage: Stage) -> None:
     job = StoredJob.running(stage, 3)
-    whole = Path(job.path_of(1)).read_bytes()
-    hurt(job.path_of(1))
+    content = Path(job.path_of(1)).read_bytes()
+    damage(job.path_of(1))
     operation = job.send("POST", 1, "/verify", status=202)
-    work(job)
-    over = stage.operation(operation["id"])
-    assert over["state"] == "SUCCEEDED" and over["result"]["intact"] is False
+    verify_all(job)
+    ended = stage.operation(operation["id"])
+    assert ended["state"] == "SUCCEEDED" and ended["result"]["intact"] is False
     shown = stage.send("GET", f"/checkpoints/{job.row(1).id}", status=200)
     assert "is damaged" in shown["damage"] and shown["verified_at"] is not None
     assert [event["checkpoint"] for event in job.events_of("CheckpointDamaged")] == [1]
@@ -104,30 +104,30 @@ def test_damage_is_shown_told_and_keeps_plans_away_until_it_is_mended(stage: Sta
     refused = stage.send("POST", f"/jobs/{job.job_id}/plans", status=409, json=request)
     assert refused["code"] == "damaged" and shown["damage"] in refused["detail"]
     job.send("POST", 1, "/verify", status=202)
-    work(job)
-    assert len(job.events_of("CheckpointDamaged")) == 1, "told once"
-    Path(job.path_of(1)).write_bytes(whole)
+    verify_all(job)
+    assert len(job.events_of("CheckpointDamaged")) == 1, "the same damage is reported only once"
+    Path(job.path_of(1)).write_bytes(content)
     job.send("POST", 1, "/verify", status=202)
-    work(job)
+    verify_all(job)
     assert job.row(1).damage is None and [event["checkpoint"] for event in job.events_of("CheckpointIntact")] == [1]
     stage.send("POST", f"/jobs/{job.job_id}/plans", status=201, json=request)
 
 
-def test_a_missing_file_a_missing_manifest_and_a_missing_log_are_damage(stage: Stage) -> None:
+def test_a_missing_file_manifest_or_job_log_counts_as_damage(stage: Stage) -> None:
     job = StoredJob.running(stage, 3)
     Path(job.path_of(1)).unlink()
     Path(job.directory, "played", "checkpoints", "2", "manifest-g1.json").unlink()
     for number in (1, 2):
         job.send("POST", number, "/verify", status=202)
-    work(job)
+    verify_all(job)
     assert "is missing" in (job.row(1).damage or "") and "manifest" in (job.row(2).damage or "")
     Path(job.directory).rename(Path(job.directory).with_name("moved"))
     job.send("POST", 3, "/verify", status=202)
-    work(job)
+    verify_all(job)
     assert "check that the right directory is mounted" in (job.row(3).damage or "") and job.row(3).discarded_at is None
 
 
-def test_what_is_not_there_is_not_verified(stage: Stage, login: Login) -> None:
+def test_verification_requires_an_existing_checkpoint_and_the_permission_to_operate(stage: Stage, login: Login) -> None:
     job = StoredJob.running(stage, 2)
     assert job.send("POST", 9, "/verify", status=404)["code"] == "no-checkpoint"
     with stage.database.session() as session:
@@ -137,21 +137,21 @@ def test_what_is_not_there_is_not_verified(stage: Stage, login: Login) -> None:
     assert job.send("POST", 2, "/verify", status=403)["code"] == "forbidden"
 
 
-def test_sent_again_with_its_key_it_is_one_operation(stage: Stage) -> None:
+def test_a_request_repeated_with_its_idempotency_key_creates_one_operation(stage: Stage) -> None:
     job = StoredJob.running(stage, 1)
     first = job.send("POST", 1, "/verify", status=202, headers={"Idempotency-Key": "k"})
     assert job.send("POST", 1, "/verify", status=202, headers={"Idempotency-Key": "k"})["id"] == first["id"]
-    assert len(asked(stage)) == 1
+    assert len(take_requests(stage)) == 1
 
 
-# ---- what comes in between ---------------------------------------------------------------------
+# ---- concurrent changes ------------------------------------------------------------------------
 
 
-def test_one_that_its_driver_retires_meanwhile_is_not_damaged(stage: Stage) -> None:
+def test_a_checkpoint_that_is_retired_during_verification_is_not_damaged(stage: Stage) -> None:
     job = StoredJob.running(stage, 3)
 
     class Retiring(CrashingStorage):
-        """The driver lets go of it between the look into the log and the look at its files."""
+        """The driver retires checkpoint 1 after the worker has read the job log and before it reads the files."""
 
         def get(self, path: str) -> memoryview:
             if "manifest" in path and 1 in job.kept():
@@ -160,79 +160,79 @@ def test_one_that_its_driver_retires_meanwhile_is_not_damaged(stage: Stage) -> N
             return super().get(path)
 
     operation = job.send("POST", 1, "/verify", status=202)
-    work(job, Retiring(LocalStorage(job.directory)))
+    verify_all(job, Retiring(LocalStorage(job.directory)))
     row = job.row(1)
     assert row.damage is None and row.discarded_at is not None and row.verified_at is None
     assert stage.operation(operation["id"])["state"] == "FAILED"
     assert "was retired" in stage.operation(operation["id"])["problem"] and job.events_of("CheckpointDamaged") == []
 
 
-def test_storage_that_does_not_answer_says_nothing_and_is_asked_again(stage: Stage) -> None:
+def test_a_verification_is_retried_after_a_storage_error(stage: Stage) -> None:
     job = StoredJob.running(stage, 1)
 
-    class Silent(CrashingStorage):
+    class UnreachableStorage(CrashingStorage):
         def get(self, path: str) -> memoryview:
-            raise StorageError("no answer")
+            raise StorageError("storage does not respond")
 
     operation = job.send("POST", 1, "/verify", status=202)
-    work(job, Silent(LocalStorage(job.directory)))
+    verify_all(job, UnreachableStorage(LocalStorage(job.directory)))
     assert job.row(1).damage is None and job.row(1).verified_at is None
     waiting = stage.operation(operation["id"])
-    assert waiting["ended_at"] is None and "no answer" in waiting["steps"][-1]["text"]
-    assert set_out(stage) == [], "somebody may still be at it"
-    assert set_out(stage, RETRY * 2) == [1]
-    work(job)
+    assert waiting["ended_at"] is None and "storage does not respond" in waiting["steps"][-1]["text"]
+    assert schedule(stage) == [], "the first worker is possibly still reading"
+    assert schedule(stage, RETRY * 2) == [1]
+    verify_all(job)
     assert stage.operation(operation["id"])["state"] == "SUCCEEDED"
 
 
-def test_it_is_read_in_parts_and_whoever_dies_is_followed_where_he_was(stage: Stage) -> None:
+def test_a_verification_in_parts_continues_after_a_worker_is_lost(stage: Stage) -> None:
     job = StoredJob.running(stage, 1)
     others = [job.run.write_state(2, attempt=f"part{number}") for number in range(4)]
     job.run.complete(2, also=tuple(others))
-    _tell_of(job, 2)
+    _report_checkpoint(job, 2)
     _completed_at(stage, now())
     operation = job.send("POST", 2, "/verify", status=202)
-    [first] = asked(stage)
+    [first] = take_requests(stage)
     verify_checkpoint(job.context, *map(int, first), bytes_max=1)
-    [lost] = asked(stage)
-    assert lost[2] == 1, "one file is done"
-    assert set_out(stage, RETRY / 2) == [] and set_out(stage, RETRY * 2) == [2]
-    [again] = asked(stage)
-    assert again[2] == 1 and again[1] != lost[1], "goes on where it was, in the hands of another"
-    verify_checkpoint(job.context, *map(int, lost), bytes_max=1)
-    assert asked(stage) == [], "who was taken for dead asks for nothing"
-    verify_checkpoint(job.context, *map(int, again), bytes_max=1)
-    verify_checkpoint(job.context, *map(int, again), bytes_max=1)
-    wanted = asked(stage)
-    assert len(wanted) == 1, "a part that is handed out twice is done once"
-    stage.tasks.enqueued.extend((VERIFY, one) for one in wanted)
-    assert work(job, bytes_max=1) == 3
+    [first_worker] = take_requests(stage)
+    assert first_worker[2] == 1, "one file is done"
+    assert schedule(stage, RETRY / 2) == [] and schedule(stage, RETRY * 2) == [2]
+    [second_worker] = take_requests(stage)
+    assert second_worker[2] == 1 and second_worker[1] != first_worker[1], "a second worker continues after the first file"
+    verify_checkpoint(job.context, *map(int, first_worker), bytes_max=1)
+    assert take_requests(stage) == [], "a worker that lost its claim enqueues no further part"
+    verify_checkpoint(job.context, *map(int, second_worker), bytes_max=1)
+    verify_checkpoint(job.context, *map(int, second_worker), bytes_max=1)
+    requests = take_requests(stage)
+    assert len(requests) == 1, "a part that is executed twice enqueues the next part once"
+    stage.tasks.enqueued.extend((VERIFY, one) for one in requests)
+    assert verify_all(job, bytes_max=1) == 3
     assert stage.operation(operation["id"])["result"]["files"] == 5
 
 
-def _tell_of(job: StoredJob, number: int) -> None:
+def _report_checkpoint(job: StoredJob, number: int) -> None:
     first = CheckpointTriggered(CheckpointId(number), Generation(1), "periodic", 0)
     last = CheckpointCompleted(CheckpointId(number), Generation(1), "periodic", 5, 9, ())
     assert job.driver.send_events(first, last) == 200
 
 
-def test_who_asks_while_it_is_half_done_has_it_begun_anew(stage: Stage) -> None:
+def test_a_request_during_a_scheduled_verification_starts_again_from_the_first_file(stage: Stage) -> None:
     job = StoredJob.running(stage, 1)
     job.run.complete(2, also=(job.run.write_state(2, attempt="other"),))
-    _tell_of(job, 2)
+    _report_checkpoint(job, 2)
     _completed_at(stage, now())
-    set_out(stage)
-    [first] = asked(stage)
+    schedule(stage)
+    [first] = take_requests(stage)
     verify_checkpoint(job.context, *map(int, first), bytes_max=1)
-    [half] = asked(stage)
+    [remaining] = take_requests(stage)
     operation = job.send("POST", 2, "/verify", status=202)
-    verify_checkpoint(job.context, *map(int, half))
+    verify_checkpoint(job.context, *map(int, remaining))
     assert stage.operation(operation["id"])["ended_at"] is None
-    work(job)
+    verify_all(job)
     assert stage.operation(operation["id"])["result"]["files"] == 2
 
 
-def test_one_that_nobody_could_read_in_time_fails_its_operation(stage: Stage) -> None:
+def test_the_operation_fails_if_no_worker_reads_the_files_in_time(stage: Stage) -> None:
     job = StoredJob.running(stage, 1)
     operation = job.send("POST", 1, "/verify", status=202)
     with stage.database.session() as session:
@@ -241,25 +241,25 @@ def test_one_that_nobody_could_read_in_time_fails_its_operation(stage: Stage) ->
     assert "not all files were read" in stage.operation(operation["id"])["problem"]
 
 
-# ---- the schedule ------------------------------------------------------------------------------
+# ---- schedule ----------------------------------------------------------------------------------
 
 
-def test_of_each_job_the_newest_is_verified_first_and_the_others_once_they_are_old(stage: Stage) -> None:
+def test_the_newest_checkpoint_of_a_job_is_verified_first_and_others_once_a_day(stage: Stage) -> None:
     job = StoredJob.running(stage, 3)
     _completed_at(stage, now())
-    assert set_out(stage) == [3], "nothing of this job was ever verified"
-    work(job)
-    assert set_out(stage) == []
+    assert schedule(stage) == [3], "no checkpoint of this job was ever verified"
+    verify_all(job)
+    assert schedule(stage) == []
     job.complete(4)
     _completed_at(stage, now())
-    assert set_out(stage) == [], "one of this job was verified today"
+    assert schedule(stage) == [], "a checkpoint of this job was verified today"
     _completed_at(stage, now() - 2 * DAY)
     with stage.database.session() as session:
         session.execute(update(Checkpoint).where(Checkpoint.number == 2).values(completed_at=now() - 3 * DAY))
-    assert set_out(stage) == [1, 2, 4], "all that are older than a day and were not verified since"
-    work(job)
-    assert set_out(stage) == []
-    assert set_out(stage, timedelta(hours=25)) == [1, 2, 3, 4], "and again when a day has passed"
+    assert schedule(stage) == [1, 2, 4], "all checkpoints that are older than a day and not verified yet"
+    verify_all(job)
+    assert schedule(stage) == []
+    assert schedule(stage, timedelta(hours=25)) == [1, 2, 3, 4], "after a day, all checkpoints are due again"
 
 
 def _completed_at(stage: Stage, moment: Any) -> None:
@@ -267,43 +267,43 @@ def _completed_at(stage: Stage, moment: Any) -> None:
         session.execute(update(Checkpoint).where(Checkpoint.completed_at.is_not(None)).values(completed_at=moment))
 
 
-def test_no_more_are_under_way_than_workers_and_storage_can_bear(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_concurrent_verifications_is_limited(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     job = StoredJob.running(stage, 5)
     monkeypatch.setattr(verification, "RUNNING_MAX", 2)
     _completed_at(stage, now() - 2 * DAY)
     with stage.database.session() as session:
         session.execute(update(Checkpoint).where(Checkpoint.number == 1).values(completed_at=now() - 9 * DAY))
-    assert set_out(stage) == [1, 5], "the newest of the job, and the one that waits longest"
-    asked(stage)
-    assert set_out(stage) == [], "these two are under way"
-    assert len(set_out(stage, RETRY * 3)) == 2, "whoever was at it has died"
-    work(job)
-    while set_out(stage):
-        work(job)
+    assert schedule(stage) == [1, 5], "the newest checkpoint of the job, and the checkpoint that has waited longest"
+    take_requests(stage)
+    assert schedule(stage) == [], "both verifications are running"
+    assert len(schedule(stage, RETRY * 3)) == 2, "verifications of lost workers are enqueued again"
+    verify_all(job)
+    while schedule(stage):
+        verify_all(job)
     assert verifications(stage) == 0 and all(job.row(number).verified_at for number in range(1, 6))
 
 
-def test_those_whose_storage_does_not_answer_hold_up_no_others(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Silent(CrashingStorage):
+def test_verifications_that_wait_for_a_retry_do_not_delay_others(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    class UnreachableStorage(CrashingStorage):
         def get(self, path: str) -> memoryview:
-            raise StorageError("no answer")
+            raise StorageError("storage does not respond")
 
     job = StoredJob.running(stage, 4)
     monkeypatch.setattr(verification, "RUNNING_MAX", 2)
     _completed_at(stage, now() - 2 * DAY)
-    assert set_out(stage) == [1, 4]
-    work(job, Silent(LocalStorage(job.directory)))
-    assert set_out(stage) == [2, 3], "1 and 4 wait to be tried again, and nobody is at work"
-    assert set_out(stage) == [2, 3], "those two are under way"
+    assert schedule(stage) == [1, 4]
+    verify_all(job, UnreachableStorage(LocalStorage(job.directory)))
+    assert schedule(stage) == [2, 3], "1 and 4 wait for their retry, so two others can run"
+    assert schedule(stage) == [2, 3], "the verifications of 2 and 3 are running"
 
 
-def test_what_is_gone_leaving_or_of_a_deleted_job_is_not_looked_at(stage: Stage) -> None:
+def test_discarded_checkpoints_and_checkpoints_of_deleted_jobs_are_not_verified(stage: Stage) -> None:
     job = StoredJob.suspended(stage, 3)
     _completed_at(stage, now() - 2 * DAY)
     with stage.database.session() as session:
         session.execute(update(Checkpoint).where(Checkpoint.number == 1).values(discarded_at=now()))
     job.send("DELETE", 2, status=202)
-    assert set_out(stage) == [3]
-    asked(stage)
+    assert schedule(stage) == [3]
+    take_requests(stage)
     stage.send("DELETE", f"/jobs/{job.job_id}", status=204, headers={"If-Match": "*"})
-    assert set_out(stage, DAY) == []
+    assert schedule(stage, DAY) == []
