@@ -1,4 +1,4 @@
-"""Which places are within which: of text alone."""
+"""Which paths and URLs are below an allowed location."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from weir.errors import ConfigError
 from weir_backend.recovery.external_path import allowed_roots, is_within
 from weir_backend.settings import Settings
-from weir_backend.settings import settings as settings_of_the_environment
+from weir_backend.settings import settings as settings_from_environment
 
 
 @pytest.mark.parametrize(
@@ -27,11 +27,11 @@ from weir_backend.settings import settings as settings_of_the_environment
         ("gs://bucket/x", "s3://bucket", False),
     ],
 )
-def test_a_place_is_within_another_by_whole_names(path: str, root: str, within: bool) -> None:
+def test_a_path_is_within_a_root_only_at_the_end_of_a_name(path: str, root: str, within: bool) -> None:
     assert is_within(path, root) is within
 
 
-def test_the_installations_own_checkpoints_are_always_allowed() -> None:
+def test_the_checkpoint_directory_of_the_installation_is_always_allowed() -> None:
     assert allowed_roots(Path("/var/lib/weir"), ("/srv/a",)) == ("/var/lib/weir/checkpoints", "/srv/a")
 
 
@@ -44,11 +44,11 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
         "DATA_DIR": "/d",
     }.items():
         monkeypatch.setenv(f"WEIR_{name}", value)
-    settings_of_the_environment.cache_clear()
+    settings_from_environment.cache_clear()
     return monkeypatch
 
 
-def test_places_come_from_the_environment_with_commas_between_them(environment: pytest.MonkeyPatch) -> None:
+def test_restore_roots_come_from_the_environment_separated_by_commas(environment: pytest.MonkeyPatch) -> None:
     assert (
         Settings(
             database_url=SecretStr("x"), redis_url=SecretStr("x"), secret_key=SecretStr("k" * 32), data_dir=Path("/d")
@@ -56,13 +56,13 @@ def test_places_come_from_the_environment_with_commas_between_them(environment: 
         == ()
     )
     environment.setenv("WEIR_RESTORE_ROOTS", " /srv/checkpoints/, s3://backups/weir ,")
-    assert settings_of_the_environment().restore_roots == ("/srv/checkpoints", "s3://backups/weir")
-    settings_of_the_environment.cache_clear()
+    assert settings_from_environment().restore_roots == ("/srv/checkpoints", "s3://backups/weir")
+    settings_from_environment.cache_clear()
 
 
-@pytest.mark.parametrize("wrong", ["checkpoints", "/srv/../etc", "file:///srv", "/srv,backups"])
-def test_a_place_that_is_none_is_told_at_the_start(environment: pytest.MonkeyPatch, wrong: str) -> None:
-    environment.setenv("WEIR_RESTORE_ROOTS", wrong)
+@pytest.mark.parametrize("value", ["checkpoints", "/srv/../etc", "file:///srv", "/srv,backups"])
+def test_an_invalid_restore_root_is_refused_at_the_start(environment: pytest.MonkeyPatch, value: str) -> None:
+    environment.setenv("WEIR_RESTORE_ROOTS", value)
     with pytest.raises(ConfigError, match="WEIR_RESTORE_ROOTS"):
-        settings_of_the_environment()
-    settings_of_the_environment.cache_clear()
+        settings_from_environment()
+    settings_from_environment.cache_clear()

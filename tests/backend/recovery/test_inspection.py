@@ -1,4 +1,4 @@
-"""What a worker finds in storage for a plan: real logs, manifests and state files, graphs that were really compiled."""
+"""The inspection of a checkpoint for a plan, with real job logs, manifests, state files and compiled graphs."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def version(logical: LogicalGraph, *, parallelism: int = 2, allow: bool = False)
 
 @dataclass
 class Words(RunningJob):
-    """Of the job whose graph is ``logical``, in a directory."""
+    """A run that writes checkpoints with the state of the graph ``logical``."""
 
     logical: LogicalGraph = word_count()
-    hands_on: dict[int, int] = field(default_factory=dict)
-    """Of the next checkpoint: records by the epoch that they belong to, as a console's writer says it."""
+    staged_rows: dict[int, int] = field(default_factory=dict)
+    """Numbers of rows that the console writer stages in the next checkpoint, by the epoch of the rows."""
     published_up_to: int = 0
 
     def complete(self, checkpoint: int, *, also: tuple[StateFile, ...] = (), savepoint: bool = False) -> StateFile:
@@ -51,7 +51,7 @@ class Words(RunningJob):
         reading = OperatorSnapshot(OperatorUid("lines"), 0, splits=(Split("a.txt", {}, 100 * checkpoint),))
         epochs = tuple(
             Committable(JOB, OperatorUid("out"), self.generation, CheckpointId(epoch), 0, {"lines": [], "rows": rows})
-            for epoch, rows in self.hands_on.items()
+            for epoch, rows in self.staged_rows.items()
         )
         writing = OperatorSnapshot(OperatorUid("out"), 0, committables=epochs)
         made = replace(
@@ -69,11 +69,11 @@ class Words(RunningJob):
         return file
 
 
-Make = Callable[..., Words]
+CreateJob = Callable[..., Words]
 
 
 @pytest.fixture
-def make(tmp_path: Path) -> Make:
+def create_job(tmp_path: Path) -> CreateJob:
     def made(directory: str, *, job: str = JOB, checkpoints: int = 3, logical: LogicalGraph | None = None) -> Words:
         found = Words(LocalStorage(tmp_path / directory), layout=JobLayout(job), logical=logical or word_count())
         found.start(1)
@@ -85,137 +85,149 @@ def make(tmp_path: Path) -> Make:
 
 
 @pytest.fixture
-def subject(tmp_path: Path) -> InspectionRequest:
-    """Of an upgrade to the version that runs."""
+def upgrade(tmp_path: Path) -> InspectionRequest:
+    """The request for an upgrade to the running version."""
     return InspectionRequest(
-        directory=str(tmp_path / "ours"), wanted=version(word_count()), checkpoint=None, without_state=False, path=None, checkpoint_at_path=None,
+        directory=str(tmp_path / "own"), wanted=version(word_count()), checkpoint=None, without_state=False, path=None, checkpoint_at_path=None,
         allowed=(str(tmp_path / "allowed"),),
     )  # fmt: skip
 
 
-def would_work(found: PlanInspection) -> bool:
+def is_applicable(found: PlanInspection) -> bool:
     return found.intact and found.incompatibility is None
 
 
-def test_going_back_it_says_what_is_left_behind_and_from_where_is_read_again(make: Make, subject: InspectionRequest) -> None:
-    make("ours")
-    found = inspect_storage(replace(subject, checkpoint=1))
-    assert would_work(found) and found.files == 1 and found.abandoned == [2, 3] and found.reinstated == []
-    (again,) = found.sources
-    assert again.source == "lines" and again.splits == [{"id": "a.txt", "payload": {}, "position": 100}]
+def test_a_rollback_lists_abandoned_checkpoints_and_the_positions_of_the_replay(
+    create_job: CreateJob, upgrade: InspectionRequest
+) -> None:
+    create_job("own")
+    found = inspect_storage(replace(upgrade, checkpoint=1))
+    assert is_applicable(found) and found.files == 1 and found.abandoned == [2, 3] and found.reinstated == []
+    (position,) = found.sources
+    assert position.source == "lines" and position.splits == [{"id": "a.txt", "payload": {}, "position": 100}]
     assert [(one.sink, one.revocable) for one in found.sinks] == [("out", True)]
 
 
-def printing() -> LogicalGraph:
+def printing_graph() -> LogicalGraph:
     return graph(source("lines"), operator("out", OperatorKind.SINK, "lines", config={"kind": "console", "rows": 20}))
 
 
-def test_of_a_sink_that_takes_nothing_back_it_says_which_records_are_handed_on_twice_and_how_many(
-    make: Make, subject: InspectionRequest, tmp_path: Path
+def test_for_a_sink_that_is_not_revocable_the_number_of_repeated_records_is_shown(
+    create_job: CreateJob, upgrade: InspectionRequest, tmp_path: Path
 ) -> None:
-    ours = make("ours", checkpoints=0, logical=printing())
+    own = create_job("own", checkpoints=0, logical=printing_graph())
     for number in range(1, 5):
-        # The writer of the third has not heard yet that the second was completed, so it names that, too.
-        ours.hands_on = {2: 10, 3: 100} if number == 3 else {number: 10 ** (number - 1)}
-        ours.published_up_to = number - 1
-        ours.complete(number)
-    subject = replace(subject, wanted=version(printing()))
-    found = inspect_storage(replace(subject, checkpoint=2))
+        # At checkpoint 3, the writer does not know yet that checkpoint 2 is completed, so it stages epoch 2 again.
+        own.staged_rows = {2: 10, 3: 100} if number == 3 else {number: 10 ** (number - 1)}
+        own.published_up_to = number - 1
+        own.complete(number)
+    upgrade = replace(upgrade, wanted=version(printing_graph()))
+    found = inspect_storage(replace(upgrade, checkpoint=2))
     assert found is not None and (found.abandoned, found.recommitted) == ([3, 4], [2])
     assert [(one.kind, one.revocable, one.records) for one in found.sinks] == [("console", False, 1_110)]
-    without_state = inspect_storage(replace(subject, without_state=True))
+    without_state = inspect_storage(replace(upgrade, without_state=True))
     assert without_state is not None and (without_state.recommitted, without_state.sinks[0].records) == ([], 1_111)
 
-    (tmp_path / "ours" / JobLayout(JOB).checkpoints / "4" / "manifest-g1.json").write_bytes(b"{}")
-    found = inspect_storage(replace(subject, checkpoint=2))
-    assert found is not None and would_work(found) and found.sinks[0].records is None, "going back behind it is the way out"
+    (tmp_path / "own" / JobLayout(JOB).checkpoints / "4" / "manifest-g1.json").write_bytes(b"{}")
+    found = inspect_storage(replace(upgrade, checkpoint=2))
+    assert found is not None and is_applicable(found) and found.sinks[0].records is None, (
+        "a rollback to before a damaged checkpoint is possible"
+    )
 
 
-def test_a_checkpoint_elsewhere_is_the_newest_there_or_the_one_that_is_named(
-    make: Make, subject: InspectionRequest, tmp_path: Path
+def test_from_another_directory_the_newest_or_the_given_checkpoint_is_restored(
+    create_job: CreateJob, upgrade: InspectionRequest, tmp_path: Path
 ) -> None:
-    make("ours")
-    make("allowed/theirs", job="other words", checkpoints=5)
-    restore = replace(subject, path=str(tmp_path / "allowed" / "theirs"))
+    create_job("own")
+    create_job("allowed/other", job="other words", checkpoints=5)
+    restore = replace(upgrade, path=str(tmp_path / "allowed" / "other"))
     for number, wanted in ((None, 5), (2, 2)):
         found = inspect_storage(replace(restore, checkpoint_at_path=number))
-        assert would_work(found), found.damage or found.incompatibility
+        assert is_applicable(found), found.damage or found.incompatibility
         assert found.external_checkpoint is not None and (
             found.external_checkpoint.job,
             found.external_checkpoint.checkpoint,
         ) == ("other words", wanted)
-        assert found.abandoned == [1, 2, 3], "all that the job has itself"
+        assert found.abandoned == [1, 2, 3], "all checkpoints of the job are abandoned"
         assert found.sources[0].splits == [{"id": "a.txt", "payload": {}, "position": 100 * wanted}]
-    own = inspect_storage(replace(restore, path=str(tmp_path / "allowed" / "theirs" / JobLayout("other words").root.rstrip("/"))))
+    own = inspect_storage(replace(restore, path=str(tmp_path / "allowed" / "other" / JobLayout("other words").root.rstrip("/"))))
     assert own.external_checkpoint is not None and own.external_checkpoint.checkpoint == 5
 
 
-def test_of_a_job_that_has_never_run_nothing_is_left_behind(make: Make, subject: InspectionRequest, tmp_path: Path) -> None:
-    make("allowed")
-    found = inspect_storage(replace(subject, path=str(tmp_path / "allowed")))
-    assert would_work(found) and found.abandoned == []
+def test_a_job_that_has_never_run_abandons_no_checkpoints(
+    create_job: CreateJob, upgrade: InspectionRequest, tmp_path: Path
+) -> None:
+    create_job("allowed")
+    found = inspect_storage(replace(upgrade, path=str(tmp_path / "allowed")))
+    assert is_applicable(found) and found.abandoned == []
 
 
-def test_what_leads_out_of_the_places_allowed_is_not_looked_into(make: Make, subject: InspectionRequest, tmp_path: Path) -> None:
-    make("secret")
+def test_a_path_outside_the_allowed_locations_is_not_read(
+    create_job: CreateJob, upgrade: InspectionRequest, tmp_path: Path
+) -> None:
+    create_job("secret")
     (tmp_path / "allowed").mkdir()
     (tmp_path / "allowed" / "way-out").symlink_to(tmp_path / "secret")
     for path, why in (
         ("secret", "is not below a location that this installation allows"),
         ("allowed/way-out", "is a link to a location"),
     ):
-        found = inspect_storage(replace(subject, path=str(tmp_path / path)))
+        found = inspect_storage(replace(upgrade, path=str(tmp_path / path)))
         assert not found.intact and found.damage is not None and why in found.damage
         assert found.external_checkpoint is None and found.sources == []
 
 
-def test_a_place_that_is_a_link_itself_is_allowed_as_a_whole(make: Make, subject: InspectionRequest, tmp_path: Path) -> None:
-    make("mounted/words")
+def test_an_allowed_location_can_be_a_link(create_job: CreateJob, upgrade: InspectionRequest, tmp_path: Path) -> None:
+    create_job("mounted/words")
     (tmp_path / "allowed").symlink_to(tmp_path / "mounted")
-    assert would_work(inspect_storage(replace(subject, path=str(tmp_path / "allowed" / "words"))))
+    assert is_applicable(inspect_storage(replace(upgrade, path=str(tmp_path / "allowed" / "words"))))
 
 
-def test_what_is_damaged_or_missing_elsewhere_is_named(make: Make, subject: InspectionRequest, tmp_path: Path) -> None:
-    theirs = make("allowed/theirs")
-    file = theirs.complete(4)
-    path = tmp_path / "allowed" / "theirs" / theirs.layout.absolute(file.path)
+def test_damaged_or_missing_files_in_another_directory_are_named(
+    create_job: CreateJob, upgrade: InspectionRequest, tmp_path: Path
+) -> None:
+    other = create_job("allowed/other")
+    file = other.complete(4)
+    path = tmp_path / "allowed" / "other" / other.layout.absolute(file.path)
     path.write_bytes(b"X" + path.read_bytes()[1:])
-    restore = replace(subject, path=str(tmp_path / "allowed" / "theirs"))
+    restore = replace(upgrade, path=str(tmp_path / "allowed" / "other"))
     found = inspect_storage(restore)
     assert not found.intact and found.damage is not None and file.path in found.damage and "is damaged" in found.damage
     missing = inspect_storage(replace(restore, checkpoint_at_path=9))
     assert not missing.intact and missing.damage is not None and "checkpoint 9 does not exist" in missing.damage
-    nowhere = inspect_storage(replace(subject, path=str(tmp_path / "allowed" / "nowhere")))
+    nowhere = inspect_storage(replace(upgrade, path=str(tmp_path / "allowed" / "nowhere")))
     assert nowhere.damage is not None and "contains no job" in nowhere.damage
 
 
-def test_a_directory_of_somebody_who_means_harm_is_refused_and_not_more(subject: InspectionRequest, tmp_path: Path) -> None:
+def test_a_malicious_directory_counts_as_damaged(upgrade: InspectionRequest, tmp_path: Path) -> None:
     log = tmp_path / "allowed" / "evil" / "log"
     log.mkdir(parents=True)
     for content in (b"", b"[" * 100_000, b"\x80\x04K\x01.", b'{"format": 1, "entry": "CheckpointCompleted"}'):
         (log / "00000001.json").write_bytes(content)
-        found = inspect_storage(replace(subject, path=str(tmp_path / "allowed" / "evil")))
+        found = inspect_storage(replace(upgrade, path=str(tmp_path / "allowed" / "evil")))
         assert not found.intact and found.damage, content[:20]
 
 
-def test_to_begin_anew_leaves_behind_whatever_there_is(make: Make, subject: InspectionRequest) -> None:
-    make("ours")
-    found = inspect_storage(replace(subject, without_state=True, wanted=version(OTHER_KEY)))
-    assert would_work(found) and found.abandoned == [1, 2, 3] and found.sources == [], "there is no state that could not fit"
+def test_a_start_without_state_abandons_all_checkpoints(create_job: CreateJob, upgrade: InspectionRequest) -> None:
+    create_job("own")
+    found = inspect_storage(replace(upgrade, without_state=True, wanted=version(OTHER_KEY)))
+    assert is_applicable(found) and found.abandoned == [1, 2, 3] and found.sources == [], (
+        "without state, everything is compatible"
+    )
 
 
-@pytest.mark.parametrize("how", ["upgrade", "rollback", "restore"])
-def test_state_that_the_graph_cannot_go_on_with_is_named(
-    make: Make, subject: InspectionRequest, tmp_path: Path, how: str
+@pytest.mark.parametrize("kind", ["upgrade", "rollback", "restore"])
+def test_state_that_is_not_compatible_with_the_graph_is_named(
+    create_job: CreateJob, upgrade: InspectionRequest, tmp_path: Path, kind: str
 ) -> None:
-    make("ours")
-    make("allowed/theirs")
+    create_job("own")
+    create_job("allowed/other")
     chosen = {
-        "upgrade": subject,
-        "rollback": replace(subject, checkpoint=2),
-        "restore": replace(subject, path=str(tmp_path / "allowed" / "theirs")),
-    }[how]
-    wanted = replace(chosen, wanted=version(OTHER_KEY), maker=None if how == "restore" else version(word_count()))
+        "upgrade": upgrade,
+        "rollback": replace(upgrade, checkpoint=2),
+        "restore": replace(upgrade, path=str(tmp_path / "allowed" / "other")),
+    }[kind]
+    wanted = replace(chosen, wanted=version(OTHER_KEY), maker=None if kind == "restore" else version(word_count()))
     found = inspect_storage(wanted)
     assert (
         found.intact
@@ -229,53 +241,55 @@ def test_state_that_the_graph_cannot_go_on_with_is_named(
         lost.incompatibility is not None and "'count'" in lost.incompatibility and "new in it is 'sums'" in lost.incompatibility
     )
     allowed = inspect_storage(replace(chosen, wanted=version(renamed, allow=True), maker=version(word_count())))
-    assert would_work(allowed) and any("is left behind" in note for note in allowed.notes)
+    assert is_applicable(allowed) and any("is left behind" in note for note in allowed.notes)
 
 
-def test_a_rescale_beyond_the_key_groups_is_named_and_one_within_them_fits(make: Make, subject: InspectionRequest) -> None:
+def test_a_rescale_is_compatible_only_up_to_the_number_of_key_groups(create_job: CreateJob, upgrade: InspectionRequest) -> None:
     few = graph(
         source("lines"), row_map("split", "lines"), counts("count", "split", "word", max_parallelism=4), sink("out", "count")
     )  # fmt: skip
-    make("ours", logical=few)
-    assert would_work(inspect_storage(replace(subject, wanted=version(few, parallelism=4))))
+    create_job("own", logical=few)
+    assert is_applicable(inspect_storage(replace(upgrade, wanted=version(few, parallelism=4))))
     unlimited = version(word_count(), parallelism=8)
-    found = inspect_storage(replace(subject, wanted=unlimited, maker=version(few)))
+    found = inspect_storage(replace(upgrade, wanted=unlimited, maker=version(few)))
     assert found.incompatibility is not None and "aggregate 'count'" in found.incompatibility
 
 
-def test_where_even_the_version_that_made_it_seems_not_to_fit_nobody_is_held_up(make: Make, subject: InspectionRequest) -> None:
+def test_a_check_that_even_the_version_of_the_state_fails_only_causes_a_note(
+    create_job: CreateJob, upgrade: InspectionRequest
+) -> None:
     at_home = graph(
         operator("lines", OperatorKind.SOURCE, config={"kind": "text", "paths": ["/home/driver/in"]}), sink("out", "lines")
     )
     compiled = graph(
         operator("lines", OperatorKind.SOURCE, config={"kind": "text", "paths": ["/tmp/worker/in"]}), sink("out", "lines")
     )
-    make("ours", logical=at_home)
-    found = inspect_storage(replace(subject, wanted=version(compiled), maker=version(compiled)))
-    assert would_work(found) and any("cannot be checked in advance" in note and "'lines'" in note for note in found.notes)
-    assert inspect_storage(replace(subject, wanted=version(compiled), maker=version(at_home))).incompatibility is not None
+    create_job("own", logical=at_home)
+    found = inspect_storage(replace(upgrade, wanted=version(compiled), maker=version(compiled)))
+    assert is_applicable(found) and any("cannot be checked in advance" in note and "'lines'" in note for note in found.notes)
+    assert inspect_storage(replace(upgrade, wanted=version(compiled), maker=version(at_home))).incompatibility is not None
 
 
-def test_a_spark_query_is_taken_for_the_rows_that_its_driver_has_staged(
-    make: Make, subject: InspectionRequest, tmp_path: Path
+def test_a_spark_query_is_compatible_with_its_staged_rows(
+    create_job: CreateJob, upgrade: InspectionRequest, tmp_path: Path
 ) -> None:
     rows = {"kind": "dataframe", "directory": "/data/staged/1", "schema_ipc": "x"}
     staged = graph(operator("lines", OperatorKind.SOURCE, config=rows), sink("out", "lines"))
     query = graph(operator("lines", OperatorKind.SOURCE, config={"kind": "spark_query"}), sink("out", "lines"))
-    make("ours", logical=staged)
-    found = inspect_storage(replace(subject, wanted=version(query)))
-    assert would_work(found) and found.notes == []
-    make("allowed/theirs", logical=staged)
-    refused = inspect_storage(replace(subject, wanted=version(query), path=str(tmp_path / "allowed" / "theirs")))
+    create_job("own", logical=staged)
+    found = inspect_storage(replace(upgrade, wanted=version(query)))
+    assert is_applicable(found) and found.notes == []
+    create_job("allowed/other", logical=staged)
+    refused = inspect_storage(replace(upgrade, wanted=version(query), path=str(tmp_path / "allowed" / "other")))
     assert not refused.intact and refused.damage is not None and "staged rows of a Spark query" in refused.damage
 
 
-def test_an_upgrade_of_a_job_without_checkpoints_or_out_of_reach_is_not_held_up(
-    make: Make, subject: InspectionRequest, tmp_path: Path
+def test_an_upgrade_is_possible_without_checkpoints_or_without_a_readable_job_log(
+    create_job: CreateJob, upgrade: InspectionRequest, tmp_path: Path
 ) -> None:
-    assert would_work(inspect_storage(subject)) and newest_of(subject) is None
-    make("ours")
-    assert newest_of(subject) == 3 and newest_of(replace(subject, without_state=True)) is None
-    (tmp_path / "ours" / JOB / "log" / "00000001.json").write_bytes(b"{}")
-    found = inspect_storage(subject)
-    assert would_work(found) and "the compatibility of its state is unknown" in found.notes[0]
+    assert is_applicable(inspect_storage(upgrade)) and newest_of(upgrade) is None
+    create_job("own")
+    assert newest_of(upgrade) == 3 and newest_of(replace(upgrade, without_state=True)) is None
+    (tmp_path / "own" / JOB / "log" / "00000001.json").write_bytes(b"{}")
+    found = inspect_storage(upgrade)
+    assert is_applicable(found) and "the compatibility of its state is unknown" in found.notes[0]

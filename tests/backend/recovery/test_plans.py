@@ -1,4 +1,4 @@
-"""Plans over the API: who may, what is shown, what is done, and what becomes of a job when it goes wrong."""
+"""Plans over the API: permissions, previews, execution and failures."""
 
 from __future__ import annotations
 
@@ -42,26 +42,28 @@ def stage(client: TestClient, database: Database, settings: Settings, tasks: Rec
 
 @pytest.fixture
 def running(stage: Stage) -> tuple[int, Driver]:
-    """With checkpoints 1 to 3."""
+    """Create a running job with checkpoints 1 to 3. Return its id and its driver."""
     job_id, driver = stage.running()
     driver.checkpoint(2)
     driver.checkpoint(3)
     return job_id, driver
 
 
-def proposed(stage: Stage, job_id: int, request: Mapping[str, object] = ROLLBACK) -> int:
+def propose(stage: Stage, job_id: int, request: Mapping[str, object] = ROLLBACK) -> int:
     plan = stage.send("POST", f"/jobs/{job_id}/plans", status=201, json=request)
     assert plan["state"] == "PROPOSED" and (INSPECT, (plan["id"],)) in stage.tasks.enqueued
     stage.inspect(plan["id"])
     return int(plan["id"])
 
 
-def applying(stage: Stage, job_id: int, driver: Driver, request: Mapping[str, object] = ROLLBACK) -> tuple[int, int]:
-    """A plan that has stopped the job, and its operation."""
-    plan_id = proposed(stage, job_id, request)
+def apply_until_stopped(stage: Stage, job_id: int, driver: Driver, request: Mapping[str, object] = ROLLBACK) -> tuple[int, int]:
+    """Apply a plan until it has stopped the job. Return the ids of the plan and of its operation."""
+    plan_id = propose(stage, job_id, request)
     stage.send("POST", f"/plans/{plan_id}/approve", status=200)
     operation = stage.send("POST", f"/plans/{plan_id}/apply", status=202)
-    assert stage.send("POST", f"/plans/{plan_id}/apply", status=202)["id"] == operation["id"], "asked for twice, done once"
+    assert stage.send("POST", f"/plans/{plan_id}/apply", status=202)["id"] == operation["id"], (
+        "a second request returns the same operation"
+    )
     stage.reconcile(job_id)
     stage.inspect(plan_id)
     assert driver.commands() == ["Suspend"]
@@ -70,23 +72,21 @@ def applying(stage: Stage, job_id: int, driver: Driver, request: Mapping[str, ob
     return plan_id, operation["id"]
 
 
-def test_a_plan_shows_what_it_would_do_before_anything_is_done(stage: Stage, running: tuple[int, Driver]) -> None:
+def test_a_dry_run_shows_the_plan_and_changes_nothing(stage: Stage, running: tuple[int, Driver]) -> None:
     job_id, driver = running
     shown = stage.send("POST", f"/jobs/{job_id}/plans", status=200, json={**ROLLBACK, "dry_run": True})
     preview = shown["preview"]
     assert shown["id"] is None and preview["checkpoint"] == 1 and preview["stop_with"] == "Suspend"
-    assert preview["sinks_with_duplicates"] == ["shown"], "the console cannot take anything back"
+    assert preview["sinks_with_duplicates"] == ["shown"], "the output of a console sink cannot be revoked"
     assert preview["restarted_operators"] == ["in", "out", "shown"] and len(preview["steps"]) == 4
     assert stage.send("GET", "/plans", status=200) == [] and driver.commands() == []
     assert stage.send("GET", "/plans", status=200, params={"filter": '{"state": "APPLIED"}'}) == []
     stage.send("GET", "/plans", status=422, params={"filter": '{"state": "DONE"}'})
 
 
-def test_a_rollback_verifies_stops_starts_from_the_checkpoint_and_is_applied_once_it_runs(
-    stage: Stage, running: tuple[int, Driver]
-) -> None:
+def test_a_rollback_stops_the_job_restores_the_checkpoint_and_is_applied(stage: Stage, running: tuple[int, Driver]) -> None:
     job_id, driver = running
-    plan_id, operation_id = applying(stage, job_id, driver)
+    plan_id, operation_id = apply_until_stopped(stage, job_id, driver)
     second = stage.driver(job_id)
     assert second.start == {"mode": "from", "checkpoint": 1} and second.cause == "rollback"
     assert stage.send("POST", f"/jobs/{job_id}/suspend", status=409)["code"] == "plan-applying"
@@ -101,12 +101,10 @@ def test_a_rollback_verifies_stops_starts_from_the_checkpoint_and_is_applied_onc
 
     second.crash()
     end_restart_delay(stage, job_id)
-    assert stage.driver(job_id).start == {"mode": "resume"}, "it has gone back: it does not do so again"
+    assert stage.driver(job_id).start == {"mode": "resume"}, "the job restores the target only once"
 
 
-def test_an_upgrade_to_code_that_calls_its_job_something_else_is_refused_as_it_would_begin_from_nothing(
-    stage: Stage, running: tuple[int, Driver]
-) -> None:
+def test_an_upgrade_to_code_with_a_different_job_name_is_refused(stage: Stage, running: tuple[int, Driver]) -> None:
     job_id, driver = running
     spec = {"artifact": stage.upload(b"def job(params): return Job('renamed')\n")}
     stage.send("POST", f"/jobs/{job_id}/specs", status=201, json={"spec": spec}, headers={"If-Match": "*"})
@@ -121,7 +119,7 @@ def test_an_upgrade_to_code_that_calls_its_job_something_else_is_refused_as_it_w
     stage.send("POST", f"/jobs/{job_id}/plans", status=201, json={"request": {"kind": "upgrade", "spec": 3}})
 
 
-def test_a_job_that_never_ran_may_be_called_something_else(stage: Stage) -> None:
+def test_the_job_name_in_the_code_can_change_before_the_first_run(stage: Stage) -> None:
     job_id = stage.deploy(start=False)["id"]
     stage.compile(job_id)
     stage.send(
@@ -131,14 +129,14 @@ def test_a_job_that_never_ran_may_be_called_something_else(stage: Stage) -> None
     stage.send("POST", f"/jobs/{job_id}/plans", status=201, json={"request": {"kind": "upgrade", "spec": 2}})
 
 
-def test_an_undo_goes_back_to_where_the_job_was_stopped(stage: Stage, running: tuple[int, Driver]) -> None:
+def test_an_undo_restores_the_safety_savepoint(stage: Stage, running: tuple[int, Driver]) -> None:
     job_id, driver = running
-    plan_id, _ = applying(stage, job_id, driver)
+    plan_id, _ = apply_until_stopped(stage, job_id, driver)
     second = stage.driver(job_id)
     second.begin()
     second.checkpoint(5)
     undo = {"request": {"kind": "undo", "plan": plan_id}}
-    undo_id = proposed(stage, job_id, undo)
+    undo_id = propose(stage, job_id, undo)
     stage.send("POST", f"/plans/{undo_id}/approve", status=200)
     stage.send("POST", f"/plans/{undo_id}/apply", status=202)
     stage.reconcile(job_id)
@@ -150,13 +148,15 @@ def test_an_undo_goes_back_to_where_the_job_was_stopped(stage: Stage, running: t
     assert third.start == {"mode": "from", "checkpoint": 4} and third.cause == "undo"
     third.begin()
     assert stage.send("GET", f"/plans/{undo_id}", status=200)["safety_checkpoint"] == 6
-    not_applied = {"request": {"kind": "undo", "plan": proposed(stage, job_id)}}
+    not_applied = {"request": {"kind": "undo", "plan": propose(stage, job_id)}}
     assert stage.send("POST", f"/jobs/{job_id}/plans", status=409, json=not_applied)["code"] == "nothing-to-undo"
 
 
-def test_a_driver_that_dies_on_its_way_back_is_followed_by_one_that_goes_back(stage: Stage, running: tuple[int, Driver]) -> None:
+def test_if_the_driver_crashes_during_a_rollback_the_next_driver_restores_the_target(
+    stage: Stage, running: tuple[int, Driver]
+) -> None:
     job_id, driver = running
-    plan_id, _ = applying(stage, job_id, driver)
+    plan_id, _ = apply_until_stopped(stage, job_id, driver)
     stage.driver(job_id).crash()
     second = stage.driver(job_id)
     assert second.start == {"mode": "from", "checkpoint": 1}
@@ -164,12 +164,12 @@ def test_a_driver_that_dies_on_its_way_back_is_followed_by_one_that_goes_back(st
     assert stage.send("GET", f"/plans/{plan_id}", status=200)["state"] == "APPLIED"
 
 
-def test_a_job_that_does_not_start_is_brought_back_to_where_it_was_stopped(stage: Stage, running: tuple[int, Driver]) -> None:
+def test_a_job_that_does_not_start_returns_to_its_safety_savepoint(stage: Stage, running: tuple[int, Driver]) -> None:
     job_id, driver = running
-    plan_id, operation_id = applying(stage, job_id, driver)
-    stage.driver(job_id).report_state(DriverState.FAILED, "the state of 'in' does not fit", "RestoreError")
+    plan_id, operation_id = apply_until_stopped(stage, job_id, driver)
+    stage.driver(job_id).report_state(DriverState.FAILED, "the state of 'in' is not compatible", "RestoreError")
     operation = stage.operation(operation_id)
-    assert operation["state"] == "FAILED" and "does not fit" in operation["problem"]
+    assert operation["state"] == "FAILED" and "is not compatible" in operation["problem"]
     assert stage.send("GET", f"/plans/{plan_id}", status=200)["state"] == "FAILED"
     end_restart_delay(stage, job_id)
     returned = stage.driver(job_id)
@@ -178,10 +178,10 @@ def test_a_job_that_does_not_start_is_brought_back_to_where_it_was_stopped(stage
     assert stage.job(job_id)["state"] == "RUNNING"
 
 
-def test_a_damaged_checkpoint_ends_the_plan_and_the_job_is_not_touched(stage: Stage, running: tuple[int, Driver]) -> None:
+def test_a_plan_for_a_damaged_checkpoint_fails_before_the_job_is_stopped(stage: Stage, running: tuple[int, Driver]) -> None:
     job_id, driver = running
     damaged = INTACT.model_copy(update={"intact": False, "damage": "state/7 is missing"})
-    plan_id = proposed(stage, job_id)
+    plan_id = propose(stage, job_id)
     stage.send("POST", f"/plans/{plan_id}/approve", status=200)
     operation = stage.send("POST", f"/plans/{plan_id}/apply", status=202)
     stage.reconcile(job_id)
@@ -198,14 +198,12 @@ def test_a_damaged_checkpoint_ends_the_plan_and_the_job_is_not_touched(stage: St
     assert stage.send("POST", f"/plans/{second}/approve", status=409)["code"] == "damaged"
 
 
-def test_a_plan_is_refused_once_the_job_has_changed_or_somebody_has_changed_the_plan(
-    stage: Stage, running: tuple[int, Driver]
-) -> None:
+def test_a_plan_is_refused_if_the_job_or_the_plan_has_changed(stage: Stage, running: tuple[int, Driver]) -> None:
     job_id, _ = running
-    plan_id = proposed(stage, job_id)
+    plan_id = propose(stage, job_id)
     stage.send("PATCH", f"/jobs/{job_id}", status=200, json={"description": "x"}, headers={"If-Match": "*"})
     assert stage.send("POST", f"/plans/{plan_id}/approve", status=409)["code"] == "job-changed"
-    fresh = proposed(stage, job_id)
+    fresh = propose(stage, job_id)
     with stage.database.session() as session:
         session.execute(
             update(RecoveryPlan).where(RecoveryPlan.id == fresh).values(request={"kind": "rollback", "checkpoint": 2})
@@ -213,22 +211,24 @@ def test_a_plan_is_refused_once_the_job_has_changed_or_somebody_has_changed_the_
     assert stage.send("POST", f"/plans/{fresh}/approve", status=409)["code"] == "signature-mismatch"
 
 
-def test_only_an_approved_plan_is_applied_and_a_withdrawn_one_is_over(stage: Stage, running: tuple[int, Driver]) -> None:
+def test_a_plan_must_be_approved_before_it_is_applied_and_a_discarded_plan_cannot_be(
+    stage: Stage, running: tuple[int, Driver]
+) -> None:
     job_id, _ = running
-    plan_id = proposed(stage, job_id)
+    plan_id = propose(stage, job_id)
     assert stage.send("POST", f"/plans/{plan_id}/apply", status=409)["code"] == "plan-state"
     assert stage.send("POST", f"/plans/{plan_id}/discard", status=200)["state"] == "DISCARDED"
     assert stage.send("POST", f"/plans/{plan_id}/approve", status=409)["code"] == "plan-state"
 
 
-def test_going_back_needs_a_permission_of_its_own_and_an_upgrade_does_not(
+def test_a_rollback_needs_the_rollback_permission_and_a_rescale_does_not(
     stage: Stage, running: tuple[int, Driver], login: Login
 ) -> None:
     job_id, _ = running
-    plan_id = proposed(stage, job_id)
+    plan_id = propose(stage, job_id)
     stage.headers = login(Role.ADMIN)
     assert stage.send("POST", f"/plans/{plan_id}/approve", status=403)["code"] == "forbidden"
-    rescale = proposed(stage, job_id, {"request": {"kind": "rescale", "parallelism": 3}})
+    rescale = propose(stage, job_id, {"request": {"kind": "rescale", "parallelism": 3}})
     preview = stage.send("GET", f"/plans/{rescale}", status=200)["preview"]
     assert preview["sinks_with_duplicates"] == ["shown"] and preview["warnings"] == [
         "These sinks publish the output of the last checkpoint before the stop a second time: shown."
@@ -238,11 +238,9 @@ def test_going_back_needs_a_permission_of_its_own_and_an_upgrade_does_not(
     stage.send("POST", f"/plans/{rescale}/approve", status=200)
 
 
-def test_a_rescaled_job_runs_its_new_version_from_the_checkpoint_it_was_stopped_with(
-    stage: Stage, running: tuple[int, Driver]
-) -> None:
+def test_a_rescaled_job_resumes_from_the_checkpoint_of_its_stop(stage: Stage, running: tuple[int, Driver]) -> None:
     job_id, driver = running
-    rescale = proposed(stage, job_id, {"request": {"kind": "rescale", "parallelism": 3}})
+    rescale = propose(stage, job_id, {"request": {"kind": "rescale", "parallelism": 3}})
     stage.compile(job_id, 2)
     stage.send("POST", f"/plans/{rescale}/approve", status=200)
     stage.send("POST", f"/plans/{rescale}/apply", status=202)
@@ -256,37 +254,35 @@ def test_a_rescaled_job_runs_its_new_version_from_the_checkpoint_it_was_stopped_
     end_restart_delay(stage, job_id)
     returned = stage.driver(job_id)
     assert returned.start == {"mode": "resume"} and stage.job(job_id)["spec_number"] == 1, (
-        "the newest is the one it was stopped with"
+        "the newest checkpoint is the checkpoint of the stop"
     )
 
 
-def found_elsewhere(checkpoint: int) -> PlanInspection:
+def external_inspection(checkpoint: int) -> PlanInspection:
     external = ExternalCheckpointRead(job="played", checkpoint=checkpoint, completed_at=now(), state_bytes=9, is_savepoint=True)
     return INTACT.model_copy(update={"external_checkpoint": external, "abandoned": [1, 2, 3]})
 
 
-def restored(stage: Stage, job_id: int, **more: object) -> tuple[int, str]:
-    """A plan for a checkpoint of the installation's own directory of another job, as it is proposed, and its path."""
+def propose_restore(stage: Stage, job_id: int, **more: object) -> tuple[int, str]:
+    """Propose to restore a checkpoint from the directory of another job. Return the id of the plan and the path."""
     path = str(stage.settings.data_dir / "checkpoints" / "7-other" / "1")
     request = {"request": {"kind": "restore", "path": path, **more}}
     return int(stage.send("POST", f"/jobs/{job_id}/plans", status=201, json=request)["id"]), path
 
 
-def test_a_checkpoint_from_elsewhere_is_looked_into_by_a_worker_then_begun_with_and_the_way_back_is_that_of_a_rollback(
-    stage: Stage, running: tuple[int, Driver]
-) -> None:
+def test_a_restore_from_a_path_is_inspected_applied_and_can_be_undone(stage: Stage, running: tuple[int, Driver]) -> None:
     job_id, driver = running
-    plan_id, path = restored(stage, job_id)
+    plan_id, path = propose_restore(stage, job_id)
     shown = stage.send("GET", f"/plans/{plan_id}", status=200)
     assert (shown["kind"], shown["preview"]["path"], shown["preview"]["checkpoint"]) == ("restore", path, None)
     assert shown["preview"]["sinks_with_duplicates"] == ["shown"] and f"checkpoint in {path}" in shown["preview"]["steps"][0]
     assert stage.send("POST", f"/plans/{plan_id}/approve", status=409)["code"] == "being-inspected"
-    stage.inspect(plan_id, found_elsewhere(12))
+    stage.inspect(plan_id, external_inspection(12))
     stage.send("POST", f"/plans/{plan_id}/approve", status=200)
     stage.send("POST", f"/plans/{plan_id}/apply", status=202)
     stage.reconcile(job_id)
-    assert driver.commands() == [], "not before it is verified once more"
-    stage.inspect(plan_id, found_elsewhere(12))
+    assert driver.commands() == [], "the job is stopped only after a second inspection"
+    stage.inspect(plan_id, external_inspection(12))
     assert driver.commands() == ["Suspend"]
     driver.checkpoint(4, "suspend")
     driver.report_state(DriverState.SUSPENDED)
@@ -294,7 +290,7 @@ def test_a_checkpoint_from_elsewhere_is_looked_into_by_a_worker_then_begun_with_
     assert second.start == {"mode": "path", "path": f"{path}#12"} and second.cause == "restore"
     second.crash()
     third = stage.driver(job_id)
-    assert third.start == second.start, "until one of them has run"
+    assert third.start == second.start, "the path is restored again until a run was RUNNING"
     third.send_events(CheckpointCompleted(CheckpointId(105), Generation(2), IMPORTED, 0, 9, ()))
     third.begin()
     (listed, *_) = stage.send(
@@ -308,18 +304,18 @@ def test_a_checkpoint_from_elsewhere_is_looked_into_by_a_worker_then_begun_with_
     assert fourth.start == {"mode": "resume"}
     fourth.begin()
 
-    undo_id = proposed(stage, job_id, {"request": {"kind": "undo", "plan": plan_id}})
+    undo_id = propose(stage, job_id, {"request": {"kind": "undo", "plan": plan_id}})
     assert stage.send("GET", f"/plans/{undo_id}", status=200)["preview"]["checkpoint"] == 4
 
 
-def test_a_restore_that_does_not_start_leaves_the_job_where_it_was_stopped(stage: Stage, running: tuple[int, Driver]) -> None:
+def test_a_job_whose_restore_does_not_start_returns_to_its_safety_savepoint(stage: Stage, running: tuple[int, Driver]) -> None:
     job_id, driver = running
-    plan_id, _ = restored(stage, job_id, checkpoint=12)
-    stage.inspect(plan_id, found_elsewhere(12))
+    plan_id, _ = propose_restore(stage, job_id, checkpoint=12)
+    stage.inspect(plan_id, external_inspection(12))
     stage.send("POST", f"/plans/{plan_id}/approve", status=200)
     stage.send("POST", f"/plans/{plan_id}/apply", status=202)
     stage.reconcile(job_id)
-    stage.inspect(plan_id, found_elsewhere(12))
+    stage.inspect(plan_id, external_inspection(12))
     driver.commands()
     driver.checkpoint(4, "suspend")
     driver.report_state(DriverState.SUSPENDED)
@@ -338,7 +334,7 @@ def test_a_restore_that_does_not_start_leaves_the_job_where_it_was_stopped(stage
         ("s3://backups/weir/../../secret", 422), ("/srv/checkpoints/x#3", 422), ("/srv/checkpoints/x\x00", 422),
     ],
 )  # fmt: skip
-def test_nobody_is_made_to_look_into_places_that_the_installation_does_not_allow(
+def test_a_path_outside_the_allowed_locations_is_refused(
     stage: Stage, running: tuple[int, Driver], path: str, status: int
 ) -> None:
     request = {"request": {"kind": "restore", "path": path}}
@@ -349,7 +345,7 @@ def test_nobody_is_made_to_look_into_places_that_the_installation_does_not_allow
 
 
 @pytest.mark.parametrize("path", ["/srv/checkpoints", "/srv/checkpoints/", "/srv/checkpoints/a b/c", "s3://backups/weir/flights"])
-def test_places_that_it_allows_are_looked_into_and_who_asked_is_known(
+def test_a_path_in_an_allowed_location_is_accepted_and_audited(
     stage: Stage, running: tuple[int, Driver], login: Login, path: str
 ) -> None:
     request = {"request": {"kind": "restore", "path": path}}
@@ -360,7 +356,7 @@ def test_places_that_it_allows_are_looked_into_and_who_asked_is_known(
     assert entry["after"]["request"]["path"] == path.rstrip("/")
 
 
-def test_a_stateless_upgrade_shows_what_it_takes_back_begins_anew_and_can_be_undone(
+def test_a_stateless_upgrade_starts_without_state_and_can_be_undone(
     stage: Stage, running: tuple[int, Driver], login: Login
 ) -> None:
     job_id, driver = running
@@ -376,10 +372,12 @@ def test_a_stateless_upgrade_shows_what_it_takes_back_begins_anew_and_can_be_und
         and shown["preview"]["sinks_with_duplicates"] == ["shown"]
     )
     assert "of the spec without state" in shown["preview"]["steps"][1]
-    plan_id = proposed(stage, job_id, upgrade)
-    rolls_back, stage.headers = stage.headers, login(Role.ADMIN)
-    assert stage.send("POST", f"/plans/{plan_id}/approve", status=403)["code"] == "forbidden", "it takes output back"
-    stage.headers = rolls_back
+    plan_id = propose(stage, job_id, upgrade)
+    rollback_headers, stage.headers = stage.headers, login(Role.ADMIN)
+    assert stage.send("POST", f"/plans/{plan_id}/approve", status=403)["code"] == "forbidden", (
+        "a stateless upgrade revokes output"
+    )
+    stage.headers = rollback_headers
     stage.send("POST", f"/plans/{plan_id}/approve", status=200)
     stage.send("POST", f"/plans/{plan_id}/apply", status=202)
     stage.reconcile(job_id)
@@ -391,8 +389,8 @@ def test_a_stateless_upgrade_shows_what_it_takes_back_begins_anew_and_can_be_und
     second.begin()
     assert stage.send("GET", f"/plans/{plan_id}", status=200)["safety_checkpoint"] == 4
 
-    # It is stopped for the undo before it has completed anything: there is no checkpoint to which the undo of the undo could return.
-    undo_id = proposed(stage, job_id, {"request": {"kind": "undo", "plan": plan_id}})
+    # The undo stops the job before its first checkpoint, so the undo has no safety savepoint.
+    undo_id = propose(stage, job_id, {"request": {"kind": "undo", "plan": plan_id}})
     stage.send("POST", f"/plans/{undo_id}/approve", status=200)
     stage.send("POST", f"/plans/{undo_id}/apply", status=202)
     stage.reconcile(job_id)
@@ -405,33 +403,38 @@ def test_a_stateless_upgrade_shows_what_it_takes_back_begins_anew_and_can_be_und
     assert stage.send("GET", f"/plans/{undo_id}", status=200)["safety_checkpoint"] is None
 
 
-def test_a_job_begins_anew_with_the_version_that_it_has(stage: Stage, running: tuple[int, Driver]) -> None:
+def test_a_stateless_upgrade_to_the_current_version_starts_without_state(stage: Stage, running: tuple[int, Driver]) -> None:
     job_id, driver = running
-    plan_id, _ = applying(stage, job_id, driver, {"request": {"kind": "upgrade", "spec": 1, "mode": "stateless"}})
-    follower = stage.driver(job_id)
-    assert follower.start == {"mode": "from", "checkpoint": 0} and stage.job(job_id)["spec_number"] == 1
-    follower.begin()
+    plan_id, _ = apply_until_stopped(stage, job_id, driver, {"request": {"kind": "upgrade", "spec": 1, "mode": "stateless"}})
+    next_driver = stage.driver(job_id)
+    assert next_driver.start == {"mode": "from", "checkpoint": 0} and stage.job(job_id)["spec_number"] == 1
+    next_driver.begin()
     assert stage.send("GET", f"/plans/{plan_id}", status=200)["state"] == "APPLIED"
 
 
-def test_state_that_does_not_fit_refuses_the_plan_before_anything_is_stopped(stage: Stage, running: tuple[int, Driver]) -> None:
+def test_a_plan_with_incompatible_state_is_refused_before_the_job_is_stopped(stage: Stage, running: tuple[int, Driver]) -> None:
     job_id, driver = running
     incompatibility = INTACT.model_copy(
-        update={"incompatibility": "aggregate 'sums' is keyed by x, its state by y: use a new uid"}
+        update={"incompatibility": "aggregate 'sums' is keyed by x, but its state is keyed by y. Use a new uid."}
     )
     rescale = stage.send("POST", f"/jobs/{job_id}/plans", status=201, json={"request": {"kind": "rescale", "parallelism": 3}})[
         "id"
     ]
     stage.compile(job_id, 2)
-    assert stage.tasks.enqueued.count((INSPECT, (rescale,))) == 2, "nobody could look into it before its version was compiled"
+    assert stage.tasks.enqueued.count((INSPECT, (rescale,))) == 2, "the plan is inspected again once its version is compiled"
     stage.inspect(rescale, incompatibility)
     found = {"job_id": job_id, "kind": "PlanInspected"}
-    (told,) = stage.send("GET", "/events", status=200, params={"filter": json.dumps(found)})
-    assert told["fields"] == {"plan": rescale, "intact": True, "damage": None, "incompatibility": incompatibility.incompatibility}
+    (event,) = stage.send("GET", "/events", status=200, params={"filter": json.dumps(found)})
+    assert event["fields"] == {
+        "plan": rescale,
+        "intact": True,
+        "damage": None,
+        "incompatibility": incompatibility.incompatibility,
+    }
     problem = stage.send("POST", f"/plans/{rescale}/approve", status=409)
     assert problem["code"] == "incompatible" and "aggregate 'sums' is keyed by x" in problem["detail"]
 
-    plan_id = proposed(stage, job_id)
+    plan_id = propose(stage, job_id)
     stage.send("POST", f"/plans/{plan_id}/approve", status=200)
     operation = stage.send("POST", f"/plans/{plan_id}/apply", status=202)
     stage.reconcile(job_id)
@@ -446,9 +449,9 @@ def pins(stage: Stage, job_id: int) -> dict[int, str]:
         return {row.number: row.pinned_reason for row in rows}
 
 
-def rescaled(stage: Stage, job_id: int, driver: Driver, parallelism: int, *, safety: int) -> tuple[int, Driver]:
-    """A plan that was applied, and the driver that runs since."""
-    plan_id = proposed(stage, job_id, {"request": {"kind": "rescale", "parallelism": parallelism}})
+def apply_rescale(stage: Stage, job_id: int, driver: Driver, parallelism: int, *, safety: int) -> tuple[int, Driver]:
+    """Apply a rescale. Return the id of its plan and the driver of the new run."""
+    plan_id = propose(stage, job_id, {"request": {"kind": "rescale", "parallelism": parallelism}})
     stage.compile(job_id, stage.send("GET", f"/plans/{plan_id}", status=200)["request"]["spec"])
     stage.send("POST", f"/plans/{plan_id}/approve", status=200)
     stage.send("POST", f"/plans/{plan_id}/apply", status=202)
@@ -456,18 +459,18 @@ def rescaled(stage: Stage, job_id: int, driver: Driver, parallelism: int, *, saf
     driver.commands()
     driver.checkpoint(safety, "suspend")
     driver.report_state(DriverState.SUSPENDED)
-    follower = stage.driver(job_id)
-    follower.begin()
+    next_driver = stage.driver(job_id)
+    next_driver.begin()
     assert stage.send("GET", f"/plans/{plan_id}", status=200)["state"] == "APPLIED"
-    return plan_id, follower
+    return plan_id, next_driver
 
 
-def test_what_an_undo_of_a_rescale_would_return_to_is_pinned_before_the_job_runs_on_and_let_go_of_once_it_is_undone(
+def test_the_safety_savepoint_of_a_rescale_is_pinned_before_the_next_run_until_an_undo(
     stage: Stage, running: tuple[int, Driver]
 ) -> None:
     job_id, driver = running
     stage.pins_immediately = False
-    plan_id = proposed(stage, job_id, {"request": {"kind": "rescale", "parallelism": 3}})
+    plan_id = propose(stage, job_id, {"request": {"kind": "rescale", "parallelism": 3}})
     stage.compile(job_id, 2)
     stage.send("POST", f"/plans/{plan_id}/approve", status=200)
     stage.send("POST", f"/plans/{plan_id}/apply", status=202)
@@ -476,14 +479,14 @@ def test_what_an_undo_of_a_rescale_would_return_to_is_pinned_before_the_job_runs
     driver.checkpoint(4, "suspend")
     driver.report_state(DriverState.SUSPENDED)
     assert pins(stage, job_id) == {4: f"an undo of plan {plan_id} would return to it"}
-    assert stage.job(job_id)["run"]["number"] == 1, "no driver runs that could retire it before the log knows"
+    assert stage.job(job_id)["run"]["number"] == 1, "no driver starts before the pin is in the job log"
     stage.pin()
     stage.reconcile(job_id)
     stage.pins_immediately = True
     second = stage.driver(job_id)
     second.begin()
 
-    undo_id = proposed(stage, job_id, {"request": {"kind": "undo", "plan": plan_id}})
+    undo_id = propose(stage, job_id, {"request": {"kind": "undo", "plan": plan_id}})
     stage.send("POST", f"/plans/{undo_id}/approve", status=200)
     stage.send("POST", f"/plans/{undo_id}/apply", status=202)
     stage.reconcile(job_id)
@@ -495,10 +498,10 @@ def test_what_an_undo_of_a_rescale_would_return_to_is_pinned_before_the_job_runs
     assert pins(stage, job_id) == {5: f"an undo of plan {undo_id} would return to it"}
 
 
-def test_a_pin_that_nobody_writes_keeps_no_job_from_running(stage: Stage, running: tuple[int, Driver]) -> None:
+def test_a_job_starts_even_if_a_requested_pin_is_never_written(stage: Stage, running: tuple[int, Driver]) -> None:
     job_id, driver = running
     stage.pins_immediately = False
-    plan_id = proposed(stage, job_id, {"request": {"kind": "rescale", "parallelism": 3}})
+    plan_id = propose(stage, job_id, {"request": {"kind": "rescale", "parallelism": 3}})
     stage.compile(job_id, 2)
     stage.send("POST", f"/plans/{plan_id}/approve", status=200)
     stage.send("POST", f"/plans/{plan_id}/apply", status=202)
@@ -512,11 +515,11 @@ def test_a_pin_that_nobody_writes_keeps_no_job_from_running(stage: Stage, runnin
     assert stage.driver(job_id).start == {"mode": "resume"}
 
 
-def test_ways_back_are_kept_of_the_newest_plans_and_for_so_many_days(stage: Stage, running: tuple[int, Driver]) -> None:
+def test_safety_savepoints_are_pinned_for_the_newest_plans_and_a_limited_time(stage: Stage, running: tuple[int, Driver]) -> None:
     job_id, driver = running
     made = []
     for step in range(UNDOABLE_PLANS_MAX + 2):
-        plan_id, driver = rescaled(stage, job_id, driver, 3 + step % 2, safety=4 + step)
+        plan_id, driver = apply_rescale(stage, job_id, driver, 3 + step % 2, safety=4 + step)
         made.append(plan_id)
     newest = list(range(4 + 2, 4 + UNDOABLE_PLANS_MAX + 2))
     assert sorted(pins(stage, job_id)) == newest
@@ -531,13 +534,11 @@ def test_ways_back_are_kept_of_the_newest_plans_and_for_so_many_days(stage: Stag
     with stage.database.session() as session:
         session.execute(update(RecoveryPlan).values(ended_at=now() - kept - timedelta(minutes=1)))
         session.get_one(Job, job_id).deleted_at = now()
-        assert plans_with_expired_undo_pin(session, now() - kept, limit=9) == [], "what is deleted takes no place of others"
+        assert plans_with_expired_undo_pin(session, now() - kept, limit=9) == [], "plans of deleted jobs are left out"
         session.rollback()
 
 
-def test_a_look_that_the_queue_has_lost_is_asked_for_again_and_not_all_the_time(
-    stage: Stage, running: tuple[int, Driver]
-) -> None:
+def test_a_lost_task_is_enqueued_again_once_per_interval(stage: Stage, running: tuple[int, Driver]) -> None:
     job_id, _ = running
     plan_id = stage.send("POST", f"/jobs/{job_id}/plans", status=201, json=ROLLBACK)["id"]
     spec = stage.send(
@@ -545,30 +546,32 @@ def test_a_look_that_the_queue_has_lost_is_asked_for_again_and_not_all_the_time(
     )
     wanted = {(INSPECT, (plan_id,)), (COMPILE, (spec["id"],))}
 
-    def chased(after: timedelta) -> set[tuple[str, tuple[int | str, ...]]]:
+    def requeued(after: timedelta) -> set[tuple[str, tuple[int | str, ...]]]:
         stage.tasks.enqueued.clear()
         with stage.database.session() as session:
             requeue_lost_tasks(session, stage.tasks, now() + after)
         return set(stage.tasks.enqueued)
 
-    assert chased(REQUEUE_AFTER / 2) == set()
-    assert chased(REQUEUE_AFTER * 2) == wanted
-    assert chased(REQUEUE_AFTER * 2) == set(), "not until the same time has passed once more"
-    assert chased(REQUEUE_AFTER * 4) == wanted
+    assert requeued(REQUEUE_AFTER / 2) == set()
+    assert requeued(REQUEUE_AFTER * 2) == wanted
+    assert requeued(REQUEUE_AFTER * 2) == set(), "the next interval has not passed yet"
+    assert requeued(REQUEUE_AFTER * 4) == wanted
     stage.compile(job_id, spec["number"])
     stage.inspect(plan_id)
-    assert chased(REQUEUE_AFTER * 8) == set()
+    assert requeued(REQUEUE_AFTER * 8) == set()
 
 
 @pytest.mark.parametrize("number", [9, 77])
-def test_a_checkpoint_that_is_not_there_is_named(stage: Stage, running: tuple[int, Driver], number: int) -> None:
+def test_a_rollback_to_a_checkpoint_that_does_not_exist_is_refused(
+    stage: Stage, running: tuple[int, Driver], number: int
+) -> None:
     problem = stage.send(
         "POST", f"/jobs/{running[0]}/plans", status=404, json={"request": {"kind": "rollback", "checkpoint": number}}
     )
     assert f"has no checkpoint {number}." in problem["detail"]
 
 
-def test_the_sinks_that_the_backend_calls_revocable_are_those_that_are() -> None:
+def test_the_backend_and_the_runtime_agree_on_revocable_sinks() -> None:
     from weir.connectors.base import Sink
     from weir.connectors.sinks import console, json_lines, parquet
 
@@ -576,7 +579,7 @@ def test_the_sinks_that_the_backend_calls_revocable_are_those_that_are() -> None
     assert {one.kind for one in made if one.committer().revocable} == REVOCABLE
 
 
-def test_what_the_backend_counts_is_what_the_console_writes() -> None:
+def test_the_backend_counts_the_rows_that_the_console_sink_reports() -> None:
     from weir.connectors.console_sink import PrintedRows
 
     (payload,) = PrintedRows(("a", "b"), 7).finish()

@@ -1,4 +1,4 @@
-"""A new database gives numbers again that the one before it gave. What its runs have on the disk, and their tokens, are their own."""
+"""A new database assigns the same ids as the previous database, but run directories and run tokens differ."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from weir_workers.embedded.servers.postgres import Postgres
 
 
 def first_run(server: Postgres, root: Path) -> tuple[Run, str]:
-    """Of an installation with these files and this key, and a database that has just been made; and its token."""
+    """Create a new database and its first run, with ``root`` as the data directory. Return the run and its token."""
     with new_database(server, TEMPLATE) as name:
         settings = Settings(
             database_url=SecretStr(server.url.rsplit("/", 1)[0] + f"/{name}"),
             redis_url=SecretStr("redis://:nobody@127.0.0.1:1/0"),
-            secret_key=SecretStr("a key for tests, as long as it has to be"),
+            secret_key=SecretStr("a key of sufficient length for tests"),
             data_dir=root,
         )
         database = Database(settings.sqlalchemy_url, pool_size=1, name="weir tests")
@@ -34,14 +34,14 @@ def first_run(server: Postgres, root: Path) -> tuple[Run, str]:
             run = service.begin_run(session, settings, job, spec, start=RunStart(None), cause="start")
             token = service.run_token(settings, run.directory)
             assert digest(token) == run.token_digest and service.run_token(settings, run.directory) == token, (
-                "a second start gets the same"
+                "the token of a run is always the same"
             )
         database.close()
         return run, token
 
 
-def test_the_first_run_of_a_new_database_is_not_that_of_the_one_before(postgres: Postgres, tmp_path: Path) -> None:
-    (one, token), (other, other_token) = (first_run(postgres, tmp_path) for _ in range(2))
-    assert (one.id, one.job_id, one.number) == (other.id, other.job_id, other.number) == (1, 1, 1)
-    assert one.directory != other.directory and one.directory.startswith("flights-1-")
-    assert token != other_token, "a driver that lives on from the old one is a stranger to the new one"
+def test_the_first_runs_of_two_databases_have_different_directories_and_tokens(postgres: Postgres, tmp_path: Path) -> None:
+    (first, token), (second, other_token) = (first_run(postgres, tmp_path) for _ in range(2))
+    assert (first.id, first.job_id, first.number) == (second.id, second.job_id, second.number) == (1, 1, 1)
+    assert first.directory != second.directory and first.directory.startswith("flights-1-")
+    assert token != other_token, "a driver of the old database cannot authenticate to the new database"

@@ -1,4 +1,4 @@
-"""Files of runs that are over: what goes when, and that dying between a file and its row does no harm."""
+"""Deletion of the files of ended runs, including crashes between the deletion of files and the update of a row."""
 
 from __future__ import annotations
 
@@ -33,12 +33,14 @@ HOST = "here"
 
 @pytest.fixture
 def context(settings: Settings, database: Database, tasks: RecordedTasks) -> Context:
-    few = settings.model_copy(update={"run_files_kept_days": 10.0, "run_files_kept_last": 1, "run_files_kept_max": 4})
-    return Context(few, database, tasks, HOST, os.getpid())
+    limited_settings = settings.model_copy(
+        update={"run_files_kept_days": 10.0, "run_files_kept_last": 1, "run_files_kept_max": 4}
+    )
+    return Context(limited_settings, database, tasks, HOST, os.getpid())
 
 
-def over(context: Context, job_id: int, *, days: float, host: str = HOST) -> Run:
-    """A run that ended so long ago, with a log and some code on the disk."""
+def ended_run(context: Context, job_id: int, *, days: float, host: str = HOST) -> Run:
+    """Create a run that ended ``days`` ago, with a log and code on disk."""
     made = new_run(context.database, job_id)
     with context.database.session() as session:
         run = session.get_one(Run, made.id)
@@ -52,68 +54,68 @@ def over(context: Context, job_id: int, *, days: float, host: str = HOST) -> Run
     return run
 
 
-def there(context: Context, *runs: Run) -> list[bool]:
-    """Which of them have files, where the rows say the same."""
+def have_files(context: Context, *runs: Run) -> list[bool]:
+    """Return for each run whether it has files. Checks that its row agrees."""
     found = []
     with context.database.session() as session:
         for run in runs:
-            is_there = RunDirectory.of(context.settings.data_dir, run.directory).path.exists()
-            assert is_there == (session.get_one(Run, run.id).files_cleared_at is None), run.number
-            found.append(is_there)
+            exists = RunDirectory.of(context.settings.data_dir, run.directory).path.exists()
+            assert exists == (session.get_one(Run, run.id).files_cleared_at is None), run.number
+            found.append(exists)
     return found
 
 
-def go(context: Context) -> None:
+def clean_up(context: Context) -> None:
     delete_old_files(context, lambda: 0.0)
 
 
 @contextmanager
-def held(path: Path) -> Iterator[None]:
+def locked(path: Path) -> Iterator[None]:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     yield
     os.close(descriptor)
 
 
-def test_old_ones_go_but_for_the_newest_of_each_job(context: Context) -> None:
+def test_files_of_old_runs_are_deleted_except_for_the_newest_run_of_each_job(context: Context) -> None:
     one, other = new_job(context.database), new_job(context.database)
-    runs = [over(context, one, days=days) for days in (30, 20, 9, 1)]
-    alone = over(context, other, days=1_000)
-    go(context)
-    assert there(context, *runs, alone) == [False, False, True, True, True]
-    go(context)
-    assert there(context, *runs, alone) == [False, False, True, True, True]
+    runs = [ended_run(context, one, days=days) for days in (30, 20, 9, 1)]
+    only_run = ended_run(context, other, days=1_000)
+    clean_up(context)
+    assert have_files(context, *runs, only_run) == [False, False, True, True, True]
+    clean_up(context)
+    assert have_files(context, *runs, only_run) == [False, False, True, True, True]
 
 
-def test_of_a_job_that_fails_again_and_again_only_so_many_stay_however_young(context: Context) -> None:
+def test_of_many_recent_runs_only_the_newest_keep_their_files(context: Context) -> None:
     job = new_job(context.database)
-    runs = [over(context, job, days=0) for _ in range(7)]
-    go(context)
-    assert there(context, *runs) == [False] * 3 + [True] * 4
+    runs = [ended_run(context, job, days=0) for _ in range(7)]
+    clean_up(context)
+    assert have_files(context, *runs) == [False] * 3 + [True] * 4
 
 
-def test_of_a_job_that_was_deleted_nothing_stays(context: Context) -> None:
+def test_all_run_directories_of_a_deleted_job_are_deleted(context: Context) -> None:
     job = new_job(context.database)
-    run = over(context, job, days=0)
+    run = ended_run(context, job, days=0)
     with context.database.session() as session:
         session.get_one(Job, job).deleted_at = now()
-    go(context)
-    assert there(context, run) == [False]
+    clean_up(context)
+    assert have_files(context, run) == [False]
 
 
 @pytest.mark.parametrize("what", ["lock", "starting"])
-def test_a_driver_that_lives_keeps_its_files_whatever_is_known_of_it(context: Context, what: str) -> None:
+def test_files_of_a_live_driver_are_kept_even_if_its_run_counts_as_ended(context: Context, what: str) -> None:
     job = new_job(context.database)
-    run = over(context, job, days=100)
-    over(context, job, days=0)
-    with held(RunDirectory.of(context.settings.data_dir, run.directory).path / what):
-        go(context)
-        assert there(context, run) == [True]
-    go(context)
-    assert there(context, run) == [False]
+    run = ended_run(context, job, days=100)
+    ended_run(context, job, days=0)
+    with locked(RunDirectory.of(context.settings.data_dir, run.directory).path / what):
+        clean_up(context)
+        assert have_files(context, run) == [True]
+    clean_up(context)
+    assert have_files(context, run) == [False]
 
 
-def test_a_run_that_is_not_over_is_left_alone(context: Context) -> None:
+def test_files_of_a_live_run_are_kept(context: Context) -> None:
     job = new_job(context.database)
     live = new_run(context.database, job)
     with context.database.session() as session:
@@ -122,37 +124,37 @@ def test_a_run_that_is_not_over_is_left_alone(context: Context) -> None:
         session.get_one(Job, job).deleted_at = now()
     directory = RunDirectory.of(context.settings.data_dir, run.directory)
     directory.make()
-    go(context)
-    assert there(context, run) == [True]
+    clean_up(context)
+    assert have_files(context, run) == [True]
 
 
-def test_another_machine_clears_away_its_own(context: Context, tasks: RecordedTasks) -> None:
+def test_each_host_deletes_only_files_of_its_own_runs(context: Context, tasks: RecordedTasks) -> None:
     job = new_job(context.database)
-    elsewhere, here = over(context, job, days=100, host="elsewhere"), over(context, job, days=100)
-    newest = over(context, job, days=100)
+    elsewhere, here = ended_run(context, job, days=100, host="elsewhere"), ended_run(context, job, days=100)
+    newest = ended_run(context, job, days=100)
     with context.database.session() as session:
         assert sorted(cleanup.enqueue_due(session, context.settings, tasks)) == ["elsewhere", HOST]
     assert tasks.enqueued == [(DELETE_RUN_FILES, ()), (DELETE_RUN_FILES, ())]
-    go(context)
-    assert there(context, elsewhere, here, newest) == [True, False, True]
+    clean_up(context)
+    assert have_files(context, elsewhere, here, newest) == [True, False, True]
     with context.database.session() as session:
-        assert cleanup.enqueue_due(session, context.settings, tasks) == ["elsewhere"], "who has nothing to do is not asked"
+        assert cleanup.enqueue_due(session, context.settings, tasks) == ["elsewhere"], "hosts without old files get no task"
 
 
 class SimulatedCrash(BaseException):
-    """The process is gone."""
+    """Simulates the crash of a worker."""
 
 
-@pytest.mark.parametrize("cut", ["renamed", "half removed", "removed"])
-def test_who_dies_between_a_file_and_its_row_is_followed_by_another(
-    context: Context, monkeypatch: pytest.MonkeyPatch, cut: str
+@pytest.mark.parametrize("crash_point", ["renamed", "half removed", "removed"])
+def test_after_a_crash_during_the_deletion_the_next_worker_finishes_it(
+    context: Context, monkeypatch: pytest.MonkeyPatch, crash_point: str
 ) -> None:
     job = new_job(context.database)
-    run = over(context, job, days=100)
-    newest = over(context, job, days=0)
+    run = ended_run(context, job, days=100)
+    newest = ended_run(context, job, days=0)
 
     def crash(path: Path) -> None:
-        if cut == "half removed":
+        if crash_point == "half removed":
             (path / "driver.log").unlink()
         raise SimulatedCrash
 
@@ -160,57 +162,59 @@ def test_who_dies_between_a_file_and_its_row_is_followed_by_another(
         raise SimulatedCrash
 
     with monkeypatch.context() as patched:
-        if cut == "removed":
+        if crash_point == "removed":
             patched.setattr(cleanup, "mark_cleaned_up", crash_late)
         else:
             patched.setattr(shutil, "rmtree", crash)
         with pytest.raises(SimulatedCrash):
-            go(context)
+            clean_up(context)
     with context.database.session() as session:
         assert session.get_one(Run, run.id).files_cleared_at is None
-    go(context)
-    assert there(context, run, newest) == [False, True]
-    assert [one.name for one in (context.settings.data_dir / "runs").iterdir()] == [newest.directory], "and nothing is left"
+    clean_up(context)
+    assert have_files(context, run, newest) == [False, True]
+    assert [one.name for one in (context.settings.data_dir / "runs").iterdir()] == [newest.directory], (
+        "no partly deleted directory remains"
+    )
 
 
-def test_one_that_cannot_be_removed_holds_up_no_other(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_directory_that_cannot_be_deleted_does_not_delay_others(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
     job = new_job(context.database)
-    runs = [over(context, job, days=100) for _ in range(3)]
+    runs = [ended_run(context, job, days=100) for _ in range(3)]
     real = run_cleanup.remove
 
-    def fails(directory: RunDirectory) -> bool:
+    def remove_or_fail(directory: RunDirectory) -> bool:
         if directory.path.name == runs[0].directory:
             raise PermissionError(13, "Permission denied")
         return real(directory)
 
-    monkeypatch.setattr(run_cleanup, "remove", fails)
-    go(context)
-    assert there(context, *runs) == [True, False, True]
+    monkeypatch.setattr(run_cleanup, "remove", remove_or_fail)
+    clean_up(context)
+    assert have_files(context, *runs) == [True, False, True]
 
 
-def test_a_round_ends_when_its_time_is_over(context: Context) -> None:
+def test_a_round_ends_at_its_time_limit(context: Context) -> None:
     job = new_job(context.database)
-    runs = [over(context, job, days=100) for _ in range(4)]
+    runs = [ended_run(context, job, days=100) for _ in range(4)]
     times = iter([0.0, 0.0, 0.0, 11.0, 11.0])
     delete_old_files(context, lambda: next(times))
-    assert there(context, *runs) == [False, True, True, True]
+    assert have_files(context, *runs) == [False, True, True, True]
 
 
-def test_a_log_that_was_removed_is_said_to_be(client: TestClient, context: Context, login: Login) -> None:
+def test_the_api_reports_that_the_log_of_a_run_was_deleted(client: TestClient, context: Context, login: Login) -> None:
     job = new_job(context.database)
-    run = over(context, job, days=100)
-    over(context, job, days=0)
+    run = ended_run(context, job, days=100)
+    ended_run(context, job, days=0)
     headers = login(Role.VIEWER)
     url = f"/api/v1/runs/{run.id}/log"
     assert client.get(url, headers=headers).text == "it failed\n"
-    go(context)
+    clean_up(context)
     answer = client.get(url, headers=headers)
     assert answer.status_code == 410 and answer.json()["code"] == "log-removed" and "was deleted on" in answer.json()["detail"]
     shown = client.get(f"/api/v1/runs/{run.id}", headers=headers).json()
     assert shown["directory"] == run.directory and shown["files_cleared_at"] is not None
 
 
-def test_removing_is_done_once_and_again_does_no_harm(tmp_path: Path) -> None:
+def test_removing_a_directory_twice_has_no_further_effect(tmp_path: Path) -> None:
     directory = RunDirectory.of(tmp_path, "one")
     directory.make()
     assert remove(directory) and remove(directory) and finish_interrupted(tmp_path) == 0

@@ -15,13 +15,13 @@ from weir_backend.models import Role, RunState
 from weir_backend.runs.lifecycle import FINAL, LEGAL, from_driver_state, is_legal
 
 
-def tell(database: Database, run: RunHandle, *events: Event, first: int = 1) -> None:
+def store_events(database: Database, run: RunHandle, *events: Event, first: int = 1) -> None:
     with database.session() as session:
         known = service.known_run(session, run.id, run.token)
         service.store(session, RecordedTasks(), known, numbered(events, first), oldest=first)
 
 
-def test_runs_are_listed_and_their_tokens_are_not(client: TestClient, database: Database, login: Login) -> None:
+def test_runs_are_listed_without_their_tokens(client: TestClient, database: Database, login: Login) -> None:
     job = new_job(database)
     first = new_run(database, job)
     end_run(database, first)
@@ -38,23 +38,25 @@ def test_runs_are_listed_and_their_tokens_are_not(client: TestClient, database: 
     assert client.get("/api/v1/runs/999", headers=headers).status_code == 404
     assert client.get(f"/api/v1/runs/{1 << 63}", headers=headers).status_code == 422
     assert client.get("/api/v1/runs", params={"filter": '{"state": "WELL"}'}, headers=headers).status_code == 422
-    assert client.get(f"/api/v1/runs/{second.id}", headers=second.headers).status_code == 401, "a run's token reads nothing"
+    assert client.get(f"/api/v1/runs/{second.id}", headers=second.headers).status_code == 401, (
+        "the token of a run gives no read access"
+    )
 
 
 def test_a_graph_is_stored_once_and_read_by_run(client: TestClient, database: Database, login: Login) -> None:
-    one, other, silent = new_run(database), new_run(database), new_run(database)
-    tell(database, one, GraphDeployed({"b": 1, "a": [1.5, "\u00e4"]}))
-    tell(database, other, GraphDeployed({"a": [1.5, "\u00e4"], "b": 1}))
+    one, other, without_graph = new_run(database), new_run(database), new_run(database)
+    store_events(database, one, GraphDeployed({"b": 1, "a": [1.5, "\u00e4"]}))
+    store_events(database, other, GraphDeployed({"a": [1.5, "\u00e4"], "b": 1}))
     headers = login(Role.VIEWER)
     found = [client.get(f"/api/v1/runs/{run.id}/graph", headers=headers).json() for run in (one, other)]
     assert found[0] == found[1] and found[0]["graph"] == {"a": [1.5, "\u00e4"], "b": 1} and len(found[0]["digest"]) == 64
-    answer = client.get(f"/api/v1/runs/{silent.id}/graph", headers=headers)
+    answer = client.get(f"/api/v1/runs/{without_graph.id}/graph", headers=headers)
     assert answer.status_code == 404 and answer.json()["code"] == "no-graph"
 
 
-def test_the_history_of_exceptions(client: TestClient, database: Database, login: Login) -> None:
+def test_failures_of_a_job_are_listed_newest_first(client: TestClient, database: Database, login: Login) -> None:
     run = new_run(database)
-    tell(
+    store_events(
         database, run, FailureOccurred(Generation(1), "a"), Recovered(Generation(2), "a", 12), FailureOccurred(Generation(2), "b")
     )
     headers = login(Role.VIEWER)
@@ -67,24 +69,29 @@ def test_the_history_of_exceptions(client: TestClient, database: Database, login
     assert client.get("/api/v1/jobs/999/failures", headers=headers).status_code == 404
 
 
-def test_what_is_over_stays_so_and_everything_else_can_end() -> None:
+def test_final_states_do_not_change_and_all_other_states_can_end() -> None:
     assert set(LEGAL) == set(RunState)
     for state, following in LEGAL.items():
-        assert following == set() if state in FINAL | {RunState.RECONCILING} else following >= FINAL, "RECONCILING is only shown"
+        assert following == set() if state in FINAL | {RunState.RECONCILING} else following >= FINAL, (
+            "RECONCILING is never stored"
+        )
         assert RunState.CREATED not in following and not is_legal(state, state)
 
 
-@pytest.mark.parametrize("told", list(DriverState))
-def test_everything_that_a_driver_says_of_itself_has_a_word_here(told: DriverState) -> None:
-    assert is_legal(RunState.CREATED, from_driver_state(told)) and (from_driver_state(told) in FINAL) == told.final
+@pytest.mark.parametrize("driver_state", list(DriverState))
+def test_every_driver_state_has_a_run_state(driver_state: DriverState) -> None:
+    assert (
+        is_legal(RunState.CREATED, from_driver_state(driver_state))
+        and (from_driver_state(driver_state) in FINAL) == driver_state.final
+    )
 
 
-def test_a_run_that_changed_its_state_is_looked_after(database: Database) -> None:
+def test_a_change_of_the_run_state_enqueues_a_reconciliation(database: Database) -> None:
     run = new_run(database)
     tasks = RecordedTasks()
-    for number, told in enumerate((DriverState.RUNNING, DriverState.RUNNING, DriverState.FINISHED), 1):
+    for number, driver_state in enumerate((DriverState.RUNNING, DriverState.RUNNING, DriverState.FINISHED), 1):
         with database.session() as session:
             known = service.known_run(session, run.id, run.token)
-            event = RunStateChanged(told, Generation(1))
+            event = RunStateChanged(driver_state, Generation(1))
             service.store(session, tasks, known, numbered([event], number), oldest=number)
     assert tasks.enqueued == [("weir.reconcile", (run.job_id,))] * 2
