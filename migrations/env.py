@@ -1,4 +1,4 @@
-"""How Alembic reaches the database. ``weir_backend.migrate`` calls it with a connection; on its own: WEIR_DATABASE_URL."""
+"""The environment of Alembic. ``weir_backend.migrate`` provides a connection; the ``alembic`` command uses WEIR_DATABASE_URL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of jobs"""
+"""Initial schema"""
 
 from __future__ import annotations
 
@@ -659,7 +659,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("checkpoint_id", name=op.f("pk_verifications")),
     )
 
-    # Rules that nobody need write. Here and not at the first start, so that one that was deleted stays deleted.
+    # The default alert rules. The migration creates them, rather than the first start, so that a deleted rule is not created again.
     op.bulk_insert(
         sa.table("alert_rules", sa.column("name"), sa.column("kind"), sa.column("parameters", postgresql.JSONB())),
         [

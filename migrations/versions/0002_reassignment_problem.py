@@ -1,4 +1,4 @@
-"""Machines that are silent"""
+"""Reassignment of jobs from lost hosts"""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    # Machines would be parts of the control plane to who does not know them.
+    # The older version would mistake hosts for components of the control plane.
     op.execute("DELETE FROM presences WHERE part LIKE 'm:%'")
     op.drop_column("runs", "stranded")

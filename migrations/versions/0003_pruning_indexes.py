@@ -1,4 +1,4 @@
-"""What living jobs leave behind can be forgotten"""
+"""Indexes for the deletion of old rows"""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ down_revision = "0002"
 branch_labels = None
 depends_on = None
 
-# Rows come in the order of these, nearly: such an index is small, and costs an insertion next to nothing.
+# Rows are inserted almost in the order of these columns. A BRIN index on such a column is small, and makes insertions hardly slower.
 BRIN = (
     ("audit_entries", "at"), ("checkpoints", "run_id"), ("commands", "created_at"), ("events", "run_id"), ("failures", "received_at"),
     ("failures", "run_id"), ("operations", "created_at"),
 )  # fmt: skip
-# What is forgotten is looked for in what refers to it.
+# A deletion searches these columns for references to the deleted rows.
 REFERENCES = (
     ("commands", "operation_id", None),
     ("recovery_plans", "operation_id", None),

@@ -1,4 +1,4 @@
-"""What checkpoints have written"""
+"""Bytes that a checkpoint wrote"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    # Nobody has told it of those that there are: it stays unknown.
+    # The value stays unknown for existing checkpoints, because their drivers did not report it.
     op.add_column("checkpoints", sa.Column("checkpointed_bytes", sa.BigInteger(), nullable=True))
 
 

@@ -1,4 +1,4 @@
-"""Samples of a slot"""
+"""Index of metric samples by slot"""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    # A chart of a day shows a few hundred samples of each slot, out of tens of thousands.
+    # For charts: a chart of a day reads a few hundred samples of each slot, out of tens of thousands.
     op.create_index(op.f("ix_metric_samples_run_id_slot_at"), "metric_samples", ["run_id", "slot", "at"])
 
 

@@ -25,7 +25,7 @@ COLUMNS = (
     ("runs", "stranded", "reassignment_problem"),
 )
 INDEXES = (("ix_jobs_next_look_at", "ix_jobs_next_reconcile_at"), ("ix_jobs_storage_look_at", "ix_jobs_next_retention_at"))
-# Table, column, old value, new value, all values. The values have the order of the model's enum.
+# Table, column, old value, new value, all values in the order of the enum of the model.
 VALUES = (
     ("operations", "state", "ABANDONED", "SUPERSEDED", ("PENDING", "RUNNING", "SUCCEEDED", "FAILED", "SUPERSEDED")),
     ("recovery_plans", "state", "WITHDRAWN", "DISCARDED", ("PROPOSED", "APPROVED", "APPLYING", "APPLIED", "FAILED", "DISCARDED")),

@@ -20,10 +20,8 @@ async def _slot() -> AsyncIterator[None]:
 
 
 HashingTurn = Annotated[None, Depends(_slot, scope="function", max_concurrency=AT_ONCE_MAX)]
-"""First parameter of endpoints that hash: waiting requests occupy neither a thread nor a database connection.
-
-All such endpoints share this declaration and therefore its limit.
-"""
+"""The first parameter of endpoints that hash passwords. It limits concurrent hashing; a waiting request occupies neither a thread nor a database
+connection. All these endpoints share the limit, because they share this declaration."""
 
 
 def hashed(password: str) -> str:

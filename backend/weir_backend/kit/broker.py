@@ -9,7 +9,7 @@ from weir_backend.kit.tasks import DEFAULT_QUEUE, queue_of
 
 PUBLISH_S = 2.0
 QUEUED_MAX = 20
-"""Queue length above which no more expiring tasks are enqueued. Redis keeps expired tasks until a worker fetches them."""
+"""If a queue is longer than this, no more expiring tasks are enqueued. Redis keeps expired tasks until a worker fetches them."""
 
 
 class CeleryTasks:

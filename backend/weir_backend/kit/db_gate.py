@@ -57,7 +57,7 @@ class DatabaseGate:
             return await self._run(call)
 
     async def run_low_priority(self, call: Callable[[Session], T]) -> T:
-        """Like ``run``, for requests that no user waits for. Few of them run concurrently, even while connections are free."""
+        """Like ``run``, for requests that no user waits for. Only a few of these run concurrently, even if connections are free."""
         async with self._acquire(self._low_priority), self._acquire(self._connections):
             return await self._run(call)
 

@@ -33,7 +33,7 @@ class Services:
     readiness: Readiness
 
 
-# Dependencies that do not block are coroutines: FastAPI runs functions in a thread, and the switch costs more than their work.
+# These dependencies are coroutines because they do not block. FastAPI would run functions in a thread, which costs more than their work.
 
 
 async def services(request: Request) -> Services:

@@ -50,7 +50,7 @@ class Replay(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
-    """Where to store the response to this request."""
+    """The row in which the response to this request is stored."""
 
     session: Session
     row_id: int

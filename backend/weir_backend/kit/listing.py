@@ -101,7 +101,7 @@ class Fields:
 
     sortable: Mapping[str, InstrumentedAttribute[Any]]
     filters: Mapping[str, FilterClause]
-    """Functions from value to condition. They raise Invalid for an invalid value."""
+    """For each filter, a function that returns the condition for a value, and raises Invalid for an invalid one."""
     default: tuple[str, bool]
     key: InstrumentedAttribute[int]
     """Breaks ties, so that pages do not overlap."""

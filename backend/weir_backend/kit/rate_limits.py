@@ -47,7 +47,7 @@ class RateLimiter:
 
     def __init__(self, url: str) -> None:
         """``url``: of a Redis, which may be unreachable."""
-        # One retry, because a pooled connection may belong to a server that has restarted.
+        # Retry once, because a pooled connection may belong to a server that has restarted.
         self._pool = redis.ConnectionPool.from_url(
             url, socket_timeout=TIMEOUT_S, socket_connect_timeout=TIMEOUT_S, retry=Retry(NoBackoff(), 1)
         )

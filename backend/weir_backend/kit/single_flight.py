@@ -23,7 +23,7 @@ class SingleFlight:
     async def read(self, key: Hashable, call: Callable[[], Awaitable[T]]) -> T:
         """Return the result of ``call``, shared between callers with the same ``key``. Raises what ``call`` raises.
 
-        The read starts after this call, whichever caller started it. A caller that a change woke therefore sees that change.
+        The read starts after this call, whichever caller started it. If a change has woken the caller, the read therefore sees this change.
         """
         task = self._waiting.get(key)
         if task is None:

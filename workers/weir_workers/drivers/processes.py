@@ -67,7 +67,7 @@ def kill(identity: ProcessIdentity) -> None:
 
 
 def bound_log(directory: RunDirectory) -> None:
-    """Truncate a log that is too large to its end. Lines that the driver writes meanwhile may be lost."""
+    """If the log is too large, keep only its end. Lines that the driver writes meanwhile may be lost."""
     try:
         size = directory.log.stat().st_size
         if size <= LOG_BYTES_MAX:

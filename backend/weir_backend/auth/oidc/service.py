@@ -1,4 +1,4 @@
-"""Users that log in by OpenID Connect."""
+"""Users who log in by OpenID Connect."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Login, logout, and changing the own password."""
+"""Login, logout, and changes of the caller's password."""

@@ -285,7 +285,7 @@ def _worker(check: str, subject: CheckContext) -> Finding:
     app = make_app(subject.settings)
     try:
         answers = app.control.ping(timeout=PING_S, limit=len(WORKERS))
-    except Exception as error:  # noqa: BLE001  # kombu raises what its transports raise
+    except Exception as error:  # noqa: BLE001  # the errors depend on the transport of kombu
         return Finding(check, CheckStatus.SKIPPED, f"the queue does not answer: {_first_line(error)}")
     finally:
         app.close()

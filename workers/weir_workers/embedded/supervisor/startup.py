@@ -126,7 +126,7 @@ def _ports(kept: Ports, external: Mapping[str, str], notes: list[str], *, prefer
         )
     elif preferred and api != (kept.api or preferred):
         notes.append(f"another program uses port {preferred}: the API uses port {api}")
-    # ``but`` prevents that two servers get the same port, which is free while neither runs.
+    # Without ``but``, two servers could get the same port, which is free while neither runs.
     postgres = kept.postgres if POSTGRES in external else free_port(kept.postgres, but=(api,))
     valkey = kept.valkey if VALKEY in external else free_port(kept.valkey, but=(api, postgres))
     return Ports(postgres=postgres, valkey=valkey, api=api)
