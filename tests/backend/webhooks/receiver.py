@@ -1,4 +1,4 @@
-"""A receiver of messages: real HTTP on loopback, keeps what it gets, and answers as it is told to."""
+"""A receiver of webhook messages: an HTTP server on localhost that records messages and returns configured statuses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from typing import Any
 class Received:
     path: str
     headers: dict[str, str]
-    """By name in small letters."""
+    """The names are in lower case."""
     content: bytes
 
     @property
@@ -33,20 +33,21 @@ class Received:
 
 
 class Receiver:
-    """``answers``: statuses, one for each message, the last for all that follow. ``silent``: nothing is answered. ``endless``: the answer
-    begins, and its headers never end."""
-
-    def __init__(self, trust: ssl.SSLContext | None = None) -> None:
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.received: list[Received] = []
-        self.answers: list[int] = [200]
+        self.statuses: list[int] = [200]
+        """The status of each response. The last status is repeated."""
         self.headers: dict[str, str] = {}
+        """Additional headers of all responses."""
         self.silent = False
+        """Whether the receiver sends no responses."""
         self.endless = False
-        self._over = threading.Event()
+        """Whether the headers of responses never end."""
+        self._closed = threading.Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
-        if trust is not None:
-            self._server.socket = trust.wrap_socket(self._server.socket, server_side=True)
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         self.port = self._server.server_port
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         self._thread.start()
@@ -56,7 +57,7 @@ class Receiver:
         return f"http://127.0.0.1:{self.port}/hooks/weir?of=tests"
 
     def close(self) -> None:
-        self._over.set()
+        self._closed.set()
         self._server.shutdown()
         self._server.server_close()
 
@@ -73,46 +74,46 @@ class Receiver:
                     Received(self.path, {name.lower(): value for name, value in self.headers.items()}, content)
                 )
                 if receiver.silent:
-                    receiver._over.wait()
+                    receiver._closed.wait()
                     return
                 if receiver.endless:
                     self._drip()
                     return
-                status = receiver.answers.pop(0) if len(receiver.answers) > 1 else receiver.answers[0]
+                status = receiver.statuses.pop(0) if len(receiver.statuses) > 1 else receiver.statuses[0]
                 self.send_response(status)
                 for name, value in {"Content-Length": "0", **receiver.headers}.items():
                     self.send_header(name, value)
                 self.end_headers()
 
             def _drip(self) -> None:
-                """Never silent for long enough for somebody who only waits for the next byte."""
+                """Send a byte so often that a timeout for the next byte never expires."""
                 try:
                     self.wfile.write(b"HTTP/1.1 200 OK\r\nX-Drip: ")
-                    while not receiver._over.wait(0.02):
+                    while not receiver._closed.wait(0.02):
                         self.wfile.write(b"x")
                 except OSError:
-                    pass  # nobody listens any more
+                    pass  # the client has closed the connection
 
             def log_message(self, format: str, *args: Any) -> None:
-                """Tests read what matters from ``received``."""
+                """Log nothing, because tests read ``received``."""
 
         return Handler
 
 
 @contextmanager
-def receiver(trust: ssl.SSLContext | None = None) -> Iterator[Receiver]:
-    made = Receiver(trust)
+def receiver(tls: ssl.SSLContext | None = None) -> Iterator[Receiver]:
+    created = Receiver(tls)
     try:
-        yield made
+        yield created
     finally:
-        made.close()
+        created.close()
 
 
 def is_signed(message: Received, key: bytes, *, now_s: float | None = None, tolerance_s: float = 300.0) -> bool:
-    """What docs/control-plane.md tells receivers to do."""
+    """Check the signature and the age of a message, as docs/control-plane.md tells receivers to do."""
     at = message.headers["webhook-timestamp"]
     if abs((time.time() if now_s is None else now_s) - int(at)) > tolerance_s:
         return False
     signed = f"{message.message_id}.{at}.".encode() + message.content
-    wanted = "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
-    return any(hmac.compare_digest(wanted, one) for one in message.headers.get("webhook-signature", "").split(" "))
+    expected = "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
+    return any(hmac.compare_digest(expected, one) for one in message.headers.get("webhook-signature", "").split(" "))

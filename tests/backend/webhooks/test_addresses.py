@@ -1,4 +1,4 @@
-"""Which receivers are taken down, and which machines are called."""
+"""Which webhook URLs are accepted, and which addresses are called."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from weir_backend.webhooks.addresses import Reach, Receiver, receiver_of, refusa
         ("https://10.1.2.3/", ("https", "10.1.2.3", 443), "https://10.1.2.3"),
     ],
 )
-def test_a_url_names_a_receiver_and_only_that_is_shown_to_everybody(url: str, receiver: tuple[str, str, int], shown: str) -> None:
+def test_all_users_see_only_the_scheme_host_and_port_of_a_url(url: str, receiver: tuple[str, str, int], shown: str) -> None:
     assert receiver_of(url) == Receiver(*receiver) and receiver_of(url).shown == shown
 
 
 @pytest.mark.parametrize(
-    ("url", "said"),
+    ("url", "message"),
     [
         ("ftp://h/x", "http"),
         ("file:///etc/passwd", "http"),
@@ -53,8 +53,8 @@ def test_a_url_names_a_receiver_and_only_that_is_shown_to_everybody(url: str, re
         ("http://0.0.0.0/", "single host"),
     ],
 )
-def test_what_is_no_receiver_is_refused_with_the_reason_and_never_with_the_url(url: str, said: str) -> None:
-    with pytest.raises(ValueError, match=said) as found:
+def test_the_error_for_an_invalid_url_does_not_contain_its_secrets(url: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message) as found:
         receiver_of(url)
     assert "password" not in str(found.value).replace("user or password", "")
 
@@ -79,26 +79,26 @@ NEVER = [
 
 
 @pytest.mark.parametrize("reach", Reach)
-def test_how_far_messages_go_is_a_setting_and_link_local_is_beyond_all_of_them(reach: Reach) -> None:
-    def reached(addresses: list[str]) -> set[bool]:
+def test_the_reach_setting_limits_the_addresses_and_never_allows_link_local_ones(reach: Reach) -> None:
+    def allowed(addresses: list[str]) -> set[bool]:
         return {refusal_of(ip_address(one), reach) is None for one in addresses}
 
-    assert reached(PUBLIC) == {True}
-    assert reached(PRIVATE) == {reach is not Reach.PUBLIC}
-    assert reached(LOOPBACK) == {reach is Reach.LOOPBACK}
-    assert reached(NEVER) == {False}
+    assert allowed(PUBLIC) == {True}
+    assert allowed(PRIVATE) == {reach is not Reach.PUBLIC}
+    assert allowed(LOOPBACK) == {reach is Reach.LOOPBACK}
+    assert allowed(NEVER) == {False}
 
 
-def test_a_refusal_names_the_setting_that_would_allow_it_and_metadata_services_have_none() -> None:
+def test_a_refusal_names_the_setting_except_for_addresses_that_are_never_allowed() -> None:
     assert "WEIR_WEBHOOK_REACH is not 'loopback'" in str(refusal_of(ip_address("127.0.0.1"), Reach.PRIVATE))
     assert "WEIR_WEBHOOK_REACH is 'public'" in str(refusal_of(ip_address("10.0.0.1"), Reach.PUBLIC))
     assert "WEIR" not in str(refusal_of(ip_address("169.254.169.254"), Reach.LOOPBACK))
 
 
 @given(st.ip_addresses(v=4))
-def test_an_address_of_ipv4_is_the_same_in_all_its_clothes(address: object) -> None:
+def test_a_refused_ipv4_address_is_also_refused_in_ipv6_notation(address: object) -> None:
     plain = ip_address(str(address))
-    for dressed in (f"::ffff:{plain}", f"64:ff9b::{plain}"):
+    for ipv6 in (f"::ffff:{plain}", f"64:ff9b::{plain}"):
         for reach in Reach:
             if refusal_of(plain, reach) is not None:
-                assert refusal_of(ip_address(dressed), reach) is not None
+                assert refusal_of(ip_address(ipv6), reach) is not None

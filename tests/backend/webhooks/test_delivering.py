@@ -1,4 +1,4 @@
-"""Messages that are sent for real, to a receiver on this machine: once they arrive, again if not, and never to where they must not go."""
+"""Delivery of messages to a real receiver on this host: retries, crashes, refused addresses and TLS."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def scene(database: Database, settings: Settings) -> Scene:
 
 
 @pytest.fixture
-def there() -> Iterator[Receiver]:
+def target() -> Iterator[Receiver]:
     with receiver() as made:
         yield made
 
@@ -55,21 +55,21 @@ def made() -> Certificates:
 
 
 def sender(reach: Reach = Reach.LOOPBACK, **names: str) -> Sender:
-    """``names``: with underscores for dots, and what they mean."""
+    """``names`` maps host names, with underscores instead of dots, to addresses."""
 
     async def resolve(host: str, port: int) -> Sequence[Address]:
-        return [ip_address(one) for one in names[host.replace(".", "_")].split()]
+        return [ip_address(only_delivery) for only_delivery in names[host.replace(".", "_")].split()]
 
-    trust = httpx2.create_ssl_context()
-    return Sender(reach, trust, resolve) if names else Sender(reach, trust)
-
-
-def go(scene: Scene, wanted: Sender | None = None) -> None:
-    webhook_delivery.deliver_due(scene.context, lambda: wanted or sender())
+    ssl_context = httpx2.create_ssl_context()
+    return Sender(reach, ssl_context, resolve) if names else Sender(reach, ssl_context)
 
 
-def later(scene: Scene, by: timedelta = timedelta(days=2), *, created: bool = False) -> None:
-    """Time passes: waits are over, and, if ``created``, messages are as old as that."""
+def deliver(scene: Scene, custom_sender: Sender | None = None) -> None:
+    webhook_delivery.deliver_due(scene.context, lambda: custom_sender or sender())
+
+
+def let_time_pass(scene: Scene, by: timedelta = timedelta(days=2), *, created: bool = False) -> None:
+    """Move retries, and with ``created`` also the creation of messages, into the past by ``by``. End all pauses of webhooks."""
     with scene.database.session() as session:
         session.execute(update(Webhook).values(not_before=None))
         session.execute(update(Delivery).where(Delivery.ended_at.is_(None)).values(next_try_at=Delivery.next_try_at - by))
@@ -78,33 +78,33 @@ def later(scene: Scene, by: timedelta = timedelta(days=2), *, created: bool = Fa
 
 
 def fire(scene: Scene, hook: int, jobs: int = 1) -> list[int]:
-    """Ids of jobs of which an alert fires."""
+    """Let an alert fire for each of ``jobs`` new jobs. Return the ids of the jobs."""
     found = [scene.running().job_id for _ in range(jobs)]
     scene.rule(AlertKind.NO_CHECKPOINT, minutes=10, webhook_id=hook)
     scene.round(11 * MINUTE)
     return found
 
 
-def one(scene: Scene) -> Delivery:
+def only_delivery(scene: Scene) -> Delivery:
     [found] = scene.deliveries()
     return found
 
 
-# ---- what arrives ------------------------------------------------------------------------------
+# ---- successful deliveries ---------------------------------------------------------------------
 
 
-def test_an_alert_arrives_and_its_end_does(scene: Scene, there: Receiver) -> None:
+def test_an_alert_and_its_resolution_are_delivered(scene: Scene, target: Receiver) -> None:
     run = scene.running("route-delays")
-    scene.rule(AlertKind.NO_CHECKPOINT, minutes=10, webhook_id=scene.webhook(there.url))
+    scene.rule(AlertKind.NO_CHECKPOINT, minutes=10, webhook_id=scene.webhook(target.url))
     scene.round(11 * MINUTE)
-    go(scene)
+    deliver(scene)
     scene.send_events(run, triggered(1), completed(1))
     scene.round(MINUTE)
-    go(scene)
-    go(scene)
-    first, second = there.received
+    deliver(scene)
+    deliver(scene)
+    first, second = target.received
     assert first.path == "/hooks/weir?of=tests" and first.headers["content-type"] == "application/json"
-    assert first.headers["host"] == f"127.0.0.1:{there.port}" and first.headers["user-agent"] == "weir"
+    assert first.headers["host"] == f"127.0.0.1:{target.port}" and first.headers["user-agent"] == "weir"
     [alert] = scene.alerts()
     assert first.body == {
         "type": "alert.firing",
@@ -121,32 +121,32 @@ def test_an_alert_arrives_and_its_end_does(scene: Scene, there: Receiver) -> Non
     assert [(found.state.value, found.tries, found.http_status, found.problem) for found in scene.deliveries()] == [
         ("DELIVERED", 1, 200, None), ("DELIVERED", 1, 200, None),
     ]  # fmt: skip
-    assert [message.message_id for message in there.received] == [str(found.message_id) for found in scene.deliveries()]
+    assert [message.message_id for message in target.received] == [str(found.message_id) for found in scene.deliveries()]
     assert "webhook-signature" not in first.headers
 
 
-def test_messages_are_signed_with_the_key_of_the_worker(scene: Scene, there: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_messages_are_signed_with_the_key_of_the_worker(scene: Scene, target: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WEIR_WEBHOOK_KEY_OPS", KEY)
-    fire(scene, scene.webhook(there.url, secret_reference="env:WEIR_WEBHOOK_KEY_OPS"))
-    go(scene)
-    [message] = there.received
-    assert is_signed(message, KEY.encode()) and not is_signed(message, b"another key, as long as that")
+    fire(scene, scene.webhook(target.url, secret_reference="env:WEIR_WEBHOOK_KEY_OPS"))
+    deliver(scene)
+    [message] = target.received
+    assert is_signed(message, KEY.encode()) and not is_signed(message, b"another key that is long enough")
     assert KEY not in message.content.decode() + str(message.headers)
 
 
-def test_without_its_key_nothing_is_sent_until_it_is_there(scene: Scene, there: Receiver, settings: Settings) -> None:
-    fire(scene, scene.webhook(there.url, secret_reference="file:ops"))
-    go(scene)
-    assert there.received == [] and "ops" in str(one(scene).problem) and one(scene).state.value == "PENDING"
+def test_a_message_is_sent_only_once_its_signing_key_exists(scene: Scene, target: Receiver, settings: Settings) -> None:
+    fire(scene, scene.webhook(target.url, secret_reference="file:ops"))
+    deliver(scene)
+    assert target.received == [] and "ops" in str(only_delivery(scene).problem) and only_delivery(scene).state.value == "PENDING"
     directory = settings.data_dir / signing.KEYS_DIRECTORY
     directory.mkdir(parents=True)
     (directory / "ops").write_text(KEY)
-    later(scene)
-    go(scene)
-    assert is_signed(there.received[0], KEY.encode()) and one(scene).state.value == "DELIVERED"
+    let_time_pass(scene)
+    deliver(scene)
+    assert is_signed(target.received[0], KEY.encode()) and only_delivery(scene).state.value == "DELIVERED"
 
 
-def test_a_test_says_what_came_of_it(scene: Scene, there: Receiver, client: TestClient, login: Login) -> None:
+def test_a_test_delivery_reports_its_outcome(scene: Scene, target: Receiver, client: TestClient, login: Login) -> None:
     admin = login(Role.ADMIN)
 
     def tested(url: str) -> dict[str, object]:
@@ -154,157 +154,165 @@ def test_a_test_says_what_came_of_it(scene: Scene, there: Receiver, client: Test
             session.execute(update(Webhook).values(url=url, not_before=None))
         location = client.post(f"/api/v1/webhooks/{hook}/test", headers=admin).headers["Location"]
         assert client.get(location, headers=admin).json()["state"] == "PENDING"
-        go(scene)
+        deliver(scene)
         answer: dict[str, object] = client.get(location, headers=admin).json()
         return answer
 
-    hook = scene.webhook(there.url, enabled=False)
-    good = tested(there.url)
-    assert (good["state"], good["http_status"], good["problem"]) == ("DELIVERED", 200, None)
-    assert there.received[0].body["type"] == "test" and "'ops' works" in there.received[0].body["text"]
-    there.answers = [404]
-    bad = tested(there.url)
-    assert (bad["state"], bad["http_status"], bad["tries"]) == ("FAILED", 404, 1) and bad["ended_at"] is not None
-    nobody = free_port()
-    gone = tested(f"http://127.0.0.1:{nobody}/x?password=secret")
-    assert gone["state"] == "FAILED" and gone["http_status"] is None
-    assert str(gone["problem"]).startswith(f"cannot connect to http://127.0.0.1:{nobody}") and "secret" not in str(
-        gone["problem"]
+    hook = scene.webhook(target.url, enabled=False)
+    delivered = tested(target.url)
+    assert (delivered["state"], delivered["http_status"], delivered["problem"]) == ("DELIVERED", 200, None)
+    assert target.received[0].body["type"] == "test" and "'ops' works" in target.received[0].body["text"]
+    target.statuses = [404]
+    rejected = tested(target.url)
+    assert (rejected["state"], rejected["http_status"], rejected["tries"]) == ("FAILED", 404, 1) and rejected[
+        "ended_at"
+    ] is not None
+    unused_port = free_port()
+    unreachable = tested(f"http://127.0.0.1:{unused_port}/x?password=secret")
+    assert unreachable["state"] == "FAILED" and unreachable["http_status"] is None
+    assert str(unreachable["problem"]).startswith(f"cannot connect to http://127.0.0.1:{unused_port}") and "secret" not in str(
+        unreachable["problem"]
     )
 
 
-# ---- what does not arrive ----------------------------------------------------------------------
+# ---- failures and retries ----------------------------------------------------------------------
 
 
-def test_a_message_that_does_not_arrive_is_sent_again_as_the_same_one(scene: Scene, there: Receiver) -> None:
-    there.answers = [500, 429, 204]
-    fire(scene, scene.webhook(there.url))
+def test_a_failed_message_is_retried_with_the_same_id_and_content(scene: Scene, target: Receiver) -> None:
+    target.statuses = [500, 429, 204]
+    fire(scene, scene.webhook(target.url))
     for tries, problem in ((1, "answers 500"), (2, "answers 429")):
-        go(scene)
-        found = one(scene)
+        deliver(scene)
+        found = only_delivery(scene)
         assert (found.state.value, found.tries) == ("PENDING", tries) and problem in str(found.problem)
         assert found.next_try_at > now()
-        go(scene)
-        assert len(there.received) == tries, "not before its time"
-        later(scene)
-    go(scene)
-    assert (one(scene).state.value, one(scene).tries, one(scene).http_status, one(scene).problem) == ("DELIVERED", 3, 204, None)
+        deliver(scene)
+        assert len(target.received) == tries, "the message is not retried early"
+        let_time_pass(scene)
+    deliver(scene)
     assert (
-        len({message.message_id for message in there.received}) == 1 and len({message.content for message in there.received}) == 1
+        only_delivery(scene).state.value,
+        only_delivery(scene).tries,
+        only_delivery(scene).http_status,
+        only_delivery(scene).problem,
+    ) == ("DELIVERED", 3, 204, None)
+    assert (
+        len({message.message_id for message in target.received}) == 1
+        and len({message.content for message in target.received}) == 1
     )
 
 
-def test_who_does_not_listen_for_a_day_is_given_up_visibly(
-    scene: Scene, there: Receiver, client: TestClient, login: Login
+def test_a_message_that_fails_for_a_day_is_reported_as_not_delivered(
+    scene: Scene, target: Receiver, client: TestClient, login: Login
 ) -> None:
-    there.answers = [503]
-    hook = scene.webhook(there.url)
+    target.statuses = [503]
+    hook = scene.webhook(target.url)
     [job_id] = fire(scene, hook)
-    go(scene)
-    later(scene, created=True)
-    go(scene)
-    found = one(scene)
+    deliver(scene)
+    let_time_pass(scene, created=True)
+    deliver(scene)
+    found = only_delivery(scene)
     assert (found.state.value, found.tries, found.http_status) == ("FAILED", 2, 503) and found.ended_at is not None
-    [told] = scene.events_of(job_id, "AlertNotDelivered")
-    assert told == {"alert": found.alert_id, "webhook": "ops", "message_kind": "FIRING", "problem": found.problem}
+    [event] = scene.events_of(job_id, "AlertNotDelivered")
+    assert event == {"alert": found.alert_id, "webhook": "ops", "message_kind": "FIRING", "problem": found.problem}
     text = client.get("/metrics", headers=login(Role.VIEWER)).text
     assert 'weir_webhook_messages{state="failed",webhook="ops"} 1.0' in text
-    later(scene)
-    go(scene)
-    assert len(there.received) == 2, "and then no more"
+    let_time_pass(scene)
+    deliver(scene)
+    assert len(target.received) == 2, "a failed delivery is not retried"
 
 
-def test_the_end_of_an_alert_is_not_told_before_its_beginning(scene: Scene, there: Receiver) -> None:
-    there.answers = [500, 200]
+def test_a_resolution_is_not_sent_before_its_alert(scene: Scene, target: Receiver) -> None:
+    target.statuses = [500, 200]
     run = scene.running()
-    scene.rule(AlertKind.NO_CHECKPOINT, minutes=10, webhook_id=scene.webhook(there.url))
+    scene.rule(AlertKind.NO_CHECKPOINT, minutes=10, webhook_id=scene.webhook(target.url))
     scene.round(11 * MINUTE)
-    go(scene)
+    deliver(scene)
     scene.send_events(run, triggered(1), completed(1))
     scene.round(MINUTE)
     with scene.database.session() as session:
         session.execute(update(Webhook).values(not_before=None))
-    go(scene)
-    assert len(there.received) == 1, "the first one waits, so the second does"
-    later(scene)
-    go(scene)
-    assert [body["type"] for body in there.bodies()] == ["alert.firing", "alert.firing", "alert.resolved"]
+    deliver(scene)
+    assert len(target.received) == 1, "the resolution waits for the retry of the alert"
+    let_time_pass(scene)
+    deliver(scene)
+    assert [body["type"] for body in target.bodies()] == ["alert.firing", "alert.firing", "alert.resolved"]
 
 
-def test_a_webhook_that_is_switched_off_gives_up_what_waits(
-    scene: Scene, there: Receiver, client: TestClient, login: Login
+def test_disabling_a_webhook_fails_its_pending_deliveries(
+    scene: Scene, target: Receiver, client: TestClient, login: Login
 ) -> None:
-    there.answers = [500]
-    hook = scene.webhook(there.url)
+    target.statuses = [500]
+    hook = scene.webhook(target.url)
     fire(scene, hook)
-    go(scene)
+    deliver(scene)
     headers = {**login(Role.ADMIN), "If-Match": "*"}
     assert client.patch(f"/api/v1/webhooks/{hook}", json={"enabled": False}, headers=headers).status_code == 200
-    assert (one(scene).state.value, one(scene).problem) == ("FAILED", "the webhook was disabled")
-    later(scene)
-    go(scene)
-    assert len(there.received) == 1
+    assert (only_delivery(scene).state.value, only_delivery(scene).problem) == ("FAILED", "the webhook was disabled")
+    let_time_pass(scene)
+    deliver(scene)
+    assert len(target.received) == 1
 
 
-def test_a_receiver_that_fails_is_left_alone_for_a_moment_and_does_not_hold_up_the_others(scene: Scene, there: Receiver) -> None:
+def test_a_failing_receiver_is_paused_and_does_not_delay_others(scene: Scene, target: Receiver) -> None:
     with receiver() as broken:
-        broken.answers = [500]
+        broken.statuses = [500]
         fire(scene, scene.webhook(broken.url, name="broken"), jobs=5)
-        fire(scene, scene.webhook(there.url, name="fine"))
-        go(scene)
-        assert len(broken.received) == 1 and len(there.received) == 6
-        go(scene)
-        assert len(broken.received) == 1, "five more wait for it, and it is left alone"
-        broken.answers = [200]
-        later(scene)
-        go(scene)
+        fire(scene, scene.webhook(target.url, name="fine"))
+        deliver(scene)
+        assert len(broken.received) == 1 and len(target.received) == 6
+        deliver(scene)
+        assert len(broken.received) == 1, "six more messages wait, because the receiver is paused"
+        broken.statuses = [200]
+        let_time_pass(scene)
+        deliver(scene)
         assert len(broken.received) == 7 and {found.state.value for found in scene.deliveries()} == {"DELIVERED"}
 
 
-@pytest.mark.parametrize("how", ["silent", "endless"])
-def test_a_receiver_without_end_is_cut_off(scene: Scene, there: Receiver, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("fault", ["silent", "endless"])
+def test_a_response_that_does_not_end_is_timed_out(
+    scene: Scene, target: Receiver, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("weir_workers.webhooks.sender.SEND_S", 3.0)
-    setattr(there, how, True)
-    fire(scene, scene.webhook(there.url))
-    go(scene)  # which would not end
-    assert "does not answer within 3 s" in str(one(scene).problem)
-    assert one(scene).state.value == "PENDING" and len(there.received) == 1
+    setattr(target, fault, True)
+    fire(scene, scene.webhook(target.url))
+    deliver(scene)  # never ends without a timeout
+    assert "does not answer within 3 s" in str(only_delivery(scene).problem)
+    assert only_delivery(scene).state.value == "PENDING" and len(target.received) == 1
 
 
-# ---- at once, cut off --------------------------------------------------------------------------
+# ---- concurrent and crashed workers ------------------------------------------------------------
 
 
-def test_workers_at_the_same_time_send_each_message_once(scene: Scene, there: Receiver) -> None:
-    fire(scene, scene.webhook(there.url), jobs=30)
-    threads = [threading.Thread(target=go, args=(scene,)) for _ in range(2)]
+def test_concurrent_workers_send_each_message_once(scene: Scene, target: Receiver) -> None:
+    fire(scene, scene.webhook(target.url), jobs=30)
+    threads = [threading.Thread(target=deliver, args=(scene,)) for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(there.received) == 30 == len({message.message_id for message in there.received})
+    assert len(target.received) == 30 == len({message.message_id for message in target.received})
     assert {found.state.value for found in scene.deliveries()} == {"DELIVERED"}
 
 
-def test_a_worker_that_dies_while_it_sends_is_followed_by_another_and_the_message_may_come_twice(
-    scene: Scene, there: Receiver
-) -> None:
-    fire(scene, scene.webhook(there.url))
+def test_after_a_crash_of_the_sending_worker_the_message_is_sent_again(scene: Scene, target: Receiver) -> None:
+    fire(scene, scene.webhook(target.url))
     with scene.database.session() as session:
         [hook] = outbox.claim_webhooks(session, 8)
     with scene.database.session() as session:
         message = outbox.claim_message(session, hook)
     assert message is not None
-    asyncio.run(sender().send(message, None))  # and here it dies
-    go(scene)
-    assert len(there.received) == 1, "nobody knows that it died"
-    later(scene, outbox.CLAIM_DURATION)
-    go(scene)
-    assert [found.message_id for found in there.received] == [str(message.message_id)] * 2
-    assert (one(scene).state.value, one(scene).tries) == ("DELIVERED", 2)
+    asyncio.run(sender().send(message, None))  # the worker crashes after this call
+    deliver(scene)
+    assert len(target.received) == 1, "the claim of the crashed worker has not expired"
+    let_time_pass(scene, outbox.CLAIM_DURATION)
+    deliver(scene)
+    assert [found.message_id for found in target.received] == [str(message.message_id)] * 2
+    assert (only_delivery(scene).state.value, only_delivery(scene).tries) == ("DELIVERED", 2)
 
 
-def test_what_has_arrived_has_arrived_whoever_says_so_last(scene: Scene, there: Receiver) -> None:
-    fire(scene, scene.webhook(there.url))
+def test_a_delivered_message_stays_delivered_if_later_attempts_fail(scene: Scene, target: Receiver) -> None:
+    fire(scene, scene.webhook(target.url))
     with scene.database.session() as session:
         [hook] = outbox.claim_webhooks(session, 8)
     with scene.database.session() as session:
@@ -313,34 +321,38 @@ def test_what_has_arrived_has_arrived_whoever_says_so_last(scene: Scene, there: 
     for outcome in (outbox.NotSent("slow"), outbox.SendResult(200), outbox.NotSent("slow")):
         with scene.database.session() as session:
             outbox.record_outcome(session, message, outcome)
-    assert (one(scene).state.value, one(scene).http_status, one(scene).problem) == ("DELIVERED", 200, None)
+    assert (only_delivery(scene).state.value, only_delivery(scene).http_status, only_delivery(scene).problem) == (
+        "DELIVERED",
+        200,
+        None,
+    )
 
 
-# ---- where messages must not go ----------------------------------------------------------------
+# ---- refused addresses -------------------------------------------------------------------------
 
 
-def sent(url: str, by: Sender) -> outbox.SendResult | outbox.NotSent:
+def send(url: str, by: Sender) -> outbox.SendResult | outbox.NotSent:
     return asyncio.run(by.send(WebhookMessage(1, uuid.uuid4(), "ops", url, None, {"type": "test"}), None))
 
 
-def test_a_name_is_looked_up_once_and_what_it_means_is_judged_and_called(there: Receiver) -> None:
-    asked: list[str] = []
+def test_a_host_name_is_resolved_once_and_the_checked_address_is_called(target: Receiver) -> None:
+    resolved: list[str] = []
 
     async def rebinding(host: str, port: int) -> Sequence[Address]:
-        asked.append(host)
-        return [ip_address("127.0.0.1" if len(asked) == 1 else "169.254.169.254")]
+        resolved.append(host)
+        return [ip_address("127.0.0.1" if len(resolved) == 1 else "169.254.169.254")]
 
     by = Sender(Reach.LOOPBACK, httpx2.create_ssl_context(), rebinding)
-    url = f"http://name.test:{there.port}/x"
-    assert sent(url, by) == outbox.SendResult(200) and asked == ["name.test"]
-    assert there.received[0].headers["host"] == f"name.test:{there.port}" and there.received[0].path == "/x"
-    refused = sent(url, by)
+    url = f"http://name.test:{target.port}/x"
+    assert send(url, by) == outbox.SendResult(200) and resolved == ["name.test"]
+    assert target.received[0].headers["host"] == f"name.test:{target.port}" and target.received[0].path == "/x"
+    refused = send(url, by)
     assert isinstance(refused, outbox.NotSent) and "cloud metadata service" in refused.problem
-    assert len(there.received) == 1
+    assert len(target.received) == 1
 
 
 @pytest.mark.parametrize(
-    ("reach", "address", "said"),
+    ("reach", "address", "problem"),
     [
         (Reach.LOOPBACK, "169.254.169.254", "cloud metadata service"),
         (Reach.LOOPBACK, "::ffff:169.254.169.254", "cloud metadata service"),
@@ -351,77 +363,79 @@ def test_a_name_is_looked_up_once_and_what_it_means_is_judged_and_called(there: 
         (Reach.PUBLIC, "10.0.0.1 127.0.0.1", "WEIR_WEBHOOK_REACH"),
     ],
 )
-def test_where_a_name_means_what_must_not_be_called_nothing_is(there: Receiver, reach: Reach, address: str, said: str) -> None:
-    found = sent(f"http://name.test:{there.port}/", sender(reach, name_test=address))
-    assert isinstance(found, outbox.NotSent) and said in found.problem and found.status is None
-    assert there.received == []
+def test_a_host_name_that_resolves_to_a_refused_address_is_not_called(
+    target: Receiver, reach: Reach, address: str, problem: str
+) -> None:
+    found = send(f"http://name.test:{target.port}/", sender(reach, name_test=address))
+    assert isinstance(found, outbox.NotSent) and problem in found.problem and found.status is None
+    assert target.received == []
 
 
-def test_of_several_addresses_one_that_may_be_called_is(there: Receiver) -> None:
-    found = sent(f"http://name.test:{there.port}/", sender(Reach.LOOPBACK, name_test="169.254.169.254 127.0.0.1"))
-    assert found == outbox.SendResult(200) and len(there.received) == 1
+def test_of_several_addresses_an_allowed_address_is_called(target: Receiver) -> None:
+    found = send(f"http://name.test:{target.port}/", sender(Reach.LOOPBACK, name_test="169.254.169.254 127.0.0.1"))
+    assert found == outbox.SendResult(200) and len(target.received) == 1
 
 
 @pytest.mark.parametrize("host", ["2130706433", "0x7f.1", "127.1", "localhost"])
-def test_other_ways_to_write_this_machine_are_this_machine(there: Receiver, host: str) -> None:
-    found = sent(f"http://{host}:{there.port}/", Sender(Reach.PRIVATE, httpx2.create_ssl_context()))
-    assert isinstance(found, outbox.NotSent) and there.received == []
+def test_other_notations_of_localhost_are_refused(target: Receiver, host: str) -> None:
+    found = send(f"http://{host}:{target.port}/", Sender(Reach.PRIVATE, httpx2.create_ssl_context()))
+    assert isinstance(found, outbox.NotSent) and target.received == []
 
 
-def test_redirects_are_not_followed(there: Receiver) -> None:
+def test_redirects_are_not_followed(target: Receiver) -> None:
     with receiver() as elsewhere:
-        there.answers, there.headers = [307], {"Location": elsewhere.url}
-        found = sent(there.url, sender())
-        assert found == outbox.NotSent(f"http://127.0.0.1:{there.port} answers 307; redirects are not followed", 307)
+        target.statuses, target.headers = [307], {"Location": elsewhere.url}
+        found = send(target.url, sender())
+        assert found == outbox.NotSent(f"http://127.0.0.1:{target.port} answers 307; redirects are not followed", 307)
         assert elsewhere.received == []
 
 
-def test_proxies_of_the_environment_are_not_asked(there: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proxy_variables_of_the_environment_are_ignored(target: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
     with receiver() as proxy:
         for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY"):
             monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.port}")
-        assert sent(there.url, sender()) == outbox.SendResult(200)
-        assert proxy.received == [] and len(there.received) == 1
+        assert send(target.url, sender()) == outbox.SendResult(200)
+        assert proxy.received == [] and len(target.received) == 1
 
 
-def test_a_name_that_does_not_exist_is_said_not_to() -> None:
-    async def nobody(host: str, port: int) -> Sequence[Address]:
+def test_an_unknown_host_name_is_reported() -> None:
+    async def fail(host: str, port: int) -> Sequence[Address]:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
-    found = sent("http://nothing.test/", Sender(Reach.LOOPBACK, httpx2.create_ssl_context(), nobody))
+    found = send("http://nothing.test/", Sender(Reach.LOOPBACK, httpx2.create_ssl_context(), fail))
     assert found == outbox.NotSent("cannot resolve nothing.test")
 
 
-def test_a_certificate_has_to_be_that_of_the_name(made: Certificates, tmp_path: Path) -> None:
-    async def here(host: str, port: int) -> Sequence[Address]:
+def test_a_certificate_must_be_trusted_and_match_the_host_name(made: Certificates, tmp_path: Path) -> None:
+    async def resolve_to_localhost(host: str, port: int) -> Sequence[Address]:
         return [ip_address("127.0.0.1")]
 
-    with receiver(made.of_server(tmp_path)) as secure:
-        trusting = Sender(Reach.LOOPBACK, made.trust(), here)
-        assert sent(f"https://receiver.test:{secure.port}/x", trusting) == outbox.SendResult(200)
+    with receiver(made.server_context(tmp_path)) as secure:
+        trusting_sender = Sender(Reach.LOOPBACK, made.client_context(), resolve_to_localhost)
+        assert send(f"https://receiver.test:{secure.port}/x", trusting_sender) == outbox.SendResult(200)
         assert secure.received[0].headers["host"] == f"receiver.test:{secure.port}"
         for url, by in (
-            (f"https://another.test:{secure.port}/", trusting),
-            (f"https://127.0.0.1:{secure.port}/", trusting),
-            (f"https://receiver.test:{secure.port}/", Sender(Reach.LOOPBACK, ssl.create_default_context(), here)),
+            (f"https://another.test:{secure.port}/", trusting_sender),
+            (f"https://127.0.0.1:{secure.port}/", trusting_sender),
+            (f"https://receiver.test:{secure.port}/", Sender(Reach.LOOPBACK, ssl.create_default_context(), resolve_to_localhost)),
         ):
-            found = sent(url, by)
+            found = send(url, by)
             assert isinstance(found, outbox.NotSent) and "cannot connect to" in found.problem, url
         assert len(secure.received) == 1
 
 
-def test_a_webhook_that_was_taken_is_free_again(scene: Scene, there: Receiver) -> None:
-    fire(scene, scene.webhook(there.url))
+def test_the_claim_of_a_webhook_is_released_after_its_delivery(scene: Scene, target: Receiver) -> None:
+    fire(scene, scene.webhook(target.url))
     with scene.database.session() as session:
         assert len(outbox.claim_webhooks(session, 8)) == 1
     with scene.database.session() as session:
         assert outbox.claim_webhooks(session, 8) == []
-    later(scene, timedelta(0))
-    go(scene)
-    assert len(there.received) == 1
+    let_time_pass(scene, timedelta(0))
+    deliver(scene)
+    assert len(target.received) == 1
 
-    def held() -> datetime | None:
+    def claimed_until() -> datetime | None:
         with scene.database.session() as session:
             return session.query(Webhook).one().not_before
 
-    assert held() is None
+    assert claimed_until() is None

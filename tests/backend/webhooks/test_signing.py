@@ -1,4 +1,4 @@
-"""Signatures that receivers can check with any library of the standard; keys that are not in the database; when a message is sent again."""
+"""Signatures of the Standard Webhooks specification, signing keys, and the times of retries."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ KEY = b"sixteen bytes or more"
 DOCUMENTATION = Path(__file__).parents[3] / "docs" / "control-plane.md"
 
 
-def test_a_signature_is_that_of_the_standard() -> None:
-    """The example that its libraries are tested with."""
+def test_the_signature_equals_the_example_of_the_specification() -> None:
+    """The tests of the libraries for the specification contain this example."""
     key, body = decode_key("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "test"), b'{"test": 2432232314}'
     assert headers("msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, body, key) == {
         "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek",
@@ -33,21 +33,21 @@ def test_a_signature_is_that_of_the_standard() -> None:
     }
 
 
-def test_another_body_time_id_or_key_is_not_signed_and_an_old_message_is_none_any_more() -> None:
-    made = headers(MESSAGE, 1_000_000, b"{}", KEY)
-    assert is_signed(Received("/", made, b"{}"), KEY, now_s=1_000_000)
-    assert not is_signed(Received("/", made, b"{ }"), KEY, now_s=1_000_000)
-    assert not is_signed(Received("/", made | {"webhook-timestamp": "1000001"}, b"{}"), KEY, now_s=1_000_000)
-    assert not is_signed(Received("/", made | {"webhook-id": "x"}, b"{}"), KEY, now_s=1_000_000)
-    assert not is_signed(Received("/", made, b"{}"), KEY + b"x", now_s=1_000_000)
-    assert not is_signed(Received("/", made, b"{}"), KEY, now_s=1_000_301), "sent once more by somebody who has kept it"
+def test_a_signature_is_invalid_for_another_body_time_id_or_key_and_after_five_minutes() -> None:
+    signed_headers = headers(MESSAGE, 1_000_000, b"{}", KEY)
+    assert is_signed(Received("/", signed_headers, b"{}"), KEY, now_s=1_000_000)
+    assert not is_signed(Received("/", signed_headers, b"{ }"), KEY, now_s=1_000_000)
+    assert not is_signed(Received("/", signed_headers | {"webhook-timestamp": "1000001"}, b"{}"), KEY, now_s=1_000_000)
+    assert not is_signed(Received("/", signed_headers | {"webhook-id": "x"}, b"{}"), KEY, now_s=1_000_000)
+    assert not is_signed(Received("/", signed_headers, b"{}"), KEY + b"x", now_s=1_000_000)
+    assert not is_signed(Received("/", signed_headers, b"{}"), KEY, now_s=1_000_301), "a replayed old message is refused"
     assert "webhook-signature" not in headers(MESSAGE, 1, b"{}", None)
 
 
-def test_what_the_documentation_tells_receivers_to_do_does_it() -> None:
+def test_the_verification_code_in_the_documentation_works() -> None:
     [snippet] = re.findall(r"```python\n(.*?)```", DOCUMENTATION.read_text(), re.DOTALL)
     names: dict[str, Any] = {}
-    exec(snippet, names)  # noqa: S102  # our own documentation
+    exec(snippet, names)  # noqa: S102  # code from docs/control-plane.md
     fresh, old = (headers(MESSAGE, int(time.time()) - age_s, b"{}", KEY) for age_s in (0, 301))
     assert names["is_genuine"](fresh, b"{}", KEY)
     assert not names["is_genuine"](fresh, b"{ }", KEY) and not names["is_genuine"](old, b"{}", KEY)
@@ -65,7 +65,7 @@ def test_keys_come_from_the_environment_or_a_file_of_the_worker(settings: Settin
 
 
 @pytest.mark.parametrize(
-    ("reference", "content", "said"),
+    ("reference", "content", "message"),
     [
         ("env:WEIR_WEBHOOK_KEY_B", None, "no environment variable WEIR_WEBHOOK_KEY_B"),
         ("file:none", None, "No such file"),
@@ -74,12 +74,12 @@ def test_keys_come_from_the_environment_or_a_file_of_the_worker(settings: Settin
         ("file:odd", b"whsec_!!!", "not base64"),
     ],
 )
-def test_a_key_that_is_missing_or_no_good_is_named_and_never_shown(
-    reference: str, content: bytes | None, said: str, settings: Settings, tmp_path: Path
+def test_the_error_for_a_missing_or_invalid_key_does_not_contain_the_key(
+    reference: str, content: bytes | None, message: str, settings: Settings, tmp_path: Path
 ) -> None:
     if content is not None:
         (tmp_path / reference.partition(":")[2]).write_bytes(content)
-    with pytest.raises(ConfigError, match=said) as found:
+    with pytest.raises(ConfigError, match=message) as found:
         load_key(reference, settings.model_copy(update={"webhook_keys_dir": tmp_path}), {})
     assert "too short" not in str(found.value).replace("shorter", "") and "!!!" not in str(found.value)
 
@@ -87,7 +87,7 @@ def test_a_key_that_is_missing_or_no_good_is_named_and_never_shown(
 NOW = datetime(2026, 5, 4, tzinfo=UTC)
 
 
-def test_a_message_is_sent_again_after_growing_delays_for_a_day() -> None:
+def test_a_message_is_retried_with_growing_delays_for_a_day() -> None:
     created, at, tries, delays = NOW, NOW, 0, []
     while True:
         tries += 1
@@ -102,5 +102,5 @@ def test_a_message_is_sent_again_after_growing_delays_for_a_day() -> None:
     assert next_try(MessageKind.FIRING, tries=1, created_at=created, now=created + GIVE_UP_AFTER) is None
 
 
-def test_a_test_is_tried_once() -> None:
+def test_a_test_message_is_not_retried() -> None:
     assert next_try(MessageKind.TEST, tries=1, created_at=NOW, now=NOW) is None

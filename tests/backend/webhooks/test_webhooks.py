@@ -1,4 +1,4 @@
-"""Webhooks over the API: administrators make them, everybody sees that they are there, nobody but administrators sees the whole address."""
+"""Webhooks over the API. All users can list them, but only administrators can change them or see complete URLs."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ def admin(login: Login) -> dict[str, str]:
     return login(Role.ADMIN, name="anna")
 
 
-def made(client: TestClient, headers: dict[str, str], **more: Any) -> dict[str, Any]:
+def create_webhook(client: TestClient, headers: dict[str, str], **more: Any) -> dict[str, Any]:
     answer = client.post(WEBHOOKS, json={**OPS, **more}, headers=headers)
     assert answer.status_code == 201, answer.text
     found: dict[str, Any] = answer.json()
     return found
 
 
-def test_the_whole_address_is_for_administrators_only(client: TestClient, admin: dict[str, str], login: Login) -> None:
-    webhook = made(client, admin)
+def test_only_administrators_see_the_complete_url(client: TestClient, admin: dict[str, str], login: Login) -> None:
+    webhook = create_webhook(client, admin)
     assert webhook["url"] == OPS["url"] and webhook["receiver"] == "https://hooks.example.com" and webhook["enabled"]
     url = f"{WEBHOOKS}/{webhook['id']}"
     assert client.get(url, headers=admin).json() == webhook
@@ -44,8 +44,8 @@ def test_the_whole_address_is_for_administrators_only(client: TestClient, admin:
         assert client.get(url, headers=reader).json() == {**webhook, "url": None}
 
 
-def test_only_administrators_write_them(client: TestClient, admin: dict[str, str], login: Login) -> None:
-    webhook, operator = made(client, admin), login(Role.OPERATOR, rollback=True)
+def test_only_administrators_can_change_webhooks(client: TestClient, admin: dict[str, str], login: Login) -> None:
+    webhook, operator = create_webhook(client, admin), login(Role.OPERATOR, rollback=True)
     url = f"{WEBHOOKS}/{webhook['id']}"
     for method, path, body in (
         ("POST", WEBHOOKS, {**OPS, "name": "mine"}), ("PATCH", url, {"enabled": False}), ("DELETE", url, None), ("POST", f"{url}/test", None),
@@ -55,7 +55,7 @@ def test_only_administrators_write_them(client: TestClient, admin: dict[str, str
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    "invalid",
     [
         {"url": "ftp://h/x"},
         {"url": "https://user:password@h/x"},
@@ -72,14 +72,16 @@ def test_only_administrators_write_them(client: TestClient, admin: dict[str, str
         {"key": "x"},
     ],
 )
-def test_a_webhook_that_could_do_harm_is_refused_and_not_repeated(client: TestClient, admin: dict[str, str], wrong: Any) -> None:
-    answer = client.post(WEBHOOKS, json={**OPS, **wrong}, headers=admin)
+def test_the_error_for_an_unsafe_webhook_does_not_contain_its_secrets(
+    client: TestClient, admin: dict[str, str], invalid: Any
+) -> None:
+    answer = client.post(WEBHOOKS, json={**OPS, **invalid}, headers=admin)
     assert answer.status_code == 422, answer.text
     assert "user:password" not in answer.text and SECRET_PATH not in answer.text
 
 
-def test_what_is_audited_has_no_address_that_is_a_password(client: TestClient, database: Database, admin: dict[str, str]) -> None:
-    webhook = made(client, admin)
+def test_audit_entries_contain_no_secret_part_of_the_url(client: TestClient, database: Database, admin: dict[str, str]) -> None:
+    webhook = create_webhook(client, admin)
     url, any_version = f"{WEBHOOKS}/{webhook['id']}", {**admin, "If-Match": "*"}
     assert client.patch(url, json={"url": OPS["url"] + "2"}, headers=any_version).json()["version"] == 2
     client.patch(url, json={"secret_reference": None, "enabled": True}, headers=any_version)
@@ -92,8 +94,8 @@ def test_what_is_audited_has_no_address_that_is_a_password(client: TestClient, d
     assert (entries[2].before, entries[2].after) == ({"secret_reference": "env:WEIR_WEBHOOK_KEY_OPS"}, {"secret_reference": None})
 
 
-def test_a_change_says_what_it_has_seen(client: TestClient, admin: dict[str, str]) -> None:
-    webhook, _ = made(client, admin), made(client, admin, name="other")
+def test_a_change_requires_the_current_version_and_a_unique_name(client: TestClient, admin: dict[str, str]) -> None:
+    webhook, _ = create_webhook(client, admin), create_webhook(client, admin, name="other")
     url = f"{WEBHOOKS}/{webhook['id']}"
     assert client.patch(url, json={"enabled": False}, headers=admin).status_code == 428
     answer = client.patch(url, json={"enabled": False}, headers={**admin, "If-Match": '"1"'})
@@ -106,8 +108,8 @@ def test_a_change_says_what_it_has_seen(client: TestClient, admin: dict[str, str
     assert client.post(WEBHOOKS, json=OPS, headers=admin).json()["code"] == "name-taken"
 
 
-def test_a_webhook_that_a_rule_tells_by_is_not_deleted(client: TestClient, admin: dict[str, str]) -> None:
-    webhook = made(client, admin)
+def test_a_webhook_that_a_rule_uses_cannot_be_deleted(client: TestClient, admin: dict[str, str]) -> None:
+    webhook = create_webhook(client, admin)
     condition = {"kind": "failures", "count": 3}
     rule = client.post(
         "/api/v1/alert-rules", json={"name": "r", "condition": condition, "webhook_id": webhook["id"]}, headers=admin
@@ -121,10 +123,10 @@ def test_a_webhook_that_a_rule_tells_by_is_not_deleted(client: TestClient, admin
     assert client.delete(url, headers=any_version).status_code == 204
 
 
-def test_a_test_is_left_to_the_workers_and_asked_for_twice_it_is_one(
+def test_two_requests_for_a_test_create_one_delivery(
     client: TestClient, tasks: RecordedTasks, admin: dict[str, str], login: Login
 ) -> None:
-    webhook = made(client, admin, enabled=False)
+    webhook = create_webhook(client, admin, enabled=False)
     url = f"{WEBHOOKS}/{webhook['id']}"
     answer = client.post(f"{url}/test", headers=admin)
     assert answer.status_code == 202 and tasks.enqueued == [(DELIVER, ())]
@@ -134,13 +136,13 @@ def test_a_test_is_left_to_the_workers_and_asked_for_twice_it_is_one(
     viewer = login(Role.VIEWER)
     assert client.get(answer.headers["Location"], headers=viewer).json() == delivery
     assert client.get(f"{url}/deliveries", params={"filter": '{"message_kind": "TEST"}'}, headers=viewer).json() == [delivery]
-    other = made(client, admin, name="other")
+    other = create_webhook(client, admin, name="other")
     assert client.get(f"{WEBHOOKS}/{other['id']}/deliveries/{delivery['id']}", headers=viewer).status_code == 404
     assert client.get(f"{WEBHOOKS}/999/deliveries", headers=viewer).status_code == 404
 
 
-def test_there_is_an_end_to_webhooks(client: TestClient, admin: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_webhooks_is_limited(client: TestClient, admin: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "WEBHOOKS_MAX", 1)
-    made(client, admin)
+    create_webhook(client, admin)
     answer = client.post(WEBHOOKS, json={**OPS, "name": "other"}, headers=admin)
     assert answer.status_code == 409 and answer.json()["code"] == "too-many-webhooks"
