@@ -1,4 +1,4 @@
-"""The event log of one job among those of other jobs."""
+"""Lists the event log of one job if several jobs have events."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from weir_backend.link.service import KnownRun, store
 from weir_backend.models import Event
 
 
-def test_the_log_of_a_job_is_sorted_by_id_in_either_direction(client: TestClient, database: Database, login: Login) -> None:
+def test_the_events_of_a_job_are_sorted_by_id_in_both_directions(client: TestClient, database: Database, login: Login) -> None:
     runs = [new_run(database), new_run(database)]
     for checkpoint in range(1, 6):
         for run in runs:
-            told = numbered([triggered(checkpoint), completed(checkpoint)], first=2 * checkpoint - 1)
+            events = numbered([triggered(checkpoint), completed(checkpoint)], first=2 * checkpoint - 1)
             with database.session() as session:
-                store(session, RecordedTasks(), KnownRun(run.id, run.job_id, False, 0, None), told, oldest=1)
+                store(session, RecordedTasks(), KnownRun(run.id, run.job_id, False, 0, None), events, oldest=1)
     with database.session() as session:
         ids = session.scalars(select(Event.id).where(Event.job_id == runs[0].job_id).order_by(Event.id)).all()
     assert len(ids) == 10

@@ -69,7 +69,7 @@ def api(base: str, login: Login) -> Iterator[httpx2.Client]:
         yield client
 
 
-def tell(database: Database, run: RunHandle, first: int, *events: Event) -> None:
+def store_events(database: Database, run: RunHandle, first: int, *events: Event) -> None:
     with database.session() as session:
         known = service.known_run(session, run.id, run.token)
         service.store(session, RecordedTasks(), known, numbered(events, first), oldest=first)
@@ -101,7 +101,7 @@ def test_a_reconnecting_client_gets_every_event_exactly_once(api: httpx2.Client,
 
     def write() -> None:
         for first in range(1, total + 1, 4):
-            tell(database, run, first, *[FailureOccurred(Generation(1), str(first + place)) for place in range(4)])
+            store_events(database, run, first, *[FailureOccurred(Generation(1), str(first + place)) for place in range(4)])
 
     writer = threading.Thread(target=write)
     writer.start()
@@ -120,33 +120,33 @@ def test_a_reconnecting_client_gets_every_event_exactly_once(api: httpx2.Client,
 
 def test_a_stream_without_a_position_starts_now_with_the_current_state(api: httpx2.Client, database: Database) -> None:
     run = new_run(database)
-    tell(database, run, 1, RunStateChanged(DriverState.RUNNING, Generation(1)), triggered(1))
-    answered = threading.Event()
+    store_events(database, run, 1, RunStateChanged(DriverState.RUNNING, Generation(1)), triggered(1))
+    progress_received = threading.Event()
     found: list[Message] = []
 
-    def follow() -> None:
+    def read_stream() -> None:
         with api.stream("GET", f"/jobs/{run.job_id}/events/stream") as answer:
             for message in messages(answer):
                 found.append(message)
                 if message.kind == "progress":
-                    answered.set()
+                    progress_received.set()
                 if message.kind == "event" and message.data["kind"] == "CheckpointCompleted":
                     return
 
-    reader = threading.Thread(target=follow)
+    reader = threading.Thread(target=read_stream)
     reader.start()
-    assert answered.wait(20)
-    tell(database, run, 3, SubtaskAcknowledged(CheckpointId(1), SubtaskId(0, 1), 4))
-    tell(database, run, 4, completed(1))
+    assert progress_received.wait(20)
+    store_events(database, run, 3, SubtaskAcknowledged(CheckpointId(1), SubtaskId(0, 1), 4))
+    store_events(database, run, 4, completed(1))
     reader.join(20)
     assert [message.kind for message in found[:2]] == ["run", "progress"] and found[0].data["state"] == "RUNNING"
     assert found[1].data["checkpoint"] == 1 and found[1].data["subtasks"] == 2 and found[1].id is None
-    assert entries(found) == [3], "what was before is in the list of events"
+    assert entries(found) == [3], "the stream does not repeat earlier events"
 
 
 def test_progress_is_sent_as_one_vector(api: httpx2.Client, database: Database) -> None:
     run = new_run(database)
-    tell(
+    store_events(
         database, run, 1, triggered(1), *[SubtaskAcknowledged(CheckpointId(1), SubtaskId(0, place), place) for place in range(3)]
     )
     found = read_until(api, f"/jobs/{run.job_id}/events/stream?after=0", lambda found: found[-1].kind == "progress")
@@ -161,56 +161,56 @@ def test_a_problem_is_returned_before_the_stream_starts(api: httpx2.Client, base
     assert httpx2.get(f"{base}/stream").status_code == 401
 
 
-def test_one_stream_covers_all_jobs(api: httpx2.Client, database: Database) -> None:
-    quiet, run = new_job(database, "quiet"), new_run(database, new_job(database, "busy"))
+def test_the_global_stream_sends_changes_of_all_jobs(api: httpx2.Client, database: Database) -> None:
+    idle_job, run = new_job(database, "idle"), new_run(database, new_job(database, "busy"))
     found: list[Message] = []
-    all_told = threading.Event()
+    both_jobs_received = threading.Event()
 
-    def follow() -> None:
+    def read_stream() -> None:
         with api.stream("GET", "/stream") as answer:
             for message in messages(answer):
                 found.append(message)
                 if len(found) == 2:
-                    all_told.set()
+                    both_jobs_received.set()
                 checkpoint = message.data["last_checkpoint"]
                 if checkpoint is not None and checkpoint["number"] == 50:
                     return
 
-    reader = threading.Thread(target=follow)
+    reader = threading.Thread(target=read_stream)
     reader.start()
-    assert all_told.wait(20)
+    assert both_jobs_received.wait(20)
     for number in range(1, 51):
-        tell(database, run, 2 * number - 1, triggered(number), completed(number))
+        store_events(database, run, 2 * number - 1, triggered(number), completed(number))
     reader.join(20)
     assert not reader.is_alive()
-    assert [message.data["name"] for message in found[:2]] == ["quiet", "busy"] and found[0].data["state"] is None
-    assert found[0].data["id"] == quiet and {message.data["name"] for message in found[2:]} == {"busy"}
-    assert len(found) < 25, "fifty changes are not fifty messages"
+    assert [message.data["name"] for message in found[:2]] == ["idle", "busy"] and found[0].data["state"] is None
+    assert found[0].data["id"] == idle_job and {message.data["name"] for message in found[2:]} == {"busy"}
+    assert len(found) < 25, "several changes are combined into one message"
 
 
 def test_samples_alone_cause_no_notification(settings: Settings, database: Database) -> None:
     run = new_run(database)
-    with psycopg.connect(settings.database_url.get_secret_value(), autocommit=True) as listening:
-        listening.execute(f"LISTEN {CHANNEL}")
-        tell(database, run, 1, *[MetricsSampled(sample(0, second)) for second in range(3)])
-        tell(database, run, 4, triggered(1))
-        tell(database, run, 5, SubtaskAcknowledged(CheckpointId(1), SubtaskId(0, 0), 3))
-        tell(database, run, 6, MetricsSampled(sample(0, 3)))
-        # Notifications of earlier commits have arrived by then.
-        listening.execute("SELECT 1")
-        told = [one.payload for one in listening.notifies(timeout=0)]
-    assert told == [job_key(run.job_id)] * 2, "a checkpoint that begins, and an acknowledgement"
+    with psycopg.connect(settings.database_url.get_secret_value(), autocommit=True) as listener:
+        listener.execute(f"LISTEN {CHANNEL}")
+        store_events(database, run, 1, *[MetricsSampled(sample(0, second)) for second in range(3)])
+        store_events(database, run, 4, triggered(1))
+        store_events(database, run, 5, SubtaskAcknowledged(CheckpointId(1), SubtaskId(0, 0), 3))
+        store_events(database, run, 6, MetricsSampled(sample(0, 3)))
+        # This statement returns after the notifications of earlier commits have arrived.
+        listener.execute("SELECT 1")
+        received = [one.payload for one in listener.notifies(timeout=0)]
+    assert received == [job_key(run.job_id)] * 2, "only the trigger and the acknowledgement cause notifications"
 
 
 def test_many_subscribers_of_one_job_get_all_events(api: httpx2.Client, database: Database) -> None:
     run = new_run(database)
     total, subscribers = 60, 12
     found: dict[int, list[int]] = {}
-    open_ones = threading.Semaphore(0)
+    open_streams = threading.Semaphore(0)
 
-    def follow(number: int) -> None:
+    def read_stream(number: int) -> None:
         with api.stream("GET", f"/jobs/{run.job_id}/events/stream?after=0") as answer:
-            open_ones.release()
+            open_streams.release()
             seen: list[Message] = []
             for message in messages(answer):
                 seen.append(message)
@@ -218,13 +218,13 @@ def test_many_subscribers_of_one_job_get_all_events(api: httpx2.Client, database
                     break
         found[number] = entries(seen)
 
-    readers = [threading.Thread(target=follow, args=(number,)) for number in range(subscribers)]
+    readers = [threading.Thread(target=read_stream, args=(number,)) for number in range(subscribers)]
     for reader in readers:
         reader.start()
     for _ in readers:
-        assert open_ones.acquire(timeout=20)
+        assert open_streams.acquire(timeout=20)
     for first in range(1, total + 1, 5):
-        tell(database, run, first, *[FailureOccurred(Generation(1), str(first + place)) for place in range(5)])
+        store_events(database, run, first, *[FailureOccurred(Generation(1), str(first + place)) for place in range(5)])
     for reader in readers:
         reader.join(20)
     assert found == {number: list(range(1, total + 1)) for number in range(subscribers)}
@@ -232,7 +232,7 @@ def test_many_subscribers_of_one_job_get_all_events(api: httpx2.Client, database
 
 def test_streams_hold_no_database_connection(api: httpx2.Client, settings: Settings, database: Database) -> None:
     run = new_run(database)
-    tell(database, run, 1, triggered(1))
+    store_events(database, run, 1, triggered(1))
     opened = [api.stream("GET", f"/jobs/{run.job_id}/events/stream?after=0") for _ in range(settings.pool_size + 5)]
     first = []
     for stream in opened:
@@ -242,49 +242,51 @@ def test_streams_hold_no_database_connection(api: httpx2.Client, settings: Setti
         stream.__exit__(None, None, None)
 
 
-def test_a_stream_ends_as_soon_as_its_token_is_revoked_or_its_user_disabled(
+def test_a_stream_ends_immediately_if_its_token_is_revoked_or_its_user_is_disabled(
     api: httpx2.Client, base: str, database: Database, login: Login
 ) -> None:
     job = new_job(database)
     for url in (f"/jobs/{job}/events/stream", "/stream"):
         ends = {
-            "revoked": lambda who: api.delete(f"/tokens/{api_token(database, who)}"),
-            "disabled": lambda who: api.patch(
-                f"/users/{user_id(database, who)}", json={"disabled": True}, headers={"If-Match": "*"}
+            "revoked": lambda user: api.delete(f"/tokens/{api_token(database, user)}"),
+            "disabled": lambda user: api.patch(
+                f"/users/{user_id(database, user)}", json={"disabled": True}, headers={"If-Match": "*"}
             ),
-            "deleted": lambda who: api.delete(f"/users/{user_id(database, who)}", headers={"If-Match": "*"}),
+            "deleted": lambda user: api.delete(f"/users/{user_id(database, user)}", headers={"If-Match": "*"}),
         }
         for end in ends.values():
-            name = f"watcher{next(names)}"
-            with httpx2.Client(base_url=base, headers=login(Role.VIEWER, name=name), timeout=20.0) as watcher:
-                with watcher.stream("GET", url) as answer, api.stream("GET", url) as other:
+            name = f"subscriber{next(names)}"
+            with httpx2.Client(base_url=base, headers=login(Role.VIEWER, name=name), timeout=20.0) as subscriber:
+                with subscriber.stream("GET", url) as answer, api.stream("GET", url) as other:
                     assert answer.status_code == other.status_code == 200
-                    began = time.monotonic()
+                    started_s = time.monotonic()
                     assert end(name).is_success
                     last = list(messages(answer))[-1]
                 assert last.kind == "closed" and last.data["status"] == 401 and last.data["code"] == "unauthenticated"
-                assert watcher.get(url).status_code == 401, "it cannot come again"
-                assert time.monotonic() - began < subscribers.CHECK_INTERVAL_S - 1, "it was told, and did not have to look"
+                assert subscriber.get(url).status_code == 401, "the subscriber cannot reconnect"
+                assert time.monotonic() - started_s < subscribers.CHECK_INTERVAL_S - 1, "a notification ended the stream"
 
 
 def test_a_stream_ends_when_its_token_expires(
     api: httpx2.Client, base: str, database: Database, login: Login, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(subscribers, "CHECK_INTERVAL_S", 0.2)
-    tell(database, run := new_run(database), 1, triggered(1))
-    with httpx2.Client(base_url=base, headers=login(Role.VIEWER, name="soon"), timeout=20.0) as watcher:
-        with watcher.stream("GET", f"/jobs/{run.job_id}/events/stream?after=0") as answer:
-            told = messages(answer)
-            assert next(told).kind == "event"
+    store_events(database, run := new_run(database), 1, triggered(1))
+    with httpx2.Client(base_url=base, headers=login(Role.VIEWER, name="soon"), timeout=20.0) as subscriber:
+        with subscriber.stream("GET", f"/jobs/{run.job_id}/events/stream?after=0") as answer:
+            received = messages(answer)
+            assert next(received).kind == "event"
             with database.session() as session:
                 session.get_one(Token, api_token(database, "soon")).expires_at = now()
-            assert list(told)[-1].kind == "closed"
+            assert list(received)[-1].kind == "closed"
 
 
-def test_streams_per_user_are_limited_and_an_ended_stream_frees_one(settings: Settings, database: Database, login: Login) -> None:
+def test_the_number_of_streams_is_limited_and_a_closed_stream_does_not_count(
+    settings: Settings, database: Database, login: Login
+) -> None:
     job = new_job(database)
-    few = settings.model_copy(update={"streams_per_user": 2, "streams_max": 3})
-    with shared_app(few, RecordedTasks()) as app, served(app, free_port()) as url:
+    limited_settings = settings.model_copy(update={"streams_per_user": 2, "streams_max": 3})
+    with shared_app(limited_settings, RecordedTasks()) as app, served(app, free_port()) as url:
         url = f"{url}/api/v1/jobs/{job}/events/stream"
         one, other = login(Role.VIEWER), login(Role.VIEWER)
         with httpx2.Client(timeout=20.0) as http, ExitStack() as opened:
@@ -299,7 +301,7 @@ def test_streams_per_user_are_limited_and_an_ended_stream_frees_one(settings: Se
             first.close()
             deadline = time.monotonic() + 20
             while (answer := opened.enter_context(http.stream("GET", url, headers=one))).status_code == 429:
-                assert time.monotonic() < deadline, "the place of a stream that was closed is never free again"
+                assert time.monotonic() < deadline, "the closed stream still counts"
             assert answer.status_code == 200
 
 
@@ -313,10 +315,10 @@ def api_token(database: Database, name: str) -> int:
         return session.scalars(select(Token.id).where(Token.user_id == user_id(database, name))).one()
 
 
-def test_the_log_is_listed(api: httpx2.Client, database: Database) -> None:
+def test_events_are_listed_and_filtered(api: httpx2.Client, database: Database) -> None:
     run, other = new_run(database), new_run(database)
-    tell(database, run, 1, triggered(1), completed(1))
-    tell(database, other, 1, triggered(1))
+    store_events(database, run, 1, triggered(1), completed(1))
+    store_events(database, other, 1, triggered(1))
     answer = api.get("/events", params={"filter": json.dumps({"job_id": run.job_id, "kind": "CheckpointTriggered"})})
     assert answer.status_code == 200 and answer.headers["content-range"] == "events 0-0/1"
     [one] = answer.json()

@@ -1,4 +1,4 @@
-"""The runtime's client against the real API over real sockets."""
+"""The control link of the runtime, connected to the real API over real sockets."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def address(base: str, run: RunHandle) -> LinkAddress:
     return LinkAddress(f"{base}/api/v1/runs/{run.id}", run.token)
 
 
-def until(holds: Callable[[], bool], timeout_s: float = 30.0) -> None:
+def wait_until(condition: Callable[[], bool], timeout_s: float = 30.0) -> None:
     deadline = time.monotonic() + timeout_s
-    while not holds():
-        assert time.monotonic() < deadline, "it never came to that"
+    while not condition():
+        assert time.monotonic() < deadline, "the condition did not become true in time"
         threading.Event().wait(0.02)
 
 
@@ -59,7 +59,7 @@ def stored(database: Database, run: RunHandle) -> int:
         return session.scalars(select(Run.stored_event).where(Run.id == run.id)).one()
 
 
-def a_post(first: int, count: int, *, oldest: int | None = None, text: str = "x") -> EventBatch:
+def event_batch(first: int, count: int, *, oldest: int | None = None, text: str = "x") -> EventBatch:
     events = numbered([FailureOccurred(Generation(1), text)] * count, first)
     return EventBatch(
         encode_batch([encode_event(one) for one in events]), EventNumber(first), EventNumber(first + count - 1),
@@ -80,18 +80,18 @@ def run(database: Database) -> RunHandle:
 def test_the_drivers_client_understands_every_response(settings: Settings, database: Database, run: RunHandle) -> None:
     with shared_app(settings, RecordedTasks()) as app, served(app, free_port()) as base:
         client = LinkClient(address(base, run))
-        assert client.post(a_post(1, 3)) == Stored(EventNumber(3))
-        assert client.post(a_post(2, 3)) == Stored(EventNumber(4))
-        assert client.post(a_post(7, 1, oldest=5)) == Gap(EventNumber(4))
-        assert client.post(a_post(7, 1)) == Stored(EventNumber(7)), "the oldest it has"
-        assert client.post(a_post(8, 2 + (BODY_BYTES_MAX >> 20), text="x" * (1 << 20))) == RequestTooLarge()
-        assert client.post(a_post(8, 3, text="x" * (1 << 20))) == Stored(EventNumber(10)), "on the same connection"
-        wrong = LinkClient(LinkAddress(address(base, run).url, "another"))
-        assert wrong.post(a_post(11, 1)) == RunRefused("the token of this run is invalid")
-        assert wrong.commands(after=CommandId(0), wait_s=0).refused
+        assert client.post(event_batch(1, 3)) == Stored(EventNumber(3))
+        assert client.post(event_batch(2, 3)) == Stored(EventNumber(4))
+        assert client.post(event_batch(7, 1, oldest=5)) == Gap(EventNumber(4))
+        assert client.post(event_batch(7, 1)) == Stored(EventNumber(7)), "event 7 is the oldest event that the driver still has"
+        assert client.post(event_batch(8, 2 + (BODY_BYTES_MAX >> 20), text="x" * (1 << 20))) == RequestTooLarge()
+        assert client.post(event_batch(8, 3, text="x" * (1 << 20))) == Stored(EventNumber(10)), "the connection is still open"
+        unauthenticated = LinkClient(LinkAddress(address(base, run).url, "another"))
+        assert unauthenticated.post(event_batch(11, 1)) == RunRefused("the token of this run is invalid")
+        assert unauthenticated.commands(after=CommandId(0), wait_s=0).refused
         with database.session() as session:
             fence(session, run.job_id, run.id, state=RunState.FAILED, reason="replaced")
-        assert client.post(a_post(11, 1)) == RunRefused("another driver has taken over the job", fenced=True)
+        assert client.post(event_batch(11, 1)) == RunRefused("another driver has taken over the job", fenced=True)
         assert client.commands(after=CommandId(0), wait_s=20).refused
 
 
@@ -105,15 +105,15 @@ def test_a_graph_of_the_maximum_size_is_accepted(settings: Settings, database: D
         assert LinkClient(address(base, run)).post(post) == Stored(EventNumber(2))
 
 
-def test_a_command_ends_the_wait_of_its_driver(settings: Settings, database: Database, run: RunHandle) -> None:
+def test_a_new_command_ends_the_long_poll_of_its_driver(settings: Settings, database: Database, run: RunHandle) -> None:
     with shared_app(settings, RecordedTasks()) as app, served(app, free_port()) as base, ThreadPoolExecutor() as pool:
         client = LinkClient(address(base, run))
         waiting = pool.submit(client.commands, after=CommandId(0), wait_s=20.0)
-        until(lambda: contacted(database, run))
-        began = time.monotonic()
+        wait_until(lambda: contacted(database, run))
+        started_s = time.monotonic()
         give_command(database, run)
         assert waiting.result().commands == [NumberedCommand(CommandId(1), TakeSavepoint())]
-        assert time.monotonic() - began < 5.0, "well before anybody looks again"
+        assert time.monotonic() - started_s < 5.0, "a notification ends the wait before the next poll"
         give_command(database, run, "Cancel")
         assert client.commands(after=CommandId(1), wait_s=20).commands == [NumberedCommand(CommandId(2), Cancel())]
         assert [one.id for one in client.commands(after=CommandId(0), wait_s=20).commands] == [1, 2]
@@ -121,7 +121,7 @@ def test_a_command_ends_the_wait_of_its_driver(settings: Settings, database: Dat
         waiting = pool.submit(client.commands, after=CommandId(2), wait_s=20.0)
         with database.session() as session:
             fence(session, run.job_id, run.id, state=RunState.FAILED, reason="replaced")
-        assert waiting.result().refused, "who waits hears that it is over"
+        assert waiting.result().refused, "fencing the run ends the wait"
 
 
 def contacted(database: Database, run: RunHandle) -> bool:
@@ -132,33 +132,37 @@ def contacted(database: Database, run: RunHandle) -> bool:
 def test_numbers_of_lost_commands_are_not_reused(settings: Settings, database: Database, run: RunHandle) -> None:
     with shared_app(settings, RecordedTasks()) as app, served(app, free_port()) as base:
         client = LinkClient(address(base, run))
-        assert client.commands(after=CommandId(7), wait_s=0).commands == [], "it has seen seven before we were set back"
+        assert client.commands(after=CommandId(7), wait_s=0).commands == [], (
+            "a restored backup does not contain the commands up to 7"
+        )
         give_command(database, run)
         assert client.commands(after=CommandId(7), wait_s=0).commands == [NumberedCommand(CommandId(8), TakeSavepoint())]
 
 
-def test_history_is_complete_after_an_outage(settings: Settings, database: Database, run: RunHandle, tmp_path: Path) -> None:
+def test_all_events_are_delivered_after_an_outage_of_the_api(
+    settings: Settings, database: Database, run: RunHandle, tmp_path: Path
+) -> None:
     """The driver's control link continues while the API is down and delivers all events when it is back."""
     port = free_port()
     spool = Spool(tmp_path / "spool", wall_ms=lambda: time.time_ns() // 1_000_000)
-    line = ControlLink(address(f"http://127.0.0.1:{port}", run), spool, lambda command: lambda: None, print)
-    line.start()
-    tell = spool.append
-    tell(GraphDeployed({"chains": []}))
-    tell(RunStateChanged(DriverState.RUNNING, Generation(1)))
+    link = ControlLink(address(f"http://127.0.0.1:{port}", run), spool, lambda command: lambda: None, print)
+    link.start()
+    append = spool.append
+    append(GraphDeployed({"chains": []}))
+    append(RunStateChanged(DriverState.RUNNING, Generation(1)))
     with shared_app(settings, RecordedTasks()) as app, served(app, port):
-        until(lambda: stored(database, run) == 2)
+        wait_until(lambda: stored(database, run) == 2)
         give_command(database, run)
-        until(lambda: stored(database, run) == 3)
+        wait_until(lambda: stored(database, run) == 3)
     for number in range(1, 41):
-        tell(triggered(number))
-        tell(MetricsSampled(sample(0, number)))
-        tell(completed(number))
+        append(triggered(number))
+        append(MetricsSampled(sample(0, number)))
+        append(completed(number))
     assert stored(database, run) == 3
     with shared_app(settings, RecordedTasks()) as app, served(app, port):
-        until(lambda: stored(database, run) == 123)
-        tell(RunStateChanged(DriverState.FINISHED, Generation(1)))
-        line.close()
+        wait_until(lambda: stored(database, run) == 123)
+        append(RunStateChanged(DriverState.FINISHED, Generation(1)))
+        link.close()
     with database.session() as session:
         log = session.execute(select(Event.number, Event.run_event).order_by(Event.number)).all()
         samples = session.scalars(select(MetricSample.id)).all()
@@ -182,12 +186,12 @@ def test_a_driver_that_cannot_start_reports_the_reason(
 def test_a_fenced_zombie_stops_sending(settings: Settings, database: Database, run: RunHandle, tmp_path: Path) -> None:
     with shared_app(settings, RecordedTasks()) as app, served(app, free_port()) as base:
         spool = Spool(tmp_path / "spool", wall_ms=lambda: time.time_ns() // 1_000_000)
-        line = ControlLink(address(base, run), spool, lambda command: lambda: None, print, close_timeout_s=2.0)
-        line.start()
+        link = ControlLink(address(base, run), spool, lambda command: lambda: None, print, close_timeout_s=2.0)
+        link.start()
         spool.append(triggered(1))
-        until(lambda: stored(database, run) == 1)
+        wait_until(lambda: stored(database, run) == 1)
         with database.session() as session:
             fence(session, run.job_id, run.id, state=RunState.FAILED, reason="replaced")
         spool.append(completed(1))
-        line.close()
+        link.close()
     assert stored(database, run) == 1

@@ -1,4 +1,4 @@
-"""Batches of events, sent through HTTP into real tables."""
+"""Batches of events that are posted over HTTP and stored in a real database."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def post(
     return answer
 
 
-def tell(client: TestClient, run: RunHandle, *events: Event, first: int = 1) -> int:
-    """The number after the last event."""
+def post_events(client: TestClient, run: RunHandle, *events: Event, first: int = 1) -> int:
+    """Post the events, and return the number after the last event."""
     answer = post(client, run, numbered(events, first))
     assert answer.status_code == 200 and answer.json() == {"stored": first + len(events) - 1}, answer.text
     return first + len(events)
@@ -85,11 +85,11 @@ def at(number: int) -> datetime:
     return datetime.fromtimestamp((AT_MS + number) / 1000, UTC)
 
 
-def state(told: DriverState, generation: int = 1, reason: str = "", kind: str = "") -> RunStateChanged:
-    return RunStateChanged(told, Generation(generation), reason, kind)
+def state(driver_state: DriverState, generation: int = 1, reason: str = "", kind: str = "") -> RunStateChanged:
+    return RunStateChanged(driver_state, Generation(generation), reason, kind)
 
 
-def ack(checkpoint: int, chain: int, index: int, after_ms: int = 5) -> SubtaskAcknowledged:
+def acknowledged(checkpoint: int, chain: int, index: int, after_ms: int = 5) -> SubtaskAcknowledged:
     return SubtaskAcknowledged(CheckpointId(checkpoint), SubtaskId(chain, index), after_ms)
 
 
@@ -100,7 +100,7 @@ def checkpoint(database: Database, run: RunHandle, number: int) -> Any:
         ).one()
 
 
-def the_run(database: Database, run: RunHandle) -> Run:
+def run_row(database: Database, run: RunHandle) -> Run:
     with database.session() as session:
         return session.get_one(Run, run.id)
 
@@ -108,14 +108,14 @@ def the_run(database: Database, run: RunHandle) -> Run:
 GRAPH = {"logical": {"job": "j", "operators": []}, "slots": 1, "chains": [], "edges": [], "max_parallelism": {}}
 
 
-def test_reported_events_are_in_the_tables(client: TestClient, database: Database, tasks: RecordedTasks) -> None:
+def test_reported_events_are_stored(client: TestClient, database: Database, tasks: RecordedTasks) -> None:
     run = new_run(database)
-    tell(
+    post_events(
         client, run,
         GraphDeployed(GRAPH), state(DriverState.INITIALIZING), state(DriverState.RUNNING), MetricsSampled(sample(0, 1)),
-        triggered(1), ack(1, 0, 1, 7), ack(1, 0, 0, 9), completed(1, written=700),
+        triggered(1), acknowledged(1, 0, 1, 7), acknowledged(1, 0, 0, 9), completed(1, written=700),
     )  # fmt: skip
-    found = the_run(database, run)
+    found = run_row(database, run)
     assert (found.state, found.generation, found.stored_event) == (RunState.RUNNING, 1, 8)
     assert found.running_at is not None and found.last_contact_at is not None and found.ended_at is None
     one = checkpoint(database, run, 1)
@@ -143,10 +143,10 @@ def test_reported_events_are_in_the_tables(client: TestClient, database: Databas
 
 def test_a_repeated_batch_changes_nothing(client: TestClient, database: Database, tasks: RecordedTasks) -> None:
     run = new_run(database)
-    events = numbered([state(DriverState.RUNNING), triggered(1), ack(1, 0, 0), completed(1), triggered(2)])
+    events = numbered([state(DriverState.RUNNING), triggered(1), acknowledged(1, 0, 0), completed(1), triggered(2)])
     for batch in (events, events, events[1:3], events[2:]):
         assert post(client, run, batch, oldest=1).json() == {"stored": 5}
-    assert post(client, run, [*events[3:], *numbered([ack(2, 0, 0)], 6)]).json() == {"stored": 6}
+    assert post(client, run, [*events[3:], *numbered([acknowledged(2, 0, 0)], 6)]).json() == {"stored": 6}
     assert checkpoint(database, run, 2).acknowledged == 1 and len(tasks.enqueued) == 1
     with database.session() as session:
         assert session.get_one(Job, run.job_id).event_number == 4
@@ -154,26 +154,26 @@ def test_a_repeated_batch_changes_nothing(client: TestClient, database: Database
 
 def test_a_gap_is_refused_with_the_last_stored_number(client: TestClient, database: Database) -> None:
     run = new_run(database)
-    tell(client, run, state(DriverState.RUNNING))
+    post_events(client, run, state(DriverState.RUNNING))
     answer = post(client, run, numbered([triggered(1)], 4), oldest=2)
     assert answer.status_code == 409 and answer.json()["stored"] == 1
     assert "from number 2" in answer.json()["next_step"]
-    assert the_run(database, run).stored_event == 1
+    assert run_row(database, run).stored_event == 1
 
 
 def test_lost_events_are_recorded_and_skipped(client: TestClient, database: Database) -> None:
     run = new_run(database)
-    next_number = tell(client, run, state(DriverState.RUNNING), triggered(1))
+    next_number = post_events(client, run, state(DriverState.RUNNING), triggered(1))
     again = post(client, run, numbered([state(DriverState.RUNNING)], next_number + 5), oldest=next_number + 4)
-    assert again.status_code == 409, "one of those missing can still be had"
+    assert again.status_code == 409, "the driver still has one of the missing events"
     assert post(client, run, numbered([triggered(2), completed(2)], next_number + 5)).json() == {"stored": 9}
-    assert the_run(database, run).missing_events == 5
+    assert run_row(database, run).missing_events == 5
     with database.session() as session:
         log = session.execute(select(LogEntry.number, LogEntry.run_event, LogEntry.kind, LogEntry.fields)).all()
     assert log[2] == (3, None, "EventsMissing", {"from": 3, "to": 7}) and [row.number for row in log] == [1, 2, 3, 4, 5]
     assert checkpoint(database, run, 1).state is CheckpointState.FAILED and "missing" in checkpoint(database, run, 1).failure
-    tell(client, run, completed(1), first=10)
-    assert checkpoint(database, run, 1).state is CheckpointState.COMPLETED, "what is in the job's log is believed"
+    post_events(client, run, completed(1), first=10)
+    assert checkpoint(database, run, 1).state is CheckpointState.COMPLETED, "a completion in the job log is final"
 
 
 def test_a_completion_without_its_trigger_is_stored(client: TestClient, database: Database) -> None:
@@ -184,7 +184,7 @@ def test_a_completion_without_its_trigger_is_stored(client: TestClient, database
     assert (found.completed_at - found.triggered_at).total_seconds() == pytest.approx(0.047)
 
 
-def test_only_the_runs_own_token_is_accepted(client: TestClient, database: Database, login: Any) -> None:
+def test_only_the_token_of_the_run_is_accepted(client: TestClient, database: Database, login: Any) -> None:
     run, other = new_run(database), new_run(database)
     for headers, status in (({}, 401), (other.headers, 401), (login(), 401)):
         for answer in (
@@ -192,31 +192,31 @@ def test_only_the_runs_own_token_is_accepted(client: TestClient, database: Datab
             client.get(run.url("/commands?after=0&wait_s=0"), headers=headers),
         ):
             assert answer.status_code == status and run.token not in answer.text
-    gone = client.get("/api/v1/runs/999/commands?after=0&wait_s=0", headers=run.headers)
-    assert (gone.status_code, gone.json()["code"]) == (404, "no-run")
-    assert the_run(database, run).stored_event == 0
+    unknown = client.get("/api/v1/runs/999/commands?after=0&wait_s=0", headers=run.headers)
+    assert (unknown.status_code, unknown.json()["code"]) == (404, "no-run")
+    assert run_row(database, run).stored_event == 0
 
 
-def test_an_ended_run_may_repeat_its_end_and_gets_no_commands(client: TestClient, database: Database) -> None:
+def test_an_ended_run_can_repeat_its_last_batch_and_gets_no_commands(client: TestClient, database: Database) -> None:
     run = new_run(database)
     events = numbered([state(DriverState.RUNNING), state(DriverState.FINISHED)])
     assert post(client, run, events).json() == {"stored": 2}
     new_run(database, run.job_id)
-    assert post(client, run, events).json() == {"stored": 2}, "the answer was lost"
+    assert post(client, run, events).json() == {"stored": 2}, "the driver repeats the batch if it got no response"
     answer = client.get(run.url("/commands?after=0&wait_s=30"), headers=run.headers)
     assert answer.status_code == 410 and answer.json()["code"] == "over"
 
 
 def test_a_fenced_run_is_refused(client: TestClient, database: Database) -> None:
     run = new_run(database)
-    tell(client, run, state(DriverState.RUNNING), triggered(1), FailureOccurred(Generation(1), "lost"))
+    post_events(client, run, state(DriverState.RUNNING), triggered(1), FailureOccurred(Generation(1), "lost"))
     with database.session() as session:
-        fence(session, run.job_id, run.id, state=RunState.FAILED, reason="it was not heard of", recovery="restart")
+        fence(session, run.job_id, run.id, state=RunState.FAILED, reason="it was unreachable", recovery="restart")
     for events in (numbered([state(DriverState.RUNNING)], 4), numbered([state(DriverState.RUNNING)], 1)):
         assert post(client, run, events).status_code == 410
     assert client.get(run.url("/commands?after=0&wait_s=30"), headers=run.headers).status_code == 410
-    found = the_run(database, run)
-    assert (found.state, found.reason, found.stored_event) == (RunState.FAILED, "it was not heard of", 3)
+    found = run_row(database, run)
+    assert (found.state, found.reason, found.stored_event) == (RunState.FAILED, "it was unreachable", 3)
     assert found.ended_at is not None and checkpoint(database, run, 1).state is CheckpointState.FAILED
     with database.session() as session:
         assert session.scalars(select(Failure.recovery)).one() == "restart"
@@ -224,25 +224,25 @@ def test_a_fenced_run_is_refused(client: TestClient, database: Database) -> None
 
 _TOO_LARGE = 1 << 63
 MALFORMED = {
-    "nothing": b"",
-    "no JSON": b"[[1,",
-    "no list": b"{}",
-    "empty": b"[]",
+    "no content": b"",
+    "incomplete JSON": b"[[1,",
+    "not a list": b"{}",
+    "empty list": b"[]",
     "unknown kind": b'[[1,5,"Surprise",{}]]',
     "missing field": b'[[1,5,"FailureOccurred",{"generation":1}]]',
-    "hole": b'[[1,5,"FailureOccurred",{"generation":1,"reason":""}],[3,5,"FailureOccurred",{"generation":1,"reason":""}]]',
-    "other first": b'[[2,5,"FailureOccurred",{"generation":1,"reason":""}]]',
-    "generation": b'[[1,5,"FailureOccurred",{"generation":%d,"reason":""}]]' % _TOO_LARGE,
-    "infinite": b'[[1,5,"GraphDeployed",{"graph":{"a":1e999}}]]',
-    "long infinite": b'[[1,5,"GraphDeployed",{"graph":{"a":1%s.0}}]]' % (b"0" * 400),
-    "graph": b'[[1,5,"GraphDeployed",{"graph":[1]}]]',
-    "slot": body_of(numbered([MetricsSampled(sample(40_000, 1))])),
-    "deep": b'[[1,5,"GraphDeployed",{"graph":' + b'{"a":' * 600 + b"1" + b"}" * 600 + b"}]]",
-    "deeper": b'[[1,5,"GraphDeployed",{"graph":' + b'{"a":' * 6000 + b"1" + b"}" * 6000 + b"}]]",
-    "deep gauges": b'[[1,5,"MetricsSampled",{"metrics":{"generation":1,"slot":0,"rss_bytes":1,"loop_busy_us":1,"subtasks":[],"gauges":'
+    "missing number": b'[[1,5,"FailureOccurred",{"generation":1,"reason":""}],[3,5,"FailureOccurred",{"generation":1,"reason":""}]]',
+    "wrong first number": b'[[2,5,"FailureOccurred",{"generation":1,"reason":""}]]',
+    "generation too large": b'[[1,5,"FailureOccurred",{"generation":%d,"reason":""}]]' % _TOO_LARGE,
+    "infinite number": b'[[1,5,"GraphDeployed",{"graph":{"a":1e999}}]]',
+    "number with 400 digits": b'[[1,5,"GraphDeployed",{"graph":{"a":1%s.0}}]]' % (b"0" * 400),
+    "graph that is a list": b'[[1,5,"GraphDeployed",{"graph":[1]}]]',
+    "slot too large": body_of(numbered([MetricsSampled(sample(40_000, 1))])),
+    "deeply nested graph": b'[[1,5,"GraphDeployed",{"graph":' + b'{"a":' * 600 + b"1" + b"}" * 600 + b"}]]",
+    "very deeply nested graph": b'[[1,5,"GraphDeployed",{"graph":' + b'{"a":' * 6000 + b"1" + b"}" * 6000 + b"}]]",
+    "deeply nested gauges": b'[[1,5,"MetricsSampled",{"metrics":{"generation":1,"slot":0,"rss_bytes":1,"loop_busy_us":1,"subtasks":[],"gauges":'
     + b'{"a":' * 900 + b"1" + b"}" * 900 + b"}}]]",
-    "nul": b"\x00",
-    "no UTF-8": b'[[1,5,"\xff",{}]]',
+    "null byte": b"\x00",
+    "invalid UTF-8": b'[[1,5,"\xff",{}]]',
 }  # fmt: skip
 
 
@@ -251,10 +251,10 @@ def test_a_malformed_batch_is_refused(client: TestClient, database: Database, bo
     run = new_run(database)
     answer = client.post(run.url("/events?first=1&oldest=1"), content=body, headers=run.headers)
     if answer.status_code == 200:
-        assert b'{"a":' * 600 in body, "only that one is odd and can be kept"
+        assert b'{"a":' * 600 in body, "only the deeply nested graph can be stored"
         return
     assert answer.status_code == 422 and answer.headers["content-type"] == "application/problem+json", answer.text
-    assert the_run(database, run).stored_event == 0
+    assert run_row(database, run).stored_event == 0
 
 
 @pytest.mark.parametrize("query", ["", "?first=1", "?first=0&oldest=0", f"?first=1&oldest={_TOO_LARGE}", "?first=a&oldest=1"])
@@ -264,25 +264,25 @@ def test_a_batch_must_declare_its_first_number(client: TestClient, database: Dat
     assert answer.status_code == 422
 
 
-def test_a_too_large_batch_is_refused(client: TestClient, database: Database) -> None:
+def test_a_batch_that_is_too_large_is_refused(client: TestClient, database: Database) -> None:
     run = new_run(database)
     answer = post(client, run, numbered([CheckpointFailed(CheckpointId(1), "x" * (BODY_BYTES_MAX + 1))]))
     assert answer.status_code == 413 and answer.headers["content-type"] == "application/problem+json"
 
 
 def test_a_large_batch_of_an_unauthenticated_sender_is_not_buffered(client: TestClient, database: Database) -> None:
-    run, stranger = new_run(database), {"Authorization": "Bearer another"}
-    sent = 0
+    run, headers = new_run(database), {"Authorization": "Bearer another"}
+    sent_parts = 0
 
     def parts() -> Iterator[bytes]:
-        nonlocal sent
+        nonlocal sent_parts
         for _ in range(2 * UNAUTHENTICATED_BYTES_MAX // (1 << 20)):
-            sent += 1
+            sent_parts += 1
             yield b" " * (1 << 20)
 
-    answer = client.post(run.url("/events?first=1&oldest=1"), content=parts(), headers=stranger)
-    assert answer.status_code == 401 and sent == 2 * UNAUTHENTICATED_BYTES_MAX // (1 << 20), (
-        "he hears it once he has sent everything"
+    answer = client.post(run.url("/events?first=1&oldest=1"), content=parts(), headers=headers)
+    assert answer.status_code == 401 and sent_parts == 2 * UNAUTHENTICATED_BYTES_MAX // (1 << 20), (
+        "the response comes after the last part"
     )
 
 
@@ -299,27 +299,29 @@ def test_unusual_text_and_times_are_stored_as_faithfully_as_possible(client: Tes
         failure = session.scalars(select(Failure)).one()
         assert failure.reason.startswith("a\ufffdb") and failure.kind == "K\ufffd"
         assert session.scalars(select(LogEntry.kind).order_by(LogEntry.number).limit(1)).one() == "FailureOccurred"
-    found = the_run(database, run)
-    assert found.ended_at is not None and found.ended_at <= now(), "no run ends in the future, whatever its clock says"
+    found = run_row(database, run)
+    assert found.ended_at is not None and found.ended_at <= now(), (
+        "a run does not end in the future, even if the clock of its driver is wrong"
+    )
 
 
 def test_pending_checkpoints_of_an_old_generation_fail(client: TestClient, database: Database) -> None:
     run = new_run(database)
-    number = tell(client, run, state(DriverState.RUNNING), triggered(1), state(DriverState.RESTARTING, 1, "slot lost"))
-    assert checkpoint(database, run, 1).state is CheckpointState.IN_PROGRESS, "its entry may still be on its way"
-    number = tell(client, run, state(DriverState.RESTARTING, 2, "slot lost"), triggered(2, generation=2), first=number)
+    number = post_events(client, run, state(DriverState.RUNNING), triggered(1), state(DriverState.RESTARTING, 1, "slot lost"))
+    assert checkpoint(database, run, 1).state is CheckpointState.IN_PROGRESS, "the checkpoint can still be completed"
+    number = post_events(client, run, state(DriverState.RESTARTING, 2, "slot lost"), triggered(2, generation=2), first=number)
     assert "generation 2" in checkpoint(database, run, 1).failure
-    tell(client, run, state(DriverState.CANCELED, 2), first=number)
+    post_events(client, run, state(DriverState.CANCELED, 2), first=number)
     assert "the run ended" in checkpoint(database, run, 2).failure
 
 
 def test_failures_record_their_recovery(client: TestClient, database: Database) -> None:
     run = new_run(database)
-    number = tell(
+    number = post_events(
         client, run, FailureOccurred(Generation(1), "first"), FailureOccurred(Generation(1), "second"),
         Recovered(Generation(2), "first", 1_500), FailureOccurred(Generation(2), "third"),
     )  # fmt: skip
-    tell(client, run, state(DriverState.FAILED, 2, "third", "UserCodeError"), first=number)
+    post_events(client, run, state(DriverState.FAILED, 2, "third", "UserCodeError"), first=number)
     with database.session() as session:
         rows = session.execute(
             select(Failure.reason, Failure.recovery, Failure.downtime_ms, Failure.recovered_at, Failure.kind).order_by(Failure.id)
@@ -331,17 +333,17 @@ def test_failures_record_their_recovery(client: TestClient, database: Database) 
 
 def test_a_run_that_cannot_start_records_a_failure(client: TestClient, database: Database) -> None:
     run = new_run(database)
-    tell(client, run, state(DriverState.FAILED, 0, "no such file", "ConfigError"))
+    post_events(client, run, state(DriverState.FAILED, 0, "no such file", "ConfigError"))
     with database.session() as session:
         failure = session.scalars(select(Failure)).one()
     assert (failure.reason, failure.kind, failure.recovery) == ("no such file", "ConfigError", "none")
-    assert the_run(database, run).state is RunState.FAILED
+    assert run_row(database, run).state is RunState.FAILED
 
 
 def test_a_superseded_run_fails_with_a_reason(client: TestClient, database: Database) -> None:
     run = new_run(database)
-    tell(client, run, state(DriverState.RUNNING), state(DriverState.SUPERSEDED, 1, "generation 3 runs the job now"))
-    found = the_run(database, run)
+    post_events(client, run, state(DriverState.RUNNING), state(DriverState.SUPERSEDED, 1, "generation 3 runs the job now"))
+    found = run_row(database, run)
     assert found.state is RunState.FAILED and found.reason == "superseded: generation 3 runs the job now"
 
 
@@ -350,46 +352,48 @@ def test_an_ended_run_cannot_report_later_events(client: TestClient, database: D
     ending = numbered(
         [state(DriverState.RUNNING), state(DriverState.FINISHED), state(DriverState.RUNNING, 5, "again"), triggered(7)]
     )
-    assert post(client, run, ending).json() == {"stored": 2}, "what comes before its end is taken in"
-    asked = len(tasks.enqueued)
+    assert post(client, run, ending).json() == {"stored": 2}, "events before the end are stored"
+    enqueued = len(tasks.enqueued)
     for first, more in ((3, ending[2:]), (3, numbered([MetricsSampled(sample(0, 1))], 3)), (4, ending[3:])):
         refused = post(client, run, more)
         assert refused.status_code == 410 and refused.json()["code"] == "over", first
-    assert post(client, run, ending[:2]).json() == {"stored": 2}, "its answer may have been lost"
-    found = the_run(database, run)
-    assert (found.state, found.generation, found.stored_event) == (RunState.FINISHED, 1, 2) and len(tasks.enqueued) == asked
+    assert post(client, run, ending[:2]).json() == {"stored": 2}, "the driver repeats the batch if it got no response"
+    found = run_row(database, run)
+    assert (found.state, found.generation, found.stored_event) == (RunState.FINISHED, 1, 2) and len(tasks.enqueued) == enqueued
     with database.session() as session:
         assert session.get_one(Job, run.job_id).event_number == 2
 
 
-def test_an_ended_run_may_answer_an_open_command_once(client: TestClient, database: Database) -> None:
+def test_an_ended_run_can_answer_an_open_command_once(client: TestClient, database: Database) -> None:
     run = new_run(database)
-    wanted = operation(database, run)
-    tell(client, run, state(DriverState.RUNNING), state(DriverState.FINISHED))
+    operation_id = operation(database, run)
+    post_events(client, run, state(DriverState.RUNNING), state(DriverState.FINISHED))
     refusal = numbered([answered(1, CommandOutcome.REFUSED, "it is ending")], 3)
     assert post(client, run, refusal).json() == {"stored": 3}
-    assert ended(database, wanted) == (OperationState.FAILED, None, "the driver refused the command: it is ending", True)
+    assert ended(database, operation_id) == (OperationState.FAILED, None, "the driver refused the command: it is ending", True)
     for more in ([answered(1, CommandOutcome.REFUSED, "again")], [answered(2)]):
         assert post(client, run, numbered(more, 4)).status_code == 410
 
 
-def test_events_from_the_spool_of_a_dead_driver_are_stored_up_to_its_end(client: TestClient, database: Database) -> None:
+def test_events_from_the_spool_of_a_killed_driver_are_stored_up_to_the_end_of_the_run(
+    client: TestClient, database: Database
+) -> None:
     run = new_run(database)
-    left = numbered([state(DriverState.RUNNING), state(DriverState.FAILED, reason="lost"), triggered(1), triggered(2)])
-    for batch in (left[:3], left[3:]):
+    spooled = numbered([state(DriverState.RUNNING), state(DriverState.FAILED, reason="lost"), triggered(1), triggered(2)])
+    for batch in (spooled[:3], spooled[3:]):
         with database.session() as session:
             assert store_unsent(session, RecordedTasks(), run.id, batch) == 2
-    assert the_run(database, run).state is RunState.FAILED
+    assert run_row(database, run).state is RunState.FAILED
 
 
-def test_the_lineage_follows_the_restored_checkpoint(client: TestClient, database: Database) -> None:
+def test_the_parent_of_a_checkpoint_follows_the_restored_checkpoint(client: TestClient, database: Database) -> None:
     job_id = new_job(database)
 
     def run_with(start: dict[str, Any], *numbers: int) -> RunHandle:
         run = new_run(database, job_id, start=start)
         events = [event for number in numbers for event in (triggered(number), completed(number))]
         if events:
-            tell(client, run, *events)
+            post_events(client, run, *events)
         end_run(database, run)
         return run
 
@@ -422,26 +426,26 @@ def answered(command: int, outcome: CommandOutcome = CommandOutcome.ACCEPTED, re
     return CommandAnswered(CommandId(command), outcome, reason)
 
 
-@pytest.mark.parametrize("together", [True, False])
+@pytest.mark.parametrize("in_one_batch", [True, False])
 def test_a_savepoint_operation_gets_the_first_savepoint_triggered_after_its_answer(
-    client: TestClient, database: Database, together: bool
+    client: TestClient, database: Database, in_one_batch: bool
 ) -> None:
     run = new_run(database)
-    wanted = operation(database, run)
+    operation_id = operation(database, run)
     events = [
         triggered(1, trigger="savepoint"), answered(1), completed(1, trigger="savepoint"), triggered(2), completed(2),
         triggered(3, trigger="savepoint"), completed(3, trigger="savepoint"), triggered(4, trigger="savepoint"),
         completed(4, trigger="savepoint"),
     ]  # fmt: skip
-    if together:
-        tell(client, run, *events)
+    if in_one_batch:
+        post_events(client, run, *events)
     else:
         for place, event in enumerate(events[:6], 1):
-            tell(client, run, event, first=place)
-        assert ended(database, wanted) == (OperationState.RUNNING, None, None, False)
+            post_events(client, run, event, first=place)
+        assert ended(database, operation_id) == (OperationState.RUNNING, None, None, False)
         for place, event in enumerate(events[6:], 7):
-            tell(client, run, event, first=place)
-    assert ended(database, wanted) == (OperationState.SUCCEEDED, {"checkpoint": 3}, None, True)
+            post_events(client, run, event, first=place)
+    assert ended(database, operation_id) == (OperationState.SUCCEEDED, {"checkpoint": 3}, None, True)
     assert checkpoint(database, run, 3).is_savepoint and not checkpoint(database, run, 2).is_savepoint
     with database.session() as session:
         command = session.scalars(select(Command)).one()
@@ -450,22 +454,27 @@ def test_a_savepoint_operation_gets_the_first_savepoint_triggered_after_its_answ
 
 def test_a_savepoint_that_fails_fails_the_operation(client: TestClient, database: Database) -> None:
     run = new_run(database)
-    wanted = operation(database, run)
-    tell(client, run, answered(1), triggered(1, trigger="savepoint"), CheckpointFailed(CheckpointId(1), "0/1 declined"))
-    assert ended(database, wanted) == (OperationState.FAILED, None, "checkpoint 1 failed: 0/1 declined", True)
-    told = {"operation": wanted, "operation_kind": "savepoint", "state": "FAILED", "problem": "checkpoint 1 failed: 0/1 declined"}
+    operation_id = operation(database, run)
+    post_events(client, run, answered(1), triggered(1, trigger="savepoint"), CheckpointFailed(CheckpointId(1), "0/1 declined"))
+    assert ended(database, operation_id) == (OperationState.FAILED, None, "checkpoint 1 failed: 0/1 declined", True)
+    expected = {
+        "operation": operation_id,
+        "operation_kind": "savepoint",
+        "state": "FAILED",
+        "problem": "checkpoint 1 failed: 0/1 declined",
+    }
     with database.session() as session:
         found = session.scalars(select(LogEntry).where(LogEntry.kind == "OperationEnded")).one()
-        assert (found.fields, found.run_event) == (told, None), "whoever asked for it and follows the job is told"
+        assert (found.fields, found.run_event) == (expected, None), "the end of the operation is an event of the job"
         last = session.scalars(select(LogEntry.number).order_by(LogEntry.number.desc()).limit(1)).one()
         assert session.get_one(Job, run.job_id).event_number == last
 
 
 def test_a_refused_command_fails_its_operation(client: TestClient, database: Database) -> None:
     run = new_run(database)
-    wanted = operation(database, run)
-    tell(client, run, answered(1, CommandOutcome.REFUSED, "it is ending"), answered(1), answered(77))
-    assert ended(database, wanted) == (OperationState.FAILED, None, "the driver refused the command: it is ending", True)
+    operation_id = operation(database, run)
+    post_events(client, run, answered(1, CommandOutcome.REFUSED, "it is ending"), answered(1), answered(77))
+    assert ended(database, operation_id) == (OperationState.FAILED, None, "the driver refused the command: it is ending", True)
     with database.session() as session:
         command = session.scalars(select(Command)).one()
     assert (command.outcome, command.reason, command.answered_event) == ("REFUSED", "it is ending", 1), "the first answer counts"
@@ -473,20 +482,20 @@ def test_a_refused_command_fails_its_operation(client: TestClient, database: Dat
 
 def test_checkpoints_of_another_run_are_unchanged(client: TestClient, database: Database) -> None:
     run = new_run(database)
-    tell(client, run, triggered(1), completed(1), state(DriverState.FAILED))
+    post_events(client, run, triggered(1), completed(1), state(DriverState.FAILED))
     other = new_run(database, run.job_id)
-    tell(client, other, triggered(1), CheckpointFailed(CheckpointId(1), "no"), completed(1, subtasks=1))
+    post_events(client, other, triggered(1), CheckpointFailed(CheckpointId(1), "no"), completed(1, subtasks=1))
     found = checkpoint(database, run, 1)
     assert found.run_id == run.id and found.state is CheckpointState.COMPLETED and found.subtasks == 2
 
 
-def at_once(count: int, call: Callable[[], Any]) -> list[Any]:
+def call_concurrently(count: int, call: Callable[[], Any]) -> list[Any]:
     """Return the results of ``count`` threads that start together."""
     found: list[Any] = []
-    together = threading.Barrier(count)
+    barrier = threading.Barrier(count)
 
     def go() -> None:
-        together.wait()
+        barrier.wait()
         found.append(call())
 
     threads = [threading.Thread(target=go) for _ in range(count)]
@@ -501,7 +510,7 @@ def test_concurrent_copies_of_a_batch_are_stored_once(client: TestClient, databa
     run = new_run(database)
     for first in range(1, 100, 20):
         events = numbered([FailureOccurred(Generation(1), f"{place}") for place in range(20)], first)
-        found = at_once(3, partial(post, client, run, events))
+        found = call_concurrently(3, partial(post, client, run, events))
         assert [(answer.status_code, answer.json()) for answer in found] == [(200, {"stored": first + 19})] * 3
     with database.session() as session:
         assert session.scalars(select(LogEntry.run_event).order_by(LogEntry.number)).all() == list(range(1, 101))
@@ -512,16 +521,16 @@ def test_a_control_plane_restored_from_a_backup_records_the_lost_events(client: 
     run = new_run(database)
     events = numbered([state(DriverState.RUNNING), triggered(1), completed(1), triggered(2), completed(2), triggered(3)])
     assert post(client, run, events[:2]).json() == {"stored": 2}
-    # A backup of this moment: later batches are confirmed to the driver, which drops events 1 to 4.
+    # The backup contains events 1 and 2. The API confirmed later batches, so the driver has dropped events 1 to 4.
     answer = post(client, run, events[5:], oldest=5)
     assert answer.status_code == 409 and answer.json()["stored"] == 2
     assert post(client, run, events[4:], oldest=5).json() == {"stored": 6}
-    assert the_run(database, run).missing_events == 2
+    assert run_row(database, run).missing_events == 2
     assert checkpoint(database, run, 2).state is CheckpointState.COMPLETED
 
 
 def test_a_gap_before_samples_fails_the_checkpoint_in_progress(client: TestClient, database: Database) -> None:
     run = new_run(database)
-    tell(client, run, triggered(1))
+    post_events(client, run, triggered(1))
     assert post(client, run, numbered([MetricsSampled(sample(0, 1))], 9)).status_code == 200
     assert checkpoint(database, run, 1).state is CheckpointState.FAILED

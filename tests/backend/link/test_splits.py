@@ -1,4 +1,4 @@
-"""The division of a history into batches, with repeats and overlaps, does not affect the tables."""
+"""The stored rows do not depend on how the events of a run are divided into batches, with repeats and overlaps."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ from weir_backend.link.commands import send_command
 from weir_backend.models import Operation, OperationKind, OperationState, Run
 
 
-def _ack(checkpoint: int, index: int) -> SubtaskAcknowledged:
+def _acknowledged(checkpoint: int, index: int) -> SubtaskAcknowledged:
     return SubtaskAcknowledged(CheckpointId(checkpoint), SubtaskId(0, index), 3 * index)
 
 
-HISTORY: list[Event] = [
+RUN_EVENTS: list[Event] = [
     GraphDeployed({"chains": [], "a": 1}),
     RunStateChanged(DriverState.INITIALIZING, Generation(1)),
     RunStateChanged(DriverState.RUNNING, Generation(1)),
     MetricsSampled(sample(0, 1)),
-    triggered(1), _ack(1, 0), MetricsSampled(sample(0, 2)), _ack(1, 1), completed(1),
+    triggered(1), _acknowledged(1, 0), MetricsSampled(sample(0, 2)), _acknowledged(1, 1), completed(1),
     CommandAnswered(CommandId(1), CommandOutcome.ACCEPTED),
-    triggered(2, trigger="savepoint"), _ack(2, 0), CommandAnswered(CommandId(2), CommandOutcome.REFUSED, "no"),
-    _ack(2, 1), completed(2, trigger="savepoint"),
-    triggered(3), _ack(3, 1), CheckpointFailed(CheckpointId(3), "too late"), _ack(3, 0),
-    triggered(4), _ack(4, 0),
+    triggered(2, trigger="savepoint"), _acknowledged(2, 0), CommandAnswered(CommandId(2), CommandOutcome.REFUSED, "no"),
+    _acknowledged(2, 1), completed(2, trigger="savepoint"),
+    triggered(3), _acknowledged(3, 1), CheckpointFailed(CheckpointId(3), "too late"), _acknowledged(3, 0),
+    triggered(4), _acknowledged(4, 0),
     FailureOccurred(Generation(1), "slot lost"),
     RunStateChanged(DriverState.RESTARTING, Generation(1), "slot lost"),
     RunStateChanged(DriverState.RESTARTING, Generation(2), "slot lost"),
@@ -58,14 +58,24 @@ HISTORY: list[Event] = [
     Recovered(Generation(2), "slot lost", 700),
     RunStateChanged(DriverState.RUNNING, Generation(2)),
     SamplesDropped(4, 1, 2),
-    triggered(5, generation=2), _ack(5, 0), _ack(5, 1), completed(5, generation=2), triggered(6, generation=2),
+    triggered(5, generation=2), _acknowledged(5, 0), _acknowledged(5, 1), completed(5, generation=2), triggered(6, generation=2),
     FailureOccurred(Generation(2), "last"),
     MetricsSampled(sample(0, 3)),
     RunStateChanged(DriverState.FAILED, Generation(2), "last", "UserCodeError"),
 ]  # fmt: skip
-EVENTS = numbered(HISTORY)
-_LEFT_OUT = {"id", "job_id", "run_id", "received_at", "created_at", "graph_id", "ended_at", "operation_id", "last_contact_at"}
-"""Their values depend on the time or on the database; their content is compared separately."""
+EVENTS = numbered(RUN_EVENTS)
+_EXCLUDED_COLUMNS = {
+    "id",
+    "job_id",
+    "run_id",
+    "received_at",
+    "created_at",
+    "graph_id",
+    "ended_at",
+    "operation_id",
+    "last_contact_at",
+}
+"""Columns whose values depend on the time or on other rows of the database."""
 
 
 def tables(database: Database, job_id: int) -> dict[str, list[dict[str, Any]]]:
@@ -83,14 +93,14 @@ def tables(database: Database, job_id: int) -> dict[str, list[dict[str, Any]]]:
     with database.session() as session:
         return {
             name: [
-                {column: value for column, value in row._mapping.items() if column not in _LEFT_OUT}
+                {column: value for column, value in row._mapping.items() if column not in _EXCLUDED_COLUMNS}
                 for row in session.execute(text(query), {"job": job_id})
             ]
             for name, query in queries.items()
         }
 
 
-def take(database: Database, batches: list[list[NumberedEvent]]) -> dict[str, list[dict[str, Any]]]:
+def store_batches(database: Database, batches: list[list[NumberedEvent]]) -> dict[str, list[dict[str, Any]]]:
     run = new_run(database)
     with database.session() as session:
         for _ in range(2):
@@ -114,10 +124,10 @@ def take(database: Database, batches: list[list[NumberedEvent]]) -> dict[str, li
 
 @st.composite
 def deliveries(draw: st.DrawFn) -> list[list[NumberedEvent]]:
-    """Batches as a driver may send them: each begins at or before the first missing event and has any length."""
+    """Draw batches as a driver can send them. Each batch begins at or before the first event that is not stored."""
     batches, stored = [], 0
     while stored < len(EVENTS):
-        # The simplest example is the longest batch without an overlap.
+        # Hypothesis shrinks towards long batches without overlaps.
         begin = max(0, stored - draw(st.integers(0, 12)))
         end = min(len(EVENTS), begin + 25 - draw(st.integers(0, 24)))
         batches.append(EVENTS[begin:end])
@@ -126,31 +136,42 @@ def deliveries(draw: st.DrawFn) -> list[list[NumberedEvent]]:
 
 
 @pytest.fixture
-def whole(database: Database) -> dict[str, list[dict[str, Any]]]:
-    return take(database, [EVENTS])
+def rows_of_one_batch(database: Database) -> dict[str, list[dict[str, Any]]]:
+    return store_batches(database, [EVENTS])
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(batches=deliveries())
-def test_the_division_into_batches_does_not_affect_the_tables(
-    database: Database, whole: dict[str, list[dict[str, Any]]], batches: list[list[NumberedEvent]]
+def test_the_division_into_batches_does_not_affect_the_stored_rows(
+    database: Database, rows_of_one_batch: dict[str, list[dict[str, Any]]], batches: list[list[NumberedEvent]]
 ) -> None:
-    assert take(database, batches) == whole
+    assert store_batches(database, batches) == rows_of_one_batch
 
 
-def test_the_history_is_as_expected(whole: dict[str, list[dict[str, Any]]]) -> None:
-    """Without this check, all divisions could agree on an empty result."""
-    assert [row["state"] for row in whole["checkpoints"]] == ["COMPLETED", "COMPLETED", "FAILED", "FAILED", "COMPLETED", "FAILED"]
-    assert [row["parent"] for row in whole["checkpoints"]] == [None, 1, 2, 2, 2, 5]
-    assert [row["acknowledged"] for row in whole["checkpoints"]] == [2, 2, 1, 1, 2, 0]
-    assert [row["recovery"] for row in whole["failures"]] == ["full", "full", "none"]
-    assert [row["state"] for row in whole["operations"]] == ["SUCCEEDED", "FAILED"]
-    assert whole["runs"][0]["body"] == {"chains": [], "a": 2} and whole["runs"][0]["state"] == "FAILED"
-    assert len(whole["samples"]) == 3 and whole["job"] == [{"event_number": len(whole["events"])}]
-    quiet = (MetricsSampled, SubtaskAcknowledged)
-    told = [row for row in whole["events"] if row["kind"] != "OperationEnded"]
-    assert [row["run_event"] for row in told] == [one.number for one in EVENTS if not isinstance(one.event, quiet)]
-    assert [row["fields"]["state"] for row in whole["events"] if row not in told] == ["SUCCEEDED"]
+def test_the_stored_rows_are_as_expected(rows_of_one_batch: dict[str, list[dict[str, Any]]]) -> None:
+    """Without this test, all divisions could store nothing."""
+    assert [row["state"] for row in rows_of_one_batch["checkpoints"]] == [
+        "COMPLETED",
+        "COMPLETED",
+        "FAILED",
+        "FAILED",
+        "COMPLETED",
+        "FAILED",
+    ]
+    assert [row["parent"] for row in rows_of_one_batch["checkpoints"]] == [None, 1, 2, 2, 2, 5]
+    assert [row["acknowledged"] for row in rows_of_one_batch["checkpoints"]] == [2, 2, 1, 1, 2, 0]
+    assert [row["recovery"] for row in rows_of_one_batch["failures"]] == ["full", "full", "none"]
+    assert [row["state"] for row in rows_of_one_batch["operations"]] == ["SUCCEEDED", "FAILED"]
+    assert rows_of_one_batch["runs"][0]["body"] == {"chains": [], "a": 2} and rows_of_one_batch["runs"][0]["state"] == "FAILED"
+    assert len(rows_of_one_batch["samples"]) == 3 and rows_of_one_batch["job"] == [
+        {"event_number": len(rows_of_one_batch["events"])}
+    ]
+    not_in_event_log = (MetricsSampled, SubtaskAcknowledged)
+    other_events = [row for row in rows_of_one_batch["events"] if row["kind"] != "OperationEnded"]
+    assert [row["run_event"] for row in other_events] == [
+        one.number for one in EVENTS if not isinstance(one.event, not_in_event_log)
+    ]
+    assert [row["fields"]["state"] for row in rows_of_one_batch["events"] if row not in other_events] == ["SUCCEEDED"]
 
 
 def test_events_are_unchanged_by_serialisation() -> None:

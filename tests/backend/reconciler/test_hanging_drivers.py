@@ -1,4 +1,4 @@
-"""A driver that hangs on a machine that is well: its process is there, and nothing comes of it."""
+"""Drivers that hang: the process exists, but it sends no events and completes no checkpoints."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ LONG_AGO = timedelta(hours=1)
 
 
 @contextmanager
-def its_process(job: StoredJob) -> Iterator[subprocess.Popen[bytes]]:
-    """On this machine, with the lock of the run's directory, and deaf."""
+def driver_process(job: StoredJob) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a process on this host that holds the lock of the run's directory and does nothing else."""
     with job.stage.database.session() as session:
         run = session.get_one(Run, job.driver.run_id)
     directory = RunDirectory.of(job.context.settings.data_dir, run.directory)
@@ -50,95 +50,105 @@ def its_process(job: StoredJob) -> Iterator[subprocess.Popen[bytes]]:
             process.kill()
 
 
-def change(job: StoredJob, **what: Any) -> None:
+def change(job: StoredJob, **values: Any) -> None:
     with job.stage.database.session() as session:
-        session.execute(update(Run).where(Run.id == job.driver.run_id).values(**what))
+        session.execute(update(Run).where(Run.id == job.driver.run_id).values(**values))
 
 
-def there(stage: Stage, since: timedelta = LONG_AGO) -> None:
-    """The control plane."""
+def record_heartbeats(stage: Stage, since: timedelta = LONG_AGO) -> None:
+    """Record heartbeats of all components of the control plane, as if they ran for the time ``since``."""
     moment = now()
     with stage.database.session() as session:
-        for part in Component:
-            record_heartbeat(session, part, moment)
+        for component in Component:
+            record_heartbeat(session, component, moment)
         session.execute(
-            update(Heartbeat).where(Heartbeat.component.in_([part.value for part in Component])).values(since=moment - since)
+            update(Heartbeat)
+            .where(Heartbeat.component.in_([component.value for component in Component]))
+            .values(since=moment - since)
         )
 
 
-def quiet(stage: Stage, checkpoints: int = 3) -> StoredJob:
-    """Its checkpoints are of long ago (see ``stored``), and so is its last word."""
+def silent_job(stage: Stage, checkpoints: int = 3) -> StoredJob:
+    """Create a running job whose checkpoints and last contact are an hour or more old."""
     job = StoredJob.running(stage, checkpoints)
     job.driver.send_events(RunStateChanged(DriverState.RUNNING, Generation(1), "", ""))
     change(job, last_contact_at=now() - LONG_AGO)
-    there(stage)
+    record_heartbeats(stage)
     return job
 
 
-def test_it_is_killed_and_another_one_goes_on(stage: Stage) -> None:
-    job = quiet(stage)
-    with its_process(job) as process:
+def test_a_driver_that_hangs_is_killed_and_its_run_fails(stage: Stage) -> None:
+    job = silent_job(stage)
+    with driver_process(job) as process:
         watch_here(job.context)
         assert process.wait(timeout=60) == -signal.SIGKILL
     with stage.database.session() as session:
-        (told,) = session.scalars(select(Event.fields).where(Event.kind == "DriverHung"))
-    assert "the driver has sent nothing since" in told["reason"] and "its last checkpoint is from" in told["reason"]
+        (event,) = session.scalars(select(Event.fields).where(Event.kind == "DriverHung"))
+    assert "the driver has sent nothing since" in event["reason"] and "its last checkpoint is from" in event["reason"]
     watch_here(job.context)
     with stage.database.session() as session:
         assert session.get_one(Run, job.driver.run_id).state is RunState.FAILED
 
 
-def test_one_that_completes_checkpoints_only_cannot_be_heard(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    job = quiet(stage)
+def test_a_driver_without_contact_that_completes_checkpoints_is_not_killed(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = silent_job(stage)
     monkeypatch.setattr("tests.backend.stored.AT_MS", int(now().timestamp() * 1_000))
     job.run.complete(4)
-    with its_process(job) as process:
+    with driver_process(job) as process:
         watch_here(job.context)
         assert process.poll() is None
 
 
 @pytest.mark.parametrize(
-    "why",
-    ["it was heard", "nobody was there", "takes no checkpoints", "long interval", "long pause", "long timeout", "log is gone"],
+    "reason",
+    [
+        "recent contact",
+        "recently started control plane",
+        "no checkpoints",
+        "long interval",
+        "long pause",
+        "long timeout",
+        "missing job log",
+    ],
 )
-def test_who_may_be_well_is_left_alone(stage: Stage, monkeypatch: pytest.MonkeyPatch, why: str) -> None:
+def test_a_driver_that_is_possibly_healthy_is_not_killed(stage: Stage, monkeypatch: pytest.MonkeyPatch, reason: str) -> None:
     monkeypatch.setattr("tests.backend.stored.AT_MS", int((now() - LONG_AGO).timestamp() * 1_000))
-    job = quiet(stage)
-    if why == "it was heard":
+    job = silent_job(stage)
+    if reason == "recent contact":
         change(job, last_contact_at=now() - timedelta(minutes=4))
-    elif why == "nobody was there":
-        there(stage, timedelta(minutes=4))
-    elif why == "log is gone":
+    elif reason == "recently started control plane":
+        record_heartbeats(stage, timedelta(minutes=4))
+    elif reason == "missing job log":
         Path(job.directory).rename(f"{job.directory}-elsewhere")
     else:
-        chosen = {
-            "takes no checkpoints": {"interval": "none"},
+        options = {
+            "no checkpoints": {"interval": "none"},
             "long interval": {"interval": "30m"},
             "long pause": {"min_pause": "30m"},
             "long timeout": {"timeout": "90m"},
-        }[why]
+        }[reason]
         with stage.database.session() as session:
             spec = session.scalars(select(Spec).where(Spec.job_id == job.job_id)).one()
-            spec.body = spec.body | {"checkpointing": spec.body["checkpointing"] | chosen}
-    with its_process(job) as process:
+            spec.body = spec.body | {"checkpointing": spec.body["checkpointing"] | options}
+    with driver_process(job) as process:
         watch_here(job.context)
         assert process.poll() is None
 
 
-def test_a_run_of_which_nothing_is_heard_is_shown_as_such_until_it_is_heard_again(stage: Stage) -> None:
-    job = quiet(stage)
+def test_a_run_without_contact_is_shown_as_reconciling_until_its_next_contact(stage: Stage) -> None:
+    job = silent_job(stage)
 
     def shown() -> tuple[str, str, str]:
-        seen = stage.send("GET", f"/jobs/{job.job_id}", status=200)
+        job_read = stage.send("GET", f"/jobs/{job.job_id}", status=200)
         run = stage.send("GET", f"/runs/{job.driver.run_id}", status=200)
         (listed,) = stage.send("GET", f'/runs?filter={{"job_id":{job.job_id}}}', status=200)
-        assert run["state"] == listed["state"] == seen["run"]["state"] == seen["state"]
-        return seen["state"], seen["health"], seen["health_reason"]
+        assert run["state"] == listed["state"] == job_read["run"]["state"] == job_read["state"]
+        return job_read["state"], job_read["health"], job_read["health_reason"]
 
     assert shown() == ("RECONCILING", "degraded", "The driver is unreachable; Weir is checking whether it still runs.")
-    there(stage, UNREACHABLE_AFTER / 2)
-    assert shown() == ("RUNNING", "healthy", ""), "it may not have had the time to record_heartbeat something"
-    there(stage)
+    record_heartbeats(stage, UNREACHABLE_AFTER / 2)
+    assert shown() == ("RUNNING", "healthy", ""), "the control plane was started too recently to tell"
+    record_heartbeats(stage)
     change(job, last_contact_at=now())
     assert shown() == ("RUNNING", "healthy", "")
     stage.send("POST", f"/jobs/{job.job_id}/suspend", status=202)

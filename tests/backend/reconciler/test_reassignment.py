@@ -1,4 +1,4 @@
-"""A machine that is gone for good: its jobs are gone on with by others, if they can, and nobody is taken for gone too early."""
+"""Jobs of lost hosts are reassigned if their checkpoints can be read elsewhere. No host counts as lost too early."""
 
 from __future__ import annotations
 
@@ -33,20 +33,22 @@ LONG_AGO = timedelta(hours=1)
 ELSEWHERE = "0123456789abcdef"
 
 
-def there(stage: Stage, *, since: timedelta = LONG_AGO) -> None:
-    """The control plane."""
+def record_heartbeats(stage: Stage, *, since: timedelta = LONG_AGO) -> None:
+    """Record heartbeats of all components of the control plane, as if they ran for the time ``since``."""
     moment = now()
     with stage.database.session() as session:
-        for part in Component:
-            record_heartbeat(session, part, moment)
+        for component in Component:
+            record_heartbeat(session, component, moment)
         session.execute(
-            update(Heartbeat).where(Heartbeat.component.in_([part.value for part in Component])).values(since=moment - since)
+            update(Heartbeat)
+            .where(Heartbeat.component.in_([component.value for component in Component]))
+            .values(since=moment - since)
         )
 
 
-def change(stage: Stage, run_id: int, **what: Any) -> None:
+def change(stage: Stage, run_id: int, **values: Any) -> None:
     with stage.database.session() as session:
-        session.execute(update(Run).where(Run.id == run_id).values(**what))
+        session.execute(update(Run).where(Run.id == run_id).values(**values))
 
 
 def run_of(stage: Stage, run_id: int) -> Run:
@@ -54,22 +56,22 @@ def run_of(stage: Stage, run_id: int) -> Run:
         return session.get_one(Run, run_id)
 
 
-def silent(stage: Stage, checkpoints: int = 3) -> StoredJob:
-    """On another machine, of which nothing was heard for long."""
+def job_on_lost_host(stage: Stage, checkpoints: int = 3) -> StoredJob:
+    """Create a running job on another host that has been unreachable for an hour."""
     made = StoredJob.running(stage, checkpoints)
     past = now() - LONG_AGO
     change(stage, made.driver.run_id, host=ELSEWHERE, pid=7, created_at=past, last_contact_at=past)
-    there(stage)
+    record_heartbeats(stage)
     return made
 
 
-def strandings(stage: Stage) -> list[dict[str, Any]]:
+def blocked_reassignments(stage: Stage) -> list[dict[str, Any]]:
     with stage.database.session() as session:
         return [dict(one) for one in session.scalars(select(Event.fields).where(Event.kind == "ReassignmentBlocked"))]
 
 
-def test_its_job_is_gone_on_with_and_its_driver_is_not_listened_to_any_more(stage: Stage) -> None:
-    job = silent(stage)
+def test_a_job_of_a_lost_host_is_reassigned_and_its_old_driver_is_fenced(stage: Stage) -> None:
+    job = job_on_lost_host(stage)
     reassign_from_lost_hosts(job.context, now())
     run = run_of(stage, job.driver.run_id)
     assert run.state is RunState.FAILED and run.fenced_at is not None and ELSEWHERE in run.reason
@@ -77,87 +79,87 @@ def test_its_job_is_gone_on_with_and_its_driver_is_not_listened_to_any_more(stag
         assert [(one.kind, one.recovery) for one in session.scalars(select(Failure))] == [("DriverLost", "restart")]
     assert job.driver.send_events() == 410
     end_restart_delay(stage, job.job_id)
-    following = stage.driver(job.job_id)
-    assert following.start == {"mode": "resume"} and following.run_id != job.driver.run_id
+    next_driver = stage.driver(job.job_id)
+    assert next_driver.start == {"mode": "resume"} and next_driver.run_id != job.driver.run_id
     reassign_from_lost_hosts(job.context, now())
-    assert run_of(stage, following.run_id).ended_at is None, "the new one is on no machine yet"
+    assert run_of(stage, next_driver.run_id).ended_at is None, "the new run has no host yet"
 
 
-def test_without_a_checkpoint_there_is_nothing_that_others_would_have_to_find(stage: Stage) -> None:
-    job = silent(stage, checkpoints=0)
+def test_a_job_without_checkpoints_is_reassigned_without_reading_its_directory(stage: Stage) -> None:
+    job = job_on_lost_host(stage, checkpoints=0)
     shutil.rmtree(job.directory)
     reassign_from_lost_hosts(job.context, now())
     assert run_of(stage, job.driver.run_id).ended_at is not None
 
 
-def a_worker_is_heard(job: StoredJob) -> None:
+def recent_heartbeat_of_a_worker(job: StoredJob) -> None:
     with job.stage.database.session() as session:
         record_host_heartbeat(session, ELSEWHERE, now() - UNREACHABLE_AFTER + timedelta(seconds=20))
 
 
-def its_driver_is_heard(job: StoredJob) -> None:
+def recent_contact_of_the_driver(job: StoredJob) -> None:
     change(job.stage, job.driver.run_id, last_contact_at=now() - UNREACHABLE_AFTER + timedelta(seconds=20))
 
 
-def it_was_begun_just_now(job: StoredJob) -> None:
+def recently_created_run(job: StoredJob) -> None:
     change(job.stage, job.driver.run_id, last_contact_at=None, created_at=now() - UNREACHABLE_AFTER + timedelta(seconds=20))
 
 
-def the_control_plane_was_away(job: StoredJob) -> None:
-    there(job.stage, since=UNREACHABLE_AFTER - timedelta(seconds=20))
+def recently_started_control_plane(job: StoredJob) -> None:
+    record_heartbeats(job.stage, since=UNREACHABLE_AFTER - timedelta(seconds=20))
 
 
-def the_api_is_away(job: StoredJob) -> None:
+def unreachable_api(job: StoredJob) -> None:
     with job.stage.database.session() as session:
         session.execute(
             update(Heartbeat).where(Heartbeat.component == Component.API.value).values(seen_at=now() - timedelta(minutes=1))
         )
 
 
-def it_is_our_own(job: StoredJob) -> None:
+def run_on_this_host(job: StoredJob) -> None:
     change(job.stage, job.driver.run_id, host=job.context.host)
 
 
-def no_machine_has_it(job: StoredJob) -> None:
+def run_without_a_host(job: StoredJob) -> None:
     change(job.stage, job.driver.run_id, host=None)
 
 
 @pytest.mark.parametrize(
-    "but",
+    "change_before",
     [
-        a_worker_is_heard, its_driver_is_heard, it_was_begun_just_now, the_control_plane_was_away, the_api_is_away, it_is_our_own,
-        no_machine_has_it,
+        recent_heartbeat_of_a_worker, recent_contact_of_the_driver, recently_created_run, recently_started_control_plane, unreachable_api,
+        run_on_this_host, run_without_a_host,
     ],
 )  # fmt: skip
-def test_nothing_is_taken_from_it_if(stage: Stage, but: Any) -> None:
-    job = silent(stage)
-    but(job)
+def test_a_run_is_not_reassigned_if_its_host_is_possibly_reachable(stage: Stage, change_before: Any) -> None:
+    job = job_on_lost_host(stage)
+    change_before(job)
     reassign_from_lost_hosts(job.context, now())
     run = run_of(stage, job.driver.run_id)
     assert run.ended_at is None and run.reassignment_problem is None
 
 
-def test_what_is_on_its_own_disk_is_waited_for_and_that_is_said_once(stage: Stage) -> None:
-    job = silent(stage)
+def test_a_job_whose_checkpoints_are_on_the_lost_host_waits_and_an_event_says_so_once(stage: Stage) -> None:
+    job = job_on_lost_host(stage)
     shutil.move(job.directory, job.directory + ".elsewhere")
     for _ in range(2):
         reassign_from_lost_hosts(job.context, now())
     run = run_of(stage, job.driver.run_id)
     assert run.ended_at is None and run.reassignment_problem is not None
     assert "checkpoint 3" in run.reassignment_problem and job.directory in run.reassignment_problem
-    assert [(one["run"], one["host"], one["reason"]) for one in strandings(stage)] == [
+    assert [(one["run"], one["host"], one["reason"]) for one in blocked_reassignments(stage)] == [
         (run.number, ELSEWHERE, run.reassignment_problem)
     ]
     shown = stage.send("GET", f"/runs/{run.id}", status=200)
     assert shown["reassignment_problem"] == run.reassignment_problem
 
-    a_worker_is_heard(job)
+    recent_heartbeat_of_a_worker(job)
     reassign_from_lost_hosts(job.context, now())
     assert run_of(stage, run.id).reassignment_problem is None
 
 
-def test_a_log_that_cannot_be_read_from_here_is_an_obstacle_too(stage: Stage) -> None:
-    job = silent(stage)
+def test_a_job_whose_job_log_cannot_be_read_is_not_reassigned(stage: Stage) -> None:
+    job = job_on_lost_host(stage)
     for entry in Path(job.directory).rglob("log/*"):
         entry.write_bytes(b"no entry")
     reassign_from_lost_hosts(job.context, now())
@@ -165,8 +167,8 @@ def test_a_log_that_cannot_be_read_from_here_is_an_obstacle_too(stage: Stage) ->
     assert run.ended_at is None and run.reassignment_problem is not None and "cannot be read" in run.reassignment_problem
 
 
-def test_who_was_told_to_cancel_has_done_so_wherever_its_checkpoints_are(stage: Stage) -> None:
-    job = silent(stage)
+def test_a_cancelled_job_of_a_lost_host_ends_even_if_its_checkpoints_are_unreadable(stage: Stage) -> None:
+    job = job_on_lost_host(stage)
     shutil.move(job.directory, job.directory + ".elsewhere")
     stage.send("POST", f"/jobs/{job.job_id}/cancel", status=202)
     stage.reconcile(job.job_id)
@@ -176,55 +178,55 @@ def test_who_was_told_to_cancel_has_done_so_wherever_its_checkpoints_are(stage: 
         assert session.get_one(Job, job.job_id).desired_state is DesiredState.CANCELLED
 
 
-def test_who_speaks_while_its_checkpoints_are_looked_for_keeps_its_job(stage: Stage) -> None:
-    job = silent(stage)
-    seen = run_of(stage, job.driver.run_id)
-    its_driver_is_heard(job)
+def test_a_driver_that_reconnects_during_the_reassignment_keeps_its_job(stage: Stage) -> None:
+    job = job_on_lost_host(stage)
+    before = run_of(stage, job.driver.run_id)
+    recent_contact_of_the_driver(job)
     with stage.database.session() as session:
-        assert not reassign(session, seen, None, since=now() - UNREACHABLE_AFTER)
-        assert not reassign(session, seen, "not found", since=now() - UNREACHABLE_AFTER)
-    found = run_of(stage, seen.id)
+        assert not reassign(session, before, None, since=now() - UNREACHABLE_AFTER)
+        assert not reassign(session, before, "not found", since=now() - UNREACHABLE_AFTER)
+    found = run_of(stage, before.id)
     assert found.ended_at is None and found.reassignment_problem is None
 
 
-def test_one_that_cannot_be_taken_over_does_not_hold_up_others(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, second = silent(stage), silent(stage)
-    taking = reassign
+def test_an_error_for_one_run_does_not_delay_the_reassignment_of_others(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = job_on_lost_host(stage), job_on_lost_host(stage)
+    real_reassign = reassign
 
-    def fails_once(session: Any, run: Run, *more: Any, **also: Any) -> bool:
+    def reassign_or_fail(session: Any, run: Run, *more: Any, **also: Any) -> bool:
         if run.id == first.driver.run_id:
-            raise RuntimeError("as if")
-        return taking(session, run, *more, **also)
+            raise RuntimeError("test")
+        return real_reassign(session, run, *more, **also)
 
-    monkeypatch.setattr("weir_workers.tasks.lost_hosts.reassign", fails_once)
+    monkeypatch.setattr("weir_workers.tasks.lost_hosts.reassign", reassign_or_fail)
     reassign_from_lost_hosts(second.context, now())
     assert run_of(stage, first.driver.run_id).ended_at is None
     assert run_of(stage, second.driver.run_id).ended_at is not None
 
 
-def test_a_machine_says_that_it_is_there_when_it_takes_a_driver_and_while_it_looks_after_it(stage: Stage) -> None:
+def test_a_host_records_a_heartbeat_when_it_claims_a_run_and_when_it_watches_drivers(stage: Stage) -> None:
     job_id = stage.deploy()["id"]
     stage.compile(job_id)
     driver = stage.driver(job_id)
     context = StoredJob.running(stage).context
 
-    def heard() -> bool:
+    def has_heartbeat() -> bool:
         with stage.database.session() as session:
             return session.get(Heartbeat, f"m:{context.host}") is not None
 
-    assert not heard()
+    assert not has_heartbeat()
     assert _claim(context, driver.run_id) is not None
-    assert heard()
+    assert has_heartbeat()
     with stage.database.session() as session:
         assert delete_host_heartbeats(session, now() + timedelta(seconds=1)) == 1
-    assert not heard()
+    assert not has_heartbeat()
     watch_here(context)
-    assert heard()
+    assert has_heartbeat()
 
 
-def test_a_machine_that_comes_back_ends_what_goes_on_there_though_its_job_was_taken_from_it(stage: Stage) -> None:
-    """Nothing else would: its driver is not told to stop, as it is not listened to, and no other run has the job."""
-    job = silent(stage)
+def test_a_host_that_returns_kills_the_drivers_of_its_fenced_runs(stage: Stage) -> None:
+    """Nothing else stops this driver. The API refuses its requests, and no other run of the job fences it in the job log."""
+    job = job_on_lost_host(stage)
     stage.send("POST", f"/jobs/{job.job_id}/cancel", status=202)
     stage.reconcile(job.job_id)
     reassign_from_lost_hosts(job.context, now())
@@ -233,8 +235,8 @@ def test_a_machine_that_comes_back_ends_what_goes_on_there_though_its_job_was_ta
     stage.tasks.enqueued.clear()
     watch_fenced_hosts(job.context, now())
     assert stage.tasks.enqueued == [(WATCH_DRIVERS, ())]
-    back = replace(job.context, host=ELSEWHERE)
-    directory = RunDirectory.of(back.settings.data_dir, run.directory)
+    returned = replace(job.context, host=ELSEWHERE)
+    directory = RunDirectory.of(returned.settings.data_dir, run.directory)
     directory.make()
     with subprocess.Popen(["flock", directory.lock, "sleep", "600"], start_new_session=True) as zombie:
         try:
@@ -244,17 +246,17 @@ def test_a_machine_that_comes_back_ends_what_goes_on_there_though_its_job_was_ta
                 if directory.lock.exists() and directory.is_alive():
                     break
                 time.sleep(0.01)
-            watch_here(back)
+            watch_here(returned)
             assert zombie.wait(timeout=60) == -signal.SIGKILL
         finally:
             zombie.kill()
     stage.tasks.enqueued.clear()
     watch_fenced_hosts(job.context, now() + FENCED_FOR)
-    assert stage.tasks.enqueued == [], "who is away for longer is not waited for"
+    assert stage.tasks.enqueued == [], "a host that is lost for longer is not asked again"
 
 
-def test_a_machine_with_other_drivers_is_asked_often_enough_as_it_is(stage: Stage) -> None:
-    job, other = silent(stage), StoredJob.running(stage)
+def test_a_host_with_live_runs_gets_no_additional_watch_task(stage: Stage) -> None:
+    job, other = job_on_lost_host(stage), StoredJob.running(stage)
     change(stage, other.driver.run_id, host=ELSEWHERE)
     change(stage, job.driver.run_id, fenced_at=now(), ended_at=now())
     stage.tasks.enqueued.clear()

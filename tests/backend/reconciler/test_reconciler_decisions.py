@@ -1,4 +1,4 @@
-"""What is done next for a job, from facts alone."""
+"""The decisions of the reconciler, without a database."""
 
 from __future__ import annotations
 
@@ -42,23 +42,23 @@ def job(**facts: object) -> JobFacts:
     return replace(base, **facts)  # type: ignore[arg-type]  # names and types are those of JobFacts
 
 
-def test_a_driver_is_killed_only_if_it_was_told_to_cancel_and_had_its_time() -> None:
+def test_a_driver_is_killed_only_after_the_timeout_of_a_cancel() -> None:
     assert not must_be_killed(None, NOW)
     assert not must_be_killed(NOW, NOW + CANCEL_TIMEOUT - timedelta(seconds=1))
     assert must_be_killed(NOW, NOW + CANCEL_TIMEOUT)
 
 
-def test_a_new_job_is_begun_once_its_code_is_compiled() -> None:
+def test_a_new_job_starts_once_its_code_is_compiled() -> None:
     assert isinstance(decide(job(spec_state=SpecState.COMPILING), NOW), Wait)
     assert decide(job(), NOW) == BeginRun("start")
 
 
-def test_a_job_whose_code_does_not_compile_is_not_begun_and_says_why() -> None:
+def test_a_job_whose_code_does_not_compile_does_not_start() -> None:
     decision = decide(job(spec_state=SpecState.INVALID, spec_problem="line 3: no such column"), NOW)
     assert isinstance(decision, Wait) and "line 3" in decision.why
 
 
-def test_a_run_is_submitted_and_once_more_if_its_driver_is_not_seen() -> None:
+def test_a_run_is_submitted_again_if_its_driver_does_not_connect() -> None:
     assert decide(job(live=UNSEEN), NOW) == Submit()
     submitted = replace(UNSEEN, submitted_at=NOW)
     assert decide(job(live=submitted), NOW) == Wait(NOW + SUBMIT_RETRY, "The driver is starting.")
@@ -66,7 +66,7 @@ def test_a_run_is_submitted_and_once_more_if_its_driver_is_not_seen() -> None:
     assert decide(job(live=replace(submitted, seen=True)), NOW + SUBMIT_RETRY) == Wait()
 
 
-def test_a_failed_run_is_followed_by_another_after_a_growing_delay_and_not_for_ever() -> None:
+def test_failed_runs_restart_with_a_growing_delay_and_a_limited_number_of_attempts() -> None:
     delays = []
     for restarts in range(STRATEGY.attempts):
         decision = decide(job(last=replace(FAILED, running_at=None), restarts=restarts), NOW)
@@ -80,38 +80,38 @@ def test_a_failed_run_is_followed_by_another_after_a_growing_delay_and_not_for_e
     assert isinstance(decision, GiveUp) and "4 times in a row" in decision.reason and "killed" in decision.reason
 
 
-def test_a_version_that_has_never_run_is_given_up_sooner() -> None:
+def test_a_version_that_has_never_run_has_fewer_restarts() -> None:
     failed = replace(FAILED, running_at=None)
     assert isinstance(decide(job(last=failed, has_run=False, restarts=1), NOW), RestartLater)
     assert isinstance(decide(job(last=failed, has_run=False, restarts=2), NOW), GiveUp)
 
 
-def test_a_run_that_was_well_for_long_begins_the_counting_anew() -> None:
-    well = replace(FAILED, running_at=NOW - timedelta(seconds=STRATEGY.reset_after_s))
-    decision = decide(job(last=well, restarts=STRATEGY.attempts), NOW)
+def test_a_long_run_resets_the_restart_count() -> None:
+    long_run = replace(FAILED, running_at=NOW - timedelta(seconds=STRATEGY.reset_after_s))
+    decision = decide(job(last=long_run, restarts=STRATEGY.attempts), NOW)
     assert decision == RestartLater(1, NOW + timedelta(seconds=1))
 
 
 @pytest.mark.parametrize("kind", sorted(PERMANENT_FAILURES))
-def test_an_error_that_another_try_does_not_mend_is_not_tried_again(kind: str) -> None:
+def test_a_permanent_failure_is_not_restarted(kind: str) -> None:
     assert isinstance(decide(job(last=replace(FAILED, kind=kind)), NOW), GiveUp)
 
 
-def test_a_job_that_was_given_up_rests_until_a_person_starts_it() -> None:
+def test_a_job_whose_restarts_stopped_waits_for_a_user() -> None:
     assert decide(job(last=FAILED, restarts_stopped_reason="enough"), NOW) == Wait(why="enough")
 
 
-def test_a_finished_job_is_where_it_is_wanted() -> None:
+def test_a_finished_job_is_not_restarted() -> None:
     assert decide(job(last=replace(FAILED, state=RunState.FINISHED)), NOW) == Wait()
 
 
 @pytest.mark.parametrize("state", [RunState.SUSPENDED, RunState.CANCELED])
-def test_a_stopped_job_that_is_wanted_again_goes_on(state: RunState) -> None:
+def test_a_stopped_job_whose_desired_state_is_running_starts_again(state: RunState) -> None:
     assert decide(job(last=replace(FAILED, state=state)), NOW) == BeginRun("start")
 
 
 @pytest.mark.parametrize(("desired", "command"), [(DesiredState.SUSPENDED, "Suspend"), (DesiredState.CANCELLED, "Cancel")])
-def test_a_job_that_is_to_rest_is_told_so_once(desired: DesiredState, command: str) -> None:
+def test_a_job_that_must_stop_gets_the_command_once(desired: DesiredState, command: str) -> None:
     assert decide(job(desired=desired), NOW) == Wait()
     assert decide(job(desired=desired, live=LIVE), NOW) == GiveCommand(command)
     assert decide(job(desired=desired, live=replace(LIVE, commands=frozenset({command}))), NOW) == Wait(
@@ -119,27 +119,27 @@ def test_a_job_that_is_to_rest_is_told_so_once(desired: DesiredState, command: s
     )
 
 
-def test_a_cancel_reaches_a_job_that_is_suspending() -> None:
+def test_a_suspending_job_can_be_cancelled() -> None:
     suspending = replace(LIVE, commands=frozenset({"Suspend"}))
     assert decide(job(desired=DesiredState.CANCELLED, live=suspending), NOW) == GiveCommand("Cancel")
 
 
-def test_a_run_that_was_not_submitted_is_ended_where_it_is() -> None:
+def test_a_run_that_was_not_submitted_ends_without_a_command() -> None:
     decision = decide(job(desired=DesiredState.SUSPENDED, live=UNSEEN), NOW)
     assert isinstance(decision, EndRun) and decision.state is RunState.CANCELED
 
 
-def test_a_run_that_was_submitted_and_is_not_seen_is_told_to_stop_and_submitted_again() -> None:
-    told = replace(UNSEEN, submitted_at=NOW, commands=frozenset({"Suspend"}))
-    assert isinstance(decide(job(desired=DesiredState.SUSPENDED, live=told), NOW), Wait)
-    assert decide(job(desired=DesiredState.SUSPENDED, live=told), NOW + SUBMIT_RETRY) == Submit()
+def test_a_submitted_run_that_has_not_connected_is_submitted_again_even_if_it_must_stop() -> None:
+    suspending = replace(UNSEEN, submitted_at=NOW, commands=frozenset({"Suspend"}))
+    assert isinstance(decide(job(desired=DesiredState.SUSPENDED, live=suspending), NOW), Wait)
+    assert decide(job(desired=DesiredState.SUSPENDED, live=suspending), NOW + SUBMIT_RETRY) == Submit()
 
 
-def test_a_job_that_is_to_go_back_does_so_until_one_of_its_runs_has_run() -> None:
-    wanted = RequestedStart(checkpoint=7, after_run=3)
+def test_a_requested_restore_applies_until_a_run_has_done_it() -> None:
+    requested = RequestedStart(checkpoint=7, after_run=3)
     assert next_start(None, is_done=False) == RunStart()
-    assert next_start(wanted, is_done=False) == RunStart(7)
-    assert next_start(wanted, is_done=True) == RunStart()
+    assert next_start(requested, is_done=False) == RunStart(7)
+    assert next_start(requested, is_done=True) == RunStart()
     assert decide(job(last=replace(FAILED, state=RunState.SUSPENDED), start=RunStart(7)), NOW) == BeginRun("start", RunStart(7))
 
 
@@ -162,7 +162,7 @@ def test_a_job_that_is_to_go_back_does_so_until_one_of_its_runs_has_run() -> Non
         restarts_stopped_reason=st.none() | st.just("enough"), strategy=st.just(STRATEGY),
     )
 )  # fmt: skip
-def test_no_second_run_is_ever_begun_beside_a_live_one_and_nothing_is_begun_that_nobody_wants(facts: JobFacts) -> None:
+def test_a_run_starts_only_if_it_is_desired_and_no_other_run_is_live(facts: JobFacts) -> None:
     decision = decide(facts, NOW)
     if isinstance(decision, BeginRun | RestartLater | GiveUp):
         assert facts.live is None and facts.desired is DesiredState.RUNNING and facts.spec_state is SpecState.VALID

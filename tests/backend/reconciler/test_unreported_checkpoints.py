@@ -1,4 +1,4 @@
-"""A driver is killed between the entry in the job's log, which completes a checkpoint, and the event that would tell of it."""
+"""A driver is killed after a checkpoint is completed in the job log and before it has reported this checkpoint."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from weir_workers.drivers.run_directory import RunDirectory
 from weir_workers.tasks.driver_watch import watch_here
 
 
-def killed(stage: Stage) -> StoredJob:
-    """With checkpoints 1 to 3 that it told of, on this machine, and its process is no more."""
+def job_with_killed_driver(stage: Stage) -> StoredJob:
+    """Create a job with reported checkpoints 1 to 3 on this host. The process of its driver does not exist any more."""
     job = StoredJob.running(stage, 3)
     job.driver.send_events(RunStateChanged(DriverState.RUNNING, Generation(1), "", ""))
     with stage.database.session() as session:
         run = session.get_one(Run, job.driver.run_id)
         directory = RunDirectory.of(job.context.settings.data_dir, run.directory)
         directory.make()
-        name = {"pid": 2**22 - 3, "started": 7.0}
-        directory.process.write_text(json.dumps(name))
-        run.host, run.pid, run.pid_started = job.context.host, name["pid"], name["started"]
+        identity = {"pid": 2**22 - 3, "started": 7.0}
+        directory.process.write_text(json.dumps(identity))
+        run.host, run.pid, run.pid_started = job.context.host, identity["pid"], identity["started"]
     return job
 
 
@@ -44,40 +44,40 @@ def completions(stage: Stage, job: StoredJob) -> list[dict[str, Any]]:
         return [dict(one) for one in session.scalars(query)]
 
 
-def test_what_its_log_has_is_in_the_history(stage: Stage) -> None:
-    job = killed(stage)
+def test_completed_checkpoints_in_the_job_log_are_added_to_the_database_and_the_events(stage: Stage) -> None:
+    job = job_with_killed_driver(stage)
     job.driver.send_events(CheckpointTriggered(CheckpointId(4), Generation(1), "periodic", 1))
     job.run.complete(4)
     job.run.complete(5, savepoint=True)
     watch_here(job.context)
     assert checkpoints(stage, job) == dict.fromkeys(range(1, 6), CheckpointState.COMPLETED)
-    told = completions(stage, job)
-    assert [(one["checkpoint"], one["trigger"]) for one in told[-2:]] == [(4, "periodic"), (5, "savepoint")]
+    reported = completions(stage, job)
+    assert [(one["checkpoint"], one["trigger"]) for one in reported[-2:]] == [(4, "periodic"), (5, "savepoint")]
     with stage.database.session() as session:
         run = session.get_one(Run, job.driver.run_id)
         assert run.state is RunState.FAILED and run.missing_events == 0
         numbers = session.scalars(select(Event.run_event).where(Event.run_id == run.id, Event.run_event.is_not(None))).all()
         assert len(numbers) == len(set(numbers))
     watch_here(job.context)
-    assert completions(stage, job) == told, "once"
+    assert completions(stage, job) == reported, "each checkpoint is added once"
 
 
-def test_what_is_known_is_not_told_again_nor_is_what_another_driver_has_completed(stage: Stage) -> None:
-    job = killed(stage)
-    told = completions(stage, job)
+def test_known_checkpoints_and_checkpoints_of_other_generations_are_not_added(stage: Stage) -> None:
+    job = job_with_killed_driver(stage)
+    reported = completions(stage, job)
     with stage.database.session() as session:
-        # It has gone on from another driver's, of which one was never heard of.
+        # The run restored checkpoints of another generation. Checkpoint 3 of them was not reported as completed.
         session.execute(update(Run).where(Run.id == job.driver.run_id).values(generation=2))
         session.execute(update(Checkpoint).where(Checkpoint.number == 3).values(state=CheckpointState.FAILED))
     watch_here(job.context)
-    assert completions(stage, job) == told
+    assert completions(stage, job) == reported
 
 
-@pytest.mark.parametrize("gone", ["log", "manifest"])
-def test_what_cannot_be_read_holds_nothing_up(stage: Stage, gone: str) -> None:
-    job = killed(stage)
+@pytest.mark.parametrize("missing", ["log", "manifest"])
+def test_a_run_ends_even_if_its_job_log_or_a_manifest_is_missing(stage: Stage, missing: str) -> None:
+    job = job_with_killed_driver(stage)
     job.run.complete(4)
-    if gone == "log":
+    if missing == "log":
         Path(job.directory).rename(f"{job.directory}-elsewhere")
     else:
         for path in Path(job.directory).glob("*/checkpoints/4/manifest*"):
