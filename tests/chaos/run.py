@@ -1,4 +1,4 @@
-"""Chaos runs: real jobs on real Spark with random kills and pauses, and a check of their output. See command.py."""
+"""The entry point of ``make chaos``. See command.py."""
 
 import sys
 from pathlib import Path

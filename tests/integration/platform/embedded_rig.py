@@ -25,7 +25,7 @@ WAIT_S = 60.0
 
 
 class BackgroundCommand(subprocess.Popen[str]):
-    """Killed if its ``with`` block fails, which would wait for its end otherwise."""
+    """The process of a command. It is killed if its ``with`` block fails, because otherwise the block would wait for its end."""
 
     def __exit__(self, exc_type: Any, exc: Any, traceback: Any) -> None:
         if exc_type is not None:

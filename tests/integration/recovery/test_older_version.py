@@ -1,4 +1,4 @@
-"""Checkpoints that an older version wrote (tests/data): this version resumes their job, and the output is exact."""
+"""Resuming a job from checkpoints that an older version of Weir wrote. They are stored in tests/data."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WRITTEN_IN = "/tmp/weir-stored"
 
 @pytest.fixture
 def stored(tmp_path: Path) -> Path:
-    """The directory of the older version, moved to ``tmp_path``: paths in manifests change, and with them the checksums."""
+    """A copy of the directory of the older version in ``tmp_path``. The paths and checksums in the manifests are adapted."""
     with tarfile.open(DATA / "stored.tar.gz") as archive:
         archive.extractall(tmp_path, filter="data")
     root = tmp_path / Path(WRITTEN_IN).name
@@ -49,7 +49,7 @@ def stored(tmp_path: Path) -> Path:
 
 
 def test_the_stored_directory_contains_every_kind_of_data(stored: Path) -> None:
-    """Otherwise the next test would not cover it."""
+    """Otherwise the next test would not cover all kinds of data."""
     log = [json.loads(path.read_text()) for path in sorted(stored.glob("checkpoints/upgraded/log/*.json"))]
     kinds = [entry["entry"]["entry"] for entry in log]
     assert kinds[0] == "LogSummarised", "the log was trimmed"

@@ -1,4 +1,4 @@
-"""What the processes of a Spark application expose to other users of the host."""
+"""Finds out what the processes of a Spark application expose to other users of the host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The option ``--output json``: standard output is one JSON document."""
+"""With ``--output json``, standard output is a JSON document."""
 
 from __future__ import annotations
 

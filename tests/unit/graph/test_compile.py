@@ -84,7 +84,7 @@ def test_a_graph_can_have_several_independent_pipelines() -> None:
     assert physical.edges == ()
 
 
-def test_the_parallelism_of_the_job_applies_to_operators_without_one() -> None:
+def test_operators_without_their_own_parallelism_have_that_of_the_job() -> None:
     physical = compile_graph(graph(source("a", parallelism=3), counts("n", "a", "word"), sink("s", "n")), slots=4, parallelism=2)
     assert [chain.parallelism for chain in physical.chains] == [3, 2]
 
@@ -96,7 +96,7 @@ def test_the_error_for_too_few_slots_names_the_operator_its_parallelism_and_the_
         compile_graph(word_count(), slots=2, parallelism=3)
 
 
-def test_fixed_key_groups_override_configured_ones_which_override_the_default() -> None:
+def test_fixed_key_groups_take_precedence_over_configured_and_default_key_groups() -> None:
     logical = graph(source("a"), counts("n", "a", "word", max_parallelism=300), sink("s", "n"))
     assert compile_graph(logical, slots=2).max_parallelism == {"a": 128, "n": 300, "s": 128}
     assert compile_graph(logical, slots=2, fixed_max_parallelism={"n": 512}).max_parallelism["n"] == 512

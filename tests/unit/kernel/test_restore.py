@@ -31,7 +31,7 @@ def point(of: PhysicalGraph, *, ended: tuple[SubtaskId, ...] = ()) -> RestorePoi
     )
 
 
-def test_a_restore_point_holds_the_snapshots_of_its_checkpoint_in_order() -> None:
+def test_a_restore_point_contains_the_snapshots_of_its_checkpoint_in_order() -> None:
     of = graph(2)
     taken = restore_point(of)
     assert taken.checkpoint == 7

@@ -67,7 +67,7 @@ def test_a_batch_is_as_large_as_the_limit_allows_and_has_at_least_one_event(tmp_
     assert pending(events_spool, after=9, bytes_max=0) == [failed(10)] and pending(events_spool, after=10) == []
 
 
-def test_confirmed_events_are_dropped_and_files_with_only_confirmed_events_deleted(tmp_path: Path) -> None:
+def test_confirmed_events_are_dropped_and_files_with_only_confirmed_events_are_deleted(tmp_path: Path) -> None:
     events_spool = spool(tmp_path, segment_bytes=200)
     for number in range(1, 31):
         events_spool.append(failed(number))

@@ -55,7 +55,7 @@ def test_a_small_batch_is_returned_unchanged() -> None:
     assert part.num_rows == 3, "the size is that of its own rows, not that of the batch it was sliced from"
 
 
-def test_views_whose_size_slicing_cannot_reduce_are_not_sliced_into_single_rows() -> None:
+def test_string_views_are_not_sliced_if_slicing_does_not_reduce_their_size() -> None:
     batch = pa.record_batch({"v": column(pa.list_(pa.string_view()), [100] * 1_000)})
     assert len(list(slice_by_bytes(batch, 50_000))) <= 4
 

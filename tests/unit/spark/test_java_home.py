@@ -35,7 +35,7 @@ def make_wheel(site: Path, version: str = "21.0.8") -> Path:
 
 @pytest.fixture
 def environ(tmp_path: Path) -> dict[str, str]:
-    """Environment variables without a Java."""
+    """Environment variables with which no Java is found."""
     (tmp_path / "empty").mkdir()
     return {"PATH": str(tmp_path / "empty"), "XDG_CACHE_HOME": str(tmp_path / "cache"), "HOME": str(tmp_path)}
 
@@ -59,7 +59,7 @@ def test_java_on_path_is_resolved_to_its_home(tmp_path: Path, environ: dict[str,
     assert environ["JAVA_HOME"] == str(home)
 
 
-def test_the_home_of_a_java_wrapper_on_path_is_the_one_it_reports(tmp_path: Path, environ: dict[str, str]) -> None:
+def test_the_home_of_a_java_wrapper_on_path_is_the_home_that_it_prints(tmp_path: Path, environ: dict[str, str]) -> None:
     home = make_java(tmp_path / "jdk", "21.0.1", release=False)
     wrapper = tmp_path / "empty" / "java"
     wrapper.write_text(f'#!/bin/sh\nexec {home}/bin/java "$@"\n')

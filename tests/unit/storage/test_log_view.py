@@ -26,7 +26,7 @@ def test_a_new_job_has_nothing_to_restore() -> None:
     assert view.branch_after(None, view.next_generation) == "b1"
 
 
-def test_completed_checkpoints_are_restorable_in_order() -> None:
+def test_restorable_checkpoints_are_listed_in_the_order_of_their_completion() -> None:
     view = fold(started(1), completed(1, 1), completed(1, 2), completed(1, 5))
     assert _ids(view) == [1, 2, 5]
     assert view.newest is not None

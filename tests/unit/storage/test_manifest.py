@@ -56,16 +56,16 @@ def test_each_file_is_listed_once_and_committables_of_all_subtasks_are_collected
     assert (statistics.sync_us_max, statistics.alignment_ms_max) == (1, 2.0)
 
 
-def test_file_names_distinguish_written_from_referenced_files() -> None:
-    own, of_six, of_an_older_generation, packed, packed_by_six = (
+def test_the_names_of_files_show_which_bytes_the_checkpoint_wrote_itself() -> None:
+    written, of_checkpoint_6, of_generation_1, packed, packed_in_checkpoint_6 = (
         "state/u/g2-c7-s0-a.0.arrow", "state/u/g2-c6-s0-a.0.arrow", "state/u/g1-c7-s0-a.0.arrow",
         "state/packed.slots/g2-c7-a.pack", "state/packed.slots/g2-c6-a.pack",
     )  # fmt: skip
     files = tuple(
         StateFile(path, size, "xxh3:00", offset=offset)
         for path, size, offset in (
-            (own, 1, 0), (of_six, 10, 0), (of_an_older_generation, 100, 0), (packed, 1_000, 0), (packed, 10_000, 64),
-            (packed_by_six, 100_000, 64),
+            (written, 1, 0), (of_checkpoint_6, 10, 0), (of_generation_1, 100, 0), (packed, 1_000, 0), (packed, 10_000, 64),
+            (packed_in_checkpoint_6, 100_000, 64),
         )
     )  # fmt: skip
     subtask = SubtaskSnapshot(0, 0, (OperatorSnapshot(UID, 0, files),), (), (), False, SubtaskStatistics())

@@ -86,7 +86,7 @@ def test_writing_starts_when_all_subtasks_of_the_slot_have_their_snapshots() -> 
     assert checkpoints.due(0) == []
 
 
-def test_writing_waits_until_gathering_is_complete() -> None:
+def test_writing_waits_until_all_snapshots_are_copied() -> None:
     checkpoints = SlotCheckpoints(2)
     first, second = local(1, 0, Handle()), local(1, 1, Handle(units=2))
     checkpoints.add(first)
@@ -118,7 +118,7 @@ def test_a_snapshot_without_state_does_not_wait_for_other_subtasks() -> None:
     assert len(checkpoints.due(0)) == 1
 
 
-def test_an_aborted_checkpoint_is_neither_gathered_nor_written() -> None:
+def test_an_aborted_checkpoint_is_neither_copied_nor_written() -> None:
     checkpoints = SlotCheckpoints(2)
     waiting, gathering, later = Handle(), Handle(units=5), Handle()
     checkpoints.add(local(1, 0, waiting))
@@ -154,7 +154,7 @@ def test_all_snapshots_are_discarded_with_the_deployment() -> None:
     assert checkpoints.gathering is None and checkpoints.wake_at_ns() is None
 
 
-def test_a_failed_handle_is_not_advanced_again() -> None:
+def test_a_snapshot_whose_copy_step_failed_is_not_advanced_again() -> None:
     checkpoints = SlotCheckpoints(1)
     checkpoints.add(local(1, 0, Handle(fails=True)))
     with pytest.raises(ValueError, match="no such row"):
@@ -176,7 +176,7 @@ def test_the_start_delay_is_the_time_from_the_trigger_to_the_start_of_alignment(
     assert untriggered.start_delay_ns == 0
 
 
-def test_times_separate_work_from_waiting_for_a_core() -> None:
+def test_snapshot_durations_distinguish_work_from_waiting_for_a_core() -> None:
     one = local(1, 0, Handle(units=2))
     ports = cast("SlotEnvironment", Clock())
     while not one.advance(ports):

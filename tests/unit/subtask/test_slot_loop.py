@@ -262,7 +262,7 @@ def test_a_missing_frame_between_batches_that_are_joined_fails_the_slot() -> Non
     assert "expected 1" in failed.reason
 
 
-def test_an_abort_unblocks_data() -> None:
+def test_an_aborted_checkpoint_unblocks_the_data_behind_its_barrier() -> None:
     keyed = Collecting()
     bench = Bench(ListSource([]), keyed, slots=2).deploy()
     for frame in (control_event(FrameKind.BARRIER, FROM_PEER, 0, 1), data(FROM_PEER, 0, Rows("after"))):
@@ -487,7 +487,7 @@ def test_frames_and_messages_of_another_generation_have_no_effect() -> None:
     assert not bench.messages(Acknowledge)
 
 
-def test_a_cancelled_generation_is_fenced_against_a_late_deployment() -> None:
+def test_a_late_deployment_of_a_cancelled_generation_has_no_effect() -> None:
     bench = Bench(ListSource([]), Collecting())
     bench.runtime.on_control(CancelSubtasks(Generation(3)))
     assert bench.messages(Cancelled) == [Cancelled(Generation(3))]

@@ -21,9 +21,9 @@ ROWS = re.findall(
 )[1:]
 
 
-@pytest.mark.parametrize(("change", "places"), ROWS, ids=[change[:40] for change, _ in ROWS])
-def test_the_files_to_open_exist(change: str, places: str) -> None:
+@pytest.mark.parametrize(("change", "paths"), ROWS, ids=[change[:40] for change, _ in ROWS])
+def test_all_paths_in_the_table_of_architecture_md_exist(change: str, paths: str) -> None:
     part = ROOT
-    for name, path in re.findall(r"\b(runtime|backend|workers|frontend):|`([^`]*/[^`]*|[a-z_]+\.py)`", places):
+    for name, path in re.findall(r"\b(runtime|backend|workers|frontend):|`([^`]*/[^`]*|[a-z_]+\.py)`", paths):
         part = PARTS[name] if name else part
         assert not path or (part / path).exists() or (ROOT / path).exists(), f"{change}: {path}"

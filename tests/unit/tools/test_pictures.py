@@ -1,4 +1,4 @@
-"""Which measurements the plot of README shows, what is missing for the pictures, and what is drawn."""
+"""Creating the pictures of README.md from screenshots and benchmark results."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ RESULTS = (
 )
 
 
-def test_the_plot_shows_the_newest_run_beside_the_hand_written_program(tmp_path: Path) -> None:
+def test_the_plot_compares_the_newest_run_with_the_hand_written_program(tmp_path: Path) -> None:
     benchmark = pictures.read_benchmark(write_results(tmp_path, *RESULTS))
     ceiling, without, with_ = benchmark.bars
     assert ceiling.rates == (40e6, 44e6)
@@ -55,13 +55,13 @@ def test_the_caption_names_date_commit_and_machine(tmp_path: Path) -> None:
     assert "23 November 2026, commit abc1234, Test CPU, 2 cores" in caption
 
 
-def test_a_wrong_result_is_not_drawn(tmp_path: Path) -> None:
+def test_measurements_with_a_wrong_result_are_refused(tmp_path: Path) -> None:
     file = write_results(tmp_path, result("no checkpoints", 30e6, result_ok=False, wrong="3 keys have a wrong count"))
     with pytest.raises(pictures.PicturesFailed, match="3 keys have a wrong count"):
         pictures.read_benchmark(file)
 
 
-def test_one_message_names_everything_that_must_run_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_error_lists_all_commands_that_must_run_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert pictures.main(["--build", str(tmp_path), "--output", str(tmp_path / "out")]) == 1
     message = capsys.readouterr().err
     assert "make e2e" in message
@@ -69,7 +69,7 @@ def test_one_message_names_everything_that_must_run_first(tmp_path: Path, capsys
     assert pictures.BENCHMARK_COMMAND in message
 
 
-def test_nothing_is_missing_once_both_targets_have_run(tmp_path: Path) -> None:
+def test_no_input_is_missing_after_both_commands_have_run(tmp_path: Path) -> None:
     write_results(tmp_path, *RESULTS)
     for name in pictures.SCREENSHOTS:
         for theme in pictures.THEMES:
@@ -94,7 +94,7 @@ def test_readme_shows_each_picture_in_both_themes() -> None:
 
 @pytest.fixture
 def packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pillow and matplotlib, where `make pictures` has installed them."""
+    """Skips the test unless `make pictures` has installed Pillow and matplotlib."""
     if not (pictures.PACKAGES / "made-from").is_file():
         pytest.skip("only make pictures installs Pillow and matplotlib")
     monkeypatch.setattr(sys, "path", [*sys.path, str(pictures.PACKAGES)])
@@ -113,7 +113,7 @@ def test_a_screenshot_is_written_with_a_palette(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("packages")
-def test_the_empty_part_at_the_bottom_is_cut_off(tmp_path: Path) -> None:
+def test_the_empty_bottom_of_a_screenshot_is_cut_off(tmp_path: Path) -> None:
     from PIL import Image
 
     image = Image.new("RGB", (8, 200), "white")
@@ -125,7 +125,7 @@ def test_the_empty_part_at_the_bottom_is_cut_off(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("packages")
-def test_a_screenshot_that_stays_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_screenshot_that_is_too_large_after_compression_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from PIL import Image
 
     monkeypatch.setattr(pictures, "SCREENSHOT_BYTES_MAX", 10)

@@ -89,7 +89,7 @@ def test_messages_recorded_on_one_connection_are_refused_on_another() -> None:
         third.receive(acceptance)
 
 
-def test_a_reflected_message_is_refused() -> None:
+def test_a_message_that_is_sent_back_to_its_sender_is_refused() -> None:
     dialer, acceptor = dialer_of(), acceptor_of()
     reply = acceptor.receive(dialer.hello)
     with pytest.raises(AuthenticationError):

@@ -54,7 +54,7 @@ def damaged(rng: random.Random, frames: list[bytes]) -> bytes:
             return b"".join(shuffled)
         case 4:
             stream = bytearray(b"".join(frames))
-            offset = rng.choice((48, 52))  # the sizes of determinants and payload
+            offset = rng.choice((48, 52))  # the header fields with the sizes of determinants and payload
             claimed = rng.choice((1, PAYLOAD_BYTES_MAX, PAYLOAD_BYTES_MAX + 1, 2**32 - 1))
             stream[offset : offset + 4] = claimed.to_bytes(4, "little")
             return bytes(stream)

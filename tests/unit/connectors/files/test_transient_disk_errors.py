@@ -1,4 +1,4 @@
-"""Transient I/O errors are retried; permanent ones are not."""
+"""Transient I/O errors are retried, and permanent errors are not."""
 
 from __future__ import annotations
 
