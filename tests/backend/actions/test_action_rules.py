@@ -1,4 +1,4 @@
-"""Which actions are offered and allowed: a table of facts, without a database."""
+"""Which actions are offered and allowed, without a database."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_a_job_refuses_a_verb_with_a_reason(verb: Verb, facts: JobActionFacts, r
     assert (refusal.sentence if refusal is not None else None) == reason
 
 
-def test_a_caller_without_the_permission_is_allowed_nothing() -> None:
+def test_a_caller_without_the_permission_is_not_allowed_any_action() -> None:
     for actions in (job_actions(RUNNING, {Permission.VIEW}), checkpoint_actions(COMPLETED, {Permission.VIEW})):
         assert {action.reason for action in actions} == {"This needs the permission 'operate'. Ask an administrator for it."}
         assert not any(action.allowed for action in actions)
@@ -124,7 +124,7 @@ def test_a_caller_without_the_permission_is_allowed_nothing() -> None:
         ),
     ],
 )
-def test_a_checkpoint_without_files_allows_nothing(facts: CheckpointActionFacts, reason: str) -> None:
+def test_a_checkpoint_without_files_allows_no_actions(facts: CheckpointActionFacts, reason: str) -> None:
     actions = checkpoint_actions(facts, ALL)
     assert verbs(actions) == ["roll_back", "pin", "verify", "delete"]
     assert reasons(actions) == dict.fromkeys((Verb.ROLL_BACK, Verb.PIN, Verb.VERIFY, Verb.DELETE), reason)
@@ -143,7 +143,7 @@ def test_a_pinned_checkpoint_can_be_unpinned() -> None:
     assert reasons(actions) == {Verb.DELETE: "Checkpoint 17 is pinned. Unpin it first."}
 
 
-def test_a_job_does_not_roll_back_to_a_damaged_checkpoint_nor_while_a_plan_is_applied() -> None:
+def test_a_rollback_is_refused_for_a_damaged_checkpoint_and_while_a_plan_is_applied() -> None:
     damaged = checkpoint_refusal(Verb.ROLL_BACK, replace(COMPLETED, damage="manifest.json is missing"))
     assert damaged is not None and damaged.code == "damaged" and "manifest.json is missing" in damaged.reason
     assert checkpoint_refusal(Verb.VERIFY, replace(COMPLETED, damage="manifest.json is missing")) is None
@@ -185,7 +185,7 @@ def test_a_plan_that_would_fail_cannot_be_approved(facts: PlanActionFacts, code:
     assert (refusal.code if refusal is not None else None) == code
 
 
-def test_a_proposed_plan_is_approved_before_it_is_applied() -> None:
+def test_a_proposed_plan_must_be_approved_before_it_is_applied() -> None:
     assert reasons(plan_actions(PROPOSED, ALL, NOW)) == {Verb.APPLY: "Plan 4 is not approved. Approve it first."}
     assert reasons(plan_actions(replace(PROPOSED, state=PlanState.APPROVED), ALL, NOW)) == {}
 
@@ -209,6 +209,6 @@ def test_revoking_output_needs_the_permission_rollback() -> None:
         (replace(APPLIED, safety=replace(COMPLETED, applying=7)), "plan-applying"),
     ],
 )
-def test_an_applied_plan_can_be_undone_once_while_its_safety_savepoint_is_there(facts: PlanActionFacts, code: str | None) -> None:
+def test_an_applied_plan_can_be_undone_once_while_its_safety_savepoint_exists(facts: PlanActionFacts, code: str | None) -> None:
     refusal = plan_refusal(Verb.UNDO, facts, NOW)
     assert (refusal.code if refusal is not None else None) == code

@@ -1,4 +1,4 @@
-"""Actions in the answers of the API."""
+"""Actions in the responses of the API."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def reasons(body: dict[str, Any]) -> dict[str, str | None]:
     return {action["verb"]: action["reason"] for action in body["actions"]}
 
 
-def test_answers_list_actions_and_services_refuse_with_the_same_sentences(stage: Stage, login: Login) -> None:
+def test_responses_list_actions_with_the_same_reasons_that_refused_requests_return(stage: Stage, login: Login) -> None:
     job_id, driver = stage.running()
     driver.checkpoint(2)
     job = stage.job(job_id)

@@ -1,4 +1,4 @@
-"""Jobs that tell, rules that are held against them, and a clock that a test turns."""
+"""Jobs, alert rules and a simulated clock for tests of alerts."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from weir_backend.settings import Settings
 from weir_workers.context import Context
 from weir_workers.tasks import alerts
 
-RUNS = RunStateChanged(DriverState.RUNNING, Generation(1))
+RUN_STARTED = RunStateChanged(DriverState.RUNNING, Generation(1))
 
 
 @dataclass
 class Scene:
-    """Without the rules of a new installation."""
+    """Jobs and alert rules in a database without the rules of a new installation. Times count from ``began``."""
 
     database: Database
     settings: Settings
@@ -38,18 +38,18 @@ class Scene:
     def __post_init__(self) -> None:
         with self.database.session() as session:
             session.execute(delete(AlertRule))
-        self.there()
+        self.record_heartbeats()
 
     @property
     def context(self) -> Context:
         return Context(self.settings, self.database, self.tasks, "here", os.getpid())
 
-    def there(self, *, since: datetime | None = None, seen: datetime | None = None) -> None:
-        """The control plane, from ``since`` (days ago) on. ``seen`` None: for as long as the test takes."""
+    def record_heartbeats(self, *, since: datetime | None = None, seen: datetime | None = None) -> None:
+        """Record heartbeats of all components from ``since`` until ``seen``, by default for three days before and after ``began``."""
         begin, end = since or self.began - timedelta(days=3), seen or self.began + timedelta(days=3)
         with self.database.session() as session:
             session.execute(delete(Heartbeat))
-            session.add_all(Heartbeat(component=part.value, since=begin, seen_at=end) for part in Component)
+            session.add_all(Heartbeat(component=component.value, since=begin, seen_at=end) for component in Component)
 
     def rule(self, kind: AlertKind, *, job_id: int | None = None, webhook_id: int | None = None, **parameters: Any) -> int:
         with self.database.session() as session:
@@ -67,11 +67,11 @@ class Scene:
 
     def running(self, name: str | None = None) -> RunHandle:
         run = new_run(self.database, new_job(self.database, name))
-        self.send_events(run, RUNS)
+        self.send_events(run, RUN_STARTED)
         return run
 
     def send_events(self, run: RunHandle, *events: Event, at: datetime | None = None) -> None:
-        """After what it has told before. ``at``: by the driver's clock."""
+        """Send the next events of the run. ``at`` is their time by the clock of the driver."""
         with self.database.session() as session:
             known = link.known_run(session, run.id, run.token)
             stored = link.repository.locked(session, known.job_id, run.id)[1].stored_event
@@ -79,8 +79,8 @@ class Scene:
             numbered = [NumberedEvent(EventNumber(stored + place), at_ms, event) for place, event in enumerate(events, 1)]
             link.store(session, self.tasks, known, numbered, oldest=stored + 1)
 
-    def round(self, after: timedelta = timedelta(0)) -> None:
-        """So long after the beginning."""
+    def evaluate(self, after: timedelta = timedelta(0)) -> None:
+        """Evaluate all rules at the time ``began`` + ``after``."""
         alerts.evaluate(self.context, self.began + after)
 
     def alerts(self) -> list[Alert]:
@@ -95,7 +95,7 @@ class Scene:
             return list(session.scalars(select(Delivery).order_by(Delivery.id)))
 
     def events_of(self, job_id: int, kind: str) -> list[dict[str, Any]]:
-        """Fields of the events of this kind in the job's history."""
+        """Return the fields of the job's events of this kind."""
         with self.database.session() as session:
             rows = session.scalars(select(Row).where(Row.job_id == job_id, Row.kind == kind).order_by(Row.number))
             return [dict(row.fields) for row in rows]

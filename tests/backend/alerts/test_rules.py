@@ -1,4 +1,4 @@
-"""Rules over the API: made, changed, deleted; and what a new installation begins with."""
+"""Alert rules over the API: creation, changes, deletion, and the rules of a new installation."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def operator(login: Login) -> dict[str, str]:
     return login(Role.OPERATOR, name="olga")
 
 
-def made(client: TestClient, headers: dict[str, str], **more: Any) -> dict[str, Any]:
+def create_rule(client: TestClient, headers: dict[str, str], **more: Any) -> dict[str, Any]:
     answer = client.post(RULES, json={**LATE, **more}, headers=headers)
     assert answer.status_code == 201, answer.text
     found: dict[str, Any] = answer.json()
     return found
 
 
-def test_a_new_installation_tells_of_jobs_that_need_a_person(client: TestClient, login: Login) -> None:
+def test_a_new_installation_has_three_rules(client: TestClient, login: Login) -> None:
     answer = client.get(RULES, headers=login(Role.VIEWER))
     assert answer.headers["Content-Range"] == "alert-rules 0-2/3"
     assert [(one["name"], one["job_id"], one["enabled"], one["webhook_id"], one["condition"]) for one in answer.json()] == [
@@ -41,7 +41,7 @@ def test_a_new_installation_tells_of_jobs_that_need_a_person(client: TestClient,
 
 
 @pytest.mark.parametrize(
-    ("condition", "kept"),
+    ("condition", "stored"),
     [
         ({"kind": "no-checkpoint", "minutes": 5}, None),
         ({"kind": "failures", "count": 1}, None),
@@ -50,18 +50,18 @@ def test_a_new_installation_tells_of_jobs_that_need_a_person(client: TestClient,
         ({"kind": "lag", "records": 7, "source": "in"}, {"kind": "lag", "records": 7, "seconds": None, "source": "in"}),
     ],
 )
-def test_a_rule_is_kept_as_it_was_made(
-    client: TestClient, database: Database, operator: dict[str, str], condition: Any, kept: Any
+def test_a_rule_is_stored_as_it_was_sent(
+    client: TestClient, database: Database, operator: dict[str, str], condition: Any, stored: Any
 ) -> None:
     job_id = new_job(database)
-    rule = made(client, operator, job_id=job_id, condition=condition, enabled=False)
+    rule = create_rule(client, operator, job_id=job_id, condition=condition, enabled=False)
     answer = client.get(f"{RULES}/{rule['id']}", headers=operator)
     assert answer.headers["ETag"] == '"1"' and answer.json() == rule
-    assert rule["condition"] == (kept or condition) and rule["job_id"] == job_id and not rule["enabled"]
+    assert rule["condition"] == (stored or condition) and rule["job_id"] == job_id and not rule["enabled"]
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    "invalid",
     [
         {"condition": {"kind": "no-checkpoint"}},
         {"condition": {"kind": "no-checkpoint", "minutes": 0}},
@@ -71,7 +71,7 @@ def test_a_rule_is_kept_as_it_was_made(
         {"condition": {"kind": "lag"}},
         {"condition": {"kind": "lag", "records": None, "source": "in"}},
         {"condition": {"kind": "lag", "seconds": 0}},
-        {"condition": {"kind": "unheard of"}},
+        {"condition": {"kind": "unknown"}},
         {"name": ""},
         {"name": " "},
         {"name": "x" * 101},
@@ -81,12 +81,12 @@ def test_a_rule_is_kept_as_it_was_made(
         {"priority": 1},
     ],
 )
-def test_a_rule_that_makes_no_sense_is_refused(client: TestClient, operator: dict[str, str], wrong: Any) -> None:
-    answer = client.post(RULES, json={**LATE, **wrong}, headers=operator)
+def test_an_invalid_rule_is_refused(client: TestClient, operator: dict[str, str], invalid: Any) -> None:
+    answer = client.post(RULES, json={**LATE, **invalid}, headers=operator)
     assert answer.status_code == 422, answer.text
 
 
-def test_a_rule_of_a_job_that_is_deleted_cannot_be_made(client: TestClient, database: Database, operator: dict[str, str]) -> None:
+def test_a_rule_for_a_deleted_job_is_refused(client: TestClient, database: Database, operator: dict[str, str]) -> None:
     job_id = new_job(database)
     with database.session() as session:
         session.get_one(Job, job_id).deleted_at = session.get_one(Job, job_id).created_at
@@ -94,26 +94,30 @@ def test_a_rule_of_a_job_that_is_deleted_cannot_be_made(client: TestClient, data
     assert answer.status_code == 422 and answer.json()["code"] == "no-job"
 
 
-def test_a_change_says_what_it_has_seen_and_changes_only_what_it_names(client: TestClient, operator: dict[str, str]) -> None:
-    rule = made(client, operator)
+def test_a_change_requires_the_current_version_and_changes_only_the_given_fields(
+    client: TestClient, operator: dict[str, str]
+) -> None:
+    rule = create_rule(client, operator)
     url = f"{RULES}/{rule['id']}"
     assert client.patch(url, json={"enabled": False}, headers=operator).status_code == 428
     answer = client.patch(url, json={"enabled": False}, headers={**operator, "If-Match": '"1"'})
     assert answer.status_code == 200 and answer.headers["ETag"] == '"2"'
     assert answer.json() == {**rule, "enabled": False, "version": 2}
     assert client.patch(url, json={"enabled": True}, headers={**operator, "If-Match": '"1"'}).status_code == 412
-    ten = {"kind": "no-checkpoint", "minutes": 10}
-    answer = client.patch(url, json={"condition": ten, "name": "later"}, headers={**operator, "If-Match": "*"})
-    assert answer.json() == {**rule, "enabled": False, "version": 3, "condition": ten, "name": "later"}
+    ten_minutes = {"kind": "no-checkpoint", "minutes": 10}
+    answer = client.patch(url, json={"condition": ten_minutes, "name": "later"}, headers={**operator, "If-Match": "*"})
+    assert answer.json() == {**rule, "enabled": False, "version": 3, "condition": ten_minutes, "name": "later"}
     another = {"condition": {"kind": "failures", "count": 3}}
     answer = client.patch(url, json=another, headers={**operator, "If-Match": "*"})
     assert answer.status_code == 422 and answer.json()["code"] == "kind-immutable"
     answer = client.patch(url, json={}, headers={**operator, "If-Match": "*"})
-    assert answer.status_code == 200 and answer.headers["ETag"] == '"3"', "nothing was to be changed"
+    assert answer.status_code == 200 and answer.headers["ETag"] == '"3"', "an empty change does not increase the version"
 
 
-def test_every_write_is_audited_with_what_has_changed(client: TestClient, database: Database, operator: dict[str, str]) -> None:
-    rule = made(client, operator)
+def test_audit_entries_of_rules_contain_the_changed_fields(
+    client: TestClient, database: Database, operator: dict[str, str]
+) -> None:
+    rule = create_rule(client, operator)
     url, any_version = f"{RULES}/{rule['id']}", {**operator, "If-Match": "*"}
     client.patch(url, json={"enabled": False, "name": "late"}, headers=any_version)
     assert client.delete(url, headers=any_version).status_code == 204
@@ -127,19 +131,19 @@ def test_every_write_is_audited_with_what_has_changed(client: TestClient, databa
     assert entries[2].before is not None and entries[2].before["condition"] == LATE["condition"]
 
 
-def test_a_rule_sent_twice_with_a_key_is_made_once(client: TestClient, operator: dict[str, str]) -> None:
+def test_a_rule_sent_twice_with_an_idempotency_key_is_created_once(client: TestClient, operator: dict[str, str]) -> None:
     keyed = {**operator, "Idempotency-Key": "one"}
-    assert made(client, keyed) == made(client, keyed)
+    assert create_rule(client, keyed) == create_rule(client, keyed)
     assert len(client.get(RULES, params={"filter": '{"name": "late"}'}, headers=operator).json()) == 1
 
 
-def test_rules_are_found(client: TestClient, database: Database, operator: dict[str, str]) -> None:
+def test_rules_can_be_filtered_and_sorted(client: TestClient, database: Database, operator: dict[str, str]) -> None:
     with database.session() as session:
         session.execute(delete(AlertRule))
     job_id = new_job(database)
-    made(client, operator, name="a")
-    made(client, operator, name="b", job_id=job_id, enabled=False)
-    made(client, operator, name="c", condition={"kind": "failures", "count": 2})
+    create_rule(client, operator, name="a")
+    create_rule(client, operator, name="b", job_id=job_id, enabled=False)
+    create_rule(client, operator, name="c", condition={"kind": "failures", "count": 2})
 
     def found(filter_: str) -> list[str]:
         answer = client.get(RULES, params={"filter": filter_, "sort": '["name","DESC"]'}, headers=operator)
@@ -152,15 +156,17 @@ def test_rules_are_found(client: TestClient, database: Database, operator: dict[
     assert client.get(RULES, params={"filter": '{"kind": "x"}'}, headers=operator).status_code == 422
 
 
-def test_there_is_an_end_to_rules(client: TestClient, operator: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_rules_is_limited(client: TestClient, operator: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "RULES_MAX", 4)
-    made(client, operator)
+    create_rule(client, operator)
     answer = client.post(RULES, json=LATE, headers=operator)
     assert answer.status_code == 409 and answer.json()["code"] == "too-many-rules"
 
 
-def test_viewers_read_and_operators_write(client: TestClient, login: Login, operator: dict[str, str]) -> None:
-    rule, viewer = made(client, operator), login(Role.VIEWER)
+def test_viewers_can_read_rules_and_only_operators_can_change_them(
+    client: TestClient, login: Login, operator: dict[str, str]
+) -> None:
+    rule, viewer = create_rule(client, operator), login(Role.VIEWER)
     url = f"{RULES}/{rule['id']}"
     assert client.get(url, headers=viewer).status_code == 200 == client.get("/api/v1/alerts", headers=viewer).status_code
     for method, path in (("POST", RULES), ("PATCH", url), ("DELETE", url)):

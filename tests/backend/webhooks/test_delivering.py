@@ -81,7 +81,7 @@ def fire(scene: Scene, hook: int, jobs: int = 1) -> list[int]:
     """Let an alert fire for each of ``jobs`` new jobs. Return the ids of the jobs."""
     found = [scene.running().job_id for _ in range(jobs)]
     scene.rule(AlertKind.NO_CHECKPOINT, minutes=10, webhook_id=hook)
-    scene.round(11 * MINUTE)
+    scene.evaluate(11 * MINUTE)
     return found
 
 
@@ -96,10 +96,10 @@ def only_delivery(scene: Scene) -> Delivery:
 def test_an_alert_and_its_resolution_are_delivered(scene: Scene, target: Receiver) -> None:
     run = scene.running("route-delays")
     scene.rule(AlertKind.NO_CHECKPOINT, minutes=10, webhook_id=scene.webhook(target.url))
-    scene.round(11 * MINUTE)
+    scene.evaluate(11 * MINUTE)
     deliver(scene)
     scene.send_events(run, triggered(1), completed(1))
-    scene.round(MINUTE)
+    scene.evaluate(MINUTE)
     deliver(scene)
     deliver(scene)
     first, second = target.received
@@ -226,10 +226,10 @@ def test_a_resolution_is_not_sent_before_its_alert(scene: Scene, target: Receive
     target.statuses = [500, 200]
     run = scene.running()
     scene.rule(AlertKind.NO_CHECKPOINT, minutes=10, webhook_id=scene.webhook(target.url))
-    scene.round(11 * MINUTE)
+    scene.evaluate(11 * MINUTE)
     deliver(scene)
     scene.send_events(run, triggered(1), completed(1))
-    scene.round(MINUTE)
+    scene.evaluate(MINUTE)
     with scene.database.session() as session:
         session.execute(update(Webhook).values(not_before=None))
     deliver(scene)
