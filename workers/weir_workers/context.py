@@ -12,7 +12,7 @@ from weir_backend.settings import Settings
 from weir_workers.host import host_id
 
 POOL_SIZE_MAX = 2
-"""A worker process runs one task at a time; a task may hold a second connection, for example for a lock."""
+"""A worker process runs one task at a time. A task can hold a second connection, for example for a lock."""
 
 
 @dataclass(frozen=True, slots=True)

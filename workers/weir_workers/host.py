@@ -17,8 +17,8 @@ _FIRST_PID_NAMESPACE = "pid:[4026531836]"
 def host_id(data_dir: Path) -> str:
     """Return the id of this host for this data directory: 16 hexadecimal digits. Raises OSError.
 
-    All processes of a machine (or container) that use the directory get the same id, also after a restart. A copy of the directory
-    on another machine gets another id."""
+    All processes of a machine (or container) that use the directory get the same id, also after a restart. On a different machine, a copy
+    of the directory gets a different id."""
     return hashlib.sha256(f"{_machine()}\0{_directory_id(data_dir)}".encode()).hexdigest()[:16]
 
 

@@ -13,7 +13,7 @@ class PeriodicTask:
     """A task that beat enqueues every ``every_s`` seconds.
 
     ``expires_s``: a worker drops the task if it receives it later than this, so after an outage at most ``expires_s / every_s``
-    copies are queued. It is longer than ``every_s`` if other tasks may keep the workers busy for that long."""
+    copies are queued. ``expires_s`` is longer than ``every_s`` if other tasks can keep the workers busy for that long."""
 
     task: str
     every_s: float

@@ -14,12 +14,12 @@ log = structlog.get_logger(__name__)
 TIME_LIMIT_S = 60
 """After this time Celery kills the process of the task. Ten seconds earlier it raises SoftTimeLimitExceeded in the task."""
 TIME_LIMIT_S_MAX = 120
-"""Longer work must be split into parts: see VISIBILITY_S."""
+"""Work that takes longer must be split into parts: see VISIBILITY_S."""
 VISIBILITY_S = 150
 """If a task is not acknowledged within this time, its worker is presumed dead and the task is delivered again. No task may take
 that long."""
 TRIES_MAX = 3
-"""How often a task is retried after its process has died, for example killed for its memory."""
+"""Maximum number of retries of a task whose process died, for example because it was killed for using too much memory."""
 
 assert TIME_LIMIT_S <= TIME_LIMIT_S_MAX < VISIBILITY_S
 
@@ -30,7 +30,7 @@ def task(name: str, *, time_limit_s: int = TIME_LIMIT_S) -> Callable[[Function],
     """Declare a function of a module in ``weir_workers.tasks`` as the task ``name`` (``weir.reconcile``).
 
     Arguments are numbers and strings; the task reads everything else from the database when it runs. A task is acknowledged when
-    it ends. It must therefore be safe to run it twice, and to run it again after an interruption at any point. An exception is
+    it ends. The function must therefore tolerate running twice, and running again after an interruption at any point. An exception is
     logged, and the queue does not retry the task: a periodic task enqueues pending work again.
     """
     assert name.startswith("weir."), name

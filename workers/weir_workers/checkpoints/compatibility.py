@@ -16,12 +16,13 @@ from weir.protocol.manifest import Manifest
 from weir.storage.layout import STAGED_KIND
 
 QUERY_KIND = "spark_query"
-"""The kind of a source whose rows the driver has not staged yet. The driver of the checkpoint has staged them."""
+"""The kind of a Spark source whose rows are not staged yet. In a checkpoint this source has the kind STAGED_KIND, because the driver that
+took the checkpoint had staged the rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version of a spec: its compiled graph, and the settings that compatibility depends on."""
+    """The compiled graph of a version of a spec, and the settings that determine compatibility."""
 
     graph: Mapping[str, Any]
     parallelism: int
@@ -30,18 +31,18 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class CompatibilityResult:
-    """``incompatibility``: why the graph cannot restore the checkpoint; None: no reason is known before the job runs. ``notes``: sentences for the
-    user."""
+    """``incompatibility`` is the reason why the graph cannot restore the checkpoint, or None if no reason is known before the job runs.
+    ``notes`` are sentences for the user."""
 
     incompatibility: str | None
     notes: tuple[str, ...] = ()
 
 
 def fit(manifest: Manifest, wanted: Version, *, maker: Version | None) -> CompatibilityResult:
-    """Check ``wanted`` against the checkpoint. ``maker``: the version that took the checkpoint, if known.
+    """Check whether ``wanted`` can restore the checkpoint. ``maker`` is the version that took the checkpoint, if known.
 
-    If even ``maker`` seems incompatible, the cause is the place of compilation, for example a path that depends on the host. Then the
-    difference is only a note."""
+    If even ``maker`` seems incompatible, the graphs differ only because they were compiled in different environments, for example on hosts
+    with different paths. The result then contains a note instead of an incompatibility."""
     found = _check(manifest, wanted)
     if found.incompatibility is None or maker is None:
         return found

@@ -26,34 +26,39 @@ from weir_workers.checkpoints.compatibility import CompatibilityResult, Version,
 
 SPLITS_SHOWN = 50
 MANIFESTS_COUNTED = 200
-"""If a plan affects more checkpoints than this, the records of sinks are not counted: each count reads a manifest."""
+"""If a plan affects more checkpoints than this, the inspection does not count the records of sinks, because it would have to read the
+manifest of each checkpoint."""
 BYTES_AT_ONCE, FILES_AT_ONCE = 1 << 30, 500
-"""A larger checkpoint is verified first, in parts: one task could not read it in its time limit."""
+"""A checkpoint that exceeds one of these limits is verified in parts before the inspection, because a single task could not read it within
+its time limit."""
 _UNREADABLE = (CheckpointError, StorageError, ConfigError)
 
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """The result of reading all files of a checkpoint. ``damage`` None: they are intact."""
+    """The result of reading all files of a checkpoint. ``damage`` is None if the files are intact."""
 
     damage: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class InspectionRequest:
-    """What to inspect. ``directory``: the checkpoint directory of the job. ``wanted``: the version that will run; None: its graph is unknown.
-    ``checkpoint``, ``without_state``, ``path``: where the run starts, as in the preview of the plan. ``allowed``: the roots that may contain
-    ``path``. ``maker``: the version that took the checkpoint, if it belongs to this job. ``verified``: a recent verification, if any."""
+    """What to inspect. The run starts from ``checkpoint``, from ``path`` or without state, as in the preview of the plan."""
 
     directory: str
+    """The checkpoint directory of the job."""
     wanted: Version | None
+    """The version that will run, or None if its graph is unknown."""
     checkpoint: int | None
     without_state: bool
     path: str | None
     checkpoint_at_path: int | None
     allowed: tuple[str, ...]
+    """The directories that may contain ``path``."""
     maker: Version | None = None
+    """The version that took the checkpoint, if the checkpoint belongs to this job."""
     verified: Verified | None = None
+    """A recent verification of the checkpoint, if any."""
 
     @property
     def job(self) -> str:
@@ -70,7 +75,7 @@ class InspectionRequest:
 
 @dataclass(frozen=True, slots=True)
 class _Storage:
-    """The checkpoint storage of the job, and what its job log says."""
+    """The checkpoint storage of the job, and the log view of its job log."""
 
     storage: CheckpointStorage
     layout: JobLayout
@@ -82,8 +87,8 @@ def invalid(subject: InspectionRequest, incompatibility: str) -> PlanInspection:
 
 
 def newest_of(subject: InspectionRequest) -> int | None:
-    """Return the checkpoint of this job that the plan restores. None: the plan restores another job's checkpoint or no state, or the
-    job log cannot be read."""
+    """Return the checkpoint of this job that the plan restores. Return None if the plan restores an external checkpoint or no state, or if
+    the job log cannot be read."""
     if subject.checkpoint is not None or subject.without_state or subject.path is not None:
         return subject.checkpoint
     try:
@@ -162,8 +167,8 @@ def _inspect_external(subject: InspectionRequest, path: str) -> PlanInspection:
 
 
 def _inspect_newest(subject: InspectionRequest) -> PlanInspection:
-    """Inspect a plan that resumes from the checkpoint with which the job will stop. That checkpoint does not exist yet, but has the same
-    graph as the newest one."""
+    """Inspect a plan that stops the job with a checkpoint and resumes from this checkpoint. The checkpoint does not exist yet, but will
+    have the same graph as the newest checkpoint."""
     try:
         seen = _open(subject)
         newest = seen.view.newest
@@ -183,7 +188,8 @@ def _open(subject: InspectionRequest) -> _Storage:
 
 
 def _sink_effects(subject: InspectionRequest, seen: _Storage, checkpoints: Iterable[CheckpointId]) -> list[SinkEffect]:
-    """Return the sinks. For each that is not revocable, include how many records it committed in these checkpoints, if known."""
+    """Return the sinks. For each sink that is not revocable, include the number of records that it committed in these checkpoints, if
+    known."""
     numbers = sorted(set(checkpoints))
     kinds = {sink.sink: sink.kind for sink in subject.sinks if not sink.revocable}
     records: dict[str, int | None] = dict.fromkeys(kinds)
@@ -198,12 +204,12 @@ def _sink_effects(subject: InspectionRequest, seen: _Storage, checkpoints: Itera
 
 
 def _committed_payloads(seen: _Storage, checkpoints: Iterable[CheckpointId]) -> Iterator[tuple[str, Any]]:
-    """Yield the sink and the payload of each committable, each committable once. Raises CheckpointError."""
+    """Yield the sink and the payload of each committable. Each committable is yielded once. Raises CheckpointError."""
     known: set[tuple[Any, ...]] = set()
     for number in checkpoints:
         manifest = read_manifest(seen.storage, seen.layout, seen.view.restore_point(number))
         for one in manifest.committables():
-            # A later manifest contains the committable, too, if its writer had not yet been notified of the commit.
+            # A later manifest also contains the committable if the writer had not yet been notified of the commit.
             identity = (one.sink, one.generation, one.checkpoint, one.writer)
             if identity not in known:
                 known.add(identity)
@@ -215,7 +221,7 @@ def _compatibility(subject: InspectionRequest, manifest: Manifest) -> Compatibil
 
 
 def _inspection(subject: InspectionRequest, manifest: Manifest | None = None, **what: Any) -> PlanInspection:
-    """Build the inspection. ``manifest``: of the restored checkpoint, if known."""
+    """Build the inspection. ``manifest`` is the manifest of the restored checkpoint, if known."""
     positions: dict[str, list[Any]] = {}
     notes: list[str] = what.pop("notes", [])
     if manifest is not None:

@@ -1,5 +1,5 @@
-"""Write pins to the job log. A pin there binds every process that retires checkpoints, including a running driver: the driver must read
-the entries of other processes before it can append its own."""
+"""Write pins to the job log. Every process that retires checkpoints respects the pins in the job log. This includes a running driver,
+because the driver must read the entries of other processes before it can append its own."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from weir_backend.checkpoints.pins import PinRequest
 from weir_backend.checkpoints.retention_rules import LogPresence, presence_in_log
 
 TRIES_MAX = 20
-"""How often to try to append. An attempt fails if the driver appends an entry with the same number first."""
+"""Maximum number of attempts to append the pin. An attempt fails if the driver appends an entry with the same number first."""
 
 
 class Pinned(Enum):
     IN_LOG = auto()
     TOO_LATE = auto()
-    """The checkpoint had already been retired."""
+    """The checkpoint is already retired."""
     NOT_FOUND = auto()
     """The log does not contain the checkpoint: see ``LogPresence.UNKNOWN``."""
 
 
 def pin(storage: CheckpointStorage, wanted: PinRequest) -> Pinned:
-    """Write the pin, unless the log contains it already. Raises CheckpointError if the log cannot be read, and StorageError if the
-    outcome is unknown; then try again."""
+    """Write the pin, unless the log contains it already. Raises CheckpointError if the log cannot be read. Raises StorageError if the
+    outcome is unknown; the caller can retry."""
     job_log = JobLog(storage, JobLayout(wanted.place.name))
     checkpoint = CheckpointId(wanted.number)
     for _ in range(TRIES_MAX):
@@ -49,5 +49,5 @@ def pin(storage: CheckpointStorage, wanted: PinRequest) -> Pinned:
             if isinstance(job_log.append(entry, at=number), Appended):
                 return Pinned.IN_LOG
         except Superseded:
-            continue  # another generation has started since this one was read
+            continue  # another generation has started since the log was read
     raise StorageError(f"the log of job {wanted.place.name} changes too fast to append a pin: try again")

@@ -1,9 +1,9 @@
 """Garbage collection of a stopped job: retire its expired checkpoints and delete their files.
 
-The collection first appends a generation to the job log. This fences a driver that was only paused, so that it cannot resume from a
-deleted checkpoint. Then the collection appends the retirement, and deletes the files. It stops if another process has appended to the
-log meanwhile, because its decision may be outdated. It can be interrupted at any point: a restore never finds missing files, and the next
-collection continues.
+The collection first appends a generation to the job log. The new generation fences a driver that was only paused, so that the driver cannot
+resume from a deleted checkpoint. Then the collection appends the retirement, and deletes the files. The collection stops if another process
+has appended to the log in the meantime, because its decision is then possibly outdated. The collection can be interrupted at any point: a
+restore never finds missing files, and the next collection completes the work.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class JobStorage:
-    """The checkpoint storage of a job, and its job log as read. The decision is based on this log, and is carried out only if the log is
-    unchanged."""
+    """The checkpoint storage of a job, and its job log as it was read. The decision depends on this log and is carried out only if the log
+    has not changed."""
 
     storage: CheckpointStorage
     layout: JobLayout
@@ -46,7 +46,8 @@ class JobStorage:
 
 @dataclass(frozen=True, slots=True)
 class GcResult:
-    """``gone``: the chosen checkpoints that are retired now. ``deletion_problem``: why some files could not be deleted; None: all are deleted."""
+    """``gone`` contains the chosen checkpoints that are retired now. ``deletion_problem`` is the reason why some files could not be
+    deleted, or None if all files are deleted."""
 
     gone: frozenset[int]
     deletion_problem: str | None = None
@@ -61,8 +62,8 @@ def open_job_storage(storage: CheckpointStorage, place: CheckpointLocation) -> J
 
 
 def facts(seen: JobStorage, *, retained: int, asked: bool) -> LogFacts:
-    """Return the facts for the decision. ``asked``: a user has requested the deletion of some checkpoints. Reads manifests only if
-    something may be deleted. Raises StorageError."""
+    """Return the facts for the decision. ``asked`` is True if a user has requested the deletion of some checkpoints. Reads manifests only
+    if the collection can delete something. Raises StorageError."""
     expired = plan_retention(seen.view, keep=retained)
     if not expired and not asked:
         return LogFacts(seen.view, frozenset())
@@ -81,7 +82,7 @@ def _published_up_to(seen: JobStorage) -> dict[int, int]:
 
 def collect(seen: JobStorage, decided: GcDecision, *, may_continue: Callable[[], bool]) -> GcResult:
     """Carry out ``decided``. ``may_continue`` is called before each log entry and returns False if another process has taken over the
-    job. Raises StorageError and Superseded; checkpoints that are retired by then stay retired."""
+    job. Raises StorageError and Superseded. Checkpoints that were retired before the error stay retired."""
     assert decided.touches_storage
     collector = _Collector(seen, may_continue)
     deletion_problem: str | None = None
@@ -90,7 +91,7 @@ def collect(seen: JobStorage, decided: GcDecision, *, may_continue: Callable[[],
             if numbers:
                 deletion_problem = collector.retire(numbers, reason) or deletion_problem
         if not collector.lost:
-            # This also deletes the files that a dead process or an aborted checkpoint left behind.
+            # This also deletes files of crashed processes and aborted checkpoints.
             deletion_problem = collector.sweep() or deletion_problem
     kept = {int(record.checkpoint) for record in seen.view.kept}
     finished = () if collector.lost else decided.finish
@@ -126,7 +127,7 @@ class _Collector:
         return self._append(CheckpointPinned(self._generation, CheckpointId(number), False, _nonce(), _wall_ms()))
 
     def retire(self, numbers: Sequence[int], reason: str) -> str | None:
-        """Retire the checkpoints and delete their files. Return why some files could not be deleted, or None."""
+        """Retire the checkpoints and delete their files. Return the reason why some files could not be deleted, or None."""
         if self._stopped():
             return None
         entry = CheckpointRetired(self._generation, tuple(map(CheckpointId, numbers)), reason, _nonce(), _wall_ms())
@@ -136,14 +137,14 @@ class _Collector:
                 seen.storage, seen.layout, seen.log, entry, at=seen.log.next_number, references=self._references
             )
         except CheckpointError as error:
-            # The view shows whether the entry was appended. Without all manifests it is unknown which files are shared, so no file
+            # The log view shows whether the entry was appended. Without all manifests it is unknown which files are shared, so no file
             # is deleted.
             return str(error)
         self.lost = isinstance(outcome, NumberTaken)
         return None
 
     def sweep(self) -> str | None:
-        """Delete orphaned files. Return why some could not be deleted, or None."""
+        """Delete orphaned files. Return the reason why some files could not be deleted, or None."""
         if self._stopped():
             return None
         seen = self._seen

@@ -1,4 +1,4 @@
-"""Verify a checkpoint: read its files, some at a time, and compare them with their checksums."""
+"""Verify a checkpoint: read its files in several parts, and compare them with their checksums."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from weir_backend.checkpoints.verification_rules import (
 )
 
 BYTES_A_PART = 256 << 20
-"""An approximate limit, because a file is always read completely."""
+"""An approximate limit on the bytes of a part, because a file is always read completely."""
 
 OpenStorage = Callable[[str], CheckpointStorage]
 
@@ -36,9 +36,8 @@ def verify_part(
 ) -> Outcome:
     """Verify files, starting with number ``part.files_done``, until ``bytes_max`` are read or the time is up. Verifies at least one.
 
-    A running driver may retire the checkpoint and delete its files meanwhile. It writes the retirement to the job log first, so this
-    function reads the log again before it reports damage.
-    """
+    A running driver can retire the checkpoint and delete its files in the meantime. The driver writes the retirement to the job log first,
+    so this function reads the log again before it reports damage."""
     try:
         storage = open_(part.place.directory)
         layout = JobLayout(part.place.name)
@@ -95,7 +94,7 @@ def _files(
         if size >= bytes_max or time_is_up():
             break
     if problems:
-        # Files in the same missing pack have the same problem: report it once.
+        # Files in the same missing pack have the same problem, so report it once.
         return Damaged(tuple(dict.fromkeys(problems)))
     return Intact(read, size) if read == len(files) else VerificationProgress(read, size)
 

@@ -16,7 +16,7 @@ def remove(directory: RunDirectory) -> bool:
     if directory.is_alive() or directory.is_starting():
         return False
     deleting = directory.path.with_name(_DELETING + directory.path.name)
-    # A partly deleted directory must not look like that of a run.
+    # A partly deleted directory must not look like the directory of a run.
     with suppress(FileNotFoundError):
         directory.path.rename(deleting)
     _remove(deleting)
@@ -24,7 +24,7 @@ def remove(directory: RunDirectory) -> bool:
 
 
 def finish_interrupted(data_dir: Path) -> int:
-    """Finish interrupted deletions, and return how many. Raises OSError."""
+    """Finish interrupted deletions, and return their number. Raises OSError."""
     paths = list((data_dir / "runs").glob(f"{_DELETING}*"))
     for path in paths:
         _remove(path)

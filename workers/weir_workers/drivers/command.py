@@ -75,7 +75,8 @@ def run_command(
 
 
 def _start_options(start: Mapping[str, Any], at_least: int | None) -> list[str]:
-    """Return the options that say where the run starts. ``--yes``: the user saw in the preview which checkpoints are abandoned."""
+    """Return the options that determine the checkpoint from which the run starts. They include ``--yes``, because the preview has shown the
+    user which checkpoints are abandoned."""
     match start["mode"]:
         case "from":
             return ["--from", str(start["checkpoint"]), "--yes"]
@@ -103,8 +104,8 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
 
 
 def environment(worker: Mapping[str, str], more: Mapping[str, str], *, code: Path) -> dict[str, str]:
-    """Return the environment of a driver: that of the worker without the settings of the control plane, then ``more``. It keeps other
-    credentials, with which the driver reads and writes the data of the job."""
+    """Return the environment of a driver: the environment of the worker without the settings of the control plane, then ``more``. Other
+    credentials are kept, because the driver needs them to read and write the data of the job."""
     kept = {
         name: value
         for name, value in worker.items()

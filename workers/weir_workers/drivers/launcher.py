@@ -1,11 +1,10 @@
 """Become the driver of a run: ``python -m weir_workers.drivers.launcher RUN_DIRECTORY``, with the command as JSON on standard
 input.
 
-The process leaves its parent and its session, so that it survives the death of the worker and a closed terminal. It takes the lock
-of the run. If another process holds the lock, the run has a driver already, and this process exits: a run may be submitted twice.
-Otherwise it writes its identity to a file and becomes the driver by exec, which keeps the lock. It imports little, because it runs for
-every driver.
-"""
+The process detaches from its parent and its session, so that it continues if the worker crashes or the terminal is closed. It takes the
+lock of the run. If another process holds the lock, the run was submitted twice and has a driver already, so this process exits.
+Otherwise it writes its identity to a file and becomes the driver by exec, which keeps the lock. This module imports little, because it runs
+for every driver."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""Checkpoints that a dead driver completed but did not report, not even in its spool.
-
-Such a driver was killed after it wrote the entry to the job log, which completes the checkpoint, and before it wrote the event. Without
-this import, the control plane would show the checkpoint as failed although the next driver resumes from it.
-"""
+"""Checkpoints that a driver completed but did not report before it died, not even in its spool. A checkpoint is complete when its entry is
+in the job log. The driver was killed after it wrote this entry and before it wrote the event. Without this import, the control plane would
+show the checkpoint as failed although the next driver resumes from it."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ log = structlog.get_logger(__name__)
 def unreported_checkpoints(
     place: CheckpointLocation, generation: Generation, *, known: Collection[int], after: int
 ) -> tuple[NumberedEvent, ...]:
-    """Return the missing completions, as the next events of the driver.
+    """Return the missing completions as events that follow the last stored event of the driver.
 
     ``generation``: the last runtime generation that the driver reported; older generations belong to other drivers. ``known``: the
     checkpoints that are stored as completed. ``after``: the number of the last stored event of the run. Returns nothing if the log or a

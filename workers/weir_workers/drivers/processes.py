@@ -39,7 +39,8 @@ def _launcher_environment() -> dict[str, str]:
 
 
 def is_alive(directory: RunDirectory, process: ProcessIdentity | None) -> bool:
-    """Return whether the driver is alive or being started. ``process``: its stored process, if any, for a run without a directory."""
+    """Return whether the driver is alive or being started. ``process`` is the stored identity of the driver's process, if any. It is used
+    only if the run has no directory."""
     if directory.path.is_dir():
         return directory.is_alive() or directory.is_starting()
     return process is not None and _find(process) is not None
@@ -67,7 +68,7 @@ def kill(identity: ProcessIdentity) -> None:
 
 
 def bound_log(directory: RunDirectory) -> None:
-    """If the log is too large, keep only its end. Lines that the driver writes meanwhile may be lost."""
+    """If the log is too large, keep only its end. Lines that the driver writes in the meantime can be lost."""
     try:
         size = directory.log.stat().st_size
         if size <= LOG_BYTES_MAX:

@@ -43,7 +43,7 @@ class RunDirectory:
 
     @contextmanager
     def starting(self) -> Iterator[bool]:
-        """Yield True if this process may start the driver within the context, False if another process is starting it."""
+        """Lock the start of the driver for the duration of the context. Yields False if another process holds the lock."""
         descriptor = os.open(self.path / "starting", os.O_RDWR | os.O_CREAT, 0o600)
         try:
             try:
@@ -98,7 +98,7 @@ def _is_held(path: Path) -> bool:
     except FileNotFoundError:
         return False
     try:
-        # A shared lock, so that two checks at the same time do not mistake each other for the driver.
+        # The check takes a shared lock, so that two simultaneous checks do not mistake each other for the driver.
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True

@@ -13,8 +13,8 @@ BATCH_EVENTS_MAX = 1_000
 
 
 def batches(spool: Path, *, after: int) -> Iterator[tuple[NumberedEvent, ...]]:
-    """Yield the events whose numbers are larger than ``after``, in order. Stops at the first unreadable event and at the first gap,
-    because what follows may be incomplete. Raises OSError."""
+    """Yield the events whose numbers are larger than ``after``, in order. Stops at the first unreadable event and at the first gap, because
+    the events after it are possibly incomplete. Raises OSError."""
     waiting: list[NumberedEvent] = []
     expected = after + 1
     for line in read_unconfirmed(spool):

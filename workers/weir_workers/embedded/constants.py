@@ -19,9 +19,12 @@ DATABASE_URL, REDIS_URL = "WEIR_DATABASE_URL", "WEIR_REDIS_URL"
 ADMIN_PASSWORD = "WEIR_ADMIN_PASSWORD"
 """Only the process that creates the schema gets this variable."""
 
-STOPPED, NOTHING_STARTED, OWNED = 0, 2, 3
-"""Exit codes of a supervisor: it was stopped; it started nothing (``problem`` in platform.json says why); another supervisor has the lock
-of the directory."""
+STOPPED = 0
+"""Exit code of a supervisor that was stopped."""
+NOTHING_STARTED = 2
+"""Exit code of a supervisor that started nothing. ``problem`` in platform.json contains the reason."""
+OWNED = 3
+"""Exit code of a supervisor if another supervisor holds the lock of the directory."""
 
 
 def weir_version() -> str:

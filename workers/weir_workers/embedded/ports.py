@@ -11,12 +11,12 @@ import psutil
 from weir.errors import ConfigError
 
 TRIES = 100
-"""How often to ask the kernel for a port that is not in ``but``. The kernel may offer the same port twice."""
+"""Maximum number of requests to the kernel for a port that is not in ``but``. The kernel can offer the same port twice."""
 
 
 def free_port(wanted: int | None = None, *, but: Collection[int | None] = ()) -> int:
-    """Return ``wanted`` if it is free, otherwise another free port. Never return a port in ``but``, which other servers of this platform
-    use. Another program may take the port before the server does; then the server fails to start. Raises ConfigError."""
+    """Return ``wanted`` if it is free, otherwise another free port. Never return a port in ``but``, because other servers of this platform
+    use these ports. If another program takes the returned port before the server does, the server fails to start. Raises ConfigError."""
     for port in (*([wanted] if wanted and wanted not in but else []), *[0] * TRIES):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -35,7 +35,7 @@ def is_taken(port: int) -> bool:
 
 
 def listens(process: int, port: int) -> bool:
-    """Return whether the process or one of its descendants listens at the port. Return False if that is unknown."""
+    """Return whether the process or one of its descendants listens at the port. Return False if this cannot be determined."""
     try:
         own = psutil.Process(process)
         return _has(own, port) or any(_has(one, port) for one in own.children(recursive=True))
@@ -47,7 +47,7 @@ def _has(process: psutil.Process, port: int) -> bool:
     try:
         return any(one.status == psutil.CONN_LISTEN and one.laddr.port == port for one in process.net_connections("tcp"))
     except psutil.Error:
-        return False  # it has ended, or belongs to another user
+        return False  # the process has ended, or belongs to another user
 
 
 def holder(port: int) -> str:

@@ -18,7 +18,7 @@ from weir.errors import ConfigError
 
 _PR_SET_PDEATHSIG = 1
 UNPRIVILEGED = "nobody"
-"""The user of the servers if the supervisor is root, because Postgres refuses to run as root."""
+"""The user that runs the servers if the supervisor is root, because Postgres refuses to run as root."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,8 @@ class ServerUser:
 
 
 def server_user() -> ServerUser | None:
-    """Return the user of the servers; None: the current user. Raises ConfigError if root runs this and no unprivileged user exists."""
+    """Return the user that runs the servers, or None for the current user. Raises ConfigError if root runs this and no unprivileged user
+    exists."""
     if os.geteuid() != 0:
         return None
     try:
@@ -105,7 +106,7 @@ def _libc() -> ctypes.CDLL:
 
 @dataclass(frozen=True, slots=True)
 class ProcessId:
-    """A process of this host. ``began``: its start time, which differs between processes with the same pid, even after a reboot."""
+    """A process of this host. ``began`` is its start time, which distinguishes processes with the same pid, even after a reboot."""
 
     number: int
     began: str
@@ -128,7 +129,7 @@ def process_id(number: int) -> ProcessId:
 
 
 def began(number: int) -> str | None:
-    """Return the start time of a process; None: it does not exist or has ended."""
+    """Return the start time of a process, or None if it does not exist or has ended."""
     if sys.platform == "linux":
         return _began_on_linux(number)
     import psutil

@@ -68,7 +68,7 @@ def _collect(context: Context, job_id: int, storage: JobStorage, work: retention
     try:
         return collect(storage, work.decided, may_continue=may_continue)
     except (CheckpointError, StorageError, Superseded) as error:
-        # Some checkpoints may be retired by now. The next collection reads from the log which ones.
+        # Some checkpoints are possibly retired already. The next collection reads the retired checkpoints from the log.
         log.warning("checkpoints could not be garbage-collected", job_id=job_id, reason=str(error))
         return GcResult(frozenset())
 
@@ -96,5 +96,5 @@ def pin_checkpoint(context: Context, checkpoint_id: int, open_: OpenStorage = op
         elif outcome is Pinned.TOO_LATE:
             pins.reject_pin(session, checkpoint_id)
     if waiting_job is not None:
-        # The job was stopped for a plan, and starts again when the checkpoint for the undo is pinned: do not let it wait.
+        # A plan has stopped the job. Reconcile the job now, because it starts again when the checkpoint for the undo is pinned.
         context.tasks.enqueue(RECONCILE, waiting_job)

@@ -30,7 +30,7 @@ log = structlog.get_logger(__name__)
 
 @task("weir.watch", time_limit_s=60)
 def watch() -> None:
-    """Record drivers that have died, and register drivers whose worker died before it could."""
+    """Record drivers that have died, and register drivers whose worker died before it could register them."""
     watch_here(current())
 
 
@@ -78,8 +78,8 @@ def _watch(context: Context, run: Run) -> None:
 
 
 def _end_zombie(context: Context, run: Run) -> None:
-    """Kill a fenced driver. If the job has another run, the job log already keeps the fenced driver from doing harm; otherwise only
-    this stops it."""
+    """Kill a fenced driver. If the job has another run, the fenced driver can do no harm, because it cannot append to the job log any more.
+    Otherwise, only this function stops the driver."""
     directory = RunDirectory.of(context.settings.data_dir, run.directory)
     process = directory.process_identity()
     if process is not None and directory.path.is_dir() and directory.is_alive():

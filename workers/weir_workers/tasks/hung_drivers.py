@@ -25,15 +25,15 @@ log = structlog.get_logger(__name__)
 
 
 def kill_if_hung(context: Context, run: Run, process: ProcessIdentity) -> None:
-    """Kill the driver of ``run`` if it hangs. The run has not ended, and ``process`` is alive on this host. The next watch handles
-    the driver like any other that has died."""
+    """Kill the driver of ``run`` if it hangs. The run has not ended, and ``process`` is alive on this host. The next round of
+    ``weir.watch`` handles the killed driver like any other dead driver."""
     moment = now()
     if run.last_contact_at is None or run.running_at is None:
         return
     with context.database.session() as session:
         since = unreachable_since(moment, alive_since(session, moment))
         if since is None or run.last_contact_at >= since:
-            return  # the usual case; what follows reads the job log
+            return  # this is the usual case, and it avoids reading the job log
         spec = jobs.find_spec_by_id(session, run.spec_id)
         chosen = JobSpec.model_validate(spec.body).checkpointing
         place = location_of_run(session, run.id)
@@ -52,7 +52,7 @@ def kill_if_hung(context: Context, run: Run, process: ProcessIdentity) -> None:
 
 
 def _progressed_at(place: CheckpointLocation) -> datetime | None:
-    """Return when the run's driver last wrote to the job log. None: the log cannot be read, or is empty."""
+    """Return when the run's driver last wrote to the job log, or None if the log cannot be read or is empty."""
     try:
         view = open_job_storage(open_storage(place.directory), place).view
     except (StorageError, ConfigError, CheckpointError):

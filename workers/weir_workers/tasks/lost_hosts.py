@@ -36,8 +36,8 @@ def reassign_jobs() -> None:
 
 
 def watch_fenced_hosts(context: Context, moment: datetime) -> None:
-    """Have the workers of hosts whose runs were all reassigned kill drivers that still run there. The reconciler asks only hosts with
-    live runs."""
+    """Enqueue a check of the drivers on hosts whose runs were all reassigned, so that workers there kill drivers that still run. The
+    reconciler enqueues such checks only for hosts with live runs."""
     with context.database.session() as session:
         hosts = repository.hosts_with_only_fenced_runs(session, since=moment - FENCED_FOR)
     for host in hosts:

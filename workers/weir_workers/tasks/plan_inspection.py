@@ -22,7 +22,7 @@ from weir_workers.context import Context, current
 from weir_workers.task import task
 
 VERIFIED_BEFORE = timedelta(hours=1)
-"""A plan accepts a verification that is at most this much older than the plan: users often verify a checkpoint, then plan a
+"""A plan accepts a verification that is at most this much older than the plan, because users often verify a checkpoint before they plan a
 rollback to it."""
 
 
@@ -92,7 +92,7 @@ def _version(session: Session, spec: Spec) -> Version | None:
 
 
 def _verified(session: Session, plan: RecoveryPlan) -> Verified | None:
-    """Return the verification of the checkpoint that was made for this plan or shortly before it, if any."""
+    """Return the verification of the checkpoint if it was made after the plan was proposed or shortly before. Otherwise, return None."""
     number = plan.preview["checkpoint"]
     checkpoint = jobs.completed(session, plan.job_id, number) if number is not None else None
     if checkpoint is None or checkpoint.verified_at is None or checkpoint.verified_at < plan.created_at - VERIFIED_BEFORE:

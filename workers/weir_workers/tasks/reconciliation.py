@@ -16,7 +16,7 @@ from weir_workers.task import task
 log = structlog.get_logger(__name__)
 JOBS_A_ROUND = 200
 WATCH_EXPIRES_S = 10
-"""Short, so that messages for an unreachable host do not pile up."""
+"""The expiry is short, so that messages for an unreachable host do not accumulate."""
 
 
 def reconcile_job(context: Context, job_id: int) -> None:

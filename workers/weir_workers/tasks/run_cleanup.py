@@ -15,7 +15,7 @@ from weir_workers.task import task
 
 log = structlog.get_logger(__name__)
 ROUND_S = 10.0
-"""After this time a task deletes no further directory, because the same processes watch drivers. The next task continues."""
+"""After this time a task deletes no further directory, because the same worker processes also watch drivers. The next task continues."""
 RUNS_AT_ONCE = 50
 
 
@@ -52,7 +52,7 @@ def delete_old_files(context: Context, clock_s: Callable[[], float]) -> None:
             try:
                 deleted = remove(RunDirectory.of(context.settings.data_dir, run.directory))
             except OSError as error:
-                # The run is not marked, so the next task tries again. Continue with the other runs.
+                # The next task retries, because the run is not marked as cleaned up. Continue with the other runs.
                 log.warning("cannot remove the files of a run", run=run.id, problem=str(error))
                 continue
             if deleted:

@@ -53,7 +53,7 @@ def submit(run_id: int) -> None:
 
 
 def _claim(context: Context, run_id: int) -> Run | None:
-    """Return the run if this host starts its driver, and bind the run to this host. None: another host starts it, or it needs no driver."""
+    """Bind the run to this host and return the run. Return None if another host starts the driver, or if the run needs no driver."""
     with context.database.session() as session:
         run = repository.find_run(session, run_id)
         if run is None or jobs.find(session, run.job_id, lock=True) is None:
@@ -66,7 +66,7 @@ def _claim(context: Context, run_id: int) -> Run | None:
         if run.host != context.host:
             context.tasks.enqueue(SUBMIT, run_id, queue=host_queue(run.host))
             return None
-        # The last heartbeat of this host may be old.
+        # Record a heartbeat, because the last heartbeat of this host can be too old.
         record_host_heartbeat(session, context.host, now())
         # Timeouts count from now, because the task may have waited in the queue.
         run.submitted_at = now()
@@ -100,7 +100,7 @@ def _run_environment(settings: Settings, run: Run, directory: RunDirectory) -> d
         "WEIR_RUN_SPOOL": str(directory.spool),
     }
     if settings.driver_metrics is not None:
-        assert settings.driver_metrics_token is not None, "settings require a token together with the address"
+        assert settings.driver_metrics_token is not None, "the settings require a token if they contain the address"
         variables["WEIR_METRICS_TOKEN"] = settings.driver_metrics_token.get_secret_value()
     return variables
 

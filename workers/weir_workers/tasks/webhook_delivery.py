@@ -26,7 +26,7 @@ ROUND_S = 15.0
 
 @task("weir.deliver", time_limit_s=90)
 def deliver() -> None:
-    """Deliver messages to a few webhooks at once. Messages to one webhook stay in order."""
+    """Deliver messages to a few webhooks concurrently. Messages to one webhook stay in order."""
     context = current()
     deliver_due(context, lambda: Sender(context.settings.webhook_reach, httpx2.create_ssl_context()))
 
@@ -44,7 +44,7 @@ async def _deliver(context: Context, webhooks: Sequence[int], sender: Sender) ->
     outcomes = await asyncio.gather(*(_deliver_to(context, one, sender, until_s) for one in webhooks), return_exceptions=True)
     for webhook_id, error in zip(webhooks, outcomes, strict=True):
         if error is not None:
-            # Keep the claim on the webhook until it expires, because a retry at once would probably fail, too.
+            # Keep the claim on the webhook until it expires, because an immediate retry would probably fail, too.
             log.error("cannot send messages to a webhook", webhook=webhook_id, exc_info=error)
 
 
@@ -68,7 +68,7 @@ async def _send(context: Context, sender: Sender, message: WebhookMessage) -> Se
             else None
         )
     except ConfigError as error:
-        # Do not send the message without the signature that its receiver checks: a late message is better.
+        # Do not send the message without a signature, because its receiver checks the signature. A late message is better.
         return NotSent(str(error))
     return await sender.send(message, key)
 

@@ -1,5 +1,5 @@
-"""Send one webhook message over HTTP, with a time limit. The sender resolves the name, checks the address and connects to it. It
-follows no redirects and uses no proxies."""
+"""Send one webhook message over HTTP, with a time limit. The sender resolves the name, checks the addresses and connects to a checked
+address. It does not follow redirects or use proxies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from weir_workers.webhooks.signing import headers
 LOOKUP_S = 5.0
 CONNECT_S = 5.0
 SEND_S = 10.0
-"""The time limit from connecting to receiving the status of the response. The name lookup has its own limit."""
+"""The time limit from the start of the connection to the status of the response. The name lookup has its own limit."""
 Resolve = Callable[[str, int], Awaitable[Sequence[Address]]]
 
 
@@ -34,10 +34,12 @@ async def resolve(host: str, port: int) -> Sequence[Address]:
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """``trust``: the TLS context. The caller creates it once, because that is slow. ``resolve``: the name lookup."""
+    """Sends webhook messages.
+
+    ``ssl_context`` is shared by all requests, because creating one is slow. ``resolve`` looks up the name of the receiver."""
 
     reach: Reach
-    trust: ssl.SSLContext
+    ssl_context: ssl.SSLContext
     resolve: Resolve = resolve
 
     async def send(self, message: WebhookMessage, key: bytes | None) -> SendResult | NotSent:
@@ -86,7 +88,7 @@ class Sender:
     async def _post(self, url: httpx2.URL, body: bytes, message_headers: dict[str, str], extensions: dict[str, str]) -> int:
         # One client per message, because a kept-alive connection could belong to another name with the same address.
         client = httpx2.AsyncClient(
-            timeout=httpx2.Timeout(SEND_S, connect=CONNECT_S), follow_redirects=False, trust_env=False, verify=self.trust
+            timeout=httpx2.Timeout(SEND_S, connect=CONNECT_S), follow_redirects=False, trust_env=False, verify=self.ssl_context
         )
         async with client, client.stream("POST", url, content=body, headers=message_headers, extensions=extensions) as response:
             return response.status_code

@@ -22,8 +22,8 @@ KEY_CHARACTERS_MAX = 4_096
 
 
 def headers(message_id: str, sent_at_s: int, body: bytes, key: bytes | None) -> dict[str, str]:
-    """Return the headers of one attempt. ``sent_at_s``: its time, in seconds since 1970. The signature covers the time, so that an attacker
-    cannot replay an old message as a new one. ``key`` None: the message is not signed."""
+    """Return the headers of one attempt. ``sent_at_s`` is the time of the attempt, in seconds since 1970. The signature covers the time, so
+    that an attacker cannot replay an old message as a new one. If ``key`` is None, the message is not signed."""
     result = {"webhook-id": message_id, "webhook-timestamp": str(sent_at_s)}
     if key is not None:
         signed = f"{message_id}.{sent_at_s}.".encode() + body
@@ -51,7 +51,8 @@ def load_key(reference: str, settings: Settings, environment: Mapping[str, str])
 
 
 def decode_key(text: str, origin: str) -> bytes:
-    """``text``: base64 after ``whsec_``, or the key itself. Raises ConfigError; the message contains ``origin`` but not the key."""
+    """``text`` is the key itself, or ``whsec_`` followed by the key in base64. Raises ConfigError; the message contains ``origin`` but not
+    the key."""
     text = text.strip()
     if text.startswith(PREFIX):
         try:

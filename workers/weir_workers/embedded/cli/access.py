@@ -47,7 +47,7 @@ def settings_of(directory: DataDir, found: PlatformState, environment: Mapping[s
 def database_url(directory: DataDir, environment: Mapping[str, str]) -> str:
     """Return the SQLAlchemy URL of WEIR_DATABASE_URL, or of the Postgres in the data directory. Raises ConfigError."""
     if url := environment.get(DATABASE_URL):
-        # Settings requires these values, but this function does not use them.
+        # ``Settings`` requires these values, but this function does not use them.
         unused = SecretStr("an unused value of sufficient length")
         return Settings(database_url=SecretStr(url), redis_url=unused, secret_key=unused, data_dir=directory.root).sqlalchemy_url
     found = platform_state.read(directory.state)

@@ -46,7 +46,7 @@ class CheckStatus(StrEnum):
     WARNING = "warning"
     """The platform works, but the user should know about this."""
     SKIPPED = "skipped"
-    """The check is impossible, because of another problem or missing information."""
+    """The check cannot be made, because of another problem or missing information."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def _user(check: str, _: CheckContext) -> Finding:
     if os.geteuid() == 0:
         return Finding(
             check, CheckStatus.WARNING, "the code of deployed jobs runs as root",
-            "run weir up as an ordinary user, or let only users deploy who may act as root on this host",
+            "run weir up as an ordinary user, or give the permission to deploy only to users who may have root access to this host",
         )  # fmt: skip
     return Finding(check, CheckStatus.OK, f"the code of deployed jobs runs as user {os.geteuid()}")
 

@@ -29,7 +29,8 @@ STOP_S_MAX = 150.0
 
 
 def down(directory: DataDir, answer: TextIO | None) -> None:
-    """Stop the platform. Print the result to ``answer`` as JSON, or to the terminal if ``answer`` is None. Raises ConfigError."""
+    """Stop the platform. Print the result to ``answer`` as JSON, or to the terminal if ``answer`` is None. Raises
+    ConfigError."""
     ran = is_held(directory.lock)
     if not ran:
         _clean_up(directory)
@@ -65,7 +66,8 @@ def _stop(directory: DataDir) -> None:
 
 
 def _owner(directory: DataDir) -> PlatformState:
-    """Return the state of the supervisor that holds the lock. Wait for it, because a new supervisor writes it after taking the lock."""
+    """Return the state of the supervisor that holds the lock. Wait for the state, because a new supervisor writes it after taking the
+    lock."""
     deadline_s = time.monotonic() + 10.0
     while True:
         found = platform_state.read(directory.state)
@@ -104,11 +106,11 @@ class Driver:
     run: str
     """The run's directory, relative to the data directory."""
     command: str
-    """The start of its command line."""
+    """The beginning of the driver's command line."""
 
 
 def living_drivers(root: Path) -> list[Driver]:
-    """Return the drivers whose run directories are below ``root``. They are not children of the platform and outlive it."""
+    """Return the drivers whose run directories are below ``root``. Drivers are not children of the platform and continue when it stops."""
     found: dict[int, tuple[int, Driver]] = {}
     for process in psutil.process_iter():
         try:
@@ -118,6 +120,6 @@ def living_drivers(root: Path) -> list[Driver]:
             run = Path(spool).relative_to(root).parent
             found[process.pid] = (process.ppid(), Driver(process.pid, str(run), " ".join(process.cmdline())[:COMMAND_CHARACTERS]))
         except (psutil.Error, OSError):
-            continue  # it has ended, or belongs to another user
+            continue  # the process has ended, or belongs to another user
     # Leave out the children of drivers, which inherit the environment variable.
     return [driver for parent, driver in found.values() if parent not in found]

@@ -29,7 +29,7 @@ class ProgressPrinter:
     """Prints one line per process when it becomes ready or fails (``up``), or when it has stopped (``down``)."""
 
     def __init__(self, *, ends: bool = False) -> None:
-        """``ends``: the platform is being stopped."""
+        """``ends`` is True if the platform is being stopped."""
         self._ends = ends
         self._shown: set[tuple[str, State]] = set()
         self._failures: dict[str, int] = {}
@@ -65,10 +65,10 @@ class SlowStartNotices:
     def __init__(self, log_of: Callable[[str], Path]) -> None:
         self._log_of = log_of
         self._since: dict[str, tuple[float, float]] = {}
-        """By process: when it was first seen starting, and when its next notice is due."""
+        """For each process, the time when it was first seen starting, and the time when its next notice is due."""
 
     def lines(self, found: PlatformState | None, now_s: float) -> list[str]:
-        """Return the notices that are due. Call it repeatedly. ``found`` None: the supervisor has not written its state yet."""
+        """Return the notices that are due. Call it repeatedly. ``found`` is None if the supervisor has not written its state yet."""
         children = found.children if found is not None else {}
         slow = {
             name: f"still starting after {{}}; see {self._log_of(name)}"
@@ -93,7 +93,7 @@ def _line(name: str, text: str) -> str:
 
 
 def print_usage(directory: DataDir, found: PlatformState, answer: TextIO | None, *, ran_already: bool = False) -> None:
-    """Print the address, the user, and how to stop the platform. The initial password is printed once only. If ``answer`` is given, print
+    """Print the address, the user, and how to stop the platform. The initial password is printed only once. If ``answer`` is given, print
     JSON to it instead."""
     secrets = credentials.load(directory.secrets)
     password = secrets.admin_password if secrets is not None and not secrets.admin_password_told else None

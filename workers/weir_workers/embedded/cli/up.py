@@ -22,7 +22,8 @@ from weir_workers.embedded.supervisor.state_machine import State
 
 POLL_S = 0.05
 SILENT_S_MAX = 900.0
-"""If the state does not change for this time, the start has failed. It is long because a database that replays its log reports nothing."""
+"""If the state does not change for this time, the start has failed. This time is long, because a database does not report progress while it
+replays its log."""
 STOP_S_MAX = 120.0
 
 

@@ -29,7 +29,7 @@ from weir.errors import ConfigError
 from weir_workers.embedded.processes import UNPRIVILEGED
 
 _OURS = frozenset({"lock", "platform.json", "secrets.json"})
-"""A directory that contains one of these belongs to a platform."""
+"""A directory that contains one of these files belongs to a platform."""
 _FOLDERS = ("valkey", "beat", "ready", "logs", "runs", "checkpoints")
 
 

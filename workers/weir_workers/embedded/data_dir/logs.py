@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 SIZE_BYTES_MAX = 20 << 20
-"""Limit of one log. The previous log is kept, so a process uses at most twice this size."""
+"""The maximum size of a log. The previous log is kept, so the logs of a process use at most twice this size."""
 
 
 def rotate(logs: Iterable[Path], *, size_bytes_max: int = SIZE_BYTES_MAX) -> None:
@@ -24,7 +24,7 @@ def rotate(logs: Iterable[Path], *, size_bytes_max: int = SIZE_BYTES_MAX) -> Non
                 shutil.copyfileobj(source, target, 1 << 20)
             os.truncate(log, 0)
         except OSError:
-            # For example, the disk has no space for the copy. Truncate nevertheless, so that the log does not fill the disk.
+            # The copy can fail, for example because the disk is full. Truncate the log nevertheless, so that it does not grow further.
             if log.exists():
                 os.truncate(log, 0)
 

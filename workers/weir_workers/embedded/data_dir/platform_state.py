@@ -68,7 +68,8 @@ def write(path: Path, state: PlatformState) -> None:
 
 
 def read(path: Path) -> PlatformState | None:
-    """Return the state, or None if the file is missing or unreadable. Losing it does no harm: the supervisor writes it again."""
+    """Return the state, or None if the file is missing or unreadable. A lost file does no harm, because the supervisor writes the state
+    again."""
     try:
         found = json.loads(path.read_text())
         return _parse(found)
@@ -97,7 +98,7 @@ def _parse_child(found: Any) -> ChildState:
 
 
 def failed_child(state: PlatformState) -> str | None:
-    """Return the process because of which the platform cannot start, if any."""
+    """Return the process that prevents the platform from starting, if any."""
     if state.phase is not Phase.STARTING:
         return None
     return next((name for name, child in state.children.items() if child.failures >= GIVE_UP_FAILURES), None)

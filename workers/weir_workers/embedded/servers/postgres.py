@@ -57,7 +57,7 @@ class Postgres:
         """Initialise the data directory, with ``password`` for its only user, unless that is done already. Raises PostgresFailed."""
         if (self.data / "PG_VERSION").exists():
             return
-        # An earlier attempt that was killed left files, but no PG_VERSION, which initdb writes last.
+        # An earlier attempt was killed. It left files, but no PG_VERSION, because initdb writes PG_VERSION last.
         fresh = self.data.with_name(self.data.name + ".new")
         shutil.rmtree(fresh, ignore_errors=True)
         fresh.mkdir(mode=0o700, parents=True)
@@ -86,7 +86,7 @@ class Postgres:
         fresh.replace(self.data)
 
     def start(self, binaries: Path) -> subprocess.Popen[bytes]:
-        """Start the server as a child of this process. Then Postgres ignores a stale ``postmaster.pid``."""
+        """Start the server as a child of this process, so that Postgres ignores a stale ``postmaster.pid``."""
         settings = [part for name, value in SETTINGS.items() for part in ("-c", f"{name}={value}")]
         return spawn(
             [binaries / "postgres", "-D", self.data, "-p", str(self.port), *settings],
@@ -154,5 +154,5 @@ def find_binaries(*, copy_to: Path, user: ServerUser | None) -> Path:
 
 
 def _reachable(path: Path) -> bool:
-    """Whether users without special rights can reach the file."""
+    """Return whether unprivileged users can reach the file."""
     return all(folder.stat().st_mode & 0o001 for folder in path.resolve().parents) and bool(path.stat().st_mode & 0o001)

@@ -21,7 +21,8 @@ log = structlog.get_logger("weir.schema")
 
 
 def upgrade_schema(sqlalchemy_url: str) -> tuple[str | None, str]:
-    """Upgrade the schema. Returns the revision before (None: an empty database) and after. Raises ConfigError."""
+    """Upgrade the schema. Returns the revision before the upgrade (None for an empty database) and the revision after it. Raises
+    ConfigError."""
     database = Database(sqlalchemy_url, pool_size=1, name="weir schema")
     try:
         before, wanted = migrate.current(database.engine), migrate.head()

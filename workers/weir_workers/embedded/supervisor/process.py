@@ -38,7 +38,7 @@ from weir_workers.embedded.supervisor.state_machine import RUNS, ChildEffect, Ki
 log = structlog.get_logger("weir.supervisor")
 PROBE_EVERY_S = 0.05
 MOVES_MAX = 5
-"""How often a starting platform chooses other ports because another program uses one of its ports."""
+"""Maximum number of times that a starting platform chooses other ports because another program uses one of its ports."""
 IDLE_S = 1.0
 LOGS_EVERY_S = 5.0
 _LOCK_S = 1.0
@@ -49,8 +49,8 @@ PrepareChildren = Callable[[DataDir, Mapping[str, str], PlatformState | None], P
 
 
 class Supervisor:
-    """The caller holds the lock of ``directory``. ``on_state`` is called with the state in every turn of the loop. Tests replace
-    ``prepare``."""
+    """Runs the processes of a platform. The caller holds the lock of ``directory``. ``on_state`` is called with the state in every turn of
+    the loop. Tests replace ``prepare``."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class Supervisor:
         self._why_killed: dict[str, str] = {}
         self._was_up = False
         self._moving = False
-        """Another program uses one of the ports: stop all processes, and start them with other ports."""
+        """True if another program uses one of the ports. All processes are then stopped, and started again with other ports."""
         self._moves = 0
         self._written: PlatformState | None = None
         self._logs_at_s = 0.0
@@ -85,7 +85,7 @@ class Supervisor:
         """Run until stopped. Returns an exit code."""
         with self._signals():
             before = platform_state.read(self._directory.state)
-            # Keep ports and external servers: after a failed start, the next one must know which database the platform uses.
+            # Keep ports and external servers, because after a failed start the next supervisor must know which database the platform uses.
             known = PlatformState(
                 weir_version(),
                 self._began,
@@ -122,7 +122,7 @@ class Supervisor:
         while not self._supervision.over:
             self._reap()
             if (self._stop_reason or self._moving) and not self._supervision.stopping:
-                log.info("stopping", reason=self._stop_reason or "another program uses one of the ports; choosing others")
+                log.info("stopping", reason=self._stop_reason or "another program uses one of the ports; choosing other ports")
                 self._supervision.stop(time.monotonic())
             self._probe()
             for effect in self._supervision.due(time.monotonic()):
@@ -149,7 +149,7 @@ class Supervisor:
             expected = before is State.STOPPING
             if before is State.STARTING and (port := self._services[name].port) is not None and is_taken(port):
                 how += f": port {port} is held by {holder(port)}"
-                # Do not change ports after the platform was up, because running drivers use the URL of the API.
+                # Once the platform has been up, its ports do not change, because running drivers use the URL of the API.
                 if not self._was_up and self._moves < MOVES_MAX:
                     self._moving = True
                     self._moves += 1
@@ -210,7 +210,7 @@ class Supervisor:
             try:
                 platform_state.write(self._directory.state, found)
             except OSError as error:
-                # For example, the disk is full. The platform continues, and other commands read an older state.
+                # The disk can be full, for example. The platform continues, and other commands read an older state.
                 log.error("cannot write the platform state", problem=str(error))
             else:
                 self._written = found
@@ -238,7 +238,7 @@ class Supervisor:
         handlers: dict[signal.Signals, Callable[[int, FrameType | None], None]] = {
             signal.SIGTERM: stop,
             signal.SIGINT: stop,
-            # The terminal was closed. Unlike SIG_IGN, a handler is not inherited by children.
+            # The terminal was closed. Use a handler instead of SIG_IGN, because children do not inherit handlers.
             signal.SIGHUP: stop if sys.stdin is not None and sys.stdin.isatty() else lambda *_: None,
             # This handler only wakes the loop.
             signal.SIGCHLD: lambda *_: None,
@@ -256,7 +256,7 @@ class Supervisor:
 
 
 def _description(code: int, why_killed: str | None) -> str:
-    """Describe how a process ended. ``why_killed``: why the supervisor killed it; None: it did not."""
+    """Describe how a process ended. ``why_killed`` is the reason why the supervisor killed the process, or None if it did not."""
     if why_killed is not None:
         return f"killed: {why_killed}"
     return f"ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"

@@ -36,14 +36,15 @@ TRUSTED_PROXIES = "WEIR_TRUSTED_PROXIES"
 """Comma-separated addresses or networks."""
 _PROBE_S = 2.0
 GRACE_S = 30.0
-# SIGINT is Postgres' fast shutdown. A worker without its parent may hang on anything gentler than SIGKILL; its pool ends with it.
+# SIGINT is Postgres' fast shutdown. Workers get SIGKILL, because a worker whose parent has ended can hang on other signals. The pool
+# processes end with their worker.
 _SIGNALS = {POSTGRES: signal.SIGINT, **dict.fromkeys(WORKERS, signal.SIGKILL)}
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """How to run one process. ``ready``: whether the process that ``start`` has returned is ready; it is called often, and only while
-    the process is alive. ``port``: the port at which it listens, if any."""
+    """How to run one process. ``ready`` returns whether the process that ``start`` has returned is ready. It is called often, and only
+    while the process is alive. ``port`` is the port at which the process listens, if any."""
 
     child: Child
     start: Callable[[], subprocess.Popen[bytes]]
@@ -56,15 +57,15 @@ def services(
     directory: DataDir, environment: Mapping[str, str], secrets_of_schema: Mapping[str, str], *, api_port: int,
     postgres: tuple[Postgres, Path] | None, valkey: tuple[Valkey, Path] | None,
 ) -> list[Service]:  # fmt: skip
-    """Return the services in start order. ``environment``: of the API, the workers and beat, with all settings. ``postgres``, ``valkey``:
-    the server and its binaries; None: the server is external."""
+    """Return the services in start order. ``environment`` is the environment of the API, the workers and beat, with all settings.
+    ``postgres`` and ``valkey`` are the servers and their binaries, or None if the server is external."""
     start_s_max = start_limits(environment)
     found: list[Service] = []
     if postgres is not None:
         found.append(_postgres(*postgres))
     if valkey is not None:
         found.append(_valkey(*valkey))
-    # Nothing waits for external servers: if one does not answer, the schema process fails and reports it.
+    # No process waits for external servers. If an external server does not answer, the schema process fails and reports the problem.
     data = tuple(service.child.name for service in found if service.child.name == POSTGRES)
     queue = tuple(service.child.name for service in found if service.child.name == VALKEY)
 
@@ -77,7 +78,7 @@ def services(
                 log=directory.log_of(name),
                 environment={**environment, readiness.FILE: str(_ready_file(directory, name)), **(extra or {})},
                 directory=directory.root,
-                # After the death of its parent, a worker may hang on SIGTERM. Interrupted tasks are delivered again.
+                # A worker whose parent has ended can hang on SIGTERM. SIGKILL does no harm, because interrupted tasks are delivered again.
                 signal_if_parent_dies=signal.SIGKILL if name in WORKERS else signal.SIGTERM,
             )
 
@@ -97,7 +98,7 @@ def services(
     found.append(
         Service(
             Child(API, (SCHEMA, *data, *queue), start_s_max=start_s_max[API]),
-            # Open event streams would delay the shutdown; their clients reconnect and resume.
+            # Without this limit, open event streams would delay the shutdown. Their clients reconnect and resume.
             python(API, *uvicorn, *_proxies(environment), "--no-access-log", "--timeout-graceful-shutdown", "3"),
             lambda process: api_is_ready(process.pid, api_port),
             port=api_port,
@@ -178,7 +179,8 @@ def _valkey(server: Valkey, binary: Path) -> Service:
 
 
 def api_is_ready(process: int, port: int) -> bool:
-    """Return whether the API is ready and this process listens at the port. The request comes first, because it is cheaper."""
+    """Return whether the API is ready and this process listens at the port. The function sends the request before it checks the process,
+    because the request is cheaper."""
     return _answers_ready(port) and listens(process, port)
 
 
@@ -198,8 +200,8 @@ def _ready_file(directory: DataDir, name: str) -> Path:
 
 
 def end_leftovers(before: PlatformState, say: Callable[[str], None]) -> None:
-    """End the processes that a killed supervisor has left, and wait until they have ended: two servers would destroy the data that they
-    share. The caller holds the lock. On Linux the processes end by themselves after a moment."""
+    """End the processes that a killed supervisor has left, and wait until they have ended, because two servers on the same data would
+    destroy it. The caller holds the lock. On Linux the processes end by themselves after a moment."""
     living = {name: child.process for name, child in before.children.items() if child.process is not None and child.process.lives}
     if living:
         say(f"ending processes of an earlier supervisor: {', '.join(TITLES.get(name, name) for name in living)}")

@@ -21,8 +21,8 @@ from weir_workers.embedded.supervisor.services import Service, services
 
 API_PORT = 8700
 RUNS_AS_ROOT = (
-    "the platform and the code of deployed jobs run as root: run weir up as an ordinary user, unless every user who may deploy is also "
-    "trusted as root"
+    "the platform and the code of deployed jobs run as root: run weir up as an ordinary user, or give the permission to "
+    "deploy only to users who may have root access to this host"
 )
 API_PORT_VARIABLE = "WEIR_API_PORT"
 
@@ -86,7 +86,7 @@ def prepare(directory: DataDir, environment: Mapping[str, str], before: Platform
         "WEIR_SECRET_KEY": environment.get("WEIR_SECRET_KEY") or secrets.secret_key,
         "WEIR_DATA_DIR": str(directory.root),
         "WEIR_PUBLIC_URL": environment.get("WEIR_PUBLIC_URL") or url,
-        # The receivers of a platform on one host are usually on that host, where every user can reach them anyway.
+        # The webhook receivers of an embedded platform are usually on the same host, where every user can reach them anyway.
         "WEIR_WEBHOOK_REACH": environment.get("WEIR_WEBHOOK_REACH") or "loopback",
     }
     found = services(
@@ -126,7 +126,7 @@ def _ports(kept: Ports, external: Mapping[str, str], notes: list[str], *, prefer
         )
     elif preferred and api != (kept.api or preferred):
         notes.append(f"another program uses port {preferred}: the API uses port {api}")
-    # Without ``but``, two servers could get the same port, which is free while neither runs.
+    # Without ``but``, two servers could get the same port, because a port is free until its server starts.
     postgres = kept.postgres if POSTGRES in external else free_port(kept.postgres, but=(api,))
     valkey = kept.valkey if VALKEY in external else free_port(kept.valkey, but=(api, postgres))
     return Ports(postgres=postgres, valkey=valkey, api=api)

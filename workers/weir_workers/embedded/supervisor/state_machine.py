@@ -14,10 +14,10 @@ from typing import TypeAlias
 DELAY_S_FIRST = 0.5
 DELAY_S_MAX = 10.0
 STEADY_S = 30.0
-"""After a child was ready for this long, its next restart has the first delay again."""
+"""Once a child has been ready for this long, the delay of its next restart is DELAY_S_FIRST again."""
 PATIENCE_MAX = 8
-"""A child that did not become ready in time gets twice the time at its next start, up to this multiple of the limit: on a slow host, a
-restart does not help."""
+"""The largest factor by which the time limit of a start is extended. The limit is doubled after each start that took too long, because on a
+slow host a restart with the same limit would not help."""
 
 
 class State(StrEnum):
@@ -48,9 +48,9 @@ RUNS = frozenset({State.STARTING, State.READY, State.STOPPING})
 class Child:
     """A process that the supervisor runs.
 
-    ``once``: it runs to its end, and is ready when it has ended. ``start_s_max``: it is killed if it is not ready after this time; None:
-    never, because a restart would repeat long work, such as a database recovery. ``stop_s_max``: it is killed if it has not ended this
-    long after the stop signal."""
+    If ``once`` is set, the child runs to its end and is ready when it has ended. The child is killed if it is not ready ``start_s_max``
+    seconds after its start, or has not ended ``stop_s_max`` seconds after the stop signal. If ``start_s_max`` is None, there is no start
+    limit, because a restart would repeat long work, such as a database recovery."""
 
     name: str
     needs: tuple[str, ...] = ()
@@ -90,11 +90,11 @@ class Status:
     not_before_s: float = 0.0
     """The earliest time of its next start."""
     failures: int = 0
-    """Consecutive failures. The count starts again after the child was ready for STEADY_S."""
+    """Number of consecutive failures. It is reset to 0 when the child has been ready for STEADY_S."""
     restarts: int = 0
     """Since this supervisor started."""
     slow: int = 0
-    """How often in a row it was killed because it was not ready in time."""
+    """Number of consecutive times that it was killed because it was not ready in time."""
     killed: bool = False
     started_after_s: float | None = None
     """The duration of its last start."""
@@ -103,10 +103,11 @@ class Status:
 
 
 class Supervision:
-    """Until ``over``: call ``due``, carry out the effects that it returns, and report what happened."""
+    """Decides when to start, stop and kill children. Until ``over`` is True, call ``due``, carry out the effects that it returns, and
+    report the results."""
 
     def __init__(self, children: Sequence[Child]) -> None:
-        """``children``: in an order in which each child needs only earlier ones."""
+        """``children`` are ordered so that each child needs only earlier children."""
         self._children = {child.name: child for child in children}
         assert len(self._children) == len(children), "names are unique"
         for index, child in enumerate(children):
@@ -117,7 +118,7 @@ class Supervision:
     # ---- decisions ----------------------------------------------------------------------------
 
     def due(self, now_s: float) -> list[ChildEffect]:
-        """Return the effects that are due now. Each effect is returned once."""
+        """Return the effects that are due now. Each effect is returned only once."""
         return list(self._stops(now_s) if self.stopping else self._starts(now_s))
 
     def _starts(self, now_s: float) -> Iterator[ChildEffect]:
@@ -215,5 +216,5 @@ class Supervision:
 
     @property
     def over(self) -> bool:
-        """Whether all children are stopped."""
+        """Return whether all children are stopped."""
         return all(status.state is State.STOPPED for status in self.status.values())
