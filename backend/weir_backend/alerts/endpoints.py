@@ -3,37 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Response
 
 from weir_backend.alerts import repository, service
 from weir_backend.alerts.schemas import AlertRead, AlertRuleCreate, AlertRuleRead, AlertRuleUpdate
 from weir_backend.kit.access import OperatorCaller, ViewerCaller
 from weir_backend.kit.dependencies import SessionDep, TasksDep
-from weir_backend.kit.etags import if_match, set_etag
+from weir_backend.kit.etags import IfMatch, set_etag
 from weir_backend.kit.idempotency import Idempotent, IdempotentRoute
-from weir_backend.kit.listing import Listing, listing, page
+from weir_backend.kit.listing import ListingDep, page
 from weir_backend.kit.problems import answers
 from weir_backend.kit.schemas import Id
 from weir_backend.models import Alert
 
 router = APIRouter(tags=["alerts"], route_class=IdempotentRoute, responses=answers(401, 403, 422))
-IfMatch = Annotated[str | None, Depends(if_match)]
 
 
-@router.get("/alert-rules", operation_id="list_alert_rules", response_model=list[AlertRuleRead])
-def list_rules(
-    session: SessionDep, wanted: Annotated[Listing, Depends(listing)], response: Response, _: ViewerCaller
-) -> list[AlertRuleRead]:
+@router.get("/alert-rules", operation_id="list_alert_rules")
+def list_rules(session: SessionDep, wanted: ListingDep, response: Response, _: ViewerCaller) -> list[AlertRuleRead]:
     """List alert rules. Filters: `id`, `job_id`, `name` (a part of it), `kind`, `webhook_id`, `enabled`."""
     rows = page(session, repository.rules(), wanted, repository.RULES, response, unit="alert-rules")
     return [AlertRuleRead.of(rule) for rule in rows]
 
 
-@router.post(
-    "/alert-rules", operation_id="create_alert_rule", response_model=AlertRuleRead, status_code=201, responses=answers(409)
-)
+@router.post("/alert-rules", operation_id="create_alert_rule", status_code=201, responses=answers(409))
 def create_rule(
     draft: AlertRuleCreate, session: SessionDep, caller: OperatorCaller, _once: Idempotent, response: Response
 ) -> AlertRuleRead:
@@ -44,7 +38,7 @@ def create_rule(
     return AlertRuleRead.of(rule)
 
 
-@router.get("/alert-rules/{rule_id}", operation_id="get_alert_rule", response_model=AlertRuleRead, responses=answers(404))
+@router.get("/alert-rules/{rule_id}", operation_id="get_alert_rule", responses=answers(404))
 def get_rule(rule_id: Id, session: SessionDep, response: Response, _: ViewerCaller) -> AlertRuleRead:
     """Return one rule, with its ETag."""
     rule = service.get(session, rule_id)
@@ -52,9 +46,7 @@ def get_rule(rule_id: Id, session: SessionDep, response: Response, _: ViewerCall
     return AlertRuleRead.of(rule)
 
 
-@router.patch(
-    "/alert-rules/{rule_id}", operation_id="update_alert_rule", response_model=AlertRuleRead, responses=answers(404, 412, 428)
-)
+@router.patch("/alert-rules/{rule_id}", operation_id="update_alert_rule", responses=answers(404, 412, 428))
 def change_rule(
     rule_id: Id, wanted: AlertRuleUpdate, session: SessionDep, caller: OperatorCaller, response: Response, seen: IfMatch
 ) -> AlertRuleRead:
@@ -71,9 +63,7 @@ def delete_rule(rule_id: Id, session: SessionDep, tasks: TasksDep, caller: Opera
 
 
 @router.get("/alerts", operation_id="list_alerts", response_model=list[AlertRead])
-def list_alerts(
-    session: SessionDep, wanted: Annotated[Listing, Depends(listing)], response: Response, _: ViewerCaller
-) -> Sequence[Alert]:
+def list_alerts(session: SessionDep, wanted: ListingDep, response: Response, _: ViewerCaller) -> Sequence[Alert]:
     """List alerts, newest first. Filters: `id`, `job_id`, `rule_id`, `kind`, `state`."""
     return page(session, repository.alerts(), wanted, repository.ALERTS, response, unit="alerts")
 

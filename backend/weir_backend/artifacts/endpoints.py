@@ -12,7 +12,7 @@ from weir_backend.artifacts import repository, service
 from weir_backend.artifacts.schemas import ArtifactRead
 from weir_backend.kit.access import OperatorCaller, Permission, ViewerCaller, current_caller
 from weir_backend.kit.dependencies import ServicesDep, SessionDep
-from weir_backend.kit.listing import Listing, listing, page
+from weir_backend.kit.listing import ListingDep, page
 from weir_backend.kit.problems import answers
 from weir_backend.kit.schemas import Id
 from weir_backend.models import Artifact
@@ -64,9 +64,7 @@ def upload(
 
 
 @router.get("", operation_id="list_artifacts", response_model=list[ArtifactRead])
-def list_(
-    session: SessionDep, wanted: Annotated[Listing, Depends(listing)], response: Response, _: ViewerCaller
-) -> Sequence[Artifact]:
+def list_(session: SessionDep, wanted: ListingDep, response: Response, _: ViewerCaller) -> Sequence[Artifact]:
     """List artifacts. Filters: `id`, `digest`, `name`, `q` (part of the name)."""
     return page(session, repository.listed(), wanted, repository.FIELDS, response, unit="artifacts")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query, Response
+from fastapi import APIRouter, Path, Query, Response
 
 from weir_backend.checkpoints import retention_gc, service, verification
 from weir_backend.checkpoints.schemas import (
@@ -17,9 +17,9 @@ from weir_backend.checkpoints.schemas import (
 from weir_backend.jobs.schemas import OperationRead
 from weir_backend.kit.access import OperatorCaller, ViewerCaller
 from weir_backend.kit.dependencies import ServicesDep, SessionDep, TasksDep
-from weir_backend.kit.etags import if_match, set_etag
+from weir_backend.kit.etags import IfMatch, set_etag
 from weir_backend.kit.idempotency import Idempotent, IdempotentRoute
-from weir_backend.kit.listing import BIGINT_MAX, Listing, listing
+from weir_backend.kit.listing import BIGINT_MAX, ListingDep
 from weir_backend.kit.problems import answers
 from weir_backend.kit.schemas import Id
 from weir_backend.models import Operation
@@ -28,25 +28,16 @@ router = APIRouter(tags=["checkpoints"], route_class=IdempotentRoute, responses=
 CheckpointKey = Annotated[int, Path(ge=1, le=BIGINT_MAX, description="The id of the checkpoint, not its number in the job")]
 
 
-@router.get("/checkpoints", operation_id="list_checkpoints", response_model=list[CheckpointRead])
+@router.get("/checkpoints", operation_id="list_checkpoints")
 def list_checkpoints(
-    caller: ViewerCaller,
-    session: SessionDep,
-    services: ServicesDep,
-    response: Response,
-    wanted: Annotated[Listing, Depends(listing)],
+    caller: ViewerCaller, session: SessionDep, services: ServicesDep, response: Response, wanted: ListingDep
 ) -> list[CheckpointRead]:
     """List checkpoints and savepoints. Filters: `job_id`, `run_id`, `number`, `state`, `trigger`, `is_savepoint`, `pinned`, `kept` (completed, and
     its files exist)."""
     return service.list_checkpoints(session, services.settings, caller, wanted, response)
 
 
-@router.get(
-    "/checkpoints/{checkpoint_id}",
-    operation_id="get_checkpoint",
-    response_model=CheckpointDetailRead,
-    responses=answers(404),
-)
+@router.get("/checkpoints/{checkpoint_id}", operation_id="get_checkpoint", responses=answers(404))
 def get_checkpoint(
     caller: ViewerCaller, session: SessionDep, services: ServicesDep, response: Response, checkpoint_id: CheckpointKey
 ) -> CheckpointDetailRead:
@@ -56,12 +47,7 @@ def get_checkpoint(
     return found
 
 
-@router.patch(
-    "/checkpoints/{checkpoint_id}",
-    operation_id="pin_checkpoint",
-    response_model=CheckpointRead,
-    responses=answers(404, 409, 412, 428),
-)
+@router.patch("/checkpoints/{checkpoint_id}", operation_id="pin_checkpoint", responses=answers(404, 409, 412, 428))
 def pin_checkpoint(
     caller: OperatorCaller,
     session: SessionDep,
@@ -70,7 +56,7 @@ def pin_checkpoint(
     response: Response,
     checkpoint_id: CheckpointKey,
     wanted: CheckpointUpdate,
-    seen: Annotated[str | None, Depends(if_match)],
+    seen: IfMatch,
 ) -> CheckpointRead:
     """Pin or unpin a checkpoint. A worker writes the pin to the job log, within about a second; then `pin_in_force` is true, and a running driver
     keeps the checkpoint, too. Until then, the driver may retire it."""
@@ -79,33 +65,23 @@ def pin_checkpoint(
     return service.read_checkpoint(session, services.settings, caller, found)
 
 
-@router.get(
-    "/jobs/{job_id}/checkpoints/summary",
-    operation_id="get_checkpoint_summary",
-    response_model=CheckpointOverviewRead,
-    responses=answers(404),
-)
+@router.get("/jobs/{job_id}/checkpoints/summary", operation_id="get_checkpoint_summary", responses=answers(404))
 def get_checkpoint_summary(
     caller: ViewerCaller,
     session: SessionDep,
     services: ServicesDep,
-    job_id: Annotated[int, Path(ge=1, le=BIGINT_MAX)],
+    job_id: Id,
     last: Annotated[int, Query(ge=1, le=10_000, description="How many completed checkpoints")] = 100,
 ) -> CheckpointOverviewRead:
     """Return the number of checkpoints, summaries of the last completed ones, and the newest of each kind."""
     return service.summary(session, services.settings, caller, job_id, last)
 
 
-@router.get(
-    "/jobs/{job_id}/checkpoints/series",
-    operation_id="get_checkpoint_series",
-    response_model=CheckpointSeriesRead,
-    responses=answers(404),
-)
+@router.get("/jobs/{job_id}/checkpoints/series", operation_id="get_checkpoint_series", responses=answers(404))
 def get_checkpoint_series(
     caller: ViewerCaller,
     session: SessionDep,
-    job_id: Annotated[int, Path(ge=1, le=BIGINT_MAX)],
+    job_id: Id,
     last: Annotated[int, Query(ge=1, le=500, description="How many completed checkpoints")] = 100,
     chain: Annotated[
         int | None,

@@ -5,27 +5,25 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header, Path, Query, Response
+from fastapi import APIRouter, Depends, Header, Query, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from weir_backend.events import service, streams
 from weir_backend.events.schemas import EventRead
 from weir_backend.kit.access import ViewerCaller
 from weir_backend.kit.dependencies import ServicesDep, SessionDep
-from weir_backend.kit.listing import BIGINT_MAX, Listing, listing
+from weir_backend.kit.listing import BIGINT_MAX, ListingDep
 from weir_backend.kit.problems import answers
+from weir_backend.kit.schemas import Id
 from weir_backend.kit.subscribers import Subscriber
 from weir_backend.models import Event
 
 router = APIRouter(tags=["events"])
-JobId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
 AfterNumber = Annotated[int | None, Query(ge=0, le=BIGINT_MAX, description="The number of the last event that the client has.")]
 
 
 @router.get("/events", operation_id="list_events", response_model=list[EventRead], responses=answers(401, 403, 422))
-def list_events(
-    caller: ViewerCaller, session: SessionDep, response: Response, wanted: Annotated[Listing, Depends(listing)]
-) -> Sequence[Event]:
+def list_events(caller: ViewerCaller, session: SessionDep, response: Response, wanted: ListingDep) -> Sequence[Event]:
     """List the events of all jobs. Filters: `id`, `job_id`, `run_id`, `kind`."""
     return service.list_events(session, wanted, response)
 
@@ -33,7 +31,7 @@ def list_events(
 def _position(
     caller: ViewerCaller,
     session: SessionDep,
-    job_id: JobId,
+    job_id: Id,
     after: AfterNumber = None,
     last_event_id: Annotated[
         int | None,
@@ -64,7 +62,7 @@ SubscriberDep = Annotated[Subscriber, Depends(_subscriber)]
     responses=answers(401, 403, 404, 422),
 )
 async def stream_job_events(
-    services: ServicesDep, job_id: JobId, position: Annotated[int, Depends(_position)], subscriber: SubscriberDep
+    services: ServicesDep, job_id: Id, position: Annotated[int, Depends(_position)], subscriber: SubscriberDep
 ) -> AsyncIterator[ServerSentEvent]:
     """Stream the changes of a job as server-sent events.
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Response
 
 from weir_backend.errors import NotFound
 from weir_backend.jobs import repository, service
@@ -22,27 +21,24 @@ from weir_backend.jobs.schemas import (
 from weir_backend.jobs.serializers import read_job, read_jobs
 from weir_backend.kit.access import OperatorCaller, ViewerCaller
 from weir_backend.kit.dependencies import SessionDep, TasksDep
-from weir_backend.kit.etags import if_match, set_etag
+from weir_backend.kit.etags import IfMatch, set_etag
 from weir_backend.kit.idempotency import Idempotent, IdempotentRoute
-from weir_backend.kit.listing import Listing, listing, page
+from weir_backend.kit.listing import ListingDep, page
 from weir_backend.kit.problems import answers
 from weir_backend.kit.schemas import Id
 from weir_backend.models import Graph, Operation, Spec
 
 router = APIRouter(prefix="/jobs", tags=["jobs"], route_class=IdempotentRoute, responses=answers(401, 403, 422))
-IfMatch = Annotated[str | None, Depends(if_match)]
 
 
-@router.get("", operation_id="list_jobs", response_model=list[JobRead])
-def list_(
-    session: SessionDep, wanted: Annotated[Listing, Depends(listing)], response: Response, caller: ViewerCaller
-) -> list[JobRead]:
+@router.get("", operation_id="list_jobs")
+def list_(session: SessionDep, wanted: ListingDep, response: Response, caller: ViewerCaller) -> list[JobRead]:
     """List jobs with their newest run and last checkpoint. Filters: `id`, `name`, `q` (part of the name), `desired_state`, `needs_attention`
     (true: only a user can bring the job to its desired state)."""
     return read_jobs(session, caller, page(session, repository.listed(), wanted, repository.FIELDS, response, unit="jobs"))
 
 
-@router.post("", operation_id="create_job", response_model=JobRead, status_code=201, responses=answers(409))
+@router.post("", operation_id="create_job", status_code=201, responses=answers(409))
 def create(
     draft: JobCreate, session: SessionDep, tasks: TasksDep, caller: OperatorCaller, _once: Idempotent, response: Response
 ) -> JobRead:
@@ -53,7 +49,7 @@ def create(
     return read_job(session, caller, job)
 
 
-@router.get("/{job_id}", operation_id="get_job", response_model=JobRead, responses=answers(404))
+@router.get("/{job_id}", operation_id="get_job", responses=answers(404))
 def get(job_id: Id, session: SessionDep, response: Response, caller: ViewerCaller) -> JobRead:
     """Return one job."""
     job = service.get(session, job_id)
@@ -61,7 +57,7 @@ def get(job_id: Id, session: SessionDep, response: Response, caller: ViewerCalle
     return read_job(session, caller, job)
 
 
-@router.patch("/{job_id}", operation_id="update_job", response_model=JobRead, responses=answers(404, 412, 428))
+@router.patch("/{job_id}", operation_id="update_job", responses=answers(404, 412, 428))
 def change(
     job_id: Id, wanted: JobUpdate, session: SessionDep, caller: OperatorCaller, response: Response, seen: IfMatch
 ) -> JobRead:
@@ -126,9 +122,7 @@ def checkpoint(job_id: Id, session: SessionDep, tasks: TasksDep, caller: Operato
 
 
 @router.get("/{job_id}/specs", operation_id="list_specs", response_model=list[SpecRead], responses=answers(404))
-def specs(
-    job_id: Id, session: SessionDep, wanted: Annotated[Listing, Depends(listing)], response: Response, _: ViewerCaller
-) -> Sequence[Spec]:
+def specs(job_id: Id, session: SessionDep, wanted: ListingDep, response: Response, _: ViewerCaller) -> Sequence[Spec]:
     """List the versions of the spec of a job, newest first."""
     service.get(session, job_id)
     return page(session, repository.specs_of(job_id), wanted, repository.SPEC_FIELDS, response, unit="specs")
@@ -150,9 +144,7 @@ def get_spec(job_id: Id, number: Id, session: SessionDep, _: ViewerCaller) -> Sp
     return service.spec(session, job_id, number)
 
 
-@router.get(
-    "/{job_id}/specs/{before}/diff/{after}", operation_id="diff_specs", response_model=SpecDiffRead, responses=answers(404)
-)
+@router.get("/{job_id}/specs/{before}/diff/{after}", operation_id="diff_specs", responses=answers(404))
 def diff(job_id: Id, before: Id, after: Id, session: SessionDep, _: ViewerCaller) -> SpecDiffRead:
     """Compare two versions of the spec of a job: settings, code and operators."""
     return service.diff(session, job_id, before, after)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated
 
-from fastapi import Header, Response
+from fastapi import Depends, Header, Response
 
 from weir_backend.errors import Invalid, PreconditionFailed, PreconditionRequired
 
@@ -20,6 +20,9 @@ async def if_match(
 ) -> str | None:
     """FastAPI dependency: the If-Match header."""
     return given
+
+
+IfMatch = Annotated[str | None, Depends(if_match)]
 
 
 def check_if_match(given: str | None, version: int) -> None:

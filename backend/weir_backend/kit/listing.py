@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any
 
-from fastapi import Query, Response
+from fastapi import Depends, Query, Response
 from sqlalchemy import ColumnElement, Select, SQLColumnExpression, func, select
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import InstrumentedAttribute, Session
@@ -52,6 +52,9 @@ async def listing(
 ) -> Listing:
     """FastAPI dependency of list endpoints. Raises Invalid."""
     return Listing(_sort(sort), *_range(range_), _filter(filter_))
+
+
+ListingDep = Annotated[Listing, Depends(listing)]
 
 
 def _sort(given: str | None) -> tuple[str, bool] | None:

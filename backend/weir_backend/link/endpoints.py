@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Query, Request
 
 from weir_backend.errors import Problem, TooLarge
 from weir_backend.kit.access import bearer
@@ -15,6 +15,7 @@ from weir_backend.kit.dependencies import ServicesDep
 from weir_backend.kit.listing import BIGINT_MAX
 from weir_backend.kit.notifications import run_key
 from weir_backend.kit.problems import answers
+from weir_backend.kit.schemas import Id
 from weir_backend.link import service
 from weir_backend.link.schemas import EventAckRead
 from weir_backend.runs.graph import GRAPH_BYTES_MAX
@@ -31,13 +32,11 @@ COMMAND_NUMBER_MAX = 1 << 53
 """A larger number is refused, so that a faulty driver cannot use up all numbers."""
 
 router = APIRouter(prefix="/runs/{run_id}", tags=["driver link"])
-RunId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
 
 
 @router.post(
     "/events",
     operation_id="post_events",
-    response_model=EventAckRead,
     responses=answers(401, 404, 409, 410, 413, 422, 503),
     max_body_size=READ_BYTES_MAX,
     openapi_extra={
@@ -51,7 +50,7 @@ RunId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
 async def post_events(
     request: Request,
     services: ServicesDep,
-    run_id: RunId,
+    run_id: Id,
     first: Annotated[int, Query(ge=1, le=BIGINT_MAX, description="The number of the first event in the batch.")],
     oldest: Annotated[
         int, Query(ge=1, le=BIGINT_MAX, description="The number of the oldest event that the driver can still send.")
@@ -94,16 +93,11 @@ async def _body(request: Request, authenticate: Callable[[], Awaitable[object]])
     return b"".join(parts)
 
 
-@router.get(
-    "/commands",
-    operation_id="wait_for_commands",
-    response_model=list[tuple[int, str, dict[str, Any]]],
-    responses=answers(401, 404, 410, 422, 503),
-)
+@router.get("/commands", operation_id="wait_for_commands", responses=answers(401, 404, 410, 422, 503))
 async def wait_for_commands(
     request: Request,
     services: ServicesDep,
-    run_id: RunId,
+    run_id: Id,
     after: Annotated[
         int, Query(ge=0, le=COMMAND_NUMBER_MAX, description="The number of the last command that the driver has received.")
     ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import APIRouter, Query, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import AwareDatetime, Field
 
@@ -12,6 +12,7 @@ from weir_backend.kit.access import ViewerCaller
 from weir_backend.kit.dependencies import SessionDep
 from weir_backend.kit.listing import BIGINT_MAX
 from weir_backend.kit.problems import answers
+from weir_backend.kit.schemas import Id
 from weir_backend.metrics import service
 from weir_backend.metrics.schemas import JobRatesRead, MetricsRead
 
@@ -28,7 +29,7 @@ JOBS_MAX = 200
 def get_job_metrics(
     caller: ViewerCaller,
     session: SessionDep,
-    job_id: Annotated[int, Path(ge=1, le=BIGINT_MAX)],
+    job_id: Id,
     since: Annotated[AwareDatetime | None, Query(description="With a time zone. Default: 15 minutes ago.")] = None,
     step_s: Annotated[float, Query(ge=1, le=86_400, allow_inf_nan=False, description="The interval between points.")] = 10.0,
     chain: Annotated[int | None, Query(ge=0, le=100_000, description="Return only the subtasks of this chain.")] = None,
@@ -39,7 +40,7 @@ def get_job_metrics(
     return Response(found.model_dump_json(), media_type="application/json")
 
 
-@router.get("/metrics/jobs", operation_id="get_job_rates", response_model=list[JobRatesRead], responses=answers(401, 403, 422))
+@router.get("/metrics/jobs", operation_id="get_job_rates", responses=answers(401, 403, 422))
 def get_job_rates(
     caller: ViewerCaller,
     session: SessionDep,

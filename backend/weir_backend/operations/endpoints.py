@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Response
 
 from weir_backend.jobs.schemas import OperationRead
 from weir_backend.kit.access import ViewerCaller
 from weir_backend.kit.dependencies import SessionDep
-from weir_backend.kit.listing import Listing, listing, page
+from weir_backend.kit.listing import ListingDep, page
 from weir_backend.kit.problems import answers
 from weir_backend.kit.schemas import Id
 from weir_backend.models import Operation
@@ -20,9 +19,7 @@ router = APIRouter(prefix="/operations", tags=["operations"], responses=answers(
 
 
 @router.get("", operation_id="list_operations", response_model=list[OperationRead])
-def list_(
-    session: SessionDep, wanted: Annotated[Listing, Depends(listing)], response: Response, _: ViewerCaller
-) -> Sequence[Operation]:
+def list_(session: SessionDep, wanted: ListingDep, response: Response, _: ViewerCaller) -> Sequence[Operation]:
     """List operations, newest first. Filters: `id`, `job_id`."""
     return page(session, repository.listed(), wanted, repository.FIELDS, response, unit="operations")
 

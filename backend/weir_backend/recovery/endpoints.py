@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Response
 
 from weir_backend.jobs.schemas import OperationRead
 from weir_backend.kit.access import OperatorCaller, ViewerCaller
 from weir_backend.kit.dependencies import ServicesDep, SessionDep, TasksDep
 from weir_backend.kit.idempotency import Idempotent, IdempotentRoute
-from weir_backend.kit.listing import Listing, listing, page
+from weir_backend.kit.listing import ListingDep, page
 from weir_backend.kit.problems import answers
 from weir_backend.kit.schemas import Id
 from weir_backend.models import Operation
@@ -23,7 +21,6 @@ router = APIRouter(tags=["recovery"], route_class=IdempotentRoute, responses=ans
 @router.post(
     "/jobs/{job_id}/plans",
     operation_id="propose_plan",
-    response_model=PlanRead,
     status_code=201,
     responses={200: {"model": PlanRead, "description": "A dry run"}, **answers(404, 409)},
 )
@@ -45,26 +42,22 @@ def propose(
     return service.read(session, services.settings, caller, [plan])[0]
 
 
-@router.get("/plans", operation_id="list_plans", response_model=list[PlanRead])
+@router.get("/plans", operation_id="list_plans")
 def list_(
-    session: SessionDep,
-    services: ServicesDep,
-    wanted: Annotated[Listing, Depends(listing)],
-    response: Response,
-    caller: ViewerCaller,
+    session: SessionDep, services: ServicesDep, wanted: ListingDep, response: Response, caller: ViewerCaller
 ) -> list[PlanRead]:
     """List plans, newest first. Filters: `id`, `job_id`, `state`."""
     rows = page(session, repository.listed(), wanted, repository.FIELDS, response, unit="plans")
     return service.read(session, services.settings, caller, rows)
 
 
-@router.get("/plans/{plan_id}", operation_id="get_plan", response_model=PlanRead, responses=answers(404))
+@router.get("/plans/{plan_id}", operation_id="get_plan", responses=answers(404))
 def get(plan_id: Id, session: SessionDep, services: ServicesDep, caller: ViewerCaller) -> PlanRead:
     """Return one plan. Its preview is complete when `preview.inspection` is set."""
     return service.read(session, services.settings, caller, [service.get(session, plan_id)])[0]
 
 
-@router.post("/plans/{plan_id}/approve", operation_id="approve_plan", response_model=PlanRead, responses=answers(404, 409))
+@router.post("/plans/{plan_id}/approve", operation_id="approve_plan", responses=answers(404, 409))
 def approve(plan_id: Id, session: SessionDep, services: ServicesDep, caller: OperatorCaller, _once: Idempotent) -> PlanRead:
     """Approve a plan. A plan that revokes committed output needs the permission `rollback`."""
     plan = service.approve(session, services.settings, caller, plan_id)
@@ -85,7 +78,7 @@ def apply(
     return service.apply(session, services.settings, tasks, caller, plan_id)
 
 
-@router.post("/plans/{plan_id}/discard", operation_id="discard_plan", response_model=PlanRead, responses=answers(404, 409))
+@router.post("/plans/{plan_id}/discard", operation_id="discard_plan", responses=answers(404, 409))
 def discard(plan_id: Id, session: SessionDep, services: ServicesDep, caller: OperatorCaller, _once: Idempotent) -> PlanRead:
     """Discard a plan that is not applied."""
     plan = service.discard(session, services.settings, caller, plan_id)

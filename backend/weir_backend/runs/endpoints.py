@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query, Response
+from fastapi import APIRouter, Query, Response
 
 from weir_backend.kit.access import ViewerCaller
 from weir_backend.kit.dependencies import ServicesDep, SessionDep
-from weir_backend.kit.listing import BIGINT_MAX, Listing, listing
+from weir_backend.kit.listing import BIGINT_MAX, ListingDep
 from weir_backend.kit.problems import answers
 from weir_backend.kit.schemas import Id
 from weir_backend.models import Failure
@@ -17,26 +17,23 @@ from weir_backend.runs import driver_log, service
 from weir_backend.runs.schemas import FailureRead, GraphRead, RunRead
 
 router = APIRouter(tags=["runs"])
-RunId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
 
 
 @router.get("/runs", operation_id="list_runs", responses=answers(401, 403, 422))
-def list_runs(
-    caller: ViewerCaller, session: SessionDep, response: Response, wanted: Annotated[Listing, Depends(listing)]
-) -> Sequence[RunRead]:
+def list_runs(caller: ViewerCaller, session: SessionDep, response: Response, wanted: ListingDep) -> Sequence[RunRead]:
     """List runs, newest first. Filters: `id`, `job_id`, `state`. The filter uses the last reported state; an unreachable run is returned as
     RECONCILING."""
     return service.list_runs(session, wanted, response)
 
 
 @router.get("/runs/{run_id}", operation_id="get_run", responses=answers(401, 403, 404, 422))
-def get_run(caller: ViewerCaller, session: SessionDep, run_id: RunId) -> RunRead:
+def get_run(caller: ViewerCaller, session: SessionDep, run_id: Id) -> RunRead:
     """Return one run."""
     return service.read_run(session, run_id)
 
 
-@router.get("/runs/{run_id}/graph", operation_id="get_run_graph", response_model=GraphRead, responses=answers(401, 403, 404, 422))
-def get_run_graph(caller: ViewerCaller, session: SessionDep, run_id: RunId) -> GraphRead:
+@router.get("/runs/{run_id}/graph", operation_id="get_run_graph", responses=answers(401, 403, 404, 422))
+def get_run_graph(caller: ViewerCaller, session: SessionDep, run_id: Id) -> GraphRead:
     """Return the graph that the run deployed last: the physical graph, which contains the logical graph."""
     return service.get_graph(session, run_id)
 
@@ -48,11 +45,7 @@ def get_run_graph(caller: ViewerCaller, session: SessionDep, run_id: RunId) -> G
     responses=answers(401, 403, 404, 422),
 )
 def list_failures(
-    caller: ViewerCaller,
-    session: SessionDep,
-    response: Response,
-    job_id: Annotated[int, Path(ge=1, le=BIGINT_MAX)],
-    wanted: Annotated[Listing, Depends(listing)],
+    caller: ViewerCaller, session: SessionDep, response: Response, job_id: Id, wanted: ListingDep
 ) -> Sequence[Failure]:
     """List the failures of a job, newest first. Filters: `run_id`, `kind`, `recovery`."""
     return service.list_failures(session, job_id, wanted, response)

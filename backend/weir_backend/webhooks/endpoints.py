@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Response
 
 from weir_backend.kit.access import AdministratorCaller, Caller, Permission, ViewerCaller
 from weir_backend.kit.dependencies import SessionDep, TasksDep
-from weir_backend.kit.etags import if_match, set_etag
+from weir_backend.kit.etags import IfMatch, set_etag
 from weir_backend.kit.idempotency import Idempotent, IdempotentRoute
-from weir_backend.kit.listing import Listing, listing, page
+from weir_backend.kit.listing import ListingDep, page
 from weir_backend.kit.problems import answers
 from weir_backend.kit.schemas import Id
 from weir_backend.models import Delivery, Webhook
@@ -19,23 +18,20 @@ from weir_backend.webhooks import repository, service
 from weir_backend.webhooks.schemas import DeliveryRead, WebhookCreate, WebhookRead, WebhookUpdate
 
 router = APIRouter(prefix="/webhooks", tags=["webhooks"], route_class=IdempotentRoute, responses=answers(401, 403, 422))
-IfMatch = Annotated[str | None, Depends(if_match)]
 
 
 def _shown(webhook: Webhook, caller: Caller) -> WebhookRead:
     return WebhookRead.of(webhook, with_url=Permission.ADMINISTER in caller.permissions)
 
 
-@router.get("", operation_id="list_webhooks", response_model=list[WebhookRead])
-def list_(
-    session: SessionDep, wanted: Annotated[Listing, Depends(listing)], response: Response, caller: ViewerCaller
-) -> list[WebhookRead]:
+@router.get("", operation_id="list_webhooks")
+def list_(session: SessionDep, wanted: ListingDep, response: Response, caller: ViewerCaller) -> list[WebhookRead]:
     """List webhooks. Filters: `id`, `name` (a part of it), `enabled`."""
     rows = page(session, repository.webhooks(), wanted, repository.WEBHOOKS, response, unit="webhooks")
     return [_shown(webhook, caller) for webhook in rows]
 
 
-@router.post("", operation_id="create_webhook", response_model=WebhookRead, status_code=201, responses=answers(409))
+@router.post("", operation_id="create_webhook", status_code=201, responses=answers(409))
 def create(
     draft: WebhookCreate, session: SessionDep, caller: AdministratorCaller, _once: Idempotent, response: Response
 ) -> WebhookRead:
@@ -46,7 +42,7 @@ def create(
     return _shown(webhook, caller)
 
 
-@router.get("/{webhook_id}", operation_id="get_webhook", response_model=WebhookRead, responses=answers(404))
+@router.get("/{webhook_id}", operation_id="get_webhook", responses=answers(404))
 def get(webhook_id: Id, session: SessionDep, response: Response, caller: ViewerCaller) -> WebhookRead:
     """Return one webhook, with its ETag."""
     webhook = service.get(session, webhook_id)
@@ -54,7 +50,7 @@ def get(webhook_id: Id, session: SessionDep, response: Response, caller: ViewerC
     return _shown(webhook, caller)
 
 
-@router.patch("/{webhook_id}", operation_id="update_webhook", response_model=WebhookRead, responses=answers(404, 409, 412, 428))
+@router.patch("/{webhook_id}", operation_id="update_webhook", responses=answers(404, 409, 412, 428))
 def change(
     webhook_id: Id, wanted: WebhookUpdate, session: SessionDep, caller: AdministratorCaller, response: Response, seen: IfMatch
 ) -> WebhookRead:
@@ -84,7 +80,7 @@ def test(
 
 @router.get("/{webhook_id}/deliveries", operation_id="list_deliveries", response_model=list[DeliveryRead], responses=answers(404))
 def deliveries(
-    webhook_id: Id, session: SessionDep, wanted: Annotated[Listing, Depends(listing)], response: Response, _: ViewerCaller
+    webhook_id: Id, session: SessionDep, wanted: ListingDep, response: Response, _: ViewerCaller
 ) -> Sequence[Delivery]:
     """List the deliveries of a webhook, newest first. Filters: `id`, `alert_id`, `message_kind`, `state`."""
     service.get(session, webhook_id)

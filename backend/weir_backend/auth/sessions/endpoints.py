@@ -25,9 +25,7 @@ BODY_BYTES_MAX = 64 << 10
 router = APIRouter(prefix="/session", tags=["session"], max_body_size=BODY_BYTES_MAX)
 
 
-@router.post(
-    "", operation_id="create_session", status_code=201, response_model=SessionCreatedRead, responses=answers(401, 413, 422, 429)
-)
+@router.post("", operation_id="create_session", status_code=201, responses=answers(401, 413, 422, 429))
 def create_session(
     _: HashingTurn, body: LoginRequest, request: Request, response: Response, services: ServicesDep, session: SessionDep
 ) -> SessionCreatedRead:
@@ -45,13 +43,13 @@ def create_session(
     return SessionCreatedRead(**_read_session(opened.user, opened.token, granted).model_dump(), token=opened.secret)
 
 
-@router.get("", operation_id="get_session", response_model=SessionRead, responses=answers(401, 403))
+@router.get("", operation_id="get_session", responses=answers(401, 403))
 def get_session(caller: ViewerCaller, session: SessionDep) -> SessionRead:
     """Get the caller and the permissions of the token."""
     return _read_session(*service.current(session, caller), caller.permissions)
 
 
-@router.get("/status", operation_id="get_login_status", response_model=LoginStatusRead, responses=answers(429))
+@router.get("/status", operation_id="get_login_status", responses=answers(429))
 def get_login_status(visitor: OptionalCaller, services: ServicesDep, session: SessionDep) -> LoginStatusRead:
     """Get the current session and the available ways to log in. Requires no token; an invalid token counts as none."""
     seen = _read_session(*service.current(session, visitor), visitor.permissions) if visitor is not None else None

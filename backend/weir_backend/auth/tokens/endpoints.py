@@ -4,35 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Response
+from fastapi import APIRouter, Response
 
 from weir_backend.auth.schemas import TokenCreate, TokenCreatedRead, TokenRead
 from weir_backend.auth.sessions.endpoints import BODY_BYTES_MAX
 from weir_backend.auth.tokens import service
 from weir_backend.kit.access import ViewerCaller
 from weir_backend.kit.dependencies import SessionDep
-from weir_backend.kit.listing import BIGINT_MAX, Listing, listing
+from weir_backend.kit.listing import ListingDep
 from weir_backend.kit.problems import answers
+from weir_backend.kit.schemas import Id
 from weir_backend.models import Token
 
 router = APIRouter(prefix="/tokens", tags=["tokens"], max_body_size=BODY_BYTES_MAX)
-TokenId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
 
 
 @router.get("", operation_id="list_tokens", response_model=list[TokenRead], responses=answers(401, 403, 422))
-def list_tokens(
-    caller: ViewerCaller, wanted: Annotated[Listing, Depends(listing)], session: SessionDep, response: Response
-) -> Sequence[Token]:
+def list_tokens(caller: ViewerCaller, wanted: ListingDep, session: SessionDep, response: Response) -> Sequence[Token]:
     """List your tokens and sessions. Administrators list those of another user with the filter `user_id`, and all with `everybody` (true).
     Further filters: `id`, `name` (part of it), `kind`, `live`."""
     return service.list_tokens(session, caller, wanted, response)
 
 
-@router.post(
-    "", operation_id="create_token", status_code=201, response_model=TokenCreatedRead, responses=answers(401, 403, 409, 413, 422)
-)
+@router.post("", operation_id="create_token", status_code=201, responses=answers(401, 403, 409, 413, 422))
 def create_token(body: TokenCreate, caller: ViewerCaller, session: SessionDep) -> TokenCreatedRead:
     """Create a token for a program. Only this response contains it."""
     secret, token = service.create(
@@ -42,12 +37,12 @@ def create_token(body: TokenCreate, caller: ViewerCaller, session: SessionDep) -
 
 
 @router.get("/{token_id}", operation_id="get_token", response_model=TokenRead, responses=answers(401, 403, 404, 422))
-def get_token(token_id: TokenId, caller: ViewerCaller, session: SessionDep) -> Token:
+def get_token(token_id: Id, caller: ViewerCaller, session: SessionDep) -> Token:
     """Get one of your tokens. Administrators can get any token."""
     return service.get(session, caller, token_id)
 
 
 @router.delete("/{token_id}", operation_id="revoke_token", status_code=204, responses=answers(401, 403, 404, 422))
-def revoke_token(token_id: TokenId, caller: ViewerCaller, session: SessionDep) -> None:
+def revoke_token(token_id: Id, caller: ViewerCaller, session: SessionDep) -> None:
     """Revoke one of your tokens. Administrators can revoke any token."""
     service.revoke(session, caller, token_id)

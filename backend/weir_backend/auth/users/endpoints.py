@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import APIRouter, Depends, Path, Response
+from fastapi import APIRouter, Response
 
 from weir_backend.auth import repository
 from weir_backend.auth.passwords import HashingTurn, hashed
@@ -13,24 +11,21 @@ from weir_backend.auth.sessions.endpoints import BODY_BYTES_MAX
 from weir_backend.auth.users import service
 from weir_backend.kit.access import AdministratorCaller
 from weir_backend.kit.dependencies import SessionDep
-from weir_backend.kit.etags import if_match, set_etag
-from weir_backend.kit.listing import BIGINT_MAX, Listing, listing
+from weir_backend.kit.etags import IfMatch, set_etag
+from weir_backend.kit.listing import ListingDep
 from weir_backend.kit.problems import answers
+from weir_backend.kit.schemas import Id
 
 router = APIRouter(prefix="/users", tags=["users"], max_body_size=BODY_BYTES_MAX)
-UserId = Annotated[int, Path(ge=1, le=BIGINT_MAX)]
-IfMatch = Annotated[str | None, Depends(if_match)]
 
 
-@router.get("", operation_id="list_users", response_model=list[UserRead], responses=answers(401, 403, 422))
-def list_users(
-    _: AdministratorCaller, wanted: Annotated[Listing, Depends(listing)], session: SessionDep, response: Response
-) -> list[UserRead]:
+@router.get("", operation_id="list_users", responses=answers(401, 403, 422))
+def list_users(_: AdministratorCaller, wanted: ListingDep, session: SessionDep, response: Response) -> list[UserRead]:
     """List users. Filters: `id`, `name` (part of it), `role`, `rollback`, `disabled`."""
     return [UserRead.of(user) for user in repository.users(session, wanted, response)]
 
 
-@router.post("", operation_id="create_user", status_code=201, response_model=UserRead, responses=answers(401, 403, 409, 413, 422))
+@router.post("", operation_id="create_user", status_code=201, responses=answers(401, 403, 409, 413, 422))
 def create_user(
     _: HashingTurn, body: UserCreate, caller: AdministratorCaller, session: SessionDep, response: Response
 ) -> UserRead:
@@ -41,23 +36,18 @@ def create_user(
     return UserRead.of(user)
 
 
-@router.get("/{user_id}", operation_id="get_user", response_model=UserRead, responses=answers(401, 403, 404, 422))
-def get_user(user_id: UserId, _: AdministratorCaller, session: SessionDep, response: Response) -> UserRead:
+@router.get("/{user_id}", operation_id="get_user", responses=answers(401, 403, 404, 422))
+def get_user(user_id: Id, _: AdministratorCaller, session: SessionDep, response: Response) -> UserRead:
     """Get a user."""
     user = service.get(session, user_id)
     set_etag(response, user.version)
     return UserRead.of(user)
 
 
-@router.patch(
-    "/{user_id}",
-    operation_id="change_user",
-    response_model=UserRead,
-    responses=answers(401, 403, 404, 409, 412, 413, 422, 428),
-)
+@router.patch("/{user_id}", operation_id="change_user", responses=answers(401, 403, 404, 409, 412, 413, 422, 428))
 def change_user(
     _: HashingTurn,
-    user_id: UserId,
+    user_id: Id,
     body: UserUpdate,
     version: IfMatch,
     caller: AdministratorCaller,
@@ -74,6 +64,6 @@ def change_user(
 
 
 @router.delete("/{user_id}", operation_id="delete_user", status_code=204, responses=answers(401, 403, 404, 409, 412, 422))
-def delete_user(user_id: UserId, version: IfMatch, caller: AdministratorCaller, session: SessionDep) -> None:
+def delete_user(user_id: Id, version: IfMatch, caller: AdministratorCaller, session: SessionDep) -> None:
     """Delete a user and their tokens. The audit log keeps their entries. If-Match is optional."""
     service.delete(session, caller, user_id, version)
