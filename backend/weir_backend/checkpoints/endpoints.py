@@ -14,7 +14,6 @@ from weir_backend.checkpoints.schemas import (
     CheckpointSeriesRead,
     CheckpointUpdate,
 )
-from weir_backend.jobs.schemas import OperationRead
 from weir_backend.kit.access import OperatorCaller, ViewerCaller
 from weir_backend.kit.dependencies import ServicesDep, SessionDep, TasksDep
 from weir_backend.kit.etags import IfMatch, set_etag
@@ -23,6 +22,7 @@ from weir_backend.kit.listing import BIGINT_MAX, ListingDep
 from weir_backend.kit.problems import answers
 from weir_backend.kit.schemas import Id
 from weir_backend.models import Operation
+from weir_backend.operations.endpoints import ACCEPTED
 
 router = APIRouter(tags=["checkpoints"], route_class=IdempotentRoute, responses=answers(401, 403, 422))
 CheckpointKey = Annotated[int, Path(ge=1, le=BIGINT_MAX, description="The id of the checkpoint, not its number in the job")]
@@ -94,26 +94,14 @@ def get_checkpoint_series(
     return service.series(session, job_id, last, chain, with_phases=phases)
 
 
-@router.post(
-    "/jobs/{job_id}/checkpoints/{number}/verify",
-    operation_id="verify_checkpoint",
-    response_model=OperationRead,
-    status_code=202,
-    responses=answers(404, 409),
-)
+@router.post("/jobs/{job_id}/checkpoints/{number}/verify", operation_id="verify_checkpoint", **ACCEPTED)
 def verify(job_id: Id, number: Id, session: SessionDep, tasks: TasksDep, caller: OperatorCaller, _once: Idempotent) -> Operation:
     """Read all files of a checkpoint (`number` in the job log) and compare them with their checksums. The operation's result says whether it is
     `intact`, and the checkpoint what its `damage` is. Workers also do this periodically."""
     return verification.verify(session, tasks, caller, job_id, number)
 
 
-@router.delete(
-    "/jobs/{job_id}/checkpoints/{number}",
-    operation_id="delete_checkpoint",
-    response_model=OperationRead,
-    status_code=202,
-    responses=answers(404, 409),
-)
+@router.delete("/jobs/{job_id}/checkpoints/{number}", operation_id="delete_checkpoint", **ACCEPTED)
 def delete(
     job_id: Id, number: Id, session: SessionDep, services: ServicesDep, tasks: TasksDep, caller: OperatorCaller
 ) -> Operation:

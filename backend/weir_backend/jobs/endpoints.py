@@ -12,7 +12,6 @@ from weir_backend.jobs.schemas import (
     JobCreate,
     JobRead,
     JobUpdate,
-    OperationRead,
     SpecCreate,
     SpecDiffRead,
     SpecGraphRead,
@@ -27,6 +26,7 @@ from weir_backend.kit.listing import ListingDep, page
 from weir_backend.kit.problems import answers
 from weir_backend.kit.schemas import Id
 from weir_backend.models import Graph, Operation, Spec
+from weir_backend.operations.endpoints import ACCEPTED
 
 router = APIRouter(prefix="/jobs", tags=["jobs"], route_class=IdempotentRoute, responses=answers(401, 403, 422))
 
@@ -73,49 +73,31 @@ def delete(job_id: Id, session: SessionDep, caller: OperatorCaller, seen: IfMatc
     service.delete(session, caller, job_id, seen)
 
 
-@router.post(
-    "/{job_id}/start", operation_id="start_job", response_model=OperationRead, status_code=202, responses=answers(404, 409)
-)
+@router.post("/{job_id}/start", operation_id="start_job", **ACCEPTED)
 def start(job_id: Id, session: SessionDep, tasks: TasksDep, caller: OperatorCaller, _once: Idempotent) -> Operation:
     """Start a job from its newest checkpoint, if it has one. A failed job starts at once, without waiting for its restart delay."""
     return service.start(session, tasks, caller, job_id)
 
 
-@router.post(
-    "/{job_id}/suspend", operation_id="suspend_job", response_model=OperationRead, status_code=202, responses=answers(404, 409)
-)
+@router.post("/{job_id}/suspend", operation_id="suspend_job", **ACCEPTED)
 def suspend(job_id: Id, session: SessionDep, tasks: TasksDep, caller: OperatorCaller, _once: Idempotent) -> Operation:
     """Stop a job with a last checkpoint. When the job is started again, it resumes from this checkpoint."""
     return service.suspend(session, tasks, caller, job_id)
 
 
-@router.post(
-    "/{job_id}/cancel", operation_id="cancel_job", response_model=OperationRead, status_code=202, responses=answers(404, 409)
-)
+@router.post("/{job_id}/cancel", operation_id="cancel_job", **ACCEPTED)
 def cancel(job_id: Id, session: SessionDep, tasks: TasksDep, caller: OperatorCaller, _once: Idempotent) -> Operation:
     """Stop a job immediately, without a last checkpoint. When the job is started again, it reads the input since its newest checkpoint again."""
     return service.cancel(session, tasks, caller, job_id)
 
 
-@router.post(
-    "/{job_id}/savepoints",
-    operation_id="take_savepoint",
-    response_model=OperationRead,
-    status_code=202,
-    responses=answers(404, 409),
-)
+@router.post("/{job_id}/savepoints", operation_id="take_savepoint", **ACCEPTED)
 def savepoint(job_id: Id, session: SessionDep, tasks: TasksDep, caller: OperatorCaller, _once: Idempotent) -> Operation:
     """Take a savepoint: a checkpoint that is kept until a user deletes it. The result of the operation contains its number."""
     return service.savepoint(session, tasks, caller, job_id)
 
 
-@router.post(
-    "/{job_id}/checkpoints",
-    operation_id="take_checkpoint",
-    response_model=OperationRead,
-    status_code=202,
-    responses=answers(404, 409),
-)
+@router.post("/{job_id}/checkpoints", operation_id="take_checkpoint", **ACCEPTED)
 def checkpoint(job_id: Id, session: SessionDep, tasks: TasksDep, caller: OperatorCaller, _once: Idempotent) -> Operation:
     """Trigger a checkpoint now. The result of the operation contains its number."""
     return service.checkpoint(session, tasks, caller, job_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from fastapi import APIRouter, Response
 
@@ -16,6 +17,8 @@ from weir_backend.models import Operation
 from weir_backend.operations import repository, service
 
 router = APIRouter(prefix="/operations", tags=["operations"], responses=answers(401, 403, 422))
+ACCEPTED: dict[str, Any] = {"response_model": OperationRead, "status_code": 202, "responses": answers(404, 409)}
+"""Options of routes that begin an operation on a job."""
 
 
 @router.get("", operation_id="list_operations", response_model=list[OperationRead])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from weir_backend.jobs.schemas import OperationRead
 from weir_backend.kit.access import OperatorCaller, ViewerCaller
 from weir_backend.kit.dependencies import ServicesDep, SessionDep, TasksDep
 from weir_backend.kit.idempotency import Idempotent, IdempotentRoute
@@ -12,6 +11,7 @@ from weir_backend.kit.listing import ListingDep, page
 from weir_backend.kit.problems import answers
 from weir_backend.kit.schemas import Id
 from weir_backend.models import Operation
+from weir_backend.operations.endpoints import ACCEPTED
 from weir_backend.recovery import repository, service
 from weir_backend.recovery.schemas import PlanCreate, PlanRead
 
@@ -64,13 +64,7 @@ def approve(plan_id: Id, session: SessionDep, services: ServicesDep, caller: Ope
     return service.read(session, services.settings, caller, [plan])[0]
 
 
-@router.post(
-    "/plans/{plan_id}/apply",
-    operation_id="apply_plan",
-    response_model=OperationRead,
-    status_code=202,
-    responses=answers(404, 409),
-)
+@router.post("/plans/{plan_id}/apply", operation_id="apply_plan", **ACCEPTED)
 def apply(
     plan_id: Id, session: SessionDep, services: ServicesDep, tasks: TasksDep, caller: OperatorCaller, _once: Idempotent
 ) -> Operation:
