@@ -278,7 +278,7 @@ def _steps(computed: PlannedChange, *, live: bool) -> list[str]:
         )
     else:
         steps.append(f"Start version {computed.spec.number} of the spec from the newest checkpoint.")
-    steps.append("If the job does not start, resume it from where it was stopped.")
+    steps.append("If the job does not start, resume it from the last checkpoint before the stop.")
     return steps
 
 

@@ -32,12 +32,12 @@ interface ApiResponse<Data> {
   response: Response;
 }
 
-/** Return the body of a response. */
+/** Return the body of a response. Throws an ApiProblem. */
 export async function unwrap<Data>(call: Promise<ApiResponse<Data>>): Promise<NonNullable<Data>> {
   return (await call).data as NonNullable<Data>;
 }
 
-/** The `If-Match` header of a change to this version of a resource. */
+/** Return the `If-Match` header for a change to this version of a resource. */
 export function ifMatch(version: number): { 'If-Match': string } {
   return { 'If-Match': `"${version}"` };
 }
@@ -46,7 +46,7 @@ interface IdempotencyHeader {
   'Idempotency-Key': string;
 }
 
-/** A new idempotency key. crypto.randomUUID exists only on https and localhost. */
+/** Return a new idempotency key. Does not use crypto.randomUUID, which exists only on https and localhost. */
 export function newIdempotencyHeader(): IdempotencyHeader {
   const random = crypto.getRandomValues(new Uint8Array(16));
   return { 'Idempotency-Key': Array.from(random, (byte) => byte.toString(16).padStart(2, '0')).join('') };
@@ -55,7 +55,7 @@ export function newIdempotencyHeader(): IdempotencyHeader {
 const ATTEMPTS_MAX = 3;
 const RETRY_DELAY_MS = 400;
 
-/** Send a write that takes effect once: without a response it is sent again with the same idempotency key. */
+/** Send a write request that takes effect only once. If there is no response, send it again with the same idempotency key. */
 export async function idempotent<Data>(write: (key: IdempotencyHeader) => Promise<ApiResponse<Data>>): Promise<NonNullable<Data>> {
   const key = newIdempotencyHeader();
   for (let attempt = 1; ; attempt += 1) {

@@ -3,15 +3,15 @@ export class ApiProblem extends Error {
   override readonly name = 'ApiProblem';
 
   constructor(
-    /** The HTTP status. 0: no response. */
+    /** The HTTP status, or 0 if there was no response. */
     readonly status: number,
     /** A machine-readable code. */
     readonly code: string,
-    /** One sentence: what is wrong and where. */
+    /** One sentence that says what failed and where. */
     readonly detail: string,
     /** What the user can do. May be empty. */
     readonly nextStep: string,
-    /** The whole body. React-admin shows its `errors` at the fields of a form. */
+    /** The problem document. React-admin shows its `errors` at the fields of a form. */
     readonly body: { errors?: Record<string, string> } & Record<string, unknown> = {},
     readonly requestId: string | null = null,
   ) {
@@ -36,7 +36,7 @@ export function sentence(text: string): string {
   return `${trimmed.charAt(0).toUpperCase()}${trimmed.slice(1)}.`;
 }
 
-/** Parse an error response. It may come from a proxy, so its body can be anything. */
+/** Parse an error response. The response can come from a proxy, so its body can have any format. */
 export async function parseProblem(response: Response): Promise<ApiProblem> {
   const requestId = response.headers.get('X-Request-Id');
   let body: Record<string, unknown> = {};
@@ -44,7 +44,7 @@ export async function parseProblem(response: Response): Promise<ApiProblem> {
     const parsed: unknown = await response.json();
     if (typeof parsed === 'object' && parsed !== null) body = parsed as Record<string, unknown>;
   } catch {
-    // No JSON: only the status is known.
+    // The body is not JSON, so only the status is known.
   }
   const text = (name: string): string => (typeof body[name] === 'string' ? body[name] : '');
   if (!text('code') && response.status >= 502 && response.status <= 504) return UNREACHABLE;
@@ -58,7 +58,7 @@ interface FieldError {
   what: string;
 }
 
-/** Errors by form field: `body.spec.parallelism` is the field `spec.parallelism`. */
+/** Return the errors by form field. The location `body.spec.parallelism` belongs to the field `spec.parallelism`. */
 function fieldErrors(errors: unknown): { errors?: Record<string, string> } {
   if (!Array.isArray(errors)) return {};
   const found = (errors as FieldError[]).filter(({ where }) => where.startsWith('body.'));

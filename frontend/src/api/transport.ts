@@ -13,7 +13,7 @@ export function setTransport(replacement: Transport): () => void {
   };
 }
 
-/** `fetch` that throws UNREACHABLE if there is no response. The browser adds the session cookie: the API has the same origin. */
+/** Like `fetch`, but throws UNREACHABLE if there is no response. The browser adds the session cookie, because the API has the same origin. */
 export async function send(request: Request): Promise<Response> {
   try {
     return await transport(request);
@@ -23,7 +23,7 @@ export async function send(request: Request): Promise<Response> {
   }
 }
 
-/** An absolute URL, which a Request needs outside of a page. */
+/** Return an absolute URL. Outside of a page, a Request requires one. */
 export function absoluteUrl(path: string): string {
   return new URL(path, globalThis.location.origin).href;
 }
@@ -31,7 +31,7 @@ export function absoluteUrl(path: string): string {
 type Listener = (problem: ApiProblem) => void;
 const listeners = new Set<Listener>();
 
-/** Call the listener when any request finds that the session has ended. */
+/** Call the listener when a response to any request shows that the session has ended. */
 export function onSessionEnded(listener: Listener): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);

@@ -5,10 +5,10 @@ import { FIELDS } from './fields';
 type FieldName = keyof typeof FIELDS;
 type Limits = { type: string; default?: unknown; pattern?: string } & Partial<Record<'minLength' | 'maxLength' | 'minimum' | 'maximum' | 'exclusiveMinimum', number>>;
 
-/** The default of a field, as text. */
+/** Return the default of a field as text. */
 export const defaultOf = (name: FieldName): string => String((FIELDS[name] as Limits).default ?? '');
 
-/** Return an error for a value outside of the limits. Null: valid. `format` tells the user what the pattern allows. */
+/** Return an error if the value is outside of the limits, else null. `format` describes to the user what the pattern allows. */
 export function fieldError(name: FieldName, value: unknown, format = `Invalid format; for example ${defaultOf(name)}`): string | null {
   const { type, pattern = '', minLength = 0, maxLength = Infinity, minimum = -Infinity, maximum = Infinity, exclusiveMinimum = -Infinity }: Limits = FIELDS[name];
   if (type === 'string') {
@@ -26,6 +26,6 @@ export function fieldError(name: FieldName, value: unknown, format = `Invalid fo
   return `Enter a ${isWhole ? 'whole ' : ''}number, ${bounds.map(([word, bound]) => `${word} ${count(bound)}`).join(', ')}`;
 }
 
-/** A validator for an input of react-admin. It accepts empty values: `required()` refuses them. */
+/** Return a validator for an input of react-admin. The validator accepts empty values, which `required()` refuses. */
 export const fieldValidator = (name: FieldName, format?: string) => (value: unknown): string | undefined =>
   value === undefined || value === null || value === '' ? undefined : fieldError(name, value, format) ?? undefined;

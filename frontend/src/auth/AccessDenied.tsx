@@ -21,7 +21,7 @@ export function AccessDenied({ needed = null }: { needed?: Permission | null }) 
   );
 }
 
-/** Check access before the page is rendered. React-admin alone would also send the page's request, which is refused. */
+/** Checks access before the page is rendered. React-admin checks too late, because the page would already send requests that the API refuses. */
 export function withAccessCheck(action: 'list' | 'create' | 'edit', resource: string, Content: ComponentType): ComponentType {
   const needed = requiredPermission(resource, action);
   if (needed === null) return Content;

@@ -6,7 +6,8 @@ import { fetchSessionStatus } from './session';
 const LOG_IN = '/login';
 
 /**
- * Redirects to the log-in page if there is no session. React-admin alone would first render the page, and several requests would fail.
+ * Redirects to the log-in page if there is no session. Without this component, react-admin would first render the page, and several requests would
+ * fail.
  */
 export function RequireSession({ children }: { children: ReactNode }) {
   const { pathname, search } = useLocation();
@@ -15,7 +16,7 @@ export function RequireSession({ children }: { children: ReactNode }) {
     let mounted = true;
     fetchSessionStatus().then(
       (status) => mounted && setSession(status.session === null ? 'none' : 'checked'),
-      // The API does not respond: the pages show that.
+      // The API does not respond. The pages show this error.
       () => mounted && setSession('checked'),
     );
     return () => {

@@ -9,10 +9,10 @@ type SessionStatus = Schemas['LoginStatusRead'];
 const LOGIN_PAGE_DELAY_MS = 50;
 
 let status: Promise<SessionStatus> | null = null;
-/** Whether this page knows of a session. Without one there is nothing to log out from. */
+/** Whether this page has found a session. Logging out does nothing if it has not. */
 let loggedIn = false;
 
-/** The current session and the available ways to log in. A missing session is no error, so the browser's console stays clean. */
+/** Return the current session and the available ways to log in. A missing session is not an error, so that the browser's console shows none. */
 export function fetchSessionStatus(): Promise<SessionStatus> {
   status ??= unwrap(api.GET('/api/v1/session/status')).then(
     (loaded) => {
@@ -27,7 +27,7 @@ export function fetchSessionStatus(): Promise<SessionStatus> {
   return status;
 }
 
-/** Return the current session. Throws an ApiProblem with status 401 without one. */
+/** Return the current session. Throws an ApiProblem with status 401 if there is no session. */
 export async function currentSession(): Promise<Session> {
   const { session } = await fetchSessionStatus();
   if (session === null) throw new ApiProblem(401, 'unauthenticated', 'You are not logged in', 'Log in');
@@ -41,14 +41,14 @@ export function forgetSession(): void {
 
 export async function logIn(name: string, password: string): Promise<void> {
   forgetSession();
-  // The response contains the token for API clients. The browser uses the cookie and drops it.
+  // The response contains the token for API clients. The browser uses the cookie, so the token is discarded.
   await unwrap(api.POST('/api/v1/session', { body: { name, password } }));
 }
 
 export async function logOut(): Promise<void> {
   const hadSession = loggedIn;
   forgetSession();
-  // React-admin logs out repeatedly until the log-in page is rendered. Give it time for that.
+  // React-admin logs out repeatedly until the log-in page is rendered. Wait until this page is rendered.
   if (!hadSession) return new Promise((resolve) => setTimeout(resolve, LOGIN_PAGE_DELAY_MS));
   try {
     await api.DELETE('/api/v1/session');

@@ -81,6 +81,6 @@ describe('the data provider', () => {
 
   it('reports a missing Content-Range', () => {
     expect([parseTotal('jobs 0-24/319'), parseTotal('jobs */0')]).toEqual([319, 0]);
-    expect(() => parseTotal(null)).toThrow('A proxy must pass this header through');
+    expect(() => parseTotal(null)).toThrow('Configure the proxy to pass this header through');
   });
 });

@@ -6,7 +6,7 @@ import { absoluteUrl, send, notifySessionEnded } from '../api/transport';
 import { parseTotal } from './contentRange';
 import { endpointsOf } from './resources';
 
-/** Lists and records of the API for react-admin. Everything else uses api/client.ts. */
+/** Provides lists and records of the API to react-admin. All other code uses api/client.ts. */
 export const dataProvider: DataProvider = {
   supportAbortSignal: true,
 
@@ -38,7 +38,7 @@ export const dataProvider: DataProvider = {
   deleteMany: (resource) => rejectBulk(resource),
 };
 
-/** React-admin requires bulk methods. The UI does not use them, because a change needs the version of its record. */
+/** React-admin requires bulk methods. The UI does not use them, because each change needs the version of its record. */
 function rejectBulk(resource: string): Promise<never> {
   return Promise.reject(new Error(`Bulk changes of ${resource} are not supported: change and delete them one by one`));
 }
@@ -49,12 +49,12 @@ function entryPath(resource: string, id: Identifier): string {
   return entry(id);
 }
 
-/** The `If-Match` header with the version that the user saw. */
+/** Return the `If-Match` header with the record version that the user saw. */
 function ifMatchHeader(record: Partial<RaRecord> | undefined): Record<string, string> {
   return typeof record?.version === 'number' ? { 'If-Match': `"${record.version}"` } : {};
 }
 
-/** The changed fields. The API keeps fields that are not sent. */
+/** Return the changed fields. The API keeps all other fields. */
 export function changes(before: Record<string, unknown>, after: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(after).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name])));
 }

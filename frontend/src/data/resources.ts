@@ -1,10 +1,10 @@
 /** The endpoints of the data provider's resources. */
 interface ResourceEndpoints {
-  /** The list endpoint. Parts of the filter may move into the path. */
+  /** Return the endpoint of the list. Some fields of the filter become parts of its path. */
   list(filter: Record<string, unknown>): { path: string; filter: Record<string, unknown> };
-  /** The endpoint of one record. Null: none. */
+  /** Return the endpoint of one record. Null: none. */
   entry: ((id: number | string) => string) | null;
-  /** Whether the list accepts several values of `id` as a filter. */
+  /** Whether the list can be filtered by several values of `id`. */
   manyById: boolean;
 }
 
@@ -18,7 +18,7 @@ function topLevel(path: string, { one = true } = {}): ResourceEndpoints {
   };
 }
 
-/** A list below a parent resource, whose id is in the filter: `{ job_id: 7 }`. */
+/** Return the endpoints of a nested list. The filter contains the id of the parent resource, such as `{ job_id: 7 }`. */
 function nested(parent: string, key: string, path: string): ResourceEndpoints {
   return {
     list: ({ [key]: id, ...filter }) => {

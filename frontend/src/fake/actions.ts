@@ -101,7 +101,7 @@ function planActions(plan: Plan, { job, plans, checkpoints }: FakeJob, permissio
   }
 }
 
-/** Add `actions` and `kept_because` to a response, whatever route it comes from. */
+/** Add `actions` and `kept_because` to the response of any route. */
 export async function withActions(response: Response, installation: Installation, permissions: readonly Permission[]): Promise<Response> {
   if (!response.ok || !response.headers.get('Content-Type')?.startsWith('application/json')) return response;
   const fill = (row: unknown): unknown => {

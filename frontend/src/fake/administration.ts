@@ -4,7 +4,7 @@ import { iso } from './model';
 
 type Role = Schemas['Role'];
 const DAY_MS = 86_400_000;
-/** The response time of a fake receiver. */
+/** How long a fake webhook receiver takes to respond. */
 const DELIVERY_MS = 1_500;
 
 export class Administration {

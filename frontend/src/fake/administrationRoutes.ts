@@ -19,7 +19,7 @@ function recordAudit(asked: RouteRequest, action: string, resource: string, id: 
   asked.installation.administration.recordAudit(asked.installation.nowMs, asked.userName, action, resource, id, before, after);
 }
 
-/** A route that updates a record if the version matches. */
+/** Return a route that updates a record if the version in `If-Match` is current. */
 function updateRoute<Row extends Versioned>(what: string, rows: (asked: RouteRequest) => Row[], then: (row: Row, sent: Record<string, unknown>) => void = () => {}): Route[3] {
   return async (asked) => {
     const row = rows(asked).find(({ id }) => id === Number(asked.ids[0]));
@@ -179,7 +179,7 @@ export const ADMINISTRATION_ROUTES: readonly Route[] = [
   }],
 ];
 
-/** Treat the filter `name` as a part of the name, like `q` of jobs. */
+/** The filter `name` matches a part of the name, like the filter `q` of jobs. */
 function filterByName(query: URLSearchParams): URLSearchParams {
   const { name, ...filter } = JSON.parse(query.get('filter') ?? '{}') as Record<string, unknown>;
   const found = new URLSearchParams(query);

@@ -20,13 +20,13 @@ const PASSWORD = 'weir';
 const ROLE_PERMISSIONS: Record<string, Permission[]> = { viewer: ['view'], operator: ['view', 'operate'], admin: ['view', 'operate', 'administer', 'rollback'] };
 
 export class FakeApi {
-  /** The logged-in user, in place of a cookie. */
+  /** The logged-in user. In the real API, a cookie identifies the session. */
   user: keyof typeof ROLE_PERMISSIONS | null;
   /** The configured OpenID Connect provider. */
   oidc: Schemas['OidcProviderRead'] | null = null;
   /** Simulates an unreachable API. */
   unreachable = false;
-  /** All requests in their order. */
+  /** All requests in the order in which they arrived. */
   readonly requests: Request[] = [];
 
   constructor(
@@ -86,7 +86,7 @@ const unauthenticated = (): Response => problem(401, 'unauthenticated', 'This re
 
 // ---- routes ------------------------------------------------------------------------------------
 
-/** A route of one job; 404 if it does not exist. */
+/** Return a route of one job. The route responds with 404 if the job does not exist. */
 function withJob(answer: (asked: RouteRequest & { one: FakeJob }) => RouteResponse): Route[3] {
   return (asked) => {
     const one = asked.installation.find(Number(asked.ids[0]));
@@ -101,7 +101,7 @@ function listAll(unit: string, rows: (one: FakeJob) => readonly object[]): Route
 
 const operationRoute = (kind: Schemas['OperationKind']): Route[3] => withJob(({ installation, one }) => Response.json(installation.runOperation(one, kind), { status: 202 }));
 
-/** The response to a change: its result, or why it is refused. */
+/** Return the response to a change: its result, or a problem if it is refused. */
 function toResponse(found: object, status: number): Response {
   return found instanceof FakeProblem ? problem(found.status, found.code, found.detail, found.nextStep) : Response.json(found, { status });
 }
@@ -140,7 +140,7 @@ function checkpointSummary(one: FakeJob, last: number): Schemas['CheckpointOverv
   };
 }
 
-/** Check If-Match. Null: it matches the current version. */
+/** Check If-Match. Return null if the header has the current version; otherwise the error response. */
 function checkIfMatch({ request }: Pick<RouteRequest, 'request'>, { version }: { version: number }): Response | null {
   const seen = request.headers.get('If-Match');
   if (seen === null) return problem(428, 'if-match', 'This request changes a resource and requires the header If-Match.', 'Read the resource and send its ETag as If-Match.');

@@ -5,7 +5,7 @@ import { type FakeGraph, subtasksOf } from './graph';
 import type { FakeJob, SubtaskSnapshot } from './model';
 import type { Random } from './random';
 
-/** The snapshots of a checkpoint, in the order of acknowledgement. Subtask 1 of the last stateful chain is often slow. */
+/** Return the snapshots of a checkpoint in the order of acknowledgement. Subtask 1 of the last stateful chain is often slow. */
 export function simulateSnapshots(graph: FakeGraph, stateBytes: number, tempoMs: number, random: Random): SubtaskSnapshot[] {
   const stateful = new Set(graph.logical.operators.filter((one) => one.stateful).map(({ uid }) => uid));
   const heavy = graph.chains.filter(({ operators }) => operators.some((uid) => stateful.has(uid))).map(({ index }) => index);
@@ -20,7 +20,7 @@ export function simulateSnapshots(graph: FakeGraph, stateBytes: number, tempoMs:
       const alignmentMs = depth.get(chain) === 0 ? 0 : random.skewed(tempoMs * 0.12) * late;
       const syncMs = random.skewed(0.4);
       const bytes = heavy.includes(chain) ? Math.round(random.skewed(share)) : random.integer(200, 900);
-      // Includes the sync phase, as in the runtime.
+      // As in the runtime, this duration includes the sync phase.
       const asyncMs = syncMs + (heavy.includes(chain) ? random.skewed(tempoMs * 0.3) * late : random.skewed(tempoMs * 0.05));
       const changed = heavy.includes(chain) ? random.between(0.02, 0.2) : 1;
       return { chain, index, startDelayMs, alignmentMs, syncMs, asyncMs, stateBytes: bytes, writtenBytes: Math.round(bytes * changed), afterMs: Math.round(startDelayMs + alignmentMs + asyncMs * 1.04) };
@@ -32,7 +32,7 @@ export function simulateSnapshots(graph: FakeGraph, stateBytes: number, tempoMs:
 export function checkpointDetail(body: Schemas['CheckpointRead'], graph: FakeGraph, acknowledged: readonly SubtaskSnapshot[]): Schemas['CheckpointDetailRead'] {
   const done = body.state === 'COMPLETED';
   const triggered = Date.parse(body.triggered_at);
-  // Stragglers are known once all subtasks have acknowledged.
+  // Stragglers can be determined only after all subtasks have acknowledged.
   const limitMs = (done ? stragglerThreshold(acknowledged.map(({ afterMs }) => afterMs)) : null) ?? Infinity;
   const names = new Map(graph.logical.operators.map(({ uid, name }) => [uid, name]));
   const ms = (moment: string | null): number | null => (moment === null ? null : Date.parse(moment));
@@ -67,7 +67,7 @@ export function checkpointDetail(body: Schemas['CheckpointRead'], graph: FakeGra
   };
 }
 
-/** What the newest run restored. Null: it started without state. */
+/** Return the checkpoint that the newest run restored. Null: the run started without state. */
 export function latestRestore({ runs: [run, ...before], checkpoints }: Pick<FakeJob, 'runs' | 'checkpoints'>): Schemas['RestoreRead'] | null {
   if (!run?.running_at) return null;
   const { mode, checkpoint, path } = run.start;

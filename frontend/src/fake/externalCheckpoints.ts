@@ -1,11 +1,11 @@
-/** External checkpoints, for restores from a path. */
+/** Simulates external checkpoints, which jobs can restore from a path. */
 import type { Schemas } from '../api/types';
 import { FakeProblem, iso } from './model';
 
 const ROOTS = ['/var/lib/weir/checkpoints', '/srv/checkpoints', 's3://backups/weir'];
 const DAY_MS = 86_400_000;
 
-/** By directory name. */
+/** The external checkpoints by directory name. */
 const CHECKPOINTS: Record<string, Omit<Schemas['ExternalCheckpointRead'], 'completed_at'> & { daysOld: number; damage?: string; incompatibility?: string }> = {
   'flights-2025': { job: 'flights', checkpoint: 812, state_bytes: 171e6, is_savepoint: true, daysOld: 41 },
   'flights-torn': { job: 'flights', checkpoint: 64, state_bytes: 9.1e6, is_savepoint: false, daysOld: 3, damage: 'state/by_route-1.bin is missing' },
@@ -15,16 +15,16 @@ const CHECKPOINTS: Record<string, Omit<Schemas['ExternalCheckpointRead'], 'compl
   },
 };
 
-/** Null: the path is allowed. */
+/** Return null if the path is allowed; otherwise the problem. */
 export function checkPathAllowed(path: string): FakeProblem | null {
   if (ROOTS.some((root) => path === root || path.startsWith(`${root}/`))) return null;
   return new FakeProblem(
     403, 'path-not-allowed', `This installation does not restore checkpoints from ${path}. Allowed directories: ${ROOTS.join(', ')}.`,
-    'Ask the operator of the platform to add the directory to WEIR_RESTORE_ROOTS, or copy the checkpoints to an allowed directory.',
+    'Ask an administrator to add the directory to WEIR_RESTORE_ROOTS, or copy the checkpoints to an allowed directory.',
   );
 }
 
-/** The result of inspecting the path. */
+/** Return the result of inspecting the path. */
 export function inspectPath(path: string, wanted: number | null, nowMs: number): Pick<Schemas['PlanInspection'], 'intact' | 'damage' | 'incompatibility' | 'external_checkpoint'> {
   const found = CHECKPOINTS[path.split('/').at(-1)!];
   if (!found) return { intact: false, damage: `${path} has no completed checkpoint`, incompatibility: null, external_checkpoint: null };

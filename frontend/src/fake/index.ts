@@ -6,8 +6,8 @@ const USER_KEY = 'weir-fake-user';
 const NAMES = ['viewer', 'operator', 'admin'] as const;
 
 /**
- * Run the fake installation in a worker, for `make ui-dev` and `make bench-ui`. The logged-in user is kept per window, like a cookie. `?wide` in
- * the first URL adds a job with 200 operators of 8 subtasks.
+ * Run the fake installation in a worker, for `make ui-dev` and `make bench-ui`. Each browser window keeps its logged-in user across reloads, in place
+ * of a cookie. `?wide` in the first URL adds a job with 200 operators of 8 subtasks.
  */
 export function installFakeApi(): void {
   const stored = sessionStorage.getItem(USER_KEY);

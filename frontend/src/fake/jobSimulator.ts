@@ -7,7 +7,7 @@ import { Random } from './random';
 type Job = Schemas['JobRead'];
 
 export const INTERVAL_MS = 10_000;
-/** The duration of checkpoints. Real ones take less than 100 ms, too short to watch. */
+/** How long simulated checkpoints take. Real checkpoints take less than 100 ms, which is too short to observe. */
 export const TEMPO_MS = 3_000;
 const HISTORY = 60;
 const DRIVER_LOST = 'DriverLost';
@@ -16,16 +16,16 @@ const IMPORTED = 'import';
 
 export class JobSimulator {
   readonly jobs: FakeJob[];
-  /** Called with each job that changes. */
+  /** A callback for each job that changes. */
   readonly listeners = new Set<(job: FakeJob) => void>();
-  /** Closes each open stream, as when its token is revoked. */
+  /** Functions that close open streams, as the API does when a token is revoked. */
   readonly streamClosers = new Set<() => void>();
   readonly random: Random;
   #ids = 1000;
 
   nowMs: number;
 
-  /** Starts at a whole second, like the page's clock: a timestamp one minute ago is then never shown as 59 s ago. */
+  /** The simulated time. It starts at a whole second, like the page's clock, so that a timestamp one minute ago is never shown as 59 s ago. */
   constructor(nowMs: number, seed: number, templates: readonly JobTemplate[]) {
     this.nowMs = Math.floor(nowMs / 1_000) * 1_000;
     this.random = new Random(seed);
@@ -133,14 +133,14 @@ export class JobSimulator {
 
   // ---- operations ----------------------------------------------------------------------------
 
-  /** Suspend a job with a last checkpoint, which completes immediately. */
+  /** Suspend a job. Its last checkpoint completes immediately. */
   stopWithCheckpoint(one: FakeJob): void {
     if (one.checkpoints[0]?.body.state === 'IN_PROGRESS') one.checkpoints.shift();
     this.#completeCheckpoint(one, 'suspend');
     this.#stop(one, 'SUSPENDED');
   }
 
-  /** Start a run. For an external checkpoint, it first completes a checkpoint of this job: the copy. */
+  /** Start a run. If the run restores an external checkpoint, first complete the copy of it as a checkpoint of this job. */
   startFrom(one: FakeJob, cause: string, start: Schemas['RunRead']['start']): void {
     this.#start(one, cause, start);
     if (start.mode === 'path') this.#completeCheckpoint(one, IMPORTED);
@@ -267,7 +267,7 @@ function complete(body: Schemas['CheckpointRead'], measured: readonly SubtaskSna
   body.end_to_end_ms = tookMs;
   body.latest_ack_at = body.completed_at = iso(Date.parse(body.triggered_at) + tookMs);
   body.state_bytes = measured.reduce((sum, { stateBytes }) => sum + stateBytes, 0);
-  // A savepoint and the first checkpoint do not refer to files of others.
+  // A savepoint and the first checkpoint do not refer to files of other checkpoints.
   body.checkpointed_bytes = body.is_savepoint || body.parent === null ? body.state_bytes : measured.reduce((sum, { writtenBytes }) => sum + writtenBytes, 0);
 }
 

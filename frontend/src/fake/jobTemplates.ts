@@ -47,8 +47,8 @@ export const JOB_TEMPLATES: readonly JobTemplate[] = [
 ];
 
 /**
- * The largest job for which the UI must stay smooth: 200 operators with 8 subtasks, each in its own chain. A checkpoint takes about five seconds
- * and the next one follows immediately, so there are ten updates a second.
+ * The largest job for which the UI must stay smooth: 200 operators with 8 subtasks, each in its own chain. A checkpoint takes about five seconds and
+ * the next checkpoint follows immediately, so there are ten updates a second.
  */
 export function wideJobTemplate(columns = 20, rows = 10, parallelism = 8): JobTemplate {
   const uid = (column: number, row: number): string => `op_${column}_${row}`;

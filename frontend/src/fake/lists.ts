@@ -1,7 +1,7 @@
 /** List responses like the API's: sort, range, filter, Content-Range. */
 type Row = Record<string, unknown>;
 
-/** A list response. The filter `q` is a part of the name. */
+/** Return a list response. The filter `q` matches a part of the name. */
 export function listResponse(rows: readonly object[], query: URLSearchParams, unit: string, fallback: [string, 'ASC' | 'DESC'] = ['id', 'DESC']): Response {
   const [field, order] = JSON.parse(query.get('sort') ?? JSON.stringify(fallback)) as [string, 'ASC' | 'DESC'];
   const [first, last] = JSON.parse(query.get('range') ?? '[0,24]') as [number, number];

@@ -4,7 +4,7 @@ import type { Transport } from '../api/transport';
 type PortRequest = { type: 'request'; id: number; url: string; method: string; headers: [string, string][]; body: ArrayBuffer | null } | { type: 'abort'; id: number };
 type PortResponse = { type: 'response'; id: number; status: number; headers: [string, string][]; body: ReadableStream<Uint8Array> | ArrayBuffer | null } | { type: 'failed'; id: number; message: string };
 
-/** A worker, its inside, or one end of a MessageChannel. */
+/** One side of a message connection: a page's worker, the global scope inside the worker, or a port of a MessageChannel. */
 export interface Port {
   postMessage: (message: unknown, options: { transfer: Transferable[] }) => void;
   addEventListener: (type: 'message', listener: (event: MessageEvent) => void) => void;
@@ -14,7 +14,7 @@ const STREAM = 'text/event-stream';
 /** Statuses that must not have a body. */
 const BODILESS = new Set([204, 205, 304]);
 
-/** The page's side. Aborted requests are aborted on the other side. */
+/** The page's side. Requests that the page aborts are also aborted in the worker. */
 export function requestOverPort(port: Port): Transport {
   const waiting = new Map<number, { resolve: (response: Response) => void; reject: (reason: unknown) => void }>();
   let requests = 0;
@@ -41,7 +41,9 @@ export function requestOverPort(port: Port): Transport {
   };
 }
 
-/** The worker's side: `answer` handles each request. Streams are transferred, other bodies are sent whole. */
+/**
+ * The worker's side of the connection. `answer` handles each request. Event streams are transferred; other response bodies are sent in one message.
+ */
 export function serveOverPort(port: Port, answer: Transport): void {
   const open = new Map<number, AbortController>();
   const send = (message: PortResponse, transfer: Transferable[] = []): void => port.postMessage(message, { transfer });

@@ -9,7 +9,7 @@ function levelOf(ratio: number): Schemas['BackpressureLevel'] {
   return ratio <= 0.1 ? 'ok' : ratio <= 0.5 ? 'low' : 'high';
 }
 
-/** A generator seeded by subtask and time, so that repeated requests return the same values. */
+/** A random generator whose seed is the subtask and the time, so that repeated requests return the same values. */
 function randomAt(jobId: number, chain: number, index: number, step: number): Random {
   return new Random((jobId * 73_856_093) ^ (chain * 19_349_663) ^ (index * 83_492_791) ^ step);
 }
@@ -25,7 +25,7 @@ function pointOf({ template, job }: FakeJob, chain: number, index: number, step:
   const random = randomAt(job.id, chain, index, step);
   const wave = 1 + 0.25 * Math.sin(step / 9 + job.id);
   const last = template.graph.chains.length - 1;
-  // Chains before the slow one are backpressured; the slow one is busy.
+  // Chains upstream of the slow chain are backpressured, and the slow chain is busy.
   const backpressure = chain < last ? template.backpressure * (index === 1 ? 1 : 0.6) : 0;
   const backpressured = Math.min(0.95, Math.max(0, backpressure * wave + random.between(-0.03, 0.03)));
   const busy = Math.min(1 - backpressured, (chain === last ? 0.25 + template.backpressure * 0.9 : 0.22) + random.between(0, 0.12));

@@ -2,7 +2,7 @@
 import type { Schemas } from '../api/types';
 import type { FakeGraph } from './graph';
 
-/** What a fake job is generated from. */
+/** The template from which a fake job is generated. */
 export interface JobTemplate {
   name: string;
   description: string;
@@ -12,14 +12,14 @@ export interface JobTemplate {
   state: Schemas['RunState'];
   health: Schemas['Health'];
   healthReason: string;
-  /** Typical, for each source subtask. */
+  /** The typical rate of each source subtask. */
   recordsPerS: number;
   stateBytes: number;
-  /** The highest share of time that a subtask is backpressured. */
+  /** The largest share of time for which a subtask is backpressured. */
   backpressure: number;
   lagRecords: number | null;
   restarts: number;
-  /** The age of the newest checkpoint at the start. Null: there is no checkpoint. */
+  /** The age of the newest checkpoint when the simulation starts. Null: there is no checkpoint. */
   lastCheckpointAgeS: number | null;
   /** The typical duration of a checkpoint. Default: `TEMPO_MS`. */
   tempoMs?: number;
@@ -27,7 +27,7 @@ export interface JobTemplate {
   intervalMs?: number;
 }
 
-/** One subtask's part of a checkpoint. */
+/** The snapshot of one subtask in a checkpoint. */
 export interface SubtaskSnapshot {
   chain: number;
   index: number;
@@ -37,7 +37,7 @@ export interface SubtaskSnapshot {
   syncMs: number;
   asyncMs: number;
   stateBytes: number;
-  /** The part that this checkpoint wrote. The rest is referenced from earlier ones. */
+  /** The bytes that this checkpoint wrote. It references the rest of the state in earlier checkpoints. */
   writtenBytes: number;
 }
 
@@ -59,7 +59,7 @@ export interface FakeCheckpoint {
   snapshots: SubtaskSnapshot[];
 }
 
-/** Why the fake API refuses a request. */
+/** A refused request, with the reason. */
 export class FakeProblem {
   constructor(
     readonly status: number,
@@ -69,5 +69,5 @@ export class FakeProblem {
   ) {}
 }
 
-/** A timestamp as the API writes it. */
+/** Return a timestamp in the API's format. */
 export const iso = (ms: number): string => new Date(ms).toISOString();

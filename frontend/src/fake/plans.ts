@@ -11,7 +11,7 @@ type Operation = Schemas['OperationRead'];
 const INSPECTION_MS = 900;
 /** How long each phase takes. */
 const PHASE_MS = 1_500;
-export const TEXT = { VERIFYING: 'verifying the files of the checkpoint', STOPPING: 'stopping the job', STARTING: 'starting the job', REVERTING: 'reverting the job to where it was' } as const;
+export const TEXT = { VERIFYING: 'verifying the files of the checkpoint', STOPPING: 'stopping the job', STARTING: 'starting the job', REVERTING: 'reverting the job to where it was stopped' } as const;
 
 const completed = (one: FakeJob, number: number): FakeCheckpoint | undefined => one.checkpoints.find(({ body }) => body.number === number && body.state === 'COMPLETED');
 const newest = (one: FakeJob): number | null => one.checkpoints.find(({ body }) => body.state === 'COMPLETED')?.body.number ?? null;
@@ -52,12 +52,12 @@ export function propose(simulator: JobSimulator, one: FakeJob, { request, dry_ru
       steps: [
         ...(target ? [`Verify the files of checkpoint ${target.number}. If one is damaged, the job is not touched.`] : []),
         ...(path !== null ? [`Verify the files of the checkpoint in ${path}. If one is damaged, the job is not touched.`] : []),
-        ...(isRunning ? [cancels ? 'Stop the job at once, without a last checkpoint.' : 'Stop the job with a last checkpoint, which an undo can return to.'] : []),
-        target ? `Start it from checkpoint ${target.number}. Sinks revoke the output committed after it, where they can.`
-        : path !== null ? 'Start it from a copy of that checkpoint. Sinks revoke the committed output of this job, where they can.'
+        ...(isRunning ? [cancels ? 'Stop the job at once, without a last checkpoint.' : 'Stop the job with a last checkpoint, which an undo can restore.'] : []),
+        target ? `Start the job from checkpoint ${target.number}. Sinks revoke the output committed after it, where they can.`
+        : path !== null ? 'Start the job from a copy of that checkpoint. Sinks revoke the committed output of this job, where they can.'
         : without_state ? `Start version ${spec} of the spec without state. Sinks revoke committed output where they can, and all input is read again.`
         : `Start version ${spec} of the spec from the newest checkpoint.`,
-        'If it does not start, start it from where it was stopped.',
+        'If the job does not start, resume it from the last checkpoint before the stop.',
       ],
       restarted_operators: one.template.graph.logical.operators.map(({ uid }) => uid), warnings: one.job.state === 'SUSPENDED' ? ['The job is not running. Applying the plan starts it.'] : [],
       sinks_with_duplicates: isRepeated ? sinks.map(({ sink }) => sink) : [], inspection: null,
@@ -141,7 +141,7 @@ function advancePhase(simulator: JobSimulator, one: FakeJob, plan: Plan): void {
   simulator.emit(one, 'PlanPhaseChanged', { plan: plan.id, phase: plan.phase }, false);
 }
 
-/** The start mode of a plan's run. */
+/** Return the start mode of the run that a plan starts. */
 function startOf({ checkpoint, path, without_state, inspection }: Plan['preview']): Schemas['RunRead']['start'] {
   if (path) return { mode: 'path', path: `${path}#${inspection!.external_checkpoint!.checkpoint}` };
   if (without_state) return { mode: 'from', checkpoint: 0 };
@@ -153,7 +153,7 @@ const sinksOf = (one: FakeJob): Schemas['SinkEffect'][] =>
     .filter(({ kind }) => kind === 'sink')
     .map(({ uid }) => (one.template.name === 'payments-fraud-score' ? { sink: uid, kind: 'console', revocable: false } : { sink: uid, kind: 'parquet', revocable: true }));
 
-/** The result of inspecting a plan's checkpoint. */
+/** Return the result of inspecting a plan's checkpoint. */
 export function inspectionOf(simulator: JobSimulator, one: FakeJob, plan: Plan): Schemas['PlanInspection'] {
   const { checkpoint, state_bytes, path, without_state } = plan.preview;
   const nothing: Schemas['PlanInspection'] = { intact: true, damage: null, incompatibility: null, external_checkpoint: null, files: 0, bytes: 0, abandoned: [], reinstated: [], sources: [], sinks: sinksOf(one), notes: [] };

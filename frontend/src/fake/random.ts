@@ -18,7 +18,7 @@ export class Random {
     return Math.floor(this.between(low, high + 1));
   }
 
-  /** Mostly near `typical`, with a few values far above. */
+  /** Return a random value. Most values are near `typical`, and a few are far above it. */
   skewed(typical: number): number {
     return typical * Math.exp(0.35 * (this.next() + this.next() + this.next() - 1.5) * 2);
   }

@@ -9,13 +9,13 @@ export interface RouteRequest {
   permissions: Permission[];
   request: Request;
   query: URLSearchParams;
-  /** The values of `:id` in the path. */
+  /** The numbers in place of `:id` in the path. */
   ids: string[];
 }
 export type RouteResponse = Response | Promise<Response>;
 export type Route = [method: string, path: RegExp, needs: Permission | null, answer: (asked: RouteRequest) => RouteResponse];
 
-/** A path such as `/jobs/:id/specs/:id`; each `:id` is a number in `ids`. */
+/** Return a route for a path such as `/jobs/:id/specs/:id`. The handler gets the number for each `:id` in `ids`. */
 export const apiPath = (path: string): RegExp => new RegExp(`^/api/v1${path.replaceAll(':id', '(\\d+)')}$`);
 
 export function problem(status: number, code: string, detail: string, next_step = ''): Response {

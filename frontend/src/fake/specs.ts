@@ -52,12 +52,12 @@ export function addVersion(simulator: JobSimulator, one: FakeJob, { spec, commen
   return shown;
 }
 
-/** Why a version cannot restore the job's state. Null: it is compatible. */
+/** Return why a version cannot restore the job's state, or null if it can. */
 export function stateMismatch(simulator: JobSimulator, { body }: Schemas['SpecRead']): string | null {
   return filesOf(simulator).get(body.artifact as string)?.rekeyed ? "operator 'counts' (aggregate) is keyed by account, but its state is keyed by user. Give it a new uid" : null;
 }
 
-/** Finish compilations that have run long enough. */
+/** Complete compilations whose simulated duration has passed. */
 export function advanceCompilation(simulator: JobSimulator, one: FakeJob): void {
   for (const spec of one.specs) {
     if (spec.state !== 'COMPILING' || simulator.nowMs - Date.parse(spec.created_at) < COMPILING_MS) continue;

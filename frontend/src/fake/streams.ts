@@ -6,7 +6,9 @@ import type { JobSimulator } from './jobSimulator';
 const KEEP_ALIVE_MS = 15_000;
 const NOT_VALID = { status: 401, code: 'unauthenticated', detail: 'The token is not valid.', next_step: 'Log in again or create a new token.' };
 
-/** An event stream. `begin` gets functions that send and end it, and returns a function that stops it. */
+/**
+ * Return a response with an event stream. `begin` gets functions that send a message and end the stream. It returns a function that stops sending.
+ */
 function stream(simulator: JobSimulator, begin: (send: (text: string) => void, finish: () => void) => () => void, signal: AbortSignal): Response {
   let end: (() => void) | undefined;
   const body = new ReadableStream<Uint8Array>({
@@ -76,7 +78,7 @@ function progressOf({ body, snapshots }: FakeJob['checkpoints'][number]): Schema
   };
 }
 
-/** Streams contain the state that the driver reported last, even if the driver is unreachable. */
+/** Streams contain the state that the driver last reported, even if the driver is unreachable. */
 const lastReported = (state: Schemas['RunState']): Schemas['RunState'] => (state === 'RECONCILING' ? 'RUNNING' : state);
 
 export function streamJobs(simulator: JobSimulator, signal: AbortSignal): Response {

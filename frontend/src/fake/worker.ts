@@ -1,14 +1,14 @@
-/** The fake installation in a web worker: see messagePort.ts. The worker's name contains its options. */
+/** Runs the fake installation in a web worker (see messagePort.ts). The worker's name contains its options. */
 import { FakeApi } from './api';
 import { JOB_TEMPLATES, wideJobTemplate } from './jobTemplates';
 import { serveOverPort, type Port } from './messagePort';
 import { Installation } from './installation';
 
-/** Slightly below 100 ms, so that there are ten updates a second. */
+/** The interval of updates. It is slightly below 100 ms, so that there are ten updates a second. */
 const TICK_MS = 85;
 
 export interface WorkerOptions {
-  /** One more job, with 200 operators of 8 subtasks. */
+  /** Whether to add a job with 200 operators of 8 subtasks. */
   wide: boolean;
   /** The logged-in user. */
   user: 'viewer' | 'operator' | 'admin' | null;
@@ -17,7 +17,7 @@ export interface WorkerOptions {
 export type ControlMessage =
   /** Simulate an unreachable API. */
   | { type: 'away'; away: boolean }
-  /** The logged-in user has changed. */
+  /** Sent when the logged-in user has changed. */
   | { type: 'user'; user: string | null };
 
 const { wide, user } = JSON.parse(self.name) as WorkerOptions;
