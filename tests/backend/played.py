@@ -51,14 +51,14 @@ INTACT = PlanInspection(intact=True, damage=None, files=1, bytes=9, abandoned=[]
 
 @dataclass
 class Stage:
-    """The control plane with fake workers: sends requests to the API and does the work of workers."""
+    """Sends requests to the API, and does the work of workers."""
 
     client: TestClient
     database: Database
     settings: Settings
     tasks: RecordedTasks
     headers: dict[str, str]
-    """Contain the token that all requests send."""
+    """Headers with the token that all requests send."""
     pins_immediately: bool = True
     """Whether ``reconcile`` writes the pins of safety savepoints, as a worker does."""
 

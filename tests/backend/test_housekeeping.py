@@ -107,7 +107,7 @@ def test_a_round_ends_at_its_time_limit_and_the_next_round_continues(
     create_rows(database)
     make_old(database)
     monkeypatch.setattr(service, "BATCH_ROWS", 2)
-    clock = itertools.count(step=service.ROUND_S / 1.5)  # the start, the first batch, then the time limit
+    clock = itertools.count(step=service.ROUND_S / 1.5)  # the times of the start, of the first batch and of the time limit
     assert service.run_round(database.session, settings, lambda: next(clock))["metric samples"] == 2
     assert counted(database)["metric_samples"] == 3
     assert service.run_round(database.session, settings, lambda: 0.0)["metric samples"] == 3
@@ -271,7 +271,7 @@ def test_deleted_failures_remain_in_the_counters(database: Database, settings: S
     assert counted() == {run.job_id: (4, 4_120), other.job_id: (0, 0)}, "the counters do not decrease"
 
 
-def test_of_many_failed_runs_only_the_informative_runs_are_kept(database: Database, settings: Settings) -> None:
+def test_only_the_informative_runs_of_a_repeatedly_failing_job_are_kept(database: Database, settings: Settings) -> None:
     job_id = new_job(database)
     runs: list[int] = []
 
@@ -291,7 +291,7 @@ def test_of_many_failed_runs_only_the_informative_runs_are_kept(database: Databa
     uninformative = [ended_run(), ended_run(generation=2, ran=True), ended_run("from"), ended_run()]
     newest_that_ran = ended_run(generation=3, ran=True)
     newest_rollback = ended_run("from")
-    uninformative.append(ended_run())  # continued from the restored checkpoint, but completed none
+    uninformative.append(ended_run())  # continued from the restored checkpoint, but completed no checkpoint
     newest_in_log = ended_run(generation=4)
     recent = ended_run(ended=RECENTLY)
     uninformative.append(ended_run())

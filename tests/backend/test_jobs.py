@@ -182,7 +182,7 @@ def test_a_start_succeeds_if_the_suspending_job_reaches_the_end_of_its_input(sta
     assert ended["state"] == "SUCCEEDED" and ended["result"] == {"state": "FINISHED"}
 
 
-def test_if_the_driver_crashes_while_suspending_the_operation_fails_and_the_job_stays_suspended(stage: Stage) -> None:
+def test_a_suspend_fails_and_the_job_stays_suspended_if_the_driver_crashes(stage: Stage) -> None:
     job_id, driver = stage.running()
     requested = stage.send("POST", f"/jobs/{job_id}/suspend", status=202)
     driver.crash()
@@ -219,7 +219,7 @@ def test_a_later_operation_supersedes_an_earlier_one(stage: Stage) -> None:
 
 def test_a_driver_that_exited_is_replaced_and_fenced(stage: Stage) -> None:
     job_id, driver = stage.running()
-    driver.crash("the driver process has died")
+    driver.crash("the driver process has exited")
     job = stage.job(job_id)
     assert (job["state"], job["health"], job["restarts"]) == ("FAILED", "degraded", 1) and job["restart_at"] is not None
     end_restart_delay(stage, job_id)
@@ -376,7 +376,7 @@ def test_a_spec_version_without_checkpoint_limits_is_shown_and_compared_with_the
     }
 
 
-def test_events_of_a_job_have_numbers_without_gaps(stage: Stage) -> None:
+def test_the_event_numbers_of_a_job_have_no_gaps(stage: Stage) -> None:
     job_id, driver = stage.running()
     stage.send("POST", f"/jobs/{job_id}/suspend", status=202)
     stage.reconcile(job_id)
@@ -439,7 +439,7 @@ def test_all_spec_versions_of_a_job_can_share_a_checkpoint_directory(stage: Stag
     assert stage.send("GET", f"/jobs/{job_id}/specs/2", status=200)["state"] == "VALID"
 
 
-def test_of_concurrently_compiled_jobs_with_one_checkpoint_directory_only_one_is_valid(stage: Stage) -> None:
+def test_only_one_of_several_jobs_with_the_same_checkpoint_directory_becomes_valid(stage: Stage) -> None:
     found = [create_job_in(stage, name, "/data/checkpoints") for name in ("one", "two", "three")]
     with ThreadPoolExecutor() as pool:
         list(pool.map(stage.compile, found))

@@ -146,7 +146,7 @@ def test_0006_keeps_rows_under_new_names(filled: Engine) -> None:
     assert rows(filled, "audit_entries", "action", "resource") == [("discard", "plan"), ("withdraw", "other")]
 
 
-def test_0006_renames_events_their_fields_and_values(filled: Engine) -> None:
+def test_0006_renames_events_and_their_fields_and_values(filled: Engine) -> None:
     migrate.upgrade(filled, "0006")
     assert rows(filled, "events", "kind", "fields") == [
         ("DesiredStateChanged", {"desired_state": "RUNNING", "by": "ann"}),

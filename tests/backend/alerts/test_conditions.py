@@ -58,7 +58,7 @@ def late(minutes: float) -> AlertFacts:
     return replace(RUNNING, checkpoint_reported_at=NOW - minutes * MINUTE)
 
 
-def test_each_kind_of_rule_has_its_condition() -> None:
+def test_each_kind_of_rule_has_a_condition() -> None:
     assert CONDITIONS.keys() == set(AlertKind)
 
 
@@ -81,7 +81,7 @@ def test_an_alert_fires_if_a_job_completes_no_checkpoint_after_its_start() -> No
     assert found == Firing("no checkpoint has completed since the job was started 11 min ago")
 
 
-def test_the_time_without_a_checkpoint_starts_again_with_the_start_of_the_job() -> None:
+def test_starting_the_job_resets_the_time_without_a_checkpoint() -> None:
     assert isinstance(verdict_of(TEN_MINUTES, replace(late(300), begun_at=NOW - 3 * MINUTE)), NotFiring)
     assert isinstance(verdict_of(TEN_MINUTES, replace(late(300), begun_at=NOW - 30 * MINUTE)), Firing)
 
@@ -105,7 +105,7 @@ def test_no_alert_about_checkpoints_fires_for_a_job_that_cannot_complete_any() -
     assert isinstance(verdict_of(TEN_MINUTES, replace(late(600), interval_s=None)), NotFiring)
 
 
-def test_a_job_with_a_long_checkpoint_interval_has_two_intervals_of_time() -> None:
+def test_an_alert_about_checkpoints_waits_for_at_least_two_checkpoint_intervals() -> None:
     hourly = replace(late(119), interval_s=3600.0)
     assert isinstance(verdict_of(TEN_MINUTES, hourly), NotFiring)
     assert isinstance(verdict_of(TEN_MINUTES, replace(late(120), interval_s=3600.0)), Firing)

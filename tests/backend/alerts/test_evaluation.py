@@ -167,7 +167,7 @@ def test_the_clock_of_the_control_plane_counts_if_the_clock_of_a_driver_is_wrong
 
 
 def failure(generation: int) -> FailureOccurred:
-    return FailureOccurred(Generation(generation), "a slot is gone")
+    return FailureOccurred(Generation(generation), "a slot was lost")
 
 
 def recovered(generation: int) -> Recovered:
@@ -379,7 +379,7 @@ def test_no_delivery_is_created_for_a_disabled_webhook(scene: Scene) -> None:
     assert scene.states() == ["FIRING"] and scene.deliveries() == [] and (DELIVER, ()) not in scene.tasks.enqueued
 
 
-def test_a_resolution_goes_to_the_webhook_of_the_alert_even_if_the_rule_has_a_new_one(scene: Scene) -> None:
+def test_a_resolution_goes_to_the_webhook_of_its_alert_even_if_the_rule_has_a_new_webhook(scene: Scene) -> None:
     run, first, second = scene.running(), scene.webhook(name="first"), scene.webhook(name="second")
     rule = scene.rule(AlertKind.NO_CHECKPOINT, minutes=10, webhook_id=first)
     scene.evaluate(11 * MINUTE)

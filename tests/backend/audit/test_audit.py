@@ -19,7 +19,7 @@ BACKEND = ROOT / "backend" / "weir_backend"
 AUDIT = "/api/v1/audit"
 
 
-def test_an_entry_contains_user_action_before_after_and_address(client: TestClient, login: Login) -> None:
+def test_an_entry_contains_the_user_the_action_the_address_and_the_changed_fields(client: TestClient, login: Login) -> None:
     admin = login(name="root")
     made = client.post("/api/v1/users", json={"name": "bob", "role": "viewer"}, headers=admin)
     answer = client.get(AUDIT, headers=admin)

@@ -301,7 +301,7 @@ def test_a_response_to_the_login_of_another_browser_is_refused(client: TestClien
     assert is_refused(client.get(f"{OIDC}/callback", params={"code": code, "state": state}))
 
 
-def test_a_state_cookie_with_an_invalid_signature_or_an_expired_one_is_refused(
+def test_an_expired_or_wrongly_signed_state_cookie_is_refused(
     client: TestClient, provider: FakeProvider, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     login_state = flow.begin()
@@ -338,7 +338,7 @@ def test_an_unknown_code_is_refused(client: TestClient, provider: FakeProvider) 
     assert is_refused(client.get(f"{OIDC}/callback", params={"code": "guessed", "state": state}))
 
 
-def test_an_unknown_key_id_fetches_the_keys_again_only_after_a_minimum_interval(
+def test_an_unknown_key_id_causes_a_new_fetch_of_the_keys_only_after_an_interval(
     client: TestClient, provider: FakeProvider
 ) -> None:
     assert log_in(client, provider).status_code == 302

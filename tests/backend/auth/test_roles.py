@@ -112,7 +112,7 @@ def test_unprotected_and_failing_endpoints_are_reported(
     assert without_permission(app) + asyncio.run(wrong_statuses(app, login)) == expected
 
 
-def test_endpoints_of_reads_the_required_permissions(settings: Settings, tasks: RecordedTasks) -> None:
+def test_the_required_permissions_of_endpoints_are_found(settings: Settings, tasks: RecordedTasks) -> None:
     found = {endpoint.name: endpoint for endpoint in endpoints_of(create_app(settings, tasks, routers=ROUTERS))}
     assert found["GET /api/v1/users/{}"] == Endpoint("GET", "/api/v1/users/{}", frozenset({Permission.ADMINISTER}), True)
     assert found["GET /api/v1/session"].required == {Permission.VIEW}

@@ -105,7 +105,7 @@ def test_refused_requests_leak_no_secret(client: TestClient, database: Database,
     own, other = new_password(), new_password()
     create_user(database, "root", Role.ADMIN, password=own)
     admin = login()
-    stray = {"Authorization": f"Bearer weir_{other}"}
+    unknown = {"Authorization": f"Bearer weir_{other}"}
     responses = [
         log_in(client, "root", other),
         log_in(client, other.replace(" ", "-"), own),
@@ -114,7 +114,7 @@ def test_refused_requests_leak_no_secret(client: TestClient, database: Database,
         client.post(
             SESSION, content=f'{{"name": "root", "password": "{own}"'.encode(), headers={"Content-Type": "application/json"}
         ),
-        client.get(SESSION, headers=stray),
+        client.get(SESSION, headers=unknown),
         client.get(SESSION, headers={"Cookie": f"weir_session={other.replace(' ', '')}"}),
         client.put(f"{SESSION}/password", json={"old_password": own, "new_password": other[:8]}, headers=admin),
         client.put(f"{SESSION}/password", json={"old_password": own, "new_password": other}, headers=admin),

@@ -105,7 +105,7 @@ def test_a_failed_login_does_not_reveal_its_reason(client: TestClient, database:
     assert len({one.text for one in answers}) == 1 and all("set-cookie" not in one.headers for one in answers)
 
 
-def test_a_login_with_an_unknown_name_hashes_as_often_as_one_with_a_wrong_password(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_login_hashes_once_for_an_unknown_name_and_for_a_wrong_password(monkeypatch: pytest.MonkeyPatch) -> None:
     verified: list[str] = []
 
     class Counting(PasswordHasher):
@@ -120,7 +120,7 @@ def test_a_login_with_an_unknown_name_hashes_as_often_as_one_with_a_wrong_passwo
     assert len(verified) == 2 and verified[0] == verified[1], "both hashes have the same parameters"
 
 
-def test_a_hash_with_other_parameters_is_recomputed(client: TestClient, database: Database) -> None:
+def test_a_hash_with_outdated_parameters_is_recomputed(client: TestClient, database: Database) -> None:
     user_id = create_user(database)
     old = PasswordHasher.from_parameters(CHEAPEST).hash(PASSWORD)
     with database.session() as session:

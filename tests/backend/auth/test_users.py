@@ -55,7 +55,7 @@ def test_the_first_administrator_needs_a_valid_name_and_password(database: Datab
         create_first_administrator(session, name, password)
 
 
-def test_an_administrator_creates_reads_updates_and_deletes_a_user(client: TestClient, database: Database, login: Login) -> None:
+def test_an_administrator_can_create_read_update_and_delete_a_user(client: TestClient, database: Database, login: Login) -> None:
     admin = login(name="root")
     made = client.post(USERS, json={"name": "bob", "role": "viewer", "password": PASSWORD}, headers=admin)
     assert made.status_code == 201 and made.headers["ETag"] == '"1"'

@@ -1,4 +1,4 @@
-"""Garbage collection of expired checkpoints by a worker, with a real job log and real files. Only for jobs that do not run."""
+"""Garbage collection of expired checkpoints by a worker, with a real job log and real files. Jobs that run are left out."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_pinned_checkpoints_savepoints_and_targets_of_plans_are_kept(stage: Stag
     plan = {"request": {"kind": "rollback", "checkpoint": 3}}
     stage.send("POST", f"/jobs/{job.job_id}/plans", status=201, json=plan)
     job.collect_garbage()
-    assert job.kept() == [2, 3, 5, 7], "the pinned checkpoint, the target of the plan, the savepoint and the newest checkpoint"
+    assert job.kept() == [2, 3, 5, 7], "pin, target of the plan, savepoint and newest checkpoint are kept"
     with stage.database.session() as session:
         session.execute(update(RecoveryPlan).values(created_at=now() - timedelta(days=2)))
     job.collect_garbage()
@@ -151,7 +151,7 @@ def test_the_checkpoint_that_an_undo_would_restore_is_kept(stage: Stage) -> None
     job.run.append(abandoned(job.run.generation, "b1", 2, 3, 4))
     job.suspend()
     job.collect_garbage()
-    assert job.kept() == [2, 3, 4, 6], "the newest checkpoint, the abandoned branch and its branch point"
+    assert job.kept() == [2, 3, 4, 6], "the newest checkpoint, the abandoned branch and its branch point are kept"
     assert job.send("DELETE", 4, status=409)["code"] == "referenced"
     undo = stage.send("POST", f"/jobs/{job.job_id}/plans", status=201, json={"request": {"kind": "undo", "plan": plan_id}})
     assert undo["preview"]["checkpoint"] == 4
@@ -348,5 +348,5 @@ def test_checkpoints_of_another_directory_are_not_marked_as_deleted(stage: Stage
     with stage.database.session() as session:
         session.execute(update(Run).where(Run.number == 1).values(checkpoint_directory=str(tmp_path / "elsewhere")))
     job.collect_garbage()
-    assert job.discarded() == [], "the checkpoints of run 1 are in another directory, so its job log counts"
+    assert job.discarded() == [], "the checkpoints of run 1 are in another directory with another job log"
     assert job.send("DELETE", 3, status=409)["code"] == "directory-changed"

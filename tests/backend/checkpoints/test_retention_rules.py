@@ -1,4 +1,4 @@
-"""Which checkpoints are deleted and which are kept: the rules, without database and storage."""
+"""The rules that decide which checkpoints are deleted, without database and storage."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_the_newest_checkpoint_without_known_damage_is_kept() -> None:
     rows_with_damage = with_change(with_change(rows(1, 2, 3, 4, 5), 5, damaged=True), 4, damaged=True)
     assert decision(FIVE, rows_with_damage).expire == (1, 2)
     assert decision(FIVE, rows(1, 2, 3, 4, 5, damaged=True)).expire == (1, 2, 3), (
-        "if all checkpoints are damaged, only their number counts"
+        "damage has no effect if all checkpoints are damaged"
     )
 
 
@@ -174,7 +174,7 @@ def test_a_branch_point_cannot_be_deleted_before_its_branch() -> None:
     assert decision(ROLLED_BACK, with_change(rows(*range(1, 9)), 4, asked=True), keep=8).delete == (4,)
 
 
-def test_with_an_obstacle_nothing_is_deleted_but_retired_checkpoints_are_recorded() -> None:
+def test_an_obstacle_prevents_deletions_and_retired_checkpoints_are_still_recorded() -> None:
     marked = with_change(with_change(rows(1, 2, 3, 4, 5), 4, asked=True), 1, deleting=True)
     found = decision(FIVE.apply(retired(1, 1, 2)), marked, obstacle="it runs")
     assert (found.going, found.finish, found.touches_storage) == ((), (), False)

@@ -113,7 +113,7 @@ def test_a_damaged_checkpoint_is_reported_and_refused_by_plans_until_it_is_repai
     stage.send("POST", f"/jobs/{job.job_id}/plans", status=201, json=request)
 
 
-def test_a_missing_file_manifest_or_job_log_counts_as_damage(stage: Stage) -> None:
+def test_missing_files_manifests_and_job_logs_count_as_damage(stage: Stage) -> None:
     job = StoredJob.running(stage, 3)
     Path(job.path_of(1)).unlink()
     Path(job.directory, "played", "checkpoints", "2", "manifest-g1.json").unlink()
@@ -256,7 +256,7 @@ def test_the_newest_checkpoint_of_a_job_is_verified_first_and_others_once_a_day(
     _completed_at(stage, now() - 2 * DAY)
     with stage.database.session() as session:
         session.execute(update(Checkpoint).where(Checkpoint.number == 2).values(completed_at=now() - 3 * DAY))
-    assert schedule(stage) == [1, 2, 4], "all checkpoints that are older than a day and not verified yet"
+    assert schedule(stage) == [1, 2, 4], "all checkpoints that are older than a day and not verified yet are due"
     verify_all(job)
     assert schedule(stage) == []
     assert schedule(stage, timedelta(hours=25)) == [1, 2, 3, 4], "after a day, all checkpoints are due again"
@@ -273,7 +273,7 @@ def test_the_number_of_concurrent_verifications_is_limited(stage: Stage, monkeyp
     _completed_at(stage, now() - 2 * DAY)
     with stage.database.session() as session:
         session.execute(update(Checkpoint).where(Checkpoint.number == 1).values(completed_at=now() - 9 * DAY))
-    assert schedule(stage) == [1, 5], "the newest checkpoint of the job, and the checkpoint that has waited longest"
+    assert schedule(stage) == [1, 5], "the newest checkpoint and the checkpoint that has waited longest are verified first"
     take_requests(stage)
     assert schedule(stage) == [], "both verifications are running"
     assert len(schedule(stage, RETRY * 3)) == 2, "verifications of lost workers are enqueued again"
@@ -293,7 +293,7 @@ def test_verifications_that_wait_for_a_retry_do_not_delay_others(stage: Stage, m
     _completed_at(stage, now() - 2 * DAY)
     assert schedule(stage) == [1, 4]
     verify_all(job, UnreachableStorage(LocalStorage(job.directory)))
-    assert schedule(stage) == [2, 3], "1 and 4 wait for their retry, so two others can run"
+    assert schedule(stage) == [2, 3], "the verifications of 1 and 4 wait for a retry, so two others can run"
     assert schedule(stage) == [2, 3], "the verifications of 2 and 3 are running"
 
 

@@ -37,7 +37,7 @@ def log_in(weir: Weir, worker: Worker) -> None:
     assert result.code == 0, result.err
 
 
-def test_after_a_login_commands_need_no_environment_variables(alice: Worker, weir: Weir, credentials_file: Path) -> None:
+def test_commands_need_no_environment_variables_after_a_login(alice: Worker, weir: Weir, credentials_file: Path) -> None:
     result = weir("login", "--url", alice.url + "/", "--name", "alice", "--password-stdin", piped=PASSWORD)
     assert result.code == 0 and f"Logged in to {alice.url} as alice (operator) until " in result.out
     assert (
@@ -92,7 +92,7 @@ def test_a_wrong_password_is_refused_and_nothing_is_saved(alice: Worker, weir: W
     assert result.code == 7 and result.out == "" and not credentials_file.exists() and "an incorrect secret" not in result.err
 
 
-def test_without_a_terminal_login_does_not_prompt(alice: Worker, weir: Weir) -> None:
+def test_login_does_not_prompt_without_a_terminal(alice: Worker, weir: Weir) -> None:
     assert "The user name is missing. Add --name" in weir("login", "--url", alice.url).err
     assert "Use --password-stdin" in weir("login", "--url", alice.url, "--name", "alice").err
     result = weir("login", "--url", alice.url, "--name", "alice", "--password-stdin")

@@ -100,7 +100,7 @@ def test_invalid_limits_are_refused_before_the_upload(
     assert result.code == 2 and f"{option} '{value}' {message}" in result.err and "Uploading" not in result.err
 
 
-def test_a_version_from_before_an_option_existed_counts_as_unchanged(
+def test_a_version_without_a_newer_option_counts_as_unchanged(
     platform: Worker, weir: Weir, job_file: JobFile, database: Database
 ) -> None:
     assert weir("deploy", job_file(), "--name", "flights", "--wait").code == 0
@@ -145,7 +145,7 @@ def test_an_upgrade_that_does_not_compile_does_not_change_the_job(platform: Work
     assert (status["state"], status["spec_number"], status["run"]["number"]) == ("RUNNING", 1, 1)
 
 
-def test_if_an_upgrade_does_not_start_the_job_returns_to_its_old_version(platform: Worker, weir: Weir, job_file: JobFile) -> None:
+def test_a_job_returns_to_its_old_version_if_an_upgrade_does_not_start(platform: Worker, weir: Weir, job_file: JobFile) -> None:
     assert weir("deploy", job_file(), "--name", "flights", "--wait").code == 0
     result = weir("deploy", job_file("fails_to_start"), "--name", "flights", "--wait", "--output", "json")
     assert result.code == 1 and "cannot find the input flights.csv. It resumes from where it was stopped" in result.err

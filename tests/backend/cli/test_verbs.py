@@ -20,7 +20,7 @@ def test_a_job_is_suspended_and_started_again(flights: Worker, weir: Weir) -> No
     assert result.code == 0 and result.out.startswith("Job 'flights' is CANCELED")
 
 
-def test_without_wait_a_command_prints_its_operation(flights: Worker, weir: Weir) -> None:
+def test_a_command_without_wait_prints_its_operation(flights: Worker, weir: Weir) -> None:
     result = weir("suspend", "flights")
     assert result.code == 0 and "started operation 2 (suspend). weir operations flights" in result.out
 
@@ -84,7 +84,7 @@ def test_wait_fails_immediately_if_it_cannot_succeed(platform: Worker, weir: Wei
     assert result.code == 1 and "needs attention" in result.err and "cannot find the input flights.csv" in result.err
 
 
-def test_wait_for_a_checkpoint_waits_for_a_checkpoint_of_the_newest_run(flights: Worker, weir: Weir, job_file: JobFile) -> None:
+def test_waiting_for_a_checkpoint_requires_a_checkpoint_of_the_newest_run(flights: Worker, weir: Weir, job_file: JobFile) -> None:
     """The final checkpoint of the previous run does not count."""
     assert weir("deploy", job_file("no_checkpoints"), "--name", "flights", "--wait").code == 0
     result = weir("wait", "flights", "--checkpoint", "--timeout", "1s")

@@ -290,7 +290,7 @@ def test_a_start_without_the_external_database_used_before_is_refused(directory:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="the note appears only for root")
-def test_as_root_a_note_warns_that_deployed_code_runs_as_root(directory: DataDir) -> None:
+def test_a_note_warns_if_deployed_code_runs_as_root(directory: DataDir) -> None:
     directory.make()
     assert [
         note

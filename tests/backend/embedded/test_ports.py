@@ -1,4 +1,4 @@
-"""Ports that other programs use. A response of another program does not count as a response of Weir, and Weir chooses a different port."""
+"""If another program uses a port, Weir chooses a different port and does not mistake the other program for its API."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def test_slow_processes_are_reported_with_their_log() -> None:
     assert lines[1][1] == "  API       still starting after 20 s; see /logs/api.log"
 
 
-def test_before_the_first_process_starts_the_supervisor_is_reported() -> None:
+def test_the_supervisor_is_reported_until_the_first_process_starts() -> None:
     notices = SlowStartNotices(log_of)
     assert notices.lines(None, 0.0) == []
     assert notices.lines(replace(STARTING, children={}), 12.0) == [
@@ -48,7 +48,7 @@ def test_a_restart_resets_the_waiting_time() -> None:
     assert notices.lines(STARTING, 11.0) == []
 
 
-def test_start_limits_apply_to_all_processes_or_to_each() -> None:
+def test_start_limits_can_be_set_for_all_processes_or_for_single_ones() -> None:
     names = {"api", "worker", "compiler", "chores", "beat"}
     assert start_limits({}) == dict.fromkeys(names, START_S_MAX)
     assert start_limits({"WEIR_START_S_MAX": "300"}) == dict.fromkeys(names, 300.0)

@@ -91,7 +91,7 @@ def test_a_service_that_exits_with_success_is_restarted() -> None:
     assert supervision.due(1 + DELAY_S_FIRST) == [StartChild("beat")]
 
 
-def test_while_a_dependency_restarts_running_children_continue_and_no_child_starts() -> None:
+def test_running_children_continue_and_no_child_starts_while_a_dependency_restarts() -> None:
     supervision = all_ready()
     supervision.ended("data", 1, "ended by SIGKILL", success=False)
     assert supervision.status["api"].state is State.READY, "the API reconnects without a restart"
@@ -101,7 +101,7 @@ def test_while_a_dependency_restarts_running_children_continue_and_no_child_star
     assert supervision.due(61) == [StartChild("api")], "the schema process does not run again"
 
 
-def test_a_failed_one_time_child_is_retried() -> None:
+def test_a_child_that_runs_once_is_retried_after_a_failure() -> None:
     supervision = Supervision(CHILDREN)
     supervision.due(0)
     supervision.became_ready("data", 0)

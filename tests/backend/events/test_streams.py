@@ -118,7 +118,7 @@ def test_a_reconnecting_client_gets_every_event_exactly_once(api: httpx2.Client,
     assert seen == list(range(1, total + 1))
 
 
-def test_a_stream_without_a_position_starts_now_with_the_current_state(api: httpx2.Client, database: Database) -> None:
+def test_a_stream_without_a_position_starts_with_the_current_state(api: httpx2.Client, database: Database) -> None:
     run = new_run(database)
     store_events(database, run, 1, RunStateChanged(DriverState.RUNNING, Generation(1)), triggered(1))
     progress_received = threading.Event()
@@ -144,7 +144,7 @@ def test_a_stream_without_a_position_starts_now_with_the_current_state(api: http
     assert entries(found) == [3], "the stream does not repeat earlier events"
 
 
-def test_progress_is_sent_as_one_vector(api: httpx2.Client, database: Database) -> None:
+def test_the_progress_of_all_subtasks_is_sent_in_one_message(api: httpx2.Client, database: Database) -> None:
     run = new_run(database)
     store_events(
         database, run, 1, triggered(1), *[SubtaskAcknowledged(CheckpointId(1), SubtaskId(0, place), place) for place in range(3)]
@@ -188,7 +188,7 @@ def test_the_global_stream_sends_changes_of_all_jobs(api: httpx2.Client, databas
     assert len(found) < 25, "several changes are combined into one message"
 
 
-def test_samples_alone_cause_no_notification(settings: Settings, database: Database) -> None:
+def test_metrics_samples_cause_no_notification(settings: Settings, database: Database) -> None:
     run = new_run(database)
     with psycopg.connect(settings.database_url.get_secret_value(), autocommit=True) as listener:
         listener.execute(f"LISTEN {CHANNEL}")

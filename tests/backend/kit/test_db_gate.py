@@ -1,4 +1,4 @@
-"""More requests than connections or threads: the other requests wait at the gate and hold no connection."""
+"""If there are more requests than connections or threads, the requests wait at the gate and hold no connection."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from weir_backend.models import Role
 from weir_backend.settings import Settings
 
 REQUESTS = 150
-"""More than the 40 threads of the server."""
+"""Number of requests, which is higher than the 40 threads of the server."""
 
 
 def test_every_request_of_a_burst_is_answered(settings: Settings, tasks: RecordedTasks, login: Login) -> None:

@@ -10,7 +10,7 @@ from weir_backend.kit.notifications import Subscription
 
 
 @pytest.mark.parametrize("steps_between", range(8))
-def test_a_wait_cancelled_during_a_notification_ends(steps_between: int) -> None:
+def test_a_wait_ends_if_it_is_cancelled_during_a_notification(steps_between: int) -> None:
     async def scenario() -> bool:
         subscription = Subscription()
 

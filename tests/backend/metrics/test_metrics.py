@@ -157,7 +157,7 @@ def test_one_request_returns_the_current_rates_of_several_jobs(client: TestClien
     send_events(database, run, *events)
     query = {"job_id": [run.job_id, idle_job, 999]}
     [rates] = client.get("/api/v1/metrics/jobs", params=query, headers=login(Role.VIEWER)).json()
-    assert rates.pop("records_per_s") == pytest.approx(200), "the sum over the sources in both slots"
+    assert rates.pop("records_per_s") == pytest.approx(200), "the rate is the sum of the sources in both slots"
     assert datetime.fromisoformat(rates.pop("at")) == pytest.approx(moment - timedelta(seconds=2), abs=timedelta(milliseconds=2))
     assert rates == {"job_id": run.job_id, "lag_records": 81, "lag_seconds": 4.5, "backpressure": "low"}
     assert client.get("/api/v1/metrics/jobs", params=query).status_code == 401
@@ -167,7 +167,7 @@ def test_one_request_returns_the_current_rates_of_several_jobs(client: TestClien
         assert client.get(f"/api/v1/metrics/jobs{query}", headers=login(Role.VIEWER)).status_code == 422, query
 
 
-def test_rates_contain_the_known_values_if_the_graph_a_sample_or_the_lag_is_missing() -> None:
+def test_missing_data_leaves_out_only_the_affected_rates() -> None:
     series = series_of([at_second(2), at_second(4)], since=T0)
     assert rates_of(series, None) == JobRates(T0 + timedelta(seconds=4), 100, None, None, BackpressureLevel.LOW)
     both = rates_of(series, [])

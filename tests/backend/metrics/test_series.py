@@ -85,7 +85,7 @@ def reference_series(samples: Sequence[Sample], since: datetime) -> list[Subtask
 
 
 def differences(before: dict[str, int], now: dict[str, int]) -> tuple[dict[str, int], dict[str, int]] | None:
-    """Return the increases of counters and times. None if a counter decreased or no time increased."""
+    """Return the increases of counters and times. Return None if a counter decreased or no time increased."""
     counted = {name: now[name] - before[name] for name in COUNTED}
     spent_us = {name: max(0, now[f"{name}_us"] - before[f"{name}_us"]) for name in TIMES}
     return (counted, spent_us) if min(counted.values()) >= 0 and sum(spent_us.values()) > 0 else None

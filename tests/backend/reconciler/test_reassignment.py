@@ -139,7 +139,7 @@ def test_a_run_is_not_reassigned_if_its_host_is_possibly_reachable(stage: Stage,
     assert run.ended_at is None and run.reassignment_problem is None
 
 
-def test_a_job_whose_checkpoints_are_on_the_lost_host_waits_and_an_event_says_so_once(stage: Stage) -> None:
+def test_a_job_whose_checkpoints_are_on_the_lost_host_waits_and_is_reported_once(stage: Stage) -> None:
     job = job_on_lost_host(stage)
     shutil.move(job.directory, job.directory + ".elsewhere")
     for _ in range(2):

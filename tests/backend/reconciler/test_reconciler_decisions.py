@@ -97,7 +97,7 @@ def test_a_permanent_failure_is_not_restarted(kind: str) -> None:
     assert isinstance(decide(job(last=replace(FAILED, kind=kind)), NOW), GiveUp)
 
 
-def test_a_job_whose_restarts_stopped_waits_for_a_user() -> None:
+def test_a_job_waits_for_a_user_after_its_restarts_stopped() -> None:
     assert decide(job(last=FAILED, restarts_stopped_reason="enough"), NOW) == Wait(why="enough")
 
 
@@ -111,7 +111,7 @@ def test_a_stopped_job_whose_desired_state_is_running_starts_again(state: RunSta
 
 
 @pytest.mark.parametrize(("desired", "command"), [(DesiredState.SUSPENDED, "Suspend"), (DesiredState.CANCELLED, "Cancel")])
-def test_a_job_that_must_stop_gets_the_command_once(desired: DesiredState, command: str) -> None:
+def test_a_job_that_must_stop_gets_the_stop_command_once(desired: DesiredState, command: str) -> None:
     assert decide(job(desired=desired), NOW) == Wait()
     assert decide(job(desired=desired, live=LIVE), NOW) == GiveCommand(command)
     assert decide(job(desired=desired, live=replace(LIVE, commands=frozenset({command}))), NOW) == Wait(
@@ -129,13 +129,13 @@ def test_a_run_that_was_not_submitted_ends_without_a_command() -> None:
     assert isinstance(decision, EndRun) and decision.state is RunState.CANCELED
 
 
-def test_a_submitted_run_that_has_not_connected_is_submitted_again_even_if_it_must_stop() -> None:
+def test_a_run_whose_driver_has_not_connected_is_submitted_again_even_if_it_must_stop() -> None:
     suspending = replace(UNSEEN, submitted_at=NOW, commands=frozenset({"Suspend"}))
     assert isinstance(decide(job(desired=DesiredState.SUSPENDED, live=suspending), NOW), Wait)
     assert decide(job(desired=DesiredState.SUSPENDED, live=suspending), NOW + SUBMIT_RETRY) == Submit()
 
 
-def test_a_requested_restore_applies_until_a_run_has_done_it() -> None:
+def test_a_requested_restore_is_repeated_until_a_run_has_restored_the_checkpoint() -> None:
     requested = RequestedStart(checkpoint=7, after_run=3)
     assert next_start(None, is_done=False) == RunStart()
     assert next_start(requested, is_done=False) == RunStart(7)

@@ -66,7 +66,7 @@ def test_known_checkpoints_and_checkpoints_of_other_generations_are_not_added(st
     job = job_with_killed_driver(stage)
     reported = completions(stage, job)
     with stage.database.session() as session:
-        # The run restored checkpoints of another generation. Checkpoint 3 of them was not reported as completed.
+        # The run has generation 2. The driver of generation 1 did not report that checkpoint 3 is completed.
         session.execute(update(Run).where(Run.id == job.driver.run_id).values(generation=2))
         session.execute(update(Checkpoint).where(Checkpoint.number == 3).values(state=CheckpointState.FAILED))
     watch_here(job.context)

@@ -27,7 +27,7 @@ from weir_backend.settings import settings as settings_from_environment
         ("gs://bucket/x", "s3://bucket", False),
     ],
 )
-def test_a_path_is_within_a_root_only_at_the_end_of_a_name(path: str, root: str, within: bool) -> None:
+def test_a_path_is_within_a_root_only_if_complete_names_match(path: str, root: str, within: bool) -> None:
     assert is_within(path, root) is within
 
 

@@ -112,7 +112,7 @@ def printing_graph() -> LogicalGraph:
     return graph(source("lines"), operator("out", OperatorKind.SINK, "lines", config={"kind": "console", "rows": 20}))
 
 
-def test_for_a_sink_that_is_not_revocable_the_number_of_repeated_records_is_shown(
+def test_the_number_of_repeated_records_is_shown_for_a_sink_that_is_not_revocable(
     create_job: CreateJob, upgrade: InspectionRequest, tmp_path: Path
 ) -> None:
     own = create_job("own", checkpoints=0, logical=printing_graph())
@@ -135,7 +135,7 @@ def test_for_a_sink_that_is_not_revocable_the_number_of_repeated_records_is_show
     )
 
 
-def test_from_another_directory_the_newest_or_the_given_checkpoint_is_restored(
+def test_the_newest_or_the_given_checkpoint_of_another_directory_is_restored(
     create_job: CreateJob, upgrade: InspectionRequest, tmp_path: Path
 ) -> None:
     create_job("own")
@@ -217,7 +217,7 @@ def test_a_start_without_state_abandons_all_checkpoints(create_job: CreateJob, u
 
 
 @pytest.mark.parametrize("kind", ["upgrade", "rollback", "restore"])
-def test_state_that_is_not_compatible_with_the_graph_is_named(
+def test_the_inspection_names_state_that_is_not_compatible_with_the_graph(
     create_job: CreateJob, upgrade: InspectionRequest, tmp_path: Path, kind: str
 ) -> None:
     create_job("own")
@@ -255,7 +255,7 @@ def test_a_rescale_is_compatible_only_up_to_the_number_of_key_groups(create_job:
     assert found.incompatibility is not None and "aggregate 'count'" in found.incompatibility
 
 
-def test_a_check_that_even_the_version_of_the_state_fails_only_causes_a_note(
+def test_a_failed_check_causes_only_a_note_if_the_version_of_the_state_also_fails_it(
     create_job: CreateJob, upgrade: InspectionRequest
 ) -> None:
     at_home = graph(

@@ -143,7 +143,7 @@ class SimulatedJob:
 
 
 @pytest.mark.parametrize("seed", range(400))
-def test_random_failures_cause_no_endless_plan_no_concurrent_runs_and_no_damaged_restore(seed: int) -> None:
+def test_a_plan_with_random_failures_ends_without_concurrent_runs(seed: int) -> None:
     job = SimulatedJob(random.Random(seed))
     for _ in range(2_000):
         decision = decide_plan(job.facts(), job.now)

@@ -152,7 +152,7 @@ def test_an_undo_restores_the_safety_savepoint(stage: Stage, running: tuple[int,
     assert stage.send("POST", f"/jobs/{job_id}/plans", status=409, json=not_applied)["code"] == "nothing-to-undo"
 
 
-def test_if_the_driver_crashes_during_a_rollback_the_next_driver_restores_the_target(
+def test_the_next_driver_restores_the_target_if_a_driver_crashes_during_a_rollback(
     stage: Stage, running: tuple[int, Driver]
 ) -> None:
     job_id, driver = running
@@ -211,7 +211,7 @@ def test_a_plan_is_refused_if_the_job_or_the_plan_has_changed(stage: Stage, runn
     assert stage.send("POST", f"/plans/{fresh}/approve", status=409)["code"] == "signature-mismatch"
 
 
-def test_a_plan_must_be_approved_before_it_is_applied_and_a_discarded_plan_cannot_be(
+def test_only_an_approved_plan_is_applied_and_a_discarded_plan_cannot_be_approved(
     stage: Stage, running: tuple[int, Driver]
 ) -> None:
     job_id, _ = running
@@ -290,7 +290,7 @@ def test_a_restore_from_a_path_is_inspected_applied_and_can_be_undone(stage: Sta
     assert second.start == {"mode": "path", "path": f"{path}#12"} and second.cause == "restore"
     second.crash()
     third = stage.driver(job_id)
-    assert third.start == second.start, "the path is restored again until a run was RUNNING"
+    assert third.start == second.start, "each driver restores the path until a run was RUNNING"
     third.send_events(CheckpointCompleted(CheckpointId(105), Generation(2), IMPORTED, 0, 9, ()))
     third.begin()
     (listed, *_) = stage.send(
@@ -465,9 +465,7 @@ def apply_rescale(stage: Stage, job_id: int, driver: Driver, parallelism: int, *
     return plan_id, next_driver
 
 
-def test_the_safety_savepoint_of_a_rescale_is_pinned_before_the_next_run_until_an_undo(
-    stage: Stage, running: tuple[int, Driver]
-) -> None:
+def test_the_safety_savepoint_of_a_rescale_is_pinned_until_an_undo(stage: Stage, running: tuple[int, Driver]) -> None:
     job_id, driver = running
     stage.pins_immediately = False
     plan_id = propose(stage, job_id, {"request": {"kind": "rescale", "parallelism": 3}})

@@ -55,7 +55,7 @@ def ended_run(context: Context, job_id: int, *, days: float, host: str = HOST) -
 
 
 def have_files(context: Context, *runs: Run) -> list[bool]:
-    """Return for each run whether it has files. Checks that its row agrees."""
+    """Return for each run whether it has files, and check that the row of the run says the same."""
     found = []
     with context.database.session() as session:
         for run in runs:
@@ -87,7 +87,7 @@ def test_files_of_old_runs_are_deleted_except_for_the_newest_run_of_each_job(con
     assert have_files(context, *runs, only_run) == [False, False, True, True, True]
 
 
-def test_of_many_recent_runs_only_the_newest_keep_their_files(context: Context) -> None:
+def test_only_the_newest_of_many_recent_runs_keep_their_files(context: Context) -> None:
     job = new_job(context.database)
     runs = [ended_run(context, job, days=0) for _ in range(7)]
     clean_up(context)

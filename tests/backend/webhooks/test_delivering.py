@@ -371,7 +371,7 @@ def test_a_host_name_that_resolves_to_a_refused_address_is_not_called(
     assert target.received == []
 
 
-def test_of_several_addresses_an_allowed_address_is_called(target: Receiver) -> None:
+def test_an_allowed_address_of_several_is_called(target: Receiver) -> None:
     found = send(f"http://name.test:{target.port}/", sender(Reach.LOOPBACK, name_test="169.254.169.254 127.0.0.1"))
     assert found == outbox.SendResult(200) and len(target.received) == 1
 

@@ -1,4 +1,4 @@
-"""Webhooks over the API. All users can list them, but only administrators can change them or see complete URLs."""
+"""Webhooks over the API. All users can list webhooks, but only administrators can change webhooks or see complete URLs."""
 
 from __future__ import annotations
 
