@@ -23,7 +23,7 @@ const noResponse = (): Response => {
 const job = (): Promise<unknown> => unwrap(api.GET('/api/v1/jobs/{job_id}', { params: { path: { job_id: 7 } } }));
 const suspend = (): Promise<unknown> => idempotent((header) => api.POST('/api/v1/jobs/{job_id}/suspend', { params: { path: { job_id: 7 }, header } }));
 
-describe('the client of the API', () => {
+describe('the API client', () => {
   it('returns the body of a response', async () => {
     const requests = server(() => Response.json({ id: 7 }, { headers: { ETag: '"4"' } }));
     expect(await job()).toEqual({ id: 7 });
@@ -31,26 +31,26 @@ describe('the client of the API', () => {
     expect(ifMatch(4)).toEqual({ 'If-Match': '"4"' });
   });
 
-  it('throws the problem of an error response, with its next step', async () => {
+  it('throws the problem details of an error response, including the next step', async () => {
     server(() => Response.json({ code: 'changed', detail: 'the job has changed', next_step: 'read it again' }, { status: 412, headers: { 'X-Request-Id': 'abc' } }));
     const problem: unknown = await job().catch((error: unknown) => error);
     expect(problem).toMatchObject({ status: 412, code: 'changed', message: 'The job has changed. Read it again.', requestId: 'abc' });
   });
 
-  it('recognizes error responses of proxies', async () => {
+  it('throws an error for an error response of a proxy', async () => {
     server(() => new Response('<html>Bad Gateway', { status: 502 }), () => new Response('teapot', { status: 418 }));
     await expect(job()).rejects.toMatchObject({ unreachable: true });
     await expect(job()).rejects.toMatchObject({ status: 418, code: '418' });
   });
 
-  it('retries a write without a response, with the same idempotency key', async () => {
+  it('retries a write request without a response with the same idempotency key', async () => {
     const requests = server(noResponse, noResponse, () => Response.json({ id: 1 }, { status: 202 }));
     expect(await suspend()).toEqual({ id: 1 });
     expect(new Set(requests.map(({ headers }) => headers.get('Idempotency-Key'))).size).toBe(1);
     expect(requests).toHaveLength(3);
   });
 
-  it('does not retry a refused write, and gives up after three attempts', async () => {
+  it('does not retry a refused write request, and gives up after three attempts without a response', async () => {
     const refused = server(() => Response.json({ code: 'conflict', detail: 'no' }, { status: 409 }));
     await expect(suspend()).rejects.toBeInstanceOf(ApiProblem);
     expect(refused).toHaveLength(1);
@@ -59,7 +59,7 @@ describe('the client of the API', () => {
     expect(attempts).toHaveLength(3);
   });
 
-  it('reports the end of the session, but not after a wrong password', async () => {
+  it('reports that the session has ended after a 401 response, except for a wrong password', async () => {
     const onEnd = vi.fn();
     onTestFinished(onSessionEnded(onEnd));
     const unauthenticated = (): Response => Response.json({ code: 'unauthenticated', detail: 'x' }, { status: 401 });

@@ -3,23 +3,23 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 const NOON = Date.parse('2026-11-22T12:00:00Z');
 const dateOf = (ms: number): string => new Date(ms).toUTCString();
 
-describe('the clock of the server', () => {
+describe('the estimated server time', () => {
   beforeEach(() => {
     vi.resetModules();
     vi.useFakeTimers({ now: NOON });
   });
   afterEach(() => vi.useRealTimers());
 
-  it('equals the browser clock while they differ only by rounding', async () => {
+  it('equals the browser time if the clocks differ by at most the rounding of seconds', async () => {
     const { syncServerClock, serverNow } = await import('./serverClock');
-    for (const off of [-1_900, 0, 1_400]) syncServerClock(dateOf(NOON + off), NOON);
+    for (const offsetMs of [-1_900, 0, 1_400]) syncServerClock(dateOf(NOON + offsetMs), NOON);
     expect(serverNow()).toBe(NOON);
     syncServerClock(null, NOON);
     syncServerClock('soon', NOON);
     expect(serverNow()).toBe(NOON);
   });
 
-  it('is followed if the browser clock is wrong, without jumping by one second', async () => {
+  it('follows the server clock if the browser clock is wrong, without one-second jumps', async () => {
     const { syncServerClock, serverNow } = await import('./serverClock');
     syncServerClock(dateOf(NOON + 300_000), NOON);
     expect(serverNow()).toBe(NOON + 300_500);

@@ -17,7 +17,7 @@ describe('a request field', () => {
     '%s accepts %s', (name, value) => expect(fieldError(name, value)).toBeNull(),
   );
 
-  it('describes its format', () => expect(fieldError('WebhookCreate.name', 'a b', 'Use letters')).toBe('Use letters'));
+  it('has an error message that describes its format', () => expect(fieldError('WebhookCreate.name', 'a b', 'Use letters')).toBe('Use letters'));
   it('has the default of the API', () => expect(defaultOf('JobCreate.spec.parallelism')).toBe('2'));
-  it('may be empty in a form', () => expect([fieldValidator('UserCreate.password')(''), fieldValidator('UserCreate.password')('short')]).toEqual([undefined, 'At least 12 characters']));
+  it('is valid in a form if it is optional and empty', () => expect([fieldValidator('UserCreate.password')(''), fieldValidator('UserCreate.password')('short')]).toEqual([undefined, 'At least 12 characters']));
 });

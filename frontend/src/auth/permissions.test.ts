@@ -2,15 +2,15 @@ import { expect, it } from 'vitest';
 
 import { requiredPermission } from './permissions';
 
-it('lets every user list rules and webhooks, operators write rules, and administrators write webhooks', () => {
+it('all users can list rules and webhooks, only operators can write rules, and only administrators can write webhooks', () => {
   expect(['alert-rules', 'webhooks', 'tokens', 'jobs'].map((resource) => requiredPermission(resource, 'list'))).toEqual([null, null, null, null]);
   expect(requiredPermission('alert-rules', 'edit')).toBe('operate');
   expect(['create', 'edit', 'delete'].map((action) => requiredPermission('webhooks', action))).toEqual(['administer', 'administer', 'administer']);
 });
 
-it('reserves users and the audit log for administrators', () => {
+it('only administrators can access users and the audit log', () => {
   for (const action of ['list', 'show', 'create', 'edit', 'delete'])
     expect([requiredPermission('users', action), requiredPermission('audit', action)]).toEqual(['administer', 'administer']);
 });
 
-it('lets every user create tokens', () => expect(requiredPermission('tokens', 'create')).toBeNull());
+it('all users can create tokens', () => expect(requiredPermission('tokens', 'create')).toBeNull());

@@ -5,7 +5,7 @@ import { setTransport } from '../api/transport';
 import { parseTotal } from './contentRange';
 import { changes, dataProvider } from './dataProvider';
 
-/** Responds to all requests with this and records them. */
+/** Records all requests and responds to them with `answer`. */
 function server(answer: (request: Request) => Response): Request[] {
   const asked: Request[] = [];
   onTestFinished(
@@ -39,13 +39,13 @@ describe('the data provider', () => {
     await expect(dataProvider.getList('specs', { filter: {} })).rejects.toThrow('A list of specs requires job_id in its filter');
   });
 
-  it('fetches many records in one request', async () => {
+  it('fetches several records in one request', async () => {
     const asked = server(rows);
     await dataProvider.getMany('checkpoints', { ids: [3, 4] });
     expect(query(asked[0]!)).toEqual({ range: [0, 1], filter: { id: [3, 4] } });
   });
 
-  it('sends the changed fields and the version they apply to', async () => {
+  it('sends only the changed fields, and the version that the user changed', async () => {
     const asked = server(() => Response.json({ id: 2 }));
     await dataProvider.update('users', { id: 2, data: { role: 'admin', disabled: false, version: 5 }, previousData: { id: 2, role: 'viewer', disabled: false, version: 5 } });
     expect(asked[0]!.method).toBe('PATCH');
@@ -53,7 +53,7 @@ describe('the data provider', () => {
     expect(await asked[0]!.json()).toEqual({ role: 'admin' });
   });
 
-  it('creates with an idempotency key and deletes with a version', async () => {
+  it('sends an idempotency key when it creates a record, and the version when it deletes one', async () => {
     const asked = server(({ method }) => (method === 'DELETE' ? new Response(null, { status: 204 }) : Response.json({ id: 9 }, { status: 201 })));
     expect(await dataProvider.create('webhooks', { data: { name: 'ops' } })).toEqual({ data: { id: 9 } });
     expect(asked[0]!.headers.get('Idempotency-Key')).toMatch(/^[0-9a-f]{32}$/);
@@ -61,25 +61,25 @@ describe('the data provider', () => {
     expect([asked[1]!.method, path(asked[1]!), asked[1]!.headers.get('If-Match')]).toEqual(['DELETE', '/api/v1/webhooks/9', '"2"']);
   });
 
-  it('rejects bulk changes, which have no version', async () => {
+  it('rejects changes of several records, because they would have no version', async () => {
     const asked = server(rows);
     await expect(dataProvider.updateMany('users', { ids: [1], data: {} })).rejects.toThrow('one by one');
     await expect(dataProvider.deleteMany('users', { ids: [1] })).rejects.toThrow('one by one');
     expect(asked).toEqual([]);
   });
 
-  it('returns the problem of the API with errors by form field', async () => {
+  it('returns the problem details of the API, with the errors of each form field', async () => {
     server(() => Response.json({ code: 'invalid', detail: 'name: too long', next_step: '', errors: [{ where: 'body.name', what: 'too long' }, { where: 'query.x', what: 'odd' }] }, { status: 422 }));
     const refused: unknown = await dataProvider.create('users', { data: {} }).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(ApiProblem);
     expect(refused).toMatchObject({ status: 422, message: 'Name: too long.', body: { errors: { name: 'too long' } } });
   });
 
-  it('finds the changed fields', () => {
+  it('finds the fields that changed', () => {
     expect(changes({ a: 1, b: { c: [1] }, d: null }, { a: 1, b: { c: [2] }, d: null, e: 'x' })).toEqual({ b: { c: [2] }, e: 'x' });
   });
 
-  it('reports a missing Content-Range', () => {
+  it('throws an error if the response has no Content-Range header', () => {
     expect([parseTotal('jobs 0-24/319'), parseTotal('jobs */0')]).toEqual([319, 0]);
     expect(() => parseTotal(null)).toThrow('Configure the proxy to pass this header through');
   });

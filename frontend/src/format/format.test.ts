@@ -12,7 +12,7 @@ describe('numbers', () => {
     '%d a second is %s', (value, shown) => expect(perSecond(value)).toBe(shown),
   );
 
-  it('formats byte rates, counts and percentages', () => {
+  it('are formatted as byte rates, counts and percentages', () => {
     expect(bytesPerSecond(2_500_000)).toBe('2.5 MB/s');
     expect(count(1234567)).toBe('1,234,567');
     expect([0, 1, 1200].map((value) => pluralize(value, 'file'))).toEqual(['0 files', '1 file', '1,200 files']);
@@ -20,7 +20,7 @@ describe('numbers', () => {
     expect([0, 0.004, 0.42, 0.996, 1].map(percent)).toEqual(['0 %', '<1 %', '42 %', '>99 %', '100 %']);
   });
 
-  it('shows a dash for unknown values', () => {
+  it('are shown as a dash if they are unknown', () => {
     for (const format of [bytes, bytesPerSecond, perSecond, count, percent, duration])
       for (const value of [null, undefined, Number.NaN]) expect(format(value)).toBe(NO_VALUE);
     expect([relative(null, 0), absolute(undefined), clock('no time'), clockWithDate(null, 0)]).toEqual([NO_VALUE, NO_VALUE, NO_VALUE, NO_VALUE]);
@@ -34,7 +34,7 @@ describe('durations', () => {
   ])('%d ms are %s', (ms, shown) => expect(duration(ms)).toBe(shown));
 });
 
-describe('moments', () => {
+describe('times', () => {
   const NOW = Date.parse('2026-11-22T03:08:02Z');
 
   it.each([
@@ -42,19 +42,19 @@ describe('moments', () => {
     [-49 * 3_600_000, '2 d ago'], [180_000, 'in 3 min'], [9_000_000, 'in 2 h 30 min'],
   ])('%d ms from now is %s', (away, shown) => expect(relative(NOW + away, NOW)).toBe(shown));
 
-  it('shows the time zone of an absolute time', () => {
+  it('include the time zone in an absolute time', () => {
     expect(absolute('2026-11-22T03:08:02Z', 'UTC')).toBe('2026-11-22 03:08:02 UTC');
     expect(absolute('2026-11-22T23:30:00Z', 'Asia/Kolkata')).toBe('2026-11-23 05:00:00 GMT+5:30');
     expect(clock(NOW, 'UTC')).toBe('03:08:02');
   });
 
-  it('adds the date unless it is today, and the year unless it is this year', () => {
+  it('include the date except for today, and the year except for the current year', () => {
     const times = ['2026-11-22T00:30:00Z', '2026-11-21T23:30:00Z', '2025-12-31T10:00:00Z'];
     expect(times.map((at) => clockWithDate(at, NOW, 'UTC'))).toEqual(['00:30:00', '11-21 23:30:00', '2025-12-31 10:00:00']);
     expect(clockWithDate('2026-11-21T23:30:00Z', NOW, 'Asia/Kolkata')).toBe('05:00:00');
   });
 
-  it('accepts API times in zones other than UTC', () => {
+  it('are parsed correctly in time zones other than UTC', () => {
     expect(relative('2026-11-22T04:08:00+01:00', NOW)).toBe('2 s ago');
   });
 });

@@ -12,7 +12,7 @@ describe('the queries of a job', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  it('are all refetched when the stream is opened or reopened', async () => {
+  it('are refetched when the stream is opened and when it is reopened', async () => {
     const open: ReadableStreamDefaultController<Uint8Array>[] = [];
     onTestFinished(setTransport(async () => new Response(new ReadableStream<Uint8Array>({ start: (own) => void open.push(own) }))));
     const queries = new QueryClient();

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import { onSessionEnded, setTransport } from '../api/transport';
 import { openEventStream, SILENCE_MS, backoffMs, BACKOFF_MS_MAX } from './eventStream';
 
-/** A server whose streams the test controls. */
+/** A fake server whose streams the test controls. */
 class Server {
   readonly asked: Request[] = [];
   #answers: (() => Response)[] = [];
@@ -57,7 +57,7 @@ describe('an event stream', () => {
     vi.useRealTimers();
   });
 
-  it('resumes after the last id when the connection is lost, and backs off while the API does not respond', async () => {
+  it('resumes after the last id when the connection is lost, with increasing delays while the API does not respond', async () => {
     const server = new Server();
     const first = server.willStream();
     const { seen } = openStream();
@@ -83,7 +83,7 @@ describe('an event stream', () => {
     expect(seen.at(-1), 'a message resets the backoff').toBe('disconnected disconnected, retry in 500');
   });
 
-  it('is reopened at once when the server ends it', async () => {
+  it('is reopened immediately when the server ends it', async () => {
     const server = new Server();
     const first = server.willStream();
     const { seen } = openStream();
@@ -96,7 +96,7 @@ describe('an event stream', () => {
     expect(seen).toEqual(['open', 'received 1', 'disconnected ended, retry in 0', 'open']);
   });
 
-  it('treats silence as a lost connection', async () => {
+  it('is reopened if no bytes arrive for a while', async () => {
     const server = new Server();
     const stream = server.willStream();
     const { seen } = openStream();
@@ -137,7 +137,7 @@ describe('an event stream', () => {
     expect(server.asked).toHaveLength(1);
   });
 
-  it('backs off by at least half of the delay and at most the maximum', () => {
+  it('waits at least half of the delay and at most the maximum delay before it is reopened', () => {
     expect([1, 2, 3].map((attempt) => backoffMs(attempt, 1))).toEqual([500, 1000, 2000]);
     expect(backoffMs(1, 0)).toBe(250);
     expect(backoffMs(50, 1)).toBe(BACKOFF_MS_MAX);

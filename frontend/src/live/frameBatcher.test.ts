@@ -4,7 +4,7 @@ import { FrameBatcher, HIDDEN_MS } from './frameBatcher';
 
 const FRAME_MS = 16;
 
-describe('items of one frame', () => {
+describe('items that are added within a frame', () => {
   let delivered: number[][];
   let batcher: FrameBatcher<number>;
 
@@ -26,19 +26,19 @@ describe('items of one frame', () => {
     expect(delivered).toEqual([[1, 2, 3], [4]]);
   });
 
-  it('are delivered once', () => {
+  it('are delivered only once', () => {
     batcher.add([1]);
     vi.advanceTimersByTime(10 * HIDDEN_MS);
     expect(delivered).toEqual([[1]]);
   });
 
-  it('may be an empty keep-alive', () => {
+  it('are delivered even if the list is empty', () => {
     batcher.add([]);
     vi.advanceTimersByTime(FRAME_MS);
     expect(delivered).toEqual([[]]);
   });
 
-  it('are delivered early by a flush', () => {
+  it('are delivered immediately by a flush', () => {
     batcher.add([1]);
     batcher.flush();
     expect(delivered).toEqual([[1]]);
@@ -47,16 +47,16 @@ describe('items of one frame', () => {
     expect(delivered).toEqual([[1]]);
   });
 
-  it('are delivered on a hidden page, which has no frames', () => {
+  it('are delivered after a delay on a hidden page, which has no frames', () => {
     const frames = vi.spyOn(globalThis, 'requestAnimationFrame').mockReturnValue(0);
     batcher.add([1]);
-    // Restore before the real timers come back, because the original is a fake frame.
+    // Restore the mock before the real timers are restored, because the mocked function is itself fake.
     frames.mockRestore();
     vi.advanceTimersByTime(HIDDEN_MS);
     expect(delivered).toEqual([[1]]);
   });
 
-  it('are not delivered after a drop', () => {
+  it('are not delivered if they are dropped', () => {
     batcher.add([1]);
     batcher.drop();
     vi.advanceTimersByTime(HIDDEN_MS);

@@ -6,9 +6,9 @@ import { ALL_RESOURCES, invalidate, staleResources } from './invalidation';
 
 let number = 0;
 const live = reduceJob(initialJob(0), { type: 'opened', nowMs: 1 });
-const hear = (job: JobLive, kinds: readonly string[]): JobLive =>
+const receive = (job: JobLive, kinds: readonly string[]): JobLive =>
   reduceJob(job, { type: 'messages', nowMs: 2, messages: kinds.map((kind) => ({ event: 'event', data: JSON.stringify({ number: (number += 1), kind, fields: {} }) })) });
-const staleAfter = (...kinds: string[]): string[] => [...staleResources(live, hear(live, kinds))].sort();
+const staleAfter = (...kinds: string[]): string[] => [...staleResources(live, receive(live, kinds))].sort();
 
 it('finds the resources that events make stale', () => {
   expect(staleAfter('CheckpointTriggered', 'CheckpointCompleted')).toEqual(['checkpoints', 'jobs']);
@@ -16,9 +16,9 @@ it('finds the resources that events make stale', () => {
   expect(staleAfter()).toEqual([]);
 });
 
-it('ignores events that were received before', () => {
-  const before = hear(live, ['FailureOccurred']);
-  expect([...staleResources(before, hear(before, ['CheckpointTriggered']))]).toEqual(['checkpoints']);
+it('ignores events that have already been received', () => {
+  const before = receive(live, ['FailureOccurred']);
+  expect([...staleResources(before, receive(before, ['CheckpointTriggered']))]).toEqual(['checkpoints']);
 });
 
 it('treats all resources as stale after a reconnect', () => {
@@ -27,12 +27,12 @@ it('treats all resources as stale after a reconnect', () => {
   expect([...staleResources(live, disconnected)]).toEqual([]);
 });
 
-it('treats all resources as stale when more events arrive at once than are kept', () => {
+it('treats all resources as stale if more events arrive than the page keeps', () => {
   const burst = ['FailureOccurred', 'PlanApplied', ...Array<string>(EVENTS_MAX).fill('CheckpointTriggered')];
   expect(staleAfter(...burst)).toEqual([...ALL_RESOURCES].sort());
 });
 
-it('invalidates the lists of a resource and the queries of one job', () => {
+it('invalidates the lists of a stale resource and the queries of the job', () => {
   const queries = new QueryClient();
   const keys = [['checkpoints', 'getList', {}], ['job', 1, 'checkpoints', 'summary'], ['job', 2, 'checkpoints', 'summary'], ['job', 1, 'metrics'], ['runs', 'getList', {}]];
   for (const key of keys) queries.setQueryData(key, 1);

@@ -16,20 +16,20 @@ const receive = (job: JobLive, ...messages: ServerMessage[]): JobLive => reduceJ
 const numbers = ({ events }: JobLive): number[] => events.map(({ number }) => number);
 
 describe('the live state of a job', () => {
-  it('adds each event once', () => {
+  it('contains each event once', () => {
     const job = receive(receive(initialJob(0), event(4), event(5)), event(5), event(6));
     expect(numbers(job)).toEqual([4, 5, 6]);
     expect(job.lastEventNumber).toBe(6);
   });
 
-  it('keeps the newest events only', () => {
+  it('keeps only the newest events', () => {
     const all = Array.from({ length: EVENTS_MAX + 20 }, (_, at) => event(at + 1));
     const job = receive(initialJob(0), ...all);
     expect(job.events).toHaveLength(EVENTS_MAX);
     expect(numbers(job).at(-1)).toBe(EVENTS_MAX + 20);
   });
 
-  it('drops later events after the database was restored from a backup', () => {
+  it('drops newer events if the event numbers restart after a restore of the database from a backup', () => {
     expect(numbers(receive(initialJob(0), event(4), event(7), event(9), event(5)))).toEqual([4, 5]);
   });
 
@@ -42,11 +42,11 @@ describe('the live state of a job', () => {
     expect(inProgress(receive(completed, progress(13, 0)))).toMatchObject({ checkpoint: 13 });
   });
 
-  it('has the reason why a checkpoint failed', () => {
+  it('contains the reason of a failed checkpoint', () => {
     expect(receive(initialJob(0), progress(3, 1), event(1, 'CheckpointFailed', { checkpoint: 3, reason: 'declined' })).outcome).toEqual({ checkpoint: 3, result: 'failed', reason: 'declined' });
   });
 
-  it('fails a checkpoint when its run has ended or another run has started', () => {
+  it('marks a checkpoint as failed when its run has ended or another run has started', () => {
     const job = receive(initialJob(0), run(1), progress(12, 3));
     expect(inProgress(receive(job, run(1)))).toMatchObject({ checkpoint: 12 });
     for (const over of [run(1, '2026-11-22T20:00:00Z'), run(2)]) {
@@ -58,7 +58,7 @@ describe('the live state of a job', () => {
     expect(done.outcome?.result).toBe('completed');
   });
 
-  it('ignores an older checkpoint of the same run, but not of another run', () => {
+  it('ignores progress of an older checkpoint, except if it belongs to another run', () => {
     const job = receive(initialJob(0), progress(12, 1));
     expect(receive(job, progress(11, 8)).progress?.checkpoint).toBe(12);
     expect(receive(job, progress(2, 8, 2)).progress?.checkpoint).toBe(2);

@@ -15,7 +15,7 @@ it('removes deleted jobs', () => {
   expect(states(receive(initialJobs(0), job(1), job(2), job(1, null, true)))).toEqual([[2, 'RUNNING']]);
 });
 
-it('ignores other messages: a revoked token and unknown messages of a newer backend', () => {
+it('ignores messages about revoked tokens and unknown messages of a newer backend', () => {
   const live = receive(initialJobs(0), job(1));
   expect(receive(live, { event: 'closed', data: '{"status": 401}' }, { event: 'moon', data: 'no JSON' }).jobs).toBe(live.jobs);
 });

@@ -1,18 +1,18 @@
-/** How pages react when the API ends a stream for good. */
+/** Pages whose stream the API ends permanently. */
 import { screen, waitFor, within } from '@testing-library/react';
 import { describe, expect, it } from 'vitest';
 
 import { renderJob, renderPage } from '../testing/render';
 
-/** Shorter than any refetch interval. */
+/** Timeout of waits. It is shorter than all refetch intervals. */
 const SOON = { timeout: 8_000 };
 
-describe('a page whose stream ends', () => {
+describe('a page whose stream ends permanently', () => {
   it('removes a job that another user deleted', async () => {
     const { fake } = await renderPage('/');
     const jobs = await screen.findByRole('region', { name: 'Jobs' });
     await within(jobs).findByText('9');
-    // Opening the stream refetches once. After that only stream messages do.
+    // Opening the stream refetches the list once. After that, only messages of the stream change it.
     await waitFor(() => expect(fake.requests.filter(({ url }) => new URL(url).pathname === '/api/v1/jobs')).toHaveLength(2), SOON);
     fake.installation.remove(fake.installation.find(3)!);
     expect(await within(jobs).findByText('8', {}, SOON)).toBeVisible();

@@ -27,7 +27,7 @@ function reduce(state: TestState, update: Parameters<Parameters<typeof useEventS
   return { connection, received: [...state.received, ...update.messages.map(({ data }) => data)] };
 }
 
-/** A page subscribed to a server whose streams the test controls. */
+/** Render a page that is subscribed to a fake server whose streams the test controls. */
 function page() {
   const requestedIds: (string | null)[] = [];
   const open: ReadableStreamDefaultController<Uint8Array>[] = [];
@@ -53,7 +53,7 @@ describe('the stream of a hidden page', () => {
     vi.restoreAllMocks();
   });
 
-  it('is closed after a while and resumes without reporting an outage', async () => {
+  it('is closed after a delay and resumes later without reporting an outage', async () => {
     const { requestedIds, open, statuses, state } = page();
     await settle();
     open[0]!.enqueue(bytes('event: event\ndata: 5\nid: 5\n\n'));
@@ -101,7 +101,7 @@ describe('the stream of a hidden page', () => {
     expect(state().connection).toMatchObject({ status: 'disconnected', heardAtMs, reason: 'The API does not respond' });
   });
 
-  it('delivers what arrived just before it was closed', async () => {
+  it('delivers messages that arrived just before it was closed', async () => {
     const { requestedIds, open, state } = page();
     await settle();
     // A hidden page has no frames.
@@ -121,7 +121,7 @@ describe('the stream of a hidden page', () => {
     expect(requestedIds).toEqual([null, '5']);
   });
 
-  it('delivers nothing after the component is unmounted', async () => {
+  it('delivers no messages after the component is unmounted', async () => {
     const { open, state, unmount } = page();
     await settle();
     const frames = vi.spyOn(globalThis, 'requestAnimationFrame').mockReturnValue(0);

@@ -7,7 +7,7 @@ import { renderPage } from '../testing/render';
 const paths = (requests: readonly Request[], method: string): string[] => requests.filter((one) => one.method === method).map(({ url }) => new URL(url).pathname);
 
 describe('users', () => {
-  it('are listed with role and login methods, and filtered by role', async () => {
+  it('are listed with role and login methods, and can be filtered by role', async () => {
     const { user } = await renderPage('/users');
     const row = (await screen.findByText('mira.holt')).closest('tr')!;
     expect(row).toHaveTextContent(/operator.*yes.*active.*OpenID Connect/);
@@ -27,7 +27,7 @@ describe('users', () => {
     expect(fake.installation.administration.users.at(-1)).toMatchObject({ name: 'nora', role: 'operator', rollback: false, has_password: false });
   });
 
-  it('show at the field why a name is invalid', async () => {
+  it('show an error at the field if a name is invalid', async () => {
     const { fake, user } = await renderPage('/users/create');
     await user.type(await screen.findByLabelText(/Name/), ' two  spaces');
     await user.click(screen.getByRole('button', { name: 'Create' }));
@@ -35,7 +35,7 @@ describe('users', () => {
     expect(paths(fake.requests, 'POST')).toEqual([]);
   });
 
-  it('are disabled with the version that the user saw', async () => {
+  it('are disabled by a request with the version that the administrator saw', async () => {
     const { fake, user } = await renderPage('/users/4');
     await user.click(await screen.findByLabelText(/^Disabled/));
     await user.click(screen.getByRole('button', { name: 'Save' }));
@@ -44,7 +44,7 @@ describe('users', () => {
     expect([change.headers.get('If-Match'), await change.json()]).toEqual(['"1"', { disabled: true }]);
   });
 
-  it('get a new password that is shown once', async () => {
+  it('get a new password, which is shown once', async () => {
     const { fake, user } = await renderPage('/users/4');
     await user.click(await screen.findByRole('button', { name: 'Set password' }));
     await user.click(await screen.findByRole('button', { name: 'Generate password' }));
@@ -57,7 +57,7 @@ describe('users', () => {
     expect(document.body.innerHTML).not.toContain(sent.password);
   });
 
-  it('show the error of the API when the last administrator is deleted', async () => {
+  it('show the error of the API if the last administrator is deleted', async () => {
     const { fake, user } = await renderPage('/users/1');
     expect(await screen.findByText(/This is your account/)).toBeVisible();
     await user.click(await screen.findByRole('button', { name: 'Delete' }));
@@ -68,7 +68,7 @@ describe('users', () => {
 });
 
 describe('tokens', () => {
-  it('are listed for the current user, and for all users on request of an administrator', async () => {
+  it('are listed for the current user, and for all users if an administrator selects that', async () => {
     const { user } = await renderPage('/tokens');
     expect(await screen.findByText('deployments from CI')).toBeVisible();
     expect(screen.queryByText('nightly deploy')).toBeNull();
@@ -79,19 +79,19 @@ describe('tokens', () => {
     expect(screen.queryByText('nightly deploy, the first')).toBeNull();
   });
 
-  it('mark the current session', async () => {
+  it('show which token is the current session', async () => {
     await renderPage('/tokens');
     const row = (await screen.findByText('password')).closest('tr')!;
     expect(await within(row).findByText('this session')).toBeVisible();
     expect(screen.getAllByText('this session')).toHaveLength(1);
   });
 
-  it('have an empty state that tells how to create one', async () => {
+  it('have an empty state that says how to create a token', async () => {
     await renderPage('/tokens', { as: 'viewer' });
     expect(await screen.findByText('No valid tokens')).toBeVisible();
   });
 
-  it('are shown once after creation, can be copied, and are stored nowhere', async () => {
+  it('are shown once after creation, can be copied, and are not stored in the browser', async () => {
     const { user } = await renderPage('/tokens/create', { as: 'operator' });
     await user.type(await screen.findByLabelText(/Name/), 'nightly');
     expect(screen.queryByLabelText(/^admin/)).toBeNull();
@@ -139,13 +139,13 @@ describe('the audit log', () => {
     expect(screen.queryByRole('link', { name: 'session 1' })).toBeNull();
   });
 
-  it('is filtered by user and resource, and shows when nothing matches', async () => {
+  it('can be filtered by user and resource, and has an empty state if no entry matches', async () => {
     const { user } = await renderPage('/audit');
     await screen.findByText('disabled, role');
     await user.click(screen.getByLabelText('Resource'));
     await user.click(await screen.findByRole('option', { name: 'plan' }));
     expect(await screen.findByText('1–1 of 1')).toBeVisible();
-    await user.type(screen.getByLabelText('User'), 'nobody');
+    await user.type(screen.getByLabelText('User'), 'unknown');
     expect(await screen.findByText('No results match the filters')).toBeVisible();
     await user.click(screen.getByRole('button', { name: 'Clear filters' }));
     expect(await screen.findByText('disabled, role')).toBeVisible();
@@ -153,7 +153,7 @@ describe('the audit log', () => {
 });
 
 describe('alerts and their rules', () => {
-  it('are listed with firing ones above resolved ones', async () => {
+  it('are listed with firing alerts above resolved alerts', async () => {
     await renderPage('/alerts', { as: 'viewer' });
     const firing = await screen.findByRole('region', { name: 'Firing' });
     expect(await within(firing).findByText(/more than 1,000,000/)).toBeVisible();
@@ -163,7 +163,7 @@ describe('alerts and their rules', () => {
     expect(within(over).getByText('old rule (deleted)')).toBeVisible();
   });
 
-  it('are created by operators with a condition of the chosen kind', async () => {
+  it('are created by operators with a condition of the selected kind', async () => {
     const { fake, user } = await renderPage('/alert-rules/create', { as: 'operator' });
     await user.type(await screen.findByLabelText(/Name/), 'too often');
     await user.click(screen.getByLabelText(/Condition/));
@@ -176,7 +176,7 @@ describe('alerts and their rules', () => {
     expect(fake.installation.administration.rules.at(-1)).toMatchObject({ name: 'too often', job_id: null, webhook_id: null, enabled: true, condition: { kind: 'failures', count: 5 } });
   });
 
-  it('require a limit of a lag', async () => {
+  it('need a limit if the condition is a lag', async () => {
     const { fake, user } = await renderPage('/alert-rules/create', { as: 'operator' });
     await user.type(await screen.findByLabelText(/Name/), 'late');
     await user.click(screen.getByLabelText(/Condition/));
@@ -186,7 +186,7 @@ describe('alerts and their rules', () => {
     expect(paths(fake.requests, 'POST')).toEqual([]);
   });
 
-  it('are read-only for viewers', async () => {
+  it('cannot be changed by viewers', async () => {
     await renderPage('/alert-rules/1', { as: 'viewer' });
     expect(await screen.findByText('no checkpoint for 10 min')).toBeVisible();
     for (const name of ['Save', 'Delete']) expect(screen.queryByRole('button', { name })).toBeNull();
@@ -194,7 +194,7 @@ describe('alerts and their rules', () => {
 });
 
 describe('webhooks', () => {
-  it('send a test message and show its delivery', async () => {
+  it('can send a test message and show its delivery', async () => {
     const { fake, user } = await renderPage('/webhooks/2');
     await user.click(await screen.findByRole('button', { name: 'Send test message' }));
     expect(await screen.findByText('waiting for a worker')).toBeVisible();
@@ -204,7 +204,7 @@ describe('webhooks', () => {
     expect(screen.getAllByText('the receiver responded with 503 Service Unavailable').length).toBeGreaterThan(0);
   });
 
-  it('are changed by administrators, and not deleted while a rule uses them', async () => {
+  it('can be changed by administrators, but not deleted while a rule uses them', async () => {
     const { fake, user } = await renderPage('/webhooks/1');
     await user.clear(await screen.findByLabelText(/Signing key reference/));
     await user.click(screen.getByRole('button', { name: 'Save' }));
@@ -224,7 +224,7 @@ describe('webhooks', () => {
   });
 });
 
-it.each([['/alert-rules/999', '/alert-rules'], ['/users/999', '/users'], ['/webhooks/999', '/webhooks']])('%s shows that the record does not exist, and links to the list', async (path, list) => {
+it.each([['/alert-rules/999', '/alert-rules'], ['/users/999', '/users'], ['/webhooks/999', '/webhooks']])('%s shows that the record does not exist, with a link to the list', async (path, list) => {
   await renderPage(path);
   expect(await screen.findByText(/^The .* 999 does not exist\.$/)).toBeVisible();
   expect(screen.getByRole('link', { name: 'Back to list' })).toHaveAttribute('href', list);
@@ -240,7 +240,7 @@ describe('the menu of the account', () => {
 });
 
 describe('actions without permission', () => {
-  it.each(['/users', '/users/1', '/users/create', '/audit', '/webhooks/create', '/alert-rules/create'])('opening %s shows Access denied and sends no request', async (path) => {
+  it.each(['/users', '/users/1', '/users/create', '/audit', '/webhooks/create', '/alert-rules/create'])('are refused on %s with Access denied and without a request', async (path) => {
     const { fake } = await renderPage(path, { as: 'viewer' });
     expect(await screen.findByRole('heading', { level: 1, name: 'Access denied' })).toBeVisible();
     expect(screen.getByText(/It requires the role (operator|admin)\./)).toBeVisible();
@@ -256,7 +256,7 @@ describe('actions without permission', () => {
     },
   );
 
-  it.each(['/alert-rules', '/webhooks'])('is not offered on %s', async (path) => {
+  it.each(['/alert-rules', '/webhooks'])('are not shown on %s', async (path) => {
     await renderPage(path, { as: 'viewer' });
     await screen.findByRole('table');
     expect(screen.queryByRole('link', { name: /New/ })).toBeNull();

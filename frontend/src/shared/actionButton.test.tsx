@@ -4,7 +4,7 @@ import { expect, it, vi } from 'vitest';
 
 import { ActionButton } from './ActionButton';
 
-it('keeps the focus while it is disabled, does nothing, and has the reason as description', async () => {
+it('keeps the focus while it is disabled, has no effect, and has the reason as description', async () => {
   const user = userEvent.setup();
   const pressed = vi.fn();
   const verb = (why: string | null) => <ActionButton label="Pin" disabledReason={why} onClick={pressed} />;

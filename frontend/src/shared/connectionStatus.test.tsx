@@ -42,7 +42,7 @@ it('counts missed events while catching up', () => {
   expect(screen.getByText('catching up: 41')).toBeVisible();
 });
 
-it('reports no outage after a pause', () => {
+it('shows no outage after a pause', () => {
   const connection: ConnectionState = { status: 'paused', heardAtMs: Date.now() - 720_000 };
   render(<><ConnectionStatus connection={connection} /><ConnectionBanner connection={connection} /></>);
   expect(screen.getByText('connecting')).toBeVisible();

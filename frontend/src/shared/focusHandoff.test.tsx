@@ -16,7 +16,7 @@ function Page({ to }: { to?: string }) {
   return (
     <Panel title="Around">
       {there ? <Leaving {...(to ? { to } : {})} /> : <p>What came</p>}
-      {/* Pressing this button does not take the focus. */}
+      {/* Pressing this button does not move the focus to it. */}
       <button type="button" onMouseDown={(event) => event.preventDefault()} onClick={() => setThere(false)}>Away</button>
     </Panel>
   );
@@ -34,7 +34,7 @@ it.each([
   expect(screen.getByText(place)).toHaveFocus();
 });
 
-it('a removed element without the focus leaves it unchanged', async () => {
+it('removing an element that does not have the focus does not change the focus', async () => {
   const user = userEvent.setup();
   render(<><Page /><input aria-label="Elsewhere" /></>);
   await user.click(screen.getByRole('textbox', { name: 'Elsewhere' }));

@@ -4,11 +4,11 @@ import { advance, isComplete, emptyList, setTarget, type IncrementalList } from 
 
 const all = <Row>(rows: readonly Row[]): IncrementalList<Row> => ({ source: rows, target: rows, shown: rows, position: 0, remaining: 0 });
 
-/** The rows shown after each frame. */
-function frames<Row>(before: readonly Row[], asked: readonly Row[], atOnce: number): (readonly Row[])[] {
+/** Return the rows that are shown after each frame. */
+function frames<Row>(before: readonly Row[], target: readonly Row[], rowsPerFrame: number): (readonly Row[])[] {
   const seen: (readonly Row[])[] = [];
-  let now = setTarget(all(before), asked);
-  while (!isComplete(now)) seen.push((now = advance(now, atOnce)).shown);
+  let now = setTarget(all(before), target);
+  while (!isComplete(now)) seen.push((now = advance(now, rowsPerFrame)).shown);
   return seen;
 }
 
@@ -19,11 +19,11 @@ describe('an incremental list', () => {
     expect(isComplete(first)).toBe(true);
   });
 
-  it('grows by a fixed number of rows a frame', () => {
+  it('grows by a fixed number of rows per frame', () => {
     expect(frames([], ['a', 'b', 'c', 'd', 'e'], 2)).toEqual([['a', 'b'], ['a', 'b', 'c', 'd'], ['a', 'b', 'c', 'd', 'e']]);
   });
 
-  it('shows the old row until the new one is due', () => {
+  it('shows an old row until its replacement is due', () => {
     expect(frames(['a', 'b', 'c'], ['A', 'B', 'C'], 2)).toEqual([['A', 'B', 'c'], ['A', 'B', 'C']]);
   });
 
@@ -31,12 +31,12 @@ describe('an incremental list', () => {
     expect(frames(['a', 'b', 'c', 'd'], ['a', 'b', 'c', 'D'], 1)).toEqual([['a', 'b', 'c', 'D']]);
   });
 
-  it('removes surplus rows at once', () => {
+  it('removes surplus rows immediately', () => {
     expect(setTarget(all(['a', 'b', 'c']), ['x']).shown).toEqual(['a']);
     expect(setTarget(all(['a', 'b', 'c']), []).shown).toEqual([]);
   });
 
-  it('continues with the newest rows from what is shown', () => {
+  it('continues from the shown rows if the target changes', () => {
     const half = advance(setTarget(emptyList<string>(), ['a', 'b', 'c', 'd']), 2);
     let now = setTarget(half, ['a', 'B', 'C']);
     expect((now = advance(now, 1)).shown).toEqual(['a', 'b', 'C']);
@@ -44,13 +44,13 @@ describe('an incremental list', () => {
     expect(isComplete(now)).toBe(true);
   });
 
-  it('updates every row, however often the rows change', () => {
+  it('updates all rows even if the target changes in each frame', () => {
     let now = all([0, 0, 0, 0]);
     for (let round = 1; round <= 4; round += 1) now = advance(setTarget(now, [round, round, round, round]), 1);
     expect(now.shown).toEqual([1, 2, 3, 4]);
   });
 
-  it('has no gaps when the length changes in between', () => {
+  it('has no gaps if the length of the target changes', () => {
     let now = emptyList<number>();
     for (const length of [7, 3, 0, 9, 2, 12, 5, 5, 8]) {
       now = advance(setTarget(now, Array.from({ length }, (_, place) => place)), 2);
@@ -61,7 +61,7 @@ describe('an incremental list', () => {
     expect(now.shown).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
   });
 
-  it('keeps rows that look the same', () => {
+  it('keeps rows that are equal in the comparison', () => {
     const before = [{ name: 'a', count: 1 }, { name: 'b', count: 1 }];
     const now = advance(setTarget(all(before), [{ name: 'a', count: 1 }, { name: 'b', count: 2 }], (one, other) => one.name === other.name && one.count === other.count), 1);
     expect(now.shown[0]).toBe(before[0]);

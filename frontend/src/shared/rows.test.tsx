@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { renderJob, renderPage } from '../testing/render';
 
-describe('rows by keyboard', () => {
+describe('rows with buttons', () => {
   it.each([
     ['/jobs', 'clicks-sessions', 'clicks-sessions'],
     ['/users', 'mira.holt', 'mira.holt'],
@@ -16,7 +16,7 @@ describe('rows by keyboard', () => {
     expect(globalThis.history.length).toBe(before + 1);
   });
 
-  it('a checkpoint is expanded and collapsed by its number', async () => {
+  it('a checkpoint is expanded and collapsed by a button with its number', async () => {
     const { user } = await renderJob(1, '/checkpoints');
     const [newest] = await screen.findAllByRole('button', { name: /^\d+ checkpoint details$/ });
     expect(newest).toHaveAttribute('aria-expanded', 'false');
@@ -28,7 +28,7 @@ describe('rows by keyboard', () => {
     expect(newest).toHaveAttribute('aria-expanded', 'false');
   });
 
-  it('an audit entry is expanded by its time, whose label describes the entry', async () => {
+  it('an audit entry is expanded by a button that shows its time and is labelled with the entry', async () => {
     const { user } = await renderPage('/audit');
     const [entry] = await screen.findAllByRole('button', { name: /ago \S+ of .* by / });
     entry!.focus();

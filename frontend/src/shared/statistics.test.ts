@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { largest, stragglerThreshold, summarize } from './statistics';
 
-describe('summaries', () => {
+describe('percentiles', () => {
   it('interpolate between two values', () => {
     const found = summarize([4, 1, 3, 2, 5])!;
     expect([found.min, found.max, found.avg, found.p50, found.p90]).toEqual([1, 5, 3, 3, 4.6]);
@@ -16,17 +16,17 @@ describe('summaries', () => {
 });
 
 describe('stragglers', () => {
-  it('do not exist alone or among equals', () => {
+  it('do not exist among one or among equal values', () => {
     expect(stragglerThreshold([5])).toBeNull();
     expect(stragglerThreshold([10, 10, 10, 10])).toBe(15);
   });
 
-  it('exceed at least the 95th percentile', () => {
+  it('exceed the 95th percentile', () => {
     expect(stragglerThreshold([100, 10, 10, 10])).toBeCloseTo(86.5);
     expect(stragglerThreshold([10, 80, 90, 100])).toBe(127.5);
   });
 });
 
-it('the largest value ignores unknown ones', () => {
+it('unknown values are ignored for the largest value', () => {
   expect([largest([1, null, 3, undefined]), largest([null]), largest([])]).toEqual([3, null, null]);
 });

@@ -11,12 +11,12 @@ it.each(Object.keys(TONES) as Tone[])('text is readable on every shade of %s', (
     }
 });
 
-it('a shade is paper at 0 and is limited to the range 0 to 1', () => {
+it('a shade of 0 is the background colour, and shades are limited to the range 0 to 1', () => {
   expect(shade('bad', 0, 'dark').ground).toBe(PAPER.dark);
   expect(shade('bad', 7, 'light')).toEqual(shade('bad', 1, 'light'));
 });
 
-it('mixes colours', () => {
+it('two colours are mixed by share', () => {
   expect(mixColours('#000000', '#ffffff', 0.5)).toBe('#808080');
   expect(mixColours('#102030', '#ffffff', 0)).toBe('#102030');
 });

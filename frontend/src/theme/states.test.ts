@@ -22,7 +22,7 @@ const ENUMS: Partial<Record<StateKind, keyof typeof schema>> = {
 };
 
 describe('states', () => {
-  it.each(Object.entries(ENUMS))('every state of kind %s has a tone, and nothing else does', (kind, name) => {
+  it.each(Object.entries(ENUMS))('exactly the states of kind %s have a tone', (kind, name) => {
     expect(Object.keys(STATES[kind as StateKind]).sort()).toEqual([...(schema[name] as readonly string[])].sort());
   });
 
@@ -31,7 +31,7 @@ describe('states', () => {
     expect(named.sort()).toEqual(Object.values(ENUMS).sort());
   });
 
-  it.each(Object.keys(TONES) as Tone[])('the tone %s is readable on its ground and on paper in both themes', (tone) => {
+  it.each(Object.keys(TONES) as Tone[])('the tone %s is readable on its background and on the page background in both themes', (tone) => {
     for (const mode of MODES) {
       const { ink, ground } = TONES[tone][mode];
       expect(contrast(ink, ground)).toBeGreaterThanOrEqual(4.5);
@@ -39,7 +39,7 @@ describe('states', () => {
     }
   });
 
-  it('no measured phase of a subtask has the colour of an unknown one', () => {
+  it('measured phases of a subtask differ in colour from unknown phases', () => {
     const measured = (Object.keys(STATES.phase) as StateOf<'phase'>[]).filter((phase) => phase !== 'not acknowledged');
     expect(measured.map((phase) => toneOf('phase', phase))).not.toContain(toneOf('phase', 'not acknowledged'));
   });

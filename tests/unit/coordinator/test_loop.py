@@ -120,7 +120,7 @@ def test_a_failure_is_reported_as_superseded_if_the_log_has_a_successor() -> Non
     assert "generation 2 runs the job now" in finish.reason and "no such file" in finish.reason
 
 
-def test_a_failure_is_reported_as_such_if_the_log_has_no_successor() -> None:
+def test_a_failure_is_reported_as_a_failure_if_the_log_has_no_successor() -> None:
     failed = Finish(JobOutcome.FAILED, "the disk is full", "SinkError")
     assert _run(Server(_registers(1, OLD, 0)), Master([failed]))[0] == failed
 

@@ -7,7 +7,7 @@ import { Installation } from '../../fake/installation';
 import { renderPage } from '../../testing/render';
 
 const file = (text: string, name = 'route_delays.py'): File => new File([text], name, { type: 'text/x-python' });
-const bodyOf = async (asked: Request[], path: string): Promise<unknown> => asked.filter(({ url, method }) => method === 'POST' && new URL(url).pathname === path).at(-1)!.clone().json();
+const bodyOf = async (requests: Request[], path: string): Promise<unknown> => requests.filter(({ url, method }) => method === 'POST' && new URL(url).pathname === path).at(-1)!.clone().json();
 
 describe('deploying', () => {
   it('uploads a file, shows its graph, and starts the job', async () => {
@@ -39,7 +39,7 @@ describe('deploying', () => {
     expect(fake.installation.jobs.at(-1)!.job.desired_state).toBe('RUNNING');
   });
 
-  it('shows how long compiling takes without announcing it every second', async () => {
+  it('shows how long the compilation takes without announcing it every second', async () => {
     const installation = new Installation(Date.now());
     const [spec] = installation.find(7)!.specs;
     Object.assign(spec!, { state: 'COMPILING', created_at: new Date(Date.now() - 30_000).toISOString() });
@@ -48,7 +48,7 @@ describe('deploying', () => {
     expect(screen.getByText(/A worker is compiling the code/).closest('[role=status]')).toHaveTextContent(/^A worker is compiling the code in a separate process\.$/);
   });
 
-  it('shows the compile error and keeps the form values for the next attempt', async () => {
+  it('shows the error of a failed compilation and keeps the form values', async () => {
     const { fake, user } = await renderPage('/jobs/deploy', { as: 'operator' });
     await user.upload(await screen.findByLabelText('Job file'), file('raise ValueError'));
     await user.click(screen.getByRole('button', { name: 'Upload and compile' }));
@@ -66,7 +66,7 @@ describe('deploying', () => {
     expect(fake.installation.jobs.filter(({ job }) => job.name === 'route-delays')).toHaveLength(1);
   });
 
-  it('submits again after the replaced job was deleted and the new one refused', async () => {
+  it('can be repeated after the replaced job was deleted and the new job was refused', async () => {
     const { fake, user } = await renderPage('/jobs/deploy', { as: 'operator' });
     await user.upload(await screen.findByLabelText('Job file'), file('raise ValueError'));
     await user.click(screen.getByRole('button', { name: 'Upload and compile' }));
@@ -125,7 +125,7 @@ describe('deploying', () => {
     expect(within(await screen.findByRole('region', { name: /Upgrade to version 3/ })).getByText(/the job stops immediately/)).toBeVisible();
   });
 
-  it('submits a version of a job that was started or stopped meanwhile', async () => {
+  it('submits a version even if the job was started or stopped in the meantime', async () => {
     const { fake, user } = await renderPage('/jobs/3/new-version', { as: 'operator' });
     await screen.findByRole('textbox', { name: 'Parallelism' });
     fake.installation.find(3)!.job.version += 2;
@@ -134,7 +134,7 @@ describe('deploying', () => {
     expect(fake.installation.find(3)!.specs).toHaveLength(3);
   });
 
-  it('reports a version that another user created, and submits after it on request', async () => {
+  it('reports a version that another user created in the meantime, and can be repeated', async () => {
     const { fake, user } = await renderPage('/jobs/3/new-version', { as: 'operator' });
     const parallelism = await screen.findByRole('textbox', { name: 'Parallelism' });
     await user.clear(parallelism);
@@ -150,7 +150,7 @@ describe('deploying', () => {
     expect(one.specs[0]).toMatchObject({ number: 4, body: { parallelism: 6 } });
   });
 
-  it('upgrades without state to an incompatible version', async () => {
+  it('can upgrade to an incompatible version without state', async () => {
     const { fake, user } = await renderPage('/jobs/3/new-version');
     await user.upload(await screen.findByLabelText('Job file'), file('rekeyed'));
     await user.click(screen.getByRole('button', { name: 'Upload and compile' }));

@@ -8,7 +8,7 @@ describe('parameters', () => {
     ['12345678901234567890', '12345678901234567890'], ['/data/in', '/data/in'],
   ])('%s is parsed by its form', (typed, value) => expect(parseScalar(typed)).toBe(value));
 
-  it.each([5, -0.5, true, '5', 'true', '5 min', '', '007'])('%s is formatted so that it is parsed to the same value', (value) => expect(parseScalar(formatScalar(value))).toBe(value));
+  it.each([5, -0.5, true, '5', 'true', '5 min', '', '007'])('%s is formatted as text that is parsed to the same value', (value) => expect(parseScalar(formatScalar(value))).toBe(value));
 });
 
 describe('a version', () => {
@@ -28,11 +28,11 @@ describe('a version', () => {
   });
 
   it('keeps settings of the previous version that have no field', () => {
-    const before = { artifact: 'old', spares: 2, spark_conf: { 'spark.a': '1' }, checkpointing: { interval: '20s', retained: 9, directory: 's3://a' }, parameters: { gone: 1 } };
+    const before = { artifact: 'old', spares: 2, spark_conf: { 'spark.a': '1' }, checkpointing: { interval: '20s', retained: 9, directory: 's3://a' }, parameters: { removed: 1 } };
     expect(specFromDraft(typed, 'ab', before)).toMatchObject({ spares: 2, spark_conf: { 'spark.a': '1' }, checkpointing: { interval: 'none', retained: 3, directory: 's3://a' }, parameters: { window: 5 } });
   });
 
-  it('is shown as form values', () => {
+  it('is converted to form values', () => {
     const draft = draftFromSpec({ name: 'a', description: 'd' }, specFromDraft(typed, 'ab'));
     expect(draft).toEqual({ ...typed, description: 'd', parameters: [{ name: 'window', value: '5' }] });
   });
@@ -42,8 +42,8 @@ describe('form problems', () => {
   const fine = { ...EMPTY_DRAFT, name: 'a' };
   const check = (change: Partial<Draft>, file: string | null = 'a.py', hasFile = false) => formProblems({ ...fine, ...change }, { file: file === null ? null : { name: file }, hasFile });
 
-  it('are empty for a valid form', () => expect([check({}), check({}, null, true)]).toEqual([{}, {}]));
-  it('contain a missing or invalid file', () => {
+  it('do not exist for a valid form', () => expect([check({}), check({}, null, true)]).toEqual([{}, {}]));
+  it('include a missing or invalid file', () => {
     expect(check({}, null).file).toMatch(/^Choose a .py/);
     expect(check({}, 'a b.py').file).toMatch(/must end in \.py/);
   });
@@ -55,7 +55,7 @@ describe('form problems', () => {
   it.each([{ minPause: '0s' }, { minPause: '' }, { interval: '', minPause: '1h' }, { tolerable: '0' }, { tolerable: '' }, { timeout: '10000h' }])(
     'are empty for %o', (change) => expect(check(change)).toEqual({}),
   );
-  it('contain field errors of the API', () => {
+  it('include the field errors of the API', () => {
     const refused = (errors: Record<string, string>) => fieldProblems({ code: 'invalid', message: '', body: { errors } });
     expect(refused({ 'spec.parallelism': 'too many', odd: 'x' })).toEqual({ parallelism: 'too many' });
     expect(refused({

@@ -12,11 +12,11 @@ const columns = ({ nodes }: Drawing): Record<string, number> => {
   return Object.fromEntries(nodes.map(({ uid, x }) => [uid, xs.indexOf(x)]));
 };
 
-it('puts each operator after its inputs', () => {
+it('puts each operator to the right of its inputs', () => {
   expect(columns(layoutGraph(graph({ a: [], b: [], c: [['a']], d: [['c'], ['b']], e: [['d']] })))).toEqual({ a: 0, b: 0, c: 1, d: 2, e: 3 });
 });
 
-it('terminates on feedback edges and cycles', () => {
+it('supports feedback edges and cycles', () => {
   expect(columns(layoutGraph(graph({ a: [], b: [['a'], ['c', true]], c: [['b']] })))).toEqual({ a: 0, b: 1, c: 2 });
   expect(layoutGraph(graph({ a: [['b']], b: [['a']] })).nodes).toHaveLength(2);
 });

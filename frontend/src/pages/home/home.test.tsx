@@ -6,7 +6,7 @@ import { renderPage } from '../../testing/render';
 import { JOBS_MAX } from '../jobs/useAllJobs';
 
 describe('home', () => {
-  it('counts jobs by state and names those that need attention', async () => {
+  it('counts jobs by state and lists the jobs that need attention', async () => {
     await renderPage('/');
     const jobs = await screen.findByRole('region', { name: 'Jobs' });
     expect(within(jobs).getByText('9')).toBeVisible();
@@ -23,7 +23,7 @@ describe('home', () => {
     expect(oldest).toHaveTextContent(/1 h 30 min.*orders-enrichment/);
   });
 
-  it('shows how many jobs it covers if there are more than it fetches', async () => {
+  it('shows the number of covered jobs if there are more jobs than the page fetches', async () => {
     const installation = new Installation(Date.now());
     const resting = installation.find(7)!;
     for (let id = 10; id <= JOBS_MAX + 1; id += 1) installation.jobs.push({ ...resting, job: { ...resting.job, id, name: `job-${id}` } });
@@ -40,13 +40,13 @@ describe('home', () => {
     expect(screen.getByText('2 suspended')).toBeVisible();
   });
 
-  it.each([['operator', 'Deploy a job'], ['viewer', null]] as const)('tells a %s how to get the first job', async (as, link) => {
+  it.each([['operator', 'Deploy a job'], ['viewer', null]] as const)('shows a user with role %s how to get the first job', async (as, link) => {
     await renderPage('/', { as, installation: new Installation(Date.now(), 7, []) });
     expect(await screen.findByText('No jobs yet')).toBeVisible();
     expect(screen.queryByRole('link', { name: /Deploy/ })?.textContent ?? null).toBe(link);
   });
 
-  it('shows the newest firing alerts, if there are any', async () => {
+  it('shows the newest firing alerts', async () => {
     const { fake } = await renderPage('/');
     const alerts = await screen.findByRole('region', { name: 'Firing alerts' });
     expect(await within(alerts).findByText('3')).toBeVisible();

@@ -13,7 +13,7 @@ describe('job actions', () => {
     for (const name of ['Start', 'Trigger savepoint', 'Suspend', 'Cancel', 'More']) expect(screen.queryAllByRole('button', { name })).toHaveLength(labels.includes(name) ? 1 : 0);
   });
 
-  it('propose a plan to rescale, and show reasons in the menu', async () => {
+  it('propose a plan to rescale the job, and show in the menu why they are disabled', async () => {
     const { user } = await renderJob(1, '', { as: 'operator' });
     await user.click(await screen.findByRole('button', { name: 'More' }));
     const menu = await screen.findByRole('menu');
@@ -30,7 +30,7 @@ describe('job actions', () => {
     expect(await screen.findByRole('heading', { name: /Rescale to parallelism 8/ })).toBeVisible();
   });
 
-  it('are not confirmed by a second Enter if they are destructive', async () => {
+  it('are not confirmed by pressing Enter a second time if they are destructive', async () => {
     const { fake, user } = await renderJob(1);
     (await screen.findByRole('button', { name: 'Cancel' })).focus();
     await user.keyboard('{Enter}');
@@ -44,7 +44,7 @@ describe('job actions', () => {
     expect(await screen.findByText('Cancel requested')).toBeVisible();
   });
 
-  it('delete a stopped job at its displayed version', async () => {
+  it('delete a stopped job with a request that contains the displayed version', async () => {
     const { fake, user } = await renderJob(7);
     await user.click(await screen.findByRole('button', { name: 'More' }));
     await user.click(within(await screen.findByRole('menu')).getByText('Delete…'));

@@ -16,7 +16,7 @@ describe('the job page', () => {
     expect(screen.queryByText('That did not work')).toBeNull();
   });
 
-  it('updates a checkpoint from its start to its end without reloading', async () => {
+  it('shows a checkpoint from its start to its end without a reload', async () => {
     const { fake } = await renderJob(1, '/checkpoints');
     const history = await screen.findByRole('region', { name: 'History' });
     await within(history).findByRole('table');
@@ -34,7 +34,7 @@ describe('the job page', () => {
     expect(await within(row).findByText('24 of 24')).toBeVisible();
   });
 
-  it('shows actions to operators, and confirms them before sending one request', async () => {
+  it('shows actions to operators and sends one request after the confirmation', async () => {
     const { fake, user } = await renderJob(1, '', { as: 'operator' });
     await user.click(await screen.findByRole('button', { name: 'Suspend' }));
     const dialog = await screen.findByRole('dialog');
@@ -48,7 +48,7 @@ describe('the job page', () => {
     expect(fake.installation.find(1)!.job.desired_state).toBe('SUSPENDED');
   });
 
-  it('notifies about a failed operation on every tab', async () => {
+  it('shows a notification of a failed operation on every tab', async () => {
     const { fake } = await renderJob(1, '/versions');
     await screen.findAllByRole('region');
     const job = fake.installation.find(1)!;
@@ -72,7 +72,7 @@ describe('the job page', () => {
     expect(screen.getByText(/^The driver of run \d+ is unreachable\. .*whether the driver is alive\.$/)).toHaveAttribute('role', 'status');
   });
 
-  it('shows a driver as unreachable only if the server does', () => {
+  it('shows a driver as unreachable only if the API does', () => {
     const { job } = new Installation(Date.now()).find(1)!;
     const run = { ...job.run!, last_contact_at: new Date(Date.now() - 120_000).toISOString() };
     const page = (state: Job['state']) => <JobContext value={{ ...job, run: { ...run, state } }}><UnreachableDriver /></JobContext>;
@@ -83,14 +83,14 @@ describe('the job page', () => {
     expect(screen.getByRole('status')).not.toHaveTextContent(/contact/);
   });
 
-  it('opens the comparison of a shared address', async () => {
+  it('opens the comparison of versions of a shared URL', async () => {
     const { user } = await renderJob(1, '/versions?compare=1..2');
     await user.click(within(await screen.findByRole('region', { name: 'Compare version 1 with version 2' })).getByRole('button', { name: 'Close' }));
     expect(globalThis.location.search).toBe('');
     expect(screen.queryByRole('region', { name: /^Compare version/ })).toBeNull();
   });
 
-  it.each(['/nonsense', '/versions/99'])('shows that %s does not exist, with a link to the overview', async (path) => {
+  it.each(['/no-such-tab', '/versions/99'])('shows that %s does not exist, with a link to the overview', async (path) => {
     const { user } = await renderJob(1, path);
     expect(await screen.findByText('No such page')).toBeVisible();
     expect(globalThis.location.pathname).toBe(`/jobs/1${path}`);

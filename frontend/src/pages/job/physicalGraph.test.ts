@@ -4,20 +4,20 @@ import { channelCount, partitioningLabel, parseGraph, chainName } from './physic
 
 const json = {
   logical: { operators: [{ uid: 'a', name: 'flights', kind: 'source', site: 'job.py:3' }, { uid: 'b', name: '', kind: 'aggregate', stateful: true }] },
-  chains: [{ index: 1, operators: ['b'], parallelism: 2 }, { index: 0, operators: ['a', 'gone'], parallelism: 3 }, { index: 'x' }, null],
+  chains: [{ index: 1, operators: ['b'], parallelism: 2 }, { index: 0, operators: ['a', 'unknown'], parallelism: 3 }, { index: 'x' }, null],
   edges: [{ index: 0, source: 0, target: 1, partitioning: 'hash', key: ['origin', 'dest'] }, { index: 1, source: 0, target: 9, partitioning: 'forward' }],
 };
 
-it('drops invalid parts of a graph, and names unknown operators by uid', () => {
+it('invalid parts of a graph are dropped, and unknown operators are named by uid', () => {
   const { chains, edges } = parseGraph(json);
-  expect(chains.map(({ operators, index }) => chainName(operators, index))).toEqual(['flights → gone', 'b']);
+  expect(chains.map(({ operators, index }) => chainName(operators, index))).toEqual(['flights → unknown', 'b']);
   expect(chains[1]!.operators[0]).toEqual({ uid: 'b', name: 'b', kind: 'aggregate', stateful: true, site: '' });
   expect(edges).toEqual([{ index: 0, source: 0, target: 1, partitioning: 'hash', key: ['origin', 'dest'], feedback: false }]);
   expect(parseGraph({})).toEqual({ chains: [], edges: [] });
   expect(parseGraph({ chains: 'many', edges: 7, logical: null })).toEqual({ chains: [], edges: [] });
 });
 
-it('describes the partitioning and counts channels', () => {
+it('the partitioning is described and channels are counted', () => {
   const graph = parseGraph(json);
   const [edge] = graph.edges;
   expect(partitioningLabel(edge!)).toBe('hash origin, dest');

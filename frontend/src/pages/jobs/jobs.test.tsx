@@ -9,7 +9,7 @@ describe('the list of jobs', () => {
     const row = (await screen.findByText('payments-fraud-score')).closest('tr')!;
     expect(within(row).getByText('running')).toBeVisible();
     expect(within(row).getByText(/s ago/)).toBeVisible();
-    // Hidden on narrow screens; jsdom has no widths.
+    // The column is hidden on narrow screens, and jsdom has no screen width.
     expect(await within(row).findByText(/k\/s$/)).toBeInTheDocument();
     expect(within(row).getByText('2.42 M records')).toBeVisible();
   });
@@ -22,7 +22,7 @@ describe('the list of jobs', () => {
     expect(new URL(asked[0]!.url).searchParams.getAll('job_id')).toHaveLength(9);
   });
 
-  it('filters jobs by a part of the name', async () => {
+  it('can be filtered by a part of the name', async () => {
     const { user } = await renderPage('/jobs');
     await screen.findByText('clicks-sessions');
     await user.type(screen.getByRole('textbox', { name: 'Name contains' }), 'ads');
@@ -32,7 +32,7 @@ describe('the list of jobs', () => {
     expect(await screen.findByText('No results match the filters')).toBeVisible();
   });
 
-  it('filters jobs by needs attention and by desired state', async () => {
+  it('can be filtered by health and by desired state', async () => {
     const { user } = await renderPage('/jobs');
     await screen.findByText('clicks-sessions');
     const choose = async (field: string, option: string): Promise<void> => {

@@ -13,13 +13,13 @@ describe('logging in', () => {
     expect(await screen.findByRole('tab', { name: 'Runs', selected: true })).toBeVisible();
   });
 
-  it('causes no failed request on the first visit', async () => {
+  it('sends no request that fails on the first visit', async () => {
     const { fake } = await renderPage('/', { as: null });
     expect(screen.queryByRole('alert')).toBeNull();
     expect(fake.requests.map(({ method, url }) => `${method} ${new URL(url).pathname}`)).toEqual(['GET /api/v1/session/status']);
   });
 
-  it('offers the configured OpenID Connect provider by name', async () => {
+  it('shows the name of the configured OpenID Connect provider', async () => {
     await renderPage('/', { as: null });
     expect(screen.queryByRole('link')).toBeNull();
     cleanup();
@@ -35,7 +35,7 @@ describe('logging in', () => {
     expect(await screen.findByText('Incorrect user name or password. Try again, or ask an administrator whether the account is disabled.')).toBeVisible();
   });
 
-  it('distinguishes an unreachable API from a wrong password', async () => {
+  it('shows different errors for an unreachable API and a wrong password', async () => {
     const { fake, user } = await renderPage('/', { as: null });
     fake.unreachable = true;
     await user.type(screen.getByLabelText(/Name/), 'operator');
@@ -44,7 +44,7 @@ describe('logging in', () => {
     expect(await screen.findByText(/The API does not respond\./)).toBeVisible();
   });
 
-  it('is required again when the session ends while a page is open', async () => {
+  it('is required again if the session ends while a page is open', async () => {
     const { fake, user } = await renderPage('/jobs/1', { as: 'operator' });
     await user.click(await screen.findByRole('button', { name: 'Trigger savepoint' }));
     fake.user = null;

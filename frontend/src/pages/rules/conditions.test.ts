@@ -15,12 +15,12 @@ describe('conditions of rules', () => {
 
   it('have a form for every kind', () => expect(KINDS.map(({ id }) => id).sort()).toEqual([...alertKindValues].sort()));
 
-  it('contain only values of the chosen kind', () => {
+  it('contain only the fields of the selected kind', () => {
     expect(conditionFromForm({ kind: 'failures', minutes: 10, count: 3 })).toEqual({ kind: 'failures', count: 3 });
     expect(conditionFromForm({ kind: 'lag', records: 5, count: 3 })).toEqual({ kind: 'lag', records: 5, seconds: null, source: null });
   });
 
-  it('require a limit of a lag', () => {
+  it('need a limit if the kind is a lag', () => {
     expect(validateLag({ kind: 'lag', records: null })).toMatch(/Enter a limit/);
     expect([validateLag({ kind: 'lag', seconds: 3 }), validateLag({ kind: 'failures' })]).toEqual([undefined, undefined]);
   });

@@ -4,7 +4,7 @@ import { isValid, tokenState } from './tokenState';
 
 const NOW = Date.parse('2026-11-22T03:00:00Z');
 const DAY_MS = 86_400_000;
-const token = (leftMs: number, more = {}) => ({ kind: 'api' as const, revoked_at: null, expires_at: new Date(NOW + leftMs).toISOString(), ...more });
+const token = (leftMs: number, fields = {}) => ({ kind: 'api' as const, revoked_at: null, expires_at: new Date(NOW + leftMs).toISOString(), ...fields });
 
 it.each([
   [token(30 * DAY_MS), 'valid', true], [token(6 * DAY_MS), 'expires soon', true], [token(0), 'expired', false], [token(-DAY_MS), 'expired', false],

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 
 import { holdResponses, renderPage } from '../../testing/render';
 
-it('the dialog stays open until the generated password is shown', async () => {
+it('the dialog cannot be closed until the generated password is shown', async () => {
   const rendered = await renderPage('/users/2');
   const { user } = rendered;
   await user.click(await screen.findByRole('button', { name: /Reset password|Set password/ }));

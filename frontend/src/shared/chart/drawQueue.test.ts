@@ -23,7 +23,7 @@ describe('the draw queue', () => {
     expect(drawn).toHaveLength(3);
   });
 
-  it('replaces a repeated request and keeps its position', () => {
+  it('replaces a repeated request of a chart and keeps its position', () => {
     const queue = new DrawQueue();
     const drawn: string[] = [];
     const one = {};
@@ -39,15 +39,15 @@ describe('the draw queue', () => {
   it('skips cancelled charts', () => {
     const queue = new DrawQueue();
     const drawn: string[] = [];
-    const gone = {};
-    queue.request(gone, () => drawn.push('gone'));
+    const cancelled = {};
+    queue.request(cancelled, () => drawn.push('cancelled'));
     queue.request({}, () => drawn.push('here'));
-    queue.cancel(gone);
+    queue.cancel(cancelled);
     frame();
     expect(drawn).toEqual(['here']);
   });
 
-  it('continues after a drawing has failed', () => {
+  it('continues after drawing a chart has failed', () => {
     const queue = new DrawQueue();
     const drawn: string[] = [];
     queue.request({}, () => {

@@ -10,29 +10,29 @@ describe('points', () => {
     expect(pointsOf(at(10, 20), [1, null], 10_000)).toEqual([[10_000, 1], [20_000, null]]);
   });
 
-  it('have a gap where points are missing', () => {
+  it('have gaps where samples are missing', () => {
     expect(pointsOf(at(10, 20, 60, 70), [1, 2, 3, 4], 10_000)).toEqual([[10_000, 1], [20_000, 2], [30_000, null], [60_000, 3], [70_000, 4]]);
     expect(pointsOf(at(10, 600), [1, 2])).toHaveLength(2);
   });
 
-  it('have a median step', () => {
+  it('have a step that is the median of their distances', () => {
     expect(medianStepMs(at(0, 10, 21, 30, 900, 910))).toBe(10_000);
     expect(medianStepMs(at(5))).toBe(Infinity);
     expect(medianStepMs([])).toBe(Infinity);
   });
 });
 
-describe('lines over time', () => {
+describe('line charts', () => {
   const line = { name: 'busy', colour: '#123456', points: pointsOf(at(1, 2), [5, 7]) };
 
-  it('have colours, and a legend if there are several', () => {
+  it('have a colour for each line, and a legend if there are several lines', () => {
     const one = timeSeriesOption({ lines: [line], theme: INK, format: String });
     expect(one.series).toMatchObject([{ type: 'line', name: 'busy', data: [[1000, 5], [2000, 7]], lineStyle: { color: '#123456' } }]);
     expect(one.legend).toEqual({ show: false });
     expect(timeSeriesOption({ lines: [line, { ...line, name: 'idle' }], theme: INK, format: String }).legend).not.toHaveProperty('show');
   });
 
-  it('show small values on a logarithmic scale, and zero at its floor', () => {
+  it('show small values on a logarithmic scale, and zero at the lower end', () => {
     const wide = { ...line, points: pointsOf(at(1, 2, 3, 4), [13_000, 22, 0, null]) };
     const option = timeSeriesOption({ lines: [wide], theme: INK, format: (value) => `${value} ms`, scale: 'logarithmic' });
     const axis = option.yAxis as { type: string; min: number; axisLabel: { formatter: (value: number) => string } };
@@ -58,7 +58,7 @@ describe('lines over time', () => {
   });
 });
 
-it('a tooltip has the time and the known values', () => {
+it('a tooltip shows the time and the known values', () => {
   const text = tooltipText([{ seriesName: 'a', value: [0, 4] }, { seriesName: 'b', value: [0, null] }], (value) => `${value} ms`);
   expect(text.split('\n')).toEqual([expect.stringMatching(/^19(70|69)-/), 'a: 4 ms']);
 });

@@ -2,13 +2,13 @@ import { expect, it } from 'vitest';
 
 import { textWidth } from './textWidth';
 
-const ask = (text: string, font: string): number => text.length * font.length;
+const measure = (text: string, font: string): number => text.length * font.length;
 
-it('measures a text with the canvas', () => {
-  expect(textWidth('end to end', '12px Inter', ask)).toBe(100);
+it('the width of a text is measured with the canvas', () => {
+  expect(textWidth('end to end', '12px Inter', measure)).toBe(100);
 });
 
-it('takes the font size as the width of the wide character', () => {
+it('the width of a full-width character is the font size', () => {
   const never = (): number => {
     throw new Error('measured');
   };
@@ -16,6 +16,6 @@ it('takes the font size as the width of the wide character', () => {
   expect(textWidth('国', 'bold 10.5px sans-serif', never)).toBe(10.5);
 });
 
-it('measures the wide character if the font has no size', () => {
-  expect(textWidth('国', 'Inter', ask)).toBe(5);
+it('the width of a full-width character is measured if the font has no size', () => {
+  expect(textWidth('国', 'Inter', measure)).toBe(5);
 });

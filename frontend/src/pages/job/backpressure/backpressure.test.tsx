@@ -15,7 +15,7 @@ describe('the backpressure tab', () => {
     expect(await within(operator).findByRole('img', { name: /^Use of time in the last 15 min: Backpressured last \d+ %/ })).toBeVisible();
   });
 
-  it('shows alignment, except for sources', async () => {
+  it('shows the alignment of each subtask, except for sources', async () => {
     const { user } = await renderJob(2, '/backpressure');
     const source = await screen.findByRole('region', { name: 'events → clean' });
     expect(await within(source).findByText('No alignment')).toBeVisible();
@@ -25,7 +25,7 @@ describe('the backpressure tab', () => {
     expect(await within(operator).findByRole('img', { name: /^Alignment: / })).toBeVisible();
   });
 
-  it('keeps the selection in the address', async () => {
+  it('stores the selection in the URL', async () => {
     const { user } = await renderJob(2, '/backpressure?operator=1&subtask=2');
     expect(await screen.findByRole('region', { name: 'counts by user → counts [2]' })).toBeVisible();
     const map = await now();
@@ -37,12 +37,12 @@ describe('the backpressure tab', () => {
     expect(await screen.findByRole('region', { name: 'counts by user → counts [2]' })).toBeVisible();
   });
 
-  it('selects the most backpressured operator if the address names an unknown one', async () => {
+  it('selects the most backpressured operator if the URL names an unknown operator', async () => {
     await renderJob(2, '/backpressure?operator=17');
     expect(await screen.findByRole('region', { name: 'events → clean' })).toBeVisible();
   });
 
-  it('sorts the table by backpressure or in graph order', async () => {
+  it('can sort the table by backpressure or in graph order', async () => {
     const { user, fake } = await renderJob(1, '/backpressure');
     const table = await screen.findByRole('region', { name: 'Operators and their subtasks' });
     expect(table).toHaveAttribute('tabindex', '0');
@@ -65,7 +65,7 @@ describe('the backpressure tab', () => {
     expect(fake.requests.some(({ url }) => /checkpoints\/series\?.*chain=1/.test(url))).toBe(true);
   });
 
-  it('queries the selected time range', async () => {
+  it('fetches metrics of the selected time range', async () => {
     const { user, fake } = await renderJob(2, '/backpressure');
     await user.click(await screen.findByRole('button', { name: '24 h' }));
     expect(await screen.findByRole('img', { name: /^Use of time in the last 24 h/ })).toBeVisible();
@@ -80,7 +80,7 @@ describe('the backpressure tab', () => {
     expect(within(map).getAllByRole('button', { name: /^counts by user → counts \[\d\]: .* alignment$/ })).toHaveLength(8);
   });
 
-  it('shows past metrics of a stopped job, without querying current ones', async () => {
+  it('shows past metrics of a stopped job and does not fetch current metrics', async () => {
     const { fake } = await renderJob(7, '/backpressure');
     expect(await screen.findByText(/No current metrics/)).toBeVisible();
     // Recent metrics of a stopped job must not be shown as current.

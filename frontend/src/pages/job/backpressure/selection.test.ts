@@ -4,20 +4,20 @@ import { parseSelection, withSelection } from './selection';
 
 const of = (search: string) => parseSelection(new URLSearchParams(search));
 
-it('an operator or one of its subtasks can be selected in the address', () => {
+it('the URL selects an operator or one of its subtasks', () => {
   expect(of('operator=3&subtask=2')).toEqual({ chain: 3, index: 2 });
   expect(of('operator=0')).toEqual({ chain: 0, index: null });
 });
 
-it.each(['', 'subtask=2', 'operator=', 'operator=-1', 'operator=1e3', 'operator=99999999999999999999'])('%j selects nothing', (search) => {
+it.each(['', 'subtask=2', 'operator=', 'operator=-1', 'operator=1e3', 'operator=99999999999999999999'])('the query %j selects no operator', (search) => {
   expect(of(search)).toBeNull();
 });
 
-it('an invalid subtask selects its operator', () => {
+it('a query with an invalid subtask selects the operator', () => {
   expect(of('operator=3&subtask=x')).toEqual({ chain: 3, index: null });
 });
 
-it('other parameters of the address stay', () => {
+it('other parameters of the URL are kept', () => {
   const before = new URLSearchParams('wide&operator=3&subtask=2');
   expect(withSelection(before, { chain: 4, index: null }).toString()).toBe('wide=&operator=4');
   expect(withSelection(before, { chain: 4, index: 1 }).toString()).toBe('wide=&operator=4&subtask=1');

@@ -13,7 +13,7 @@ const series = (index: number, backpressured: number[], firstS = 0): Schemas['Su
   backpressure: backpressured.map(() => 'ok' as const),
 });
 
-describe('the use of time of an operator', () => {
+describe('the busy, idle, backpressured and queued time of an operator', () => {
   it('is the mean of its subtasks, whose slots report at different times', () => {
     expect(meanTime([series(0, [100, 200]), series(1, [300, 400], 3)], 'backpressured', 10_000)).toEqual([[0, 200], [10_000, 300]]);
     expect(meanTime([series(0, [100, 200])], 'busy', 10_000)).toEqual([[0, 900], [10_000, 800]]);
@@ -47,20 +47,20 @@ describe('the grid of subtasks and time', () => {
   it.each([
     [12, /:\d\d:/, 12],
     [60, /^\d\d:\d\d$/, 10],
-  ])('labels each step of a short range and each minute of a longer one: %d steps', (steps, wanted, named) => {
+  ])('labels each time step of a short range and each minute of a longer range: %d time steps', (steps, expected, named) => {
     const { xAxis } = heatChart(buildGrid([series(0, Array.from({ length: steps }, () => 0))], 'busy', 10_000), 'busy', INK) as { xAxis: { data: string[]; axisLabel: { interval: (place: number) => boolean } } };
-    expect(xAxis.data[0]).toMatch(wanted);
+    expect(xAxis.data[0]).toMatch(expected);
     expect(xAxis.data.filter((_, place) => xAxis.axisLabel.interval(place))).toHaveLength(named);
   });
 
-  it('has a colour scale that starts at the paper colour', () => {
+  it('has a colour scale that starts at the background colour', () => {
     const { visualMap } = heatChart(buildGrid([series(0, [500])], 'backpressured', 10_000), 'backpressured', INK) as { visualMap: { inRange: { color: string[] } } };
     expect(visualMap.inRange.color[0]).toBe(shade('bad', 0, 'light').ground);
     expect(new Set(visualMap.inRange.color).size).toBeGreaterThan(2);
   });
 });
 
-it('alignment has one point per checkpoint', () => {
+it('the alignment chart has a point for each checkpoint', () => {
   const body: Schemas['CheckpointSeriesRead'] = {
     checkpoints: [1, 2].map((number) => ({
       id: number, number, triggered_at: new Date(number * 1000).toISOString(), is_savepoint: false, end_to_end_ms: 1, state_bytes: 1, checkpointed_bytes: 1, start_delay_ms: 1, alignment_ms: 1, sync_ms: 1, async_ms: 1,
@@ -77,11 +77,11 @@ describe('the alignment series of an operator', () => {
   });
   const parts = [part(1, 0, [10, null, null]), part(1, 1, [30, 20, null]), part(2, 0, [99, 99, 99])];
 
-  it('is that of its slowest subtask at each checkpoint', () => {
+  it('contains the longest alignment of its subtasks for each checkpoint', () => {
     expect(alignmentSeries(parts, 1, null)).toEqual({ alignment_ms: [30, 20, null], start_delay_ms: [3, 2, null] });
   });
 
-  it('is that of the selected subtask', () => {
+  it('contains only the alignment of the selected subtask', () => {
     expect(alignmentSeries(parts, 1, 0)).toBe(parts[0]);
   });
 

@@ -11,12 +11,12 @@ const series = (chain: number, index: number, backpressured_ms_per_s: number[], 
 const before = [series(0, 0, [900], 'high'), series(1, 0, [10])];
 const after = [series(0, 0, [10]), series(1, 0, [900], 'high')];
 
-function shown() {
+function renderOrder() {
   const table = document.createElement('div');
   const cell = table.appendChild(document.createElement('button'));
   document.body.append(table);
-  const among = { current: table };
-  const hook = renderHook(({ subtasks }) => useOperatorOrder(subtasks, among), { initialProps: { subtasks: before } });
+  const tableRef = { current: table };
+  const hook = renderHook(({ subtasks }) => useOperatorOrder(subtasks, tableRef), { initialProps: { subtasks: before } });
   return { ...hook, cell };
 }
 
@@ -27,25 +27,25 @@ afterEach(() => {
 });
 
 describe('the order of operators', () => {
-  it('is by backpressure from the first samples on, and never another before', () => {
+  it('is unknown until the first samples arrive, and then by backpressure', () => {
     const seen: (readonly number[] | null)[] = [];
-    const among = { current: null };
-    const { rerender } = renderHook(({ subtasks }) => seen.push(useOperatorOrder(subtasks, among).chains), { initialProps: { subtasks: [] as typeof after } });
+    const tableRef = { current: null };
+    const { rerender } = renderHook(({ subtasks }) => seen.push(useOperatorOrder(subtasks, tableRef).chains), { initialProps: { subtasks: [] as typeof after } });
     rerender({ subtasks: after });
     expect(seen[0]).toBeNull();
     expect(new Set(seen.slice(1).map(String))).toEqual(new Set(['1,0']));
   });
 
-  it('stays while metrics change, and is updated every ten seconds', () => {
-    const { result, rerender } = shown();
+  it('is updated only every ten seconds when metrics change', () => {
+    const { result, rerender } = renderOrder();
     rerender({ subtasks: after });
     expect(result.current.chains).toEqual([0, 1]);
     act(() => void vi.advanceTimersByTime(10_000));
     expect(result.current.chains).toEqual([1, 0]);
   });
 
-  it('stays while the table has focus', () => {
-    const { result, rerender, cell } = shown();
+  it('is not updated while the table has focus', () => {
+    const { result, rerender, cell } = renderOrder();
     rerender({ subtasks: after });
     cell.focus();
     act(() => void vi.advanceTimersByTime(30_000));
@@ -55,8 +55,8 @@ describe('the order of operators', () => {
     expect(result.current.chains).toEqual([1, 0]);
   });
 
-  it('is updated on request, or is that of the graph', () => {
-    const { result, rerender } = shown();
+  it('changes immediately when the user selects an order', () => {
+    const { result, rerender } = renderOrder();
     act(() => result.current.orderBy('graph'));
     expect(result.current.chains).toBeNull();
     rerender({ subtasks: after });

@@ -17,7 +17,7 @@ async function open(number: number, user: Awaited<ReturnType<typeof renderJob>>[
 const paths = (fake: Awaited<ReturnType<typeof renderJob>>['fake'], method: string): string[] =>
   fake.requests.filter((one) => one.method === method).map(({ url }) => new URL(url).pathname);
 
-/** A world in which the newest run of the first job started like this. */
+/** Create an installation in which the newest run of the first job has this start. */
 function withStart(start: Record<string, unknown>): Installation {
   const world = new Installation(Date.now());
   world.find(1)!.runs[0]!.start = start;
@@ -25,7 +25,7 @@ function withStart(start: Record<string, unknown>): Installation {
 }
 
 describe('checkpoints of a job', () => {
-  it('are summarized and charted', async () => {
+  it('are shown with a summary and charts', async () => {
     await renderJob(CLICKS, '/checkpoints');
     const summary = await screen.findByRole('region', { name: /^Statistics of the last \d+ completed$/ });
     expect(within(summary).getByRole('row', { name: /^Alignment, slowest subtask \d/ })).toBeVisible();
@@ -36,7 +36,7 @@ describe('checkpoints of a job', () => {
     expect(configuration.getByText(/^5s between the end/)).toBeVisible();
   });
 
-  it('include the last restore and its run', async () => {
+  it('are shown with the last restore and its run', async () => {
     const { fake } = await renderJob(1, '/checkpoints');
     const overview = within(await screen.findByRole('region', { name: 'Latest checkpoints' }));
     const valueOf = async (name: string): Promise<Element> => (await overview.findByText(name)).nextElementSibling!;
@@ -49,7 +49,7 @@ describe('checkpoints of a job', () => {
     await waitFor(async () => expect(await valueOf('Last restore')).toHaveTextContent(/^No\. 12 in \/srv\/other, .*, by run 6 \(restore\)$/), { timeout: 3_000 });
   });
 
-  it('show no restore if the job started without state', async () => {
+  it('are shown without a restore if the job started without state', async () => {
     await renderJob(1, '/checkpoints', { installation: withStart({ mode: 'from', checkpoint: 0 }) });
     const overview = within(await screen.findByRole('region', { name: 'Latest checkpoints' }));
     expect((await overview.findByText('Last restore')).nextElementSibling).toHaveTextContent(NO_VALUE);
@@ -74,7 +74,7 @@ describe('checkpoints of a job', () => {
     expect(within(operators).getByText('subtask 1')).toBeVisible();
   });
 
-  it('can each be rolled back to', async () => {
+  it('can be selected as rollback target', async () => {
     const { user, fake } = await renderJob(CLICKS, '/checkpoints');
     const { number } = fake.installation.find(CLICKS)!.job.last_checkpoint!;
     const detail = await open(number, user);
@@ -83,7 +83,7 @@ describe('checkpoints of a job', () => {
     expect(paths(fake, 'POST')).toContain(`/api/v1/jobs/${CLICKS}/plans`);
   });
 
-  it('grow subtask by subtask while in progress', async () => {
+  it('show each subtask that acknowledges while they are in progress', async () => {
     const { user, fake } = await renderJob(1, '/checkpoints');
     fake.installation.advance(fake.installation.nowMs + 7_000);
     const row = (await within(await history()).findByText('in progress')).closest('tr')!;
@@ -99,7 +99,7 @@ describe('checkpoints of a job', () => {
     expect(within(timeline).queryByText('straggler')).toBeNull();
   });
 
-  it('show missing subtasks first after a failure, and no stragglers', async () => {
+  it('show missing subtasks first and no stragglers if they failed', async () => {
     const { user, fake } = await renderJob(CLICKS, '/checkpoints');
     const { body, snapshots } = fake.installation.find(CLICKS)!.checkpoints.find(({ body: { state } }) => state === 'FAILED')!;
     await user.click(await within(await history()).findByRole('button', { name: 'Failed' }));
@@ -113,7 +113,7 @@ describe('checkpoints of a job', () => {
     expect(within(timeline).queryByText(/straggler/)).toBeNull();
   });
 
-  it('stay in place while one is expanded and new ones are taken', async () => {
+  it('keep their position in the list while one is expanded and new ones complete', async () => {
     const { user, fake } = await renderJob(1, '/checkpoints');
     const { number } = fake.installation.find(1)!.job.last_checkpoint!;
     const detail = await open(number, user);
@@ -130,7 +130,7 @@ describe('checkpoints of a job', () => {
     expect(screen.getByRole('heading', { name: 'History' })).toHaveFocus();
   });
 
-  it('are filtered by kind, with an empty state if none matches', async () => {
+  it('can be filtered by kind, with an empty state if none matches', async () => {
     const { user, fake } = await renderJob(CLICKS, '/checkpoints');
     const all = fake.installation.find(CLICKS)!.checkpoints.map(({ body }) => body);
     const list = within(await history());
@@ -148,7 +148,7 @@ describe('checkpoints of a job', () => {
     expect(await list.findByText('No matching checkpoints')).toBeVisible();
   });
 
-  it('are sorted by size, largest first and unknown sizes last', async () => {
+  it('can be sorted by size, with unknown sizes last', async () => {
     const { user, fake } = await renderJob(CLICKS, '/checkpoints');
     await user.click(await within(await history()).findByRole('button', { name: 'Sort by state size descending' }));
     await within(await history()).findByRole('button', { name: 'Sort by state size ascending' });
@@ -157,7 +157,7 @@ describe('checkpoints of a job', () => {
     expect(await within(first!).findByText(bytes(largest))).toBeVisible();
   });
 
-  it('are pinned with a reason, once, at the displayed version', async () => {
+  it('are pinned with a reason by a single request with the displayed version', async () => {
     const { user, fake } = await renderJob(CLICKS, '/checkpoints', { as: 'operator' });
     const one = fake.installation.find(CLICKS)!;
     const { number } = one.job.last_checkpoint!;
@@ -176,7 +176,7 @@ describe('checkpoints of a job', () => {
     expect(one.checkpoints.find(({ body }) => body.number === number)!.body.pinned).toBe(false);
   });
 
-  it('show why they cannot be deleted, and send no request', async () => {
+  it('show why they cannot be deleted and send no request', async () => {
     const { user, fake } = await renderJob(CLICKS, '/checkpoints', { as: 'operator' });
     const detail = await open(fake.installation.find(CLICKS)!.job.last_checkpoint!.number, user);
     const button = within(detail).getByRole('button', { name: 'Delete' });
@@ -186,7 +186,7 @@ describe('checkpoints of a job', () => {
     expect(paths(fake, 'DELETE')).toEqual([]);
   });
 
-  it('of a stopped job are verified, and deleted after a confirmation', async () => {
+  it('of a stopped job can be verified, and deleted after a confirmation', async () => {
     const { user, fake } = await renderJob(ADS, '/checkpoints', { as: 'operator' });
     const one = fake.installation.find(ADS)!;
     const number = one.job.last_checkpoint!.number - 1;
@@ -229,7 +229,7 @@ describe('checkpoints of a job', () => {
     for (const name of ['Trigger checkpoint', 'Trigger savepoint']) expect(screen.queryByRole('button', { name })).toBeNull();
   });
 
-  it('have empty states before the first one', async () => {
+  it('have empty states before the first checkpoint', async () => {
     await renderJob(9, '/checkpoints', { installation: new Installation(Date.now()) });
     expect(await screen.findByText('No checkpoints yet')).toBeVisible();
     expect(await screen.findByText('No trends yet')).toBeVisible();

@@ -7,15 +7,15 @@ import { parseGraph } from '../physicalGraph';
 import { chainProgress, isEqualRow, operatorRows } from './operatorRows';
 
 const NOW = Date.parse('2026-11-22T03:08:02Z');
-const one = new Installation(NOW).find(1)!;
-const graph = one.template.graph;
+const job = new Installation(NOW).find(1)!;
+const graph = job.template.graph;
 const chains = parseGraph(graph as unknown as Record<string, unknown>).chains;
-const { body, snapshots } = one.checkpoints.find((found) => found.body.state === 'COMPLETED')!;
+const { body, snapshots } = job.checkpoints.find((found) => found.body.state === 'COMPLETED')!;
 
 const rowsOf = (detail: Parameters<typeof chainProgress>[0], live: Progress | null = null, known = chains) => operatorRows(chainProgress(detail, known, live), known);
 
-describe('a checkpoint by operator', () => {
-  it('has the largest durations and the total state of the subtasks', () => {
+describe('the operator rows of a checkpoint', () => {
+  it('contain the largest durations and the total state size of the subtasks', () => {
     const rows = rowsOf(checkpointDetail(body, graph, snapshots));
     expect(rows.map(({ name }) => name)).toContain('delay by route → routes');
     for (const row of rows) {
@@ -28,7 +28,7 @@ describe('a checkpoint by operator', () => {
     }
   });
 
-  it('includes subtasks that have not acknowledged', () => {
+  it('include subtasks that have not acknowledged', () => {
     const early = snapshots.slice(0, 3);
     const rows = rowsOf(checkpointDetail({ ...body, state: 'IN_PROGRESS' }, graph, early));
     expect(rows.reduce((all, { acknowledged }) => all + acknowledged, 0)).toBe(3);
@@ -36,12 +36,12 @@ describe('a checkpoint by operator', () => {
     expect(rows.every(({ stateBytes }) => stateBytes === null)).toBe(true);
   });
 
-  it('marks no stragglers while subtasks are missing', () => {
+  it('mark no stragglers while subtasks are missing', () => {
     const stragglers = (state: typeof body.state): number => rowsOf(checkpointDetail({ ...body, state }, graph, snapshots.slice(0, -1))).reduce((all, row) => all + row.stragglers, 0);
     expect([stragglers('COMPLETED') > 0, stragglers('FAILED'), stragglers('IN_PROGRESS')]).toEqual([true, 0, 0]);
   });
 
-  it('grows with the live progress of this checkpoint only', () => {
+  it('include live progress, but only of the same checkpoint', () => {
     const detail = checkpointDetail({ ...body, state: 'IN_PROGRESS' }, graph, snapshots.slice(0, 2));
     const live: Progress = {
       checkpoint: body.number, checkpoint_id: body.id, run_id: body.run_id, trigger: 'periodic', triggered_at: body.triggered_at, subtasks: 24, acknowledged: 5,
@@ -53,7 +53,7 @@ describe('a checkpoint by operator', () => {
     expect(detail.statistics.chains.reduce((all, { subtasks }) => all + subtasks.length, 0)).toBe(2);
   });
 
-  it('works without a graph', () => {
+  it('contain the measured subtasks if the graph is unknown', () => {
     const rows = rowsOf(
       { id: 1, statistics: { ...checkpointDetail(body, graph, snapshots).statistics, chains: [] } },
       { checkpoint: 1, checkpoint_id: 1, run_id: 1, trigger: '', triggered_at: '', subtasks: 2, acknowledged: 1, progress: [[2, 0, 7]] },
@@ -62,13 +62,13 @@ describe('a checkpoint by operator', () => {
     expect(rows).toMatchObject([{ chain: 2, name: 'chain 2', acknowledged: 1, tookMs: 7 }]);
   });
 
-  it('has equal rows until another subtask acknowledges', () => {
+  it('are equal until another subtask acknowledges', () => {
     const rows = (acknowledged: number) => rowsOf(checkpointDetail({ ...body, state: 'IN_PROGRESS' }, graph, snapshots.slice(0, acknowledged)));
     const [before, same, more] = [rows(3), rows(3), rows(4)];
     const chain = snapshots[3]!.chain;
-    before.forEach((row, place) => {
-      expect(isEqualRow(row, same[place]!)).toBe(true);
-      expect(isEqualRow(row, more[place]!)).toBe(row.chain !== chain);
+    before.forEach((row, index) => {
+      expect(isEqualRow(row, same[index]!)).toBe(true);
+      expect(isEqualRow(row, more[index]!)).toBe(row.chain !== chain);
     });
     const [first] = before;
     expect(isEqualRow(first!, { ...first!, subtasks: first!.subtasks.slice(1) })).toBe(false);

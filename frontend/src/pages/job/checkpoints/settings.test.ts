@@ -2,14 +2,14 @@ import { expect, it } from 'vitest';
 
 import { checkpointSettings } from './settings';
 
-it('describes the checkpoint settings', () => {
+it('the checkpoint settings are described', () => {
   const found = Object.fromEntries(checkpointSettings({ checkpointing: { interval: '10s', retained: 3, directory: null, staging_directory: '/fast' }, allow_non_restored_state: false }));
   expect(found).toMatchObject({ Mode: expect.stringMatching(/^exactly-once/) as string, Interval: '10s', Directory: 'managed by this installation', 'Staging directory': '/fast' });
   expect(found).toMatchObject({ 'Checkpoint timeout': '', 'Minimum pause': '', 'Tolerable failed checkpoints': '' });
   expect(found.Retained).toMatch(/^newest 3,/);
 });
 
-it('describes an interval of none', () => {
+it('disabled periodic checkpoints are described', () => {
   expect(Object.fromEntries(checkpointSettings({ checkpointing: { interval: 'none' } })).Interval).toMatch(/^none: only on request/);
 });
 

@@ -14,22 +14,22 @@ const graph = (...parallelisms: number[]) => parallelisms.map((parallelism, inde
 const chain = (index: number, name: string, subtasks: Subtask[]) => ({ chain: index, operators: name ? [{ uid: name, name }] : [], subtasks });
 
 describe('the phases of a subtask', () => {
-  it('follow each other until the acknowledgement', () => {
+  it('are consecutive and end with the acknowledgement', () => {
     expect(phaseSegments(subtask(0, 100, [10, 20, 5, 40]))).toEqual([
       { phase: 'start delay', fromMs: 0, toMs: 10 },
       { phase: 'alignment', fromMs: 10, toMs: 30 },
       { phase: 'sync', fromMs: 30, toMs: 35 },
-      // 40 ms from the start of the sync phase.
+      // The async phase ends 40 ms after the start of the sync phase.
       { phase: 'async', fromMs: 35, toMs: 70 },
       { phase: 'acknowledging', fromMs: 70, toMs: 100 },
     ]);
   });
 
-  it('omit those that took no time', () => {
+  it('do not include phases without a duration', () => {
     expect(phaseSegments(subtask(0, 9, [0, 0, 4, 9])).map(({ phase }) => phase)).toEqual(['sync', 'async']);
   });
 
-  it('are only the acknowledgement without measurements', () => {
+  it('are one phase until the acknowledgement if nothing was measured', () => {
     expect(phaseSegments(subtask(0, 12))).toEqual([{ phase: 'acknowledging', fromMs: 0, toMs: 12 }]);
     expect(phaseSegments(subtask(0, null))).toEqual([]);
   });
@@ -49,7 +49,7 @@ describe('a timeline', () => {
     expect(found.measured).toBe(true);
   });
 
-  it('extends to the latest time of any clock', () => {
+  it('extends to the latest end of all phases', () => {
     expect(buildTimeline([chain(0, 'read', [subtask(0, 50, [40, 20, 1, 5])])], [], 'COMPLETED').spanMs).toBe(65);
   });
 
@@ -69,7 +69,7 @@ describe.each(['IN_PROGRESS', 'FAILED'] as const)('the timeline of a checkpoint 
     expect(found).toMatchObject({ open: 3, spanMs: 90 });
   });
 
-  it('has no stragglers, since missing subtasks take longest', () => {
+  it('has no stragglers, because missing subtasks take longest', () => {
     expect(buildTimeline([read], graph(3), state).limitMs).toBeNull();
     expect(buildTimeline([read], graph(3), 'COMPLETED').limitMs).not.toBeNull();
   });
@@ -80,18 +80,18 @@ describe.each(['IN_PROGRESS', 'FAILED'] as const)('the timeline of a checkpoint 
     expect(axisAt(found, checkpoint, 9_000)).toEqual({ openMs: 0, spanMs: 90 });
   });
 
-  it('extends open bars over time', () => {
+  it('extends bars of missing subtasks until now or until the failure', () => {
     const found = buildTimeline([read], graph(3), state);
     const [first, later] = state === 'FAILED' ? [600, 600] : [700, 1_700];
     expect(axisAt(found, checkpoint, 1_700)).toEqual({ openMs: first, spanMs: first });
     expect(axisAt(found, checkpoint, 2_700)).toEqual({ openMs: later, spanMs: later });
   });
 
-  it('extends open bars past all acknowledged ones, whatever the clocks show', () => {
+  it('extends bars of missing subtasks at least to the end of all other bars', () => {
     expect(axisAt(buildTimeline([read], graph(3), state), { ...checkpoint, triggered_at: at(5_000) }, 1_700)).toEqual({ openMs: 90, spanMs: 90 });
   });
 
-  it('keeps unchanged bars equal', () => {
+  it('has equal bars for unchanged subtasks', () => {
     const before = buildTimeline([read], graph(3), state).bars;
     const same = buildTimeline([chain(0, 'read', [subtask(0, 10), subtask(2, 90)])], graph(3), state).bars;
     const more = buildTimeline([chain(0, 'read', [subtask(0, 10), subtask(1, 95), subtask(2, 91)])], graph(3), state).bars;
@@ -100,7 +100,7 @@ describe.each(['IN_PROGRESS', 'FAILED'] as const)('the timeline of a checkpoint 
   });
 });
 
-it('a completed checkpoint has no missing subtasks, whatever the graph', () => {
+it('a completed checkpoint has no missing subtasks, even if the graph has more', () => {
   const found = buildTimeline([chain(0, 'read', [subtask(0, 10)])], graph(8), 'COMPLETED');
   expect(found).toMatchObject({ open: 0, spanMs: 10 });
   expect(found.bars).toHaveLength(1);
@@ -109,7 +109,7 @@ it('a completed checkpoint has no missing subtasks, whatever the graph', () => {
 describe('the axis', () => {
   it.each([
     [100, [0, 20, 40, 60, 80, 100]], [84, [0, 20, 40, 60, 80]], [7, [0, 2, 4, 6]], [4_300, [0, 1000, 2000, 3000, 4000]], [0.6, [0, 0.2, 0.4, 0.6]], [0, [0]],
-  ])('up to %d ms', (span, expected) => {
+  ])('has round tick values up to %d ms', (span, expected) => {
     const found = ticks(span);
     expect(found).toHaveLength(expected.length);
     found.forEach((tick, place) => expect(tick).toBeCloseTo(expected[place]!));
@@ -127,7 +127,7 @@ describe('the axis', () => {
     expect(all.map((_, place) => tickLabel(all, place))).toEqual(expected);
   });
 
-  it('clamps positions to its ends', () => {
+  it('limits positions to its ends', () => {
     expect([axisPercent(25, 100), axisPercent(101, 100), axisPercent(5, 0)]).toEqual([25, 100, 0]);
   });
 });

@@ -11,21 +11,21 @@ const point = (number: number, took: number | null): Schemas['CheckpointSeriesPo
   alignment_ms: took === null ? null : took / 2, sync_ms: 0.4, async_ms: 12,
 });
 
-describe('trends', () => {
+describe('trend charts', () => {
   const trends = trendCharts([point(1, 80), point(2, null), point(3, 40)], INK, 'linear');
 
-  it('are duration, sizes, alignment and snapshot', () => {
+  it('show duration, sizes, alignment and snapshot times', () => {
     expect(trends.map(({ title }) => title)).toEqual(['Duration', 'Size', 'Alignment, slowest subtask', 'Snapshot, slowest subtask']);
     expect(trends[0]!.option.series).toMatchObject([{ data: [[1000, 80], [2000, null], [3000, 40]] }]);
     expect(trends[1]!.option.series).toMatchObject([{ name: 'state size', data: [[1000, 2000], [2000, 2000], [3000, 2000]] }, { name: 'checkpointed size', data: [[1000, 100], [2000, 200], [3000, 300]] }]);
   });
 
-  it('have gaps while the job took no checkpoints', () => {
+  it('have gaps for times without checkpoints', () => {
     const [duration] = trendCharts([point(1, 80), point(2, 60), point(300, 40)], INK, 'linear');
     expect(duration!.option.series).toMatchObject([{ data: [[1000, 80], [2000, 60], [3000, null], [300_000, 40]] }]);
   });
 
-  it('have accessible names with the main numbers', () => {
+  it('have accessible names that contain the main values', () => {
     expect(trends[0]!.label).toBe('Duration: end to end last 40 ms, maximum 80 ms');
     expect(trends[2]!.label).toBe('Alignment, slowest subtask: alignment last 20 ms, maximum 40 ms; start delay last 1 ms, maximum 1 ms');
     expect(trendCharts([point(1, null)], INK, 'linear')[0]!.label).toBe('Duration: no measurements');

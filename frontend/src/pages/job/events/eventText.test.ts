@@ -27,7 +27,7 @@ describe('event texts', () => {
     ['AlertResolved', { alert: 5, rule: 'late', rule_kind: 'no-checkpoint', resolution: 'checkpoint 32 has completed' }, 'late: checkpoint 32 has completed'],
   ])('%s', (kind, fields, text) => expect(eventText({ kind, fields })).toBe(text));
 
-  it('lists the fields of an unknown kind, without empty ones', () => {
+  it('list all non-empty fields of an unknown kind of event', () => {
     expect(eventText({ kind: 'MoonRose', fields: { plan_id: 4, kind: 'undo', problem: null, extra: { a: 1 } } })).toBe('plan id: 4, kind: undo, extra: {"a":1}');
   });
 });

@@ -7,7 +7,7 @@ import { renderJob } from '../../../testing/render';
 it('the event log updates live and applies the filter', async () => {
   const { fake, user } = await renderJob(1, '/events');
   const table = await screen.findByRole('table');
-  // The number of the run in its job, not the id, which counts across jobs.
+  // The number of the run within its job. The id of the run counts across jobs.
   const { run } = fake.installation.find(1)!.job;
   expect(run!.id).not.toBe(run!.number);
   expect((await within(table).findAllByRole('cell', { name: `run ${run!.number}` })).length).toBeGreaterThan(0);
@@ -26,19 +26,19 @@ it('the event log updates live and applies the filter', async () => {
   expect(globalThis.location.search).toBe('?kind=PlanFailed');
 });
 
-it('the filter is in the address', async () => {
+it('the filter is stored in the URL', async () => {
   await renderJob(1, '/events?kind=PlanFailed&kind=PlanDiscarded');
   expect(await screen.findByText('No matching events')).toBeVisible();
   for (const name of ['PlanFailed', 'PlanDiscarded']) expect(screen.getByRole('button', { name })).toBeVisible();
 });
 
-it('refetches before the stream drops events that the list lacks', async () => {
+it('the list is refetched before the stream drops events that the list does not contain', async () => {
   const { fake } = await renderJob(1, '/events');
   const table = await screen.findByRole('table');
   const rows = (): number => within(table).getAllByRole('row').length;
   await vi.waitFor(() => expect(rows()).toBeGreaterThan(1));
   for (let streamed = 0; streamed < EVENTS_MAX / 2; streamed += 1) fake.installation.emit(fake.installation.find(1)!, 'FailureOccurred', { generation: 1, reason: `slot ${streamed} was lost` });
   expect(await within(table).findByText(`slot ${EVENTS_MAX / 2 - 1} was lost`, { exact: false })).toBeVisible();
-  // After the refetch the page has only its own rows, without the events streamed since the first fetch.
+  // After the refetch, the list shows only fetched rows, without the events that were streamed after the first fetch.
   await vi.waitFor(() => expect(rows()).toBeLessThan(EVENTS_MAX / 4), { timeout: 10_000 });
 });

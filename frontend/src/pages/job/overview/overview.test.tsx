@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { renderJob, type Rendered } from '../../../testing/render';
 
-const line = (): HTMLElement => screen.getByTestId('checkpoint-status');
+const statusLine = (): HTMLElement => screen.getByTestId('checkpoint-status');
 const cells = (): string => screen.getAllByRole('img').map((one) => one.dataset.steps ?? '').join('');
 const graph = () => screen.findByRole('region', { name: 'Graph' });
 const node = (name: string | RegExp) => screen.findByRole('group', { name });
@@ -34,7 +34,7 @@ describe('the overview of a job', () => {
 
   it('opens the subtasks of a selected chain and closes them again', async () => {
     const { user } = await renderJob(1);
-    // `user.click` also pans the graph, which needs a window that jsdom events do not have.
+    // `user.click` is not used, because it also pans the graph, which jsdom does not support.
     fireEvent.click(within(await node(/^delay by carrier, /)).getByText('delay by carrier'));
     const side = await screen.findByRole('complementary', { name: 'delay by carrier' });
     expect(within(side).getAllByRole('row')).toHaveLength(5);
@@ -53,26 +53,26 @@ describe('the overview of a job', () => {
     expect(await screen.findByRole('heading', { name: 'Exceptions' })).toBeVisible();
   });
 
-  it('opens the subtasks of a chain by keyboard', async () => {
+  it('opens the subtasks of a chain with the keyboard', async () => {
     const { user } = await renderJob(1);
     (await node(/^delay by carrier, /)).focus();
     await user.keyboard('{Enter}');
     expect(await screen.findByRole('complementary', { name: 'delay by carrier' })).toBeVisible();
   });
 
-  it('moves the barriers while a checkpoint runs, names the blocking subtask and reports completion', async () => {
+  it('shows the barriers and the blocking subtask of a running checkpoint, and its completion', async () => {
     const rendered = await renderJob(1);
     await node(/^flights → parse/);
     await pass(rendered, 7_000);
-    await waitFor(() => expect(line()).toHaveTextContent(/in progress.*0 of 24 acknowledged after .*no subtask has acknowledged yet/));
+    await waitFor(() => expect(statusLine()).toHaveTextContent(/in progress.*0 of 24 acknowledged after .*no subtask has acknowledged yet/));
     expect(cells()).toMatch(/^0+$/);
     await pass(rendered, 1_000);
-    await waitFor(() => expect(line()).toHaveTextContent(/[1-9]\d* of 24 acknowledged.*for \d/));
+    await waitFor(() => expect(statusLine()).toHaveTextContent(/[1-9]\d* of 24 acknowledged.*for \d/));
     expect(cells()).toMatch(/3/);
     expect(cells()).toMatch(/[12]/);
-    await waitFor(() => expect(line()).toHaveTextContent(/queued behind records|writing its state|has not acknowledged/));
+    await waitFor(() => expect(statusLine()).toHaveTextContent(/queued behind records|writing its state|has not acknowledged/));
     await pass(rendered, 60_000);
-    await waitFor(() => expect(line()).toHaveTextContent(/completed.*in \d/));
+    await waitFor(() => expect(statusLine()).toHaveTextContent(/completed.*in \d/));
     expect(cells()).toMatch(/^3+$/);
   });
 
@@ -80,7 +80,7 @@ describe('the overview of a job', () => {
     const { user } = await renderJob(1);
     await user.click(await screen.findByRole('button', { name: 'Replay last checkpoint' }));
     const controls = await screen.findByRole('group', { name: 'Replay' });
-    expect(line()).toHaveTextContent(/Checkpoint 60 replay/);
+    expect(statusLine()).toHaveTextContent(/Checkpoint 60 replay/);
     expect(globalThis.location.search).toMatch(/^\?replay=\d+$/);
 
     await user.click(within(controls).getByRole('button', { name: 'Pause' }));
@@ -91,7 +91,7 @@ describe('the overview of a job', () => {
     await user.keyboard('{Home}');
     await waitFor(() => expect(cells()).not.toMatch(/3/));
     await user.keyboard('{PageUp}{PageUp}{PageUp}{PageUp}');
-    await waitFor(() => expect(line()).toHaveTextContent(/of 24 acknowledged after/));
+    await waitFor(() => expect(statusLine()).toHaveTextContent(/of 24 acknowledged after/));
 
     await user.click(within(controls).getByRole('button', { name: 'Back to live view' }));
     expect(screen.queryByRole('group', { name: 'Replay' })).toBeNull();
@@ -103,17 +103,17 @@ describe('the overview of a job', () => {
     const { user } = await renderJob(1);
     await user.type(await screen.findByRole('combobox', { name: 'Replay checkpoint' }), '3');
     await user.click(await screen.findByRole('option', { name: /^3, / }));
-    await waitFor(() => expect(line()).toHaveTextContent('Checkpoint 3 replay'));
+    await waitFor(() => expect(statusLine()).toHaveTextContent('Checkpoint 3 replay'));
   });
 
-  it('replays only the acknowledgements of a failed checkpoint, and says so', async () => {
+  it('replays only the acknowledgements of a failed checkpoint and shows a note about it', async () => {
     const { user } = await renderJob(1);
     await user.type(await screen.findByRole('combobox', { name: 'Replay checkpoint' }), '51');
     await user.click(await screen.findByRole('option', { name: /^51, failed/ }));
-    await waitFor(() => expect(line()).toHaveTextContent(/Inferred from acknowledgements/));
+    await waitFor(() => expect(statusLine()).toHaveTextContent(/Inferred from acknowledgements/));
   });
 
-  it('reports that the checkpoint in the address does not exist', async () => {
+  it('shows an error if the checkpoint in the URL does not exist', async () => {
     await renderJob(1, '?replay=999999');
     expect(await screen.findByText(/Checkpoint 999999 does not exist/)).toBeVisible();
     expect(await node(/^flights → parse/)).toBeInTheDocument();
@@ -123,18 +123,18 @@ describe('the overview of a job', () => {
     await renderJob(7);
     const source = await node(/^events → clean, /);
     expect(within(source).getByText('– → –')).toBeInTheDocument();
-    expect(line()).toHaveTextContent(/^The job is not running\. Its last checkpoint, \d+, completed in \d.* s, 3 d ago\.$/);
+    expect(statusLine()).toHaveTextContent(/^The job is not running\. Its last checkpoint, \d+, completed in \d.* s, 3 d ago\.$/);
   });
 
-  it('shows the last completed checkpoint before the stream reports one, and marks no subtask as waiting', async () => {
+  it('shows the last completed checkpoint until the stream reports one', async () => {
     await renderJob(1);
     await node(/^flights → parse/);
-    expect(line()).toHaveTextContent(/^Checkpoint 60 completed in \d.* s, \d+ s ago/);
+    expect(statusLine()).toHaveTextContent(/^Checkpoint 60 completed in \d.* s, \d+ s ago/);
     expect(screen.queryByText('Barrier:')).toBeNull();
     expect(screen.getAllByRole('img', { name: '4 subtasks' }).length).toBeGreaterThan(0);
   });
 
-  it('shows the legend of barriers once a checkpoint begins', async () => {
+  it('shows the legend of barriers as soon as a checkpoint starts', async () => {
     const rendered = await renderJob(1);
     await node(/^flights → parse/);
     await pass(rendered, 7_000);
@@ -142,10 +142,10 @@ describe('the overview of a job', () => {
     expect(screen.getByText('Channel:')).toBeInTheDocument();
   });
 
-  it('offers no replay if no checkpoint can be replayed', async () => {
+  it('has no replay button if no checkpoint can be replayed', async () => {
     await renderJob(9);
     await node(/^events → clean, /);
-    expect(line()).toHaveTextContent('The job is not running. None of its checkpoints completed.');
+    expect(statusLine()).toHaveTextContent('The job is not running. None of its checkpoints completed.');
     expect(screen.queryByRole('button', { name: 'Replay last checkpoint' })).toBeNull();
     expect(screen.queryByRole('combobox', { name: 'Replay checkpoint' })).toBeNull();
   });

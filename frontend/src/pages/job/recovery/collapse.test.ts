@@ -6,22 +6,22 @@ import { lineageOf, type Checkpoint, type Run } from './lineage';
 function run(number: number, from: number | null = null): Run {
   return { id: 100 + number, number, start: from === null ? { mode: 'resume' } : { mode: 'from', checkpoint: from }, running_at: '2026-01-01T00:00:00Z' } as unknown as Run;
 }
-function taken(runNumber: number, first: number, last: number, more: (number: number) => Partial<Checkpoint> = () => ({})): Checkpoint[] {
+function checkpoints(runNumber: number, first: number, last: number, fields: (number: number) => Partial<Checkpoint> = () => ({})): Checkpoint[] {
   return Array.from({ length: last - first + 1 }, (_, index) => {
     const number = first + index;
-    return { id: number, number, run_id: 100 + runNumber, state: 'COMPLETED', is_savepoint: false, pinned: false, damage: null, discarded_at: null, trigger: 'periodic', ...more(number) } as Checkpoint;
+    return { id: number, number, run_id: 100 + runNumber, state: 'COMPLETED', is_savepoint: false, pinned: false, damage: null, discarded_at: null, trigger: 'periodic', ...fields(number) } as Checkpoint;
   });
 }
 const NONE: ReadonlySet<string> = new Set();
 const named = ({ rows }: Shown): string[] =>
   rows.map((row) => (row.kind === 'checkpoint' ? `${row.checkpoint.number}` : row.kind === 'collapsed' ? `${row.count}: ${row.newest}-${row.oldest}` : row.kind));
-/** Each edge joins the same rows as before, except for collapsed rows. */
+/** The edges as pairs of row names. */
 const joined = ({ rows, edges }: Shown): string[] => edges.map(({ from, to }) => `${named({ rows } as Shown)[from]} > ${named({ rows } as Shown)[to]}`);
 
-describe('a long lineage', () => {
-  it('shows the newest rows and the oldest row of a stretch, and the rest as one row', () => {
-    const shown = collapse(lineageOf([run(1)], taken(1, 1, 60)), NONE);
-    // The newest checkpoint is remarkable, so the stretch starts below it.
+describe('a collapsed lineage', () => {
+  it('shows the newest rows and the oldest row of a stretch, and a collapsed row for the others', () => {
+    const shown = collapse(lineageOf([run(1)], checkpoints(1, 1, 60)), NONE);
+    // The newest checkpoint is never collapsed, so the stretch starts below it.
     expect(named(shown)).toEqual([...numbers(60, 50), '48: 49-2', '1', 'beginning']);
     expect(joined(shown)).toContain('1 > 48: 49-2');
     expect(joined(shown)).toContain('48: 49-2 > 50');
@@ -29,37 +29,37 @@ describe('a long lineage', () => {
   });
 
   it('shows all rows of an expanded stretch', () => {
-    const lineage = lineageOf([run(1)], taken(1, 1, 60));
-    const [fold] = collapse(lineage, NONE).rows.filter((row) => row.kind === 'collapsed');
-    expect(collapse(lineage, new Set([fold!.stretch]))).toEqual(lineage);
+    const lineage = lineageOf([run(1)], checkpoints(1, 1, 60));
+    const [collapsed] = collapse(lineage, NONE).rows.filter((row) => row.kind === 'collapsed');
+    expect(collapse(lineage, new Set([collapsed!.stretch]))).toEqual(lineage);
   });
 
-  it('keeps its name while checkpoints are added and deleted', () => {
-    const stretch = (from: number, to: number): string[] => collapse(lineageOf([run(1)], taken(1, from, to)), NONE).rows.flatMap((row) => (row.kind === 'collapsed' ? [row.stretch] : []));
+  it('keeps the id of a stretch when checkpoints are added and deleted', () => {
+    const stretch = (from: number, to: number): string[] => collapse(lineageOf([run(1)], checkpoints(1, from, to)), NONE).rows.flatMap((row) => (row.kind === 'collapsed' ? [row.stretch] : []));
     expect(stretch(1, 60)).toEqual(stretch(40, 99));
   });
 
-  it('never hides remarkable checkpoints', () => {
-    const remarkable: Partial<Checkpoint>[] = [{ is_savepoint: true }, { pinned: true }, { damage: 'a file is gone' }, { discarded_at: '2026-01-01T00:00:00Z' }, { trigger: 'import' }];
-    for (const more of remarkable) {
-      const shown = named(collapse(lineageOf([run(1)], taken(1, 1, 60, (number) => (number === 30 ? more : {}))), NONE));
+  it('always shows savepoints and pinned, damaged, discarded and imported checkpoints', () => {
+    const notCollapsed: Partial<Checkpoint>[] = [{ is_savepoint: true }, { pinned: true }, { damage: 'a file is missing' }, { discarded_at: '2026-01-01T00:00:00Z' }, { trigger: 'import' }];
+    for (const fields of notCollapsed) {
+      const shown = named(collapse(lineageOf([run(1)], checkpoints(1, 1, 60, (number) => (number === 30 ? fields : {}))), NONE));
       expect(shown).toContain('30');
-      // Ten rows are shown above it and one below, then the same again.
+      // Of each stretch above and below checkpoint 30, the ten newest rows and the oldest row are shown.
       expect(shown.filter((name) => name.includes(':'))).toEqual(['18: 49-32', '18: 19-2']);
     }
   });
 
-  it('never hides branch points or gaps', () => {
-    const back = collapse(lineageOf([run(1), run(2, 30)], [...taken(1, 1, 60), ...taken(2, 61, 62)]), NONE);
+  it('always shows branch points and gaps', () => {
+    const back = collapse(lineageOf([run(1), run(2, 30)], [...checkpoints(1, 1, 60), ...checkpoints(2, 61, 62)]), NONE);
     expect(named(back)).toContain('30');
     expect(joined(back)).toContain('30 > 31');
     expect(joined(back)).toContain('30 > restore');
-    const gap = collapse(lineageOf([run(1)], [...taken(1, 1, 20), ...taken(1, 31, 60)]), NONE);
+    const gap = collapse(lineageOf([run(1)], [...checkpoints(1, 1, 20), ...checkpoints(1, 31, 60)]), NONE);
     expect(named(gap)).toContain('31');
   });
 
-  it('leaves a short one unchanged', () => {
-    const lineage = lineageOf([run(1)], taken(1, 1, 16));
+  it('does not collapse a short stretch', () => {
+    const lineage = lineageOf([run(1)], checkpoints(1, 1, 16));
     expect(collapse(lineage, NONE)).toEqual(lineage);
   });
 });

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { planOfRun } from './lineage';
 import { applyLabel, duplicatedRecords, planStages, planTitle, ranges, splitPosition } from './planText';
 
-it('joins numbers into ranges', () => {
+it('consecutive numbers are joined into ranges', () => {
   expect([[], [4], [4, 5], [1, 2, 3, 7, 9, 10]].map(ranges)).toEqual(['', '4', '4, 5', '1–3, 7, 9, 10']);
 });
 
@@ -16,7 +16,7 @@ it.each([
   [{ path: 'b' }, '{"path":"b"}', 'the beginning'],
 ])('describes the position of split %o', (split, name, from) => expect(splitPosition(split)).toEqual({ split: name, from }));
 
-it('describes a plan', () => {
+it('the kind and target of a plan are described', () => {
   const preview = { checkpoint: 40 } as never;
   expect(planTitle({ kind: 'rollback', request: {}, preview })).toBe('Roll back to checkpoint 40');
   expect(planTitle({ kind: 'undo', request: { plan: 3 }, preview })).toBe('Undo plan 3: return to checkpoint 40');
@@ -27,7 +27,7 @@ it('describes a plan', () => {
   expect(planTitle({ kind: 'restore', request: { path: '/srv/a', checkpoint: 12 }, preview: external })).toBe('Restore from checkpoint 12 in /srv/a');
 });
 
-it('distinguishes an upgrade without state from a start of the current version without state', () => {
+it('an upgrade without state differs from a start of the current version without state', () => {
   const preview = { checkpoint: null, without_state: true } as never;
   const upgrade = { kind: 'upgrade', request: { spec: 3, spec_before: 2 }, preview } as const;
   const same = { kind: 'upgrade', request: { spec: 2, spec_before: 2 }, preview } as const;
@@ -36,7 +36,7 @@ it('distinguishes an upgrade without state from a start of the current version w
   expect(applyLabel({ kind: 'rollback', request: {}, preview: { checkpoint: 40 } as never })).toBe('Roll back');
 });
 
-it('lists done, running and pending steps', () => {
+it('the steps of a plan are done, running or pending', () => {
   const steps = [{ at: '2026-01-01T00:00:00Z', text: 'verifying' }, { at: '2026-01-01T00:00:01Z', text: 'stopping' }];
   const stages = (plan: Parameters<typeof planStages>[0], state: 'RUNNING' | 'SUCCEEDED' | 'FAILED'): string[] => planStages(plan, { steps, state }).map(({ text, status }) => `${text}: ${status}`);
   expect(stages({ state: 'APPLYING', phase: 'STOPPING' }, 'RUNNING')).toEqual(['verifying: done', 'stopping: running', 'starting the job: pending']);
@@ -44,7 +44,7 @@ it('lists done, running and pending steps', () => {
   expect(stages({ state: 'FAILED', phase: null }, 'FAILED')).toEqual(['verifying: done', 'stopping: failed']);
 });
 
-it('finds the plan that started a run by origin and time', () => {
+it('the plan that started a run is found by restored checkpoint and time', () => {
   const at = (minute: number): string => `2026-01-01T00:0${minute}:00Z`;
   const plan = (id: number, approved: number | null, ended: number | null) => ({ id, preview: { checkpoint: 40 }, approved_at: approved === null ? null : at(approved), ended_at: ended === null ? null : at(ended) }) as never;
   const back = (number: number) => ({ at: 'checkpoint', number }) as const;
@@ -61,7 +61,7 @@ it('finds the plan that started a run by origin and time', () => {
   expect(planOfRun({ created_at: at(2) }, { at: 'none' }, plans)).toBeNull();
 });
 
-it('describes records that readers see twice', () => {
+it('records that readers see twice are described', () => {
   expect(duplicatedRecords({ abandoned: [] })).toEqual([]);
   expect(duplicatedRecords({ abandoned: [4, 5, 6], recommitted: [3] })).toEqual([
     'output committed with checkpoints 4–6, and until the job stops',

@@ -6,7 +6,7 @@ import { holdResponses, renderJob } from '../../../testing/render';
 
 const path = ({ url }: Request): string => new URL(url).pathname;
 
-describe('recovery', () => {
+describe('the recovery tab', () => {
   it('shows restores as branches, and why each checkpoint is retained', async () => {
     await renderJob(1, '/recovery');
     const tree = await screen.findByRole('list', { name: /Checkpoints and restores/ });
@@ -18,7 +18,7 @@ describe('recovery', () => {
     expect(within(tree).getByText(/Run 3 restored checkpoint/)).toHaveTextContent(/restored checkpoint 40 by plan \d+ \(rollback\)/);
   });
 
-  it('collapses a long stretch, and expands it on request', async () => {
+  it('collapses a long stretch of checkpoints until the user expands it', async () => {
     const installation = new Installation(Date.now());
     for (const { body } of installation.find(2)!.checkpoints) body.discarded_at = null;
     const { user } = await renderJob(2, '/recovery', { installation });
@@ -31,14 +31,14 @@ describe('recovery', () => {
     expect(screen.getByText(`Checkpoint ${newest}`).closest('li')).toHaveFocus();
   });
 
-  it('does not roll back to a damaged checkpoint, and shows why', async () => {
+  it('shows why a rollback to a damaged checkpoint is not possible', async () => {
     await renderJob(1, '/recovery');
     const button = await screen.findByRole('button', { name: /Roll back to checkpoint 45/ });
     expect(button).toHaveAttribute('aria-disabled', 'true');
     expect(button).toHaveAccessibleDescription(/is damaged: state\/by_route-2\.bin has 1,204 bytes/);
   });
 
-  it('previews a rollback, confirms it by the job name, shows its progress, and undoes it', async () => {
+  it('previews a rollback, requires the job name as confirmation, shows its progress, and undoes it', async () => {
     const rendered = await renderJob(1, '/recovery');
     const { fake, user } = rendered;
     await user.click(await screen.findByRole('button', { name: /Roll back to checkpoint 40/ }));
@@ -57,7 +57,7 @@ describe('recovery', () => {
     await user.type(screen.getByRole('textbox', { name: 'Type flights-delays to confirm' }), 's');
     const answer = holdResponses(rendered, 'POST');
     await user.click(confirm);
-    // A disabled button would lose focus.
+    // The button keeps the focus, because it is not disabled with the `disabled` attribute.
     expect(confirm).toBeEnabled();
     expect(confirm).toHaveAttribute('aria-disabled', 'true');
     await user.click(confirm);
@@ -65,7 +65,7 @@ describe('recovery', () => {
 
     const steps = await screen.findByRole('list', { name: 'Steps' });
     expect(within(steps).getByText('verifying the files of the checkpoint')).toBeVisible();
-    // Steps are announced, durations are not.
+    // Screen readers announce steps, but not durations.
     expect(steps.closest('[role=status], [aria-live]')).toBeNull();
     const status = screen.getByRole('status');
     expect(status).toHaveTextContent(/^Running: verifying the files of the checkpoint/);
@@ -83,7 +83,7 @@ describe('recovery', () => {
     expect(await screen.findByRole('heading', { name: /Undo plan \d+: return to checkpoint 61/ })).toBeVisible();
   });
 
-  it('cannot undo a plan whose safety savepoint is deleted, and shows why', async () => {
+  it('shows why a plan whose safety savepoint was deleted cannot be undone', async () => {
     const installation = new Installation(Date.now());
     const one = installation.find(1)!;
     const applied = one.plans.find(({ state, safety_checkpoint }) => state === 'APPLIED' && safety_checkpoint !== null)!;
@@ -107,7 +107,7 @@ describe('recovery', () => {
     expect(screen.getByRole('button', { name: 'Roll back' })).toBeEnabled();
   });
 
-  it('does not carry a confirmation over to another plan', async () => {
+  it('requires a new confirmation for another plan', async () => {
     const { fake, user } = await renderJob(2, '/recovery');
     const propose = async (nth: number): Promise<HTMLElement> => {
       await user.click((await screen.findAllByRole('button', { name: /Roll back to checkpoint 5\d/ }))[nth]!);
@@ -121,14 +121,14 @@ describe('recovery', () => {
     await user.click(screen.getByRole('checkbox', { name: /accept duplicate records/ }));
     const { textContent: title } = screen.getByRole('heading', { name: /^Plan \d+: / });
 
-    // Both plans are cached, so the page switches at once.
+    // Both plans are cached, so the page switches immediately.
     globalThis.history.go(-2);
     await waitFor(() => expect(screen.getByRole('heading', { name: /^Plan \d+: / })).not.toHaveTextContent(title));
     expect(screen.getByRole('textbox', { name: /to confirm/ })).toHaveValue('');
     expect(screen.getByRole('checkbox', { name: /accept duplicate records/ })).not.toBeChecked();
   });
 
-  it('lets an operator propose a rollback, and shows which permission confirms it', async () => {
+  it('shows to an operator who can propose a rollback which permission is needed to confirm it', async () => {
     const { fake, user } = await renderJob(1, '/recovery', { as: 'operator' });
     await user.click(await screen.findByRole('button', { name: /Roll back to checkpoint 40/ }));
     await screen.findByText(/A worker is verifying the files/);
@@ -140,7 +140,7 @@ describe('recovery', () => {
     expect(await screen.findByText('discarded')).toBeVisible();
   });
 
-  it('has the plan in the page title, and removes it afterwards', async () => {
+  it('shows the plan in the page title until the plan is closed', async () => {
     const { user } = await renderJob(1, '/recovery');
     await user.click(await screen.findByRole('button', { name: /Roll back to checkpoint 40/ }));
     await screen.findByText(/A worker is verifying the files/);
@@ -202,7 +202,7 @@ describe('recovery', () => {
     expect(confirm).toHaveAccessibleDescription(/^This plan would fail: state of operator 'counts'/);
   });
 
-  it('starts without state, and can undo that', async () => {
+  it('starts the job without state and can undo it', async () => {
     const { fake, user } = await renderJob(3, '/recovery');
     await user.click(await screen.findByRole('button', { name: 'Start without state…' }));
     expect(await screen.findByRole('heading', { name: /Start version 2 without state/ })).toBeVisible();

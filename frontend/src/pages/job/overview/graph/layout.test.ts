@@ -12,7 +12,7 @@ function disjoint(a: Rect, b: Rect): boolean {
 }
 
 describe('the layout of a graph', () => {
-  it('places every chain once, without overlaps, right of its inputs', async () => {
+  it('places each chain once, without overlaps, to the right of its inputs', async () => {
     const layout = await computeLayout(graph);
     expect([...layout.chains.keys()].sort((a, b) => a - b)).toEqual(graph.chains.map(({ index }) => index));
     const rects = [...layout.chains.values()];
@@ -23,7 +23,7 @@ describe('the layout of a graph', () => {
     }
   });
 
-  it('keeps edge labels off the chains', async () => {
+  it('places edge labels outside of the chains', async () => {
     const layout = await computeLayout(graph);
     expect(layout.edges.size).toBe(graph.edges.length);
     for (const { path, label } of layout.edges.values()) {
@@ -36,29 +36,29 @@ describe('the layout of a graph', () => {
     expect(await computeLayout(graph)).toEqual(await computeLayout(graph));
   });
 
-  it('routes a feedback edge', async () => {
+  it('has a path for a feedback edge', async () => {
     const loop = { ...graph, edges: [...graph.edges, { ...graph.edges[0]!, index: 99, source: graph.chains.at(-1)!.index, target: 0, feedback: true }] };
     expect((await computeLayout(loop)).edges.get(99)!.path).toMatch(/^M/);
   });
 
-  it('reserves the size of what a node shows', () => {
+  it('reserves enough space for the content of each node', () => {
     const { children = [], edges = [] } = toElkGraph(graph);
     expect(children.map(({ width }) => width)).toEqual(graph.chains.map(() => NODE_WIDTH));
     expect(children.map(({ height }) => height)).toEqual(graph.chains.map(nodeHeight));
     expect(edges[0]!.labels![0]!.text).toBe('hash origin');
   });
 
-  it('accepts an empty answer', () => {
+  it('supports an empty result of the layout library', () => {
     expect(fromElkGraph({ id: 'graph' })).toEqual({ width: 0, height: 0, chains: new Map(), edges: new Map() });
   });
 });
 
 describe('an edge path', () => {
-  it('has corners as round as the distance allows', () => {
+  it('has round corners whose radius is limited by the distance of the points', () => {
     expect(roundedPath([{ x: 0, y: 0 }, { x: 100, y: 0 }, { x: 100, y: 6 }], 8)).toBe('M0 0L97 0Q100 0 100 3L100 6');
   });
 
-  it('is straight between two points and has no NaN for duplicate points', () => {
+  it('is a straight line between two points, and contains no NaN if points are equal', () => {
     expect(roundedPath([{ x: 1, y: 2 }, { x: 3, y: 4 }])).toBe('M1 2L3 4');
     expect(roundedPath([{ x: 1, y: 2 }, { x: 1, y: 2 }, { x: 3, y: 4 }])).not.toContain('NaN');
   });

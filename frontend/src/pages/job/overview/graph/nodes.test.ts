@@ -19,7 +19,7 @@ describe('graph nodes', () => {
     expect(first).toMatchObject({ id: '0', position: { x: 12, y: 12 }, width: 206, ariaLabel: 'op 0, 2 subtasks', data: { chain: graph.chains[0], near: true } });
   });
 
-  it('name the busiest and the most backpressured share if known, also when zoomed out', () => {
+  it('have a label with the highest busy and backpressured shares, even when zoomed out', () => {
     const subtask = { index: 1, level: null, busy: 0.97, idle: 0, backpressured: 0.03, queued: 0, recordsInPerS: 1, recordsOutPerS: 1, stateBytes: null };
     const metricsWith = new Map([[0, { ...none.get(0)!, level: 'low' as const, busiest: subtask, worst: { ...subtask, backpressured: 0.2 } }]]);
     for (const near of [ALL, null]) {
@@ -29,11 +29,11 @@ describe('graph nodes', () => {
     }
   });
 
-  it('are omitted if the layout has no position for them', () => {
+  it('are not drawn if the layout has no position for them', () => {
     expect(flowNodes(graph, { ...placed, chains: new Map() }, none, ALL)).toEqual([]);
   });
 
-  it('are equal zoomed out if colour and label are equal, and zoomed in if metrics are', () => {
+  it('are equal if colour and label are equal when zoomed out, or if all metrics are equal when zoomed in', () => {
     const busy = { index: 0, level: null, busy: 0.5, idle: 0, backpressured: 0, queued: 0, recordsInPerS: 1, recordsOutPerS: 1, stateBytes: null };
     const metricsWith = (level: 'ok' | 'high', busiest = busy) => new Map([...none].map(([index, metrics]) => [index, { ...metrics, level, busiest }]));
     const far = (busiest: typeof busy): ReturnType<typeof flowNodes>[number] => flowNodes(graph, placed, metricsWith('ok', busiest), null)[0]!;
@@ -52,13 +52,13 @@ describe('graph nodes', () => {
 });
 
 describe('the initial viewport', () => {
-  it('centres the whole graph at a readable zoom', () => {
+  it('shows the centred graph at a readable zoom', () => {
     const { x, zoom } = fitViewport(placed, { width: 1000, height: 400 });
     expect(zoom).toBeCloseTo(1.1);
     expect(x).toBeCloseTo((1000 - 1.1 * 500) / 2);
   });
 
-  it('shows all of a large graph, too small to read', () => {
+  it('shows a large graph completely, even if it is too small to read', () => {
     const { zoom } = fitViewport({ ...placed, width: 7_600, height: 1_400 }, { width: 1_150, height: 500 });
     expect(zoom).toBeLessThan(NEAR_ZOOM);
     expect(7_600 * zoom).toBeLessThanOrEqual(1_150);
@@ -68,7 +68,7 @@ describe('the initial viewport', () => {
     expect(fitViewport({ ...placed, width: 1e6 }, { width: 1000, height: 400 }).zoom).toBe(ZOOM_MIN);
   });
 
-  it('is the identity if nothing has a size', () => {
+  it('does not move or zoom if the container has no size', () => {
     expect(fitViewport(placed, { width: 0, height: 0 })).toEqual({ x: 0, y: 0, zoom: 1 });
   });
 });
@@ -77,7 +77,7 @@ describe('the viewport after a selection', () => {
   const box = { x: 1_000, y: 100, width: 206, height: 100 };
   const room = { width: 800, height: 400 };
 
-  it('stays if the chain is visible', () => {
+  it('does not change if the chain is visible', () => {
     const viewport = { x: -600, y: 0, zoom: 1 };
     expect(panIntoView(viewport, box, room)).toBe(viewport);
   });
@@ -87,15 +87,15 @@ describe('the viewport after a selection', () => {
     ['left', { x: -1_100, y: 0, zoom: 1 }, { x: 12 - 1_000, y: 0, zoom: 1 }],
     ['top', { x: -600, y: -300, zoom: 1 }, { x: -600, y: 12 - 100, zoom: 1 }],
     ['bottom, above the zoom controls', { x: -600, y: 290, zoom: 1 }, { x: -600, y: 400 - 50 - 200, zoom: 1 }],
-  ])('pans just enough to show the chain at the same zoom: %s', (_, before, after) => {
+  ])('pans only as far as needed to show the chain, with the same zoom: %s', (_, before, after) => {
     expect(panIntoView(before, box, room)).toEqual(after);
   });
 
-  it('starts with the chain if the container is smaller than it', () => {
+  it('shows the start of the chain if the chain is larger than the container', () => {
     expect(panIntoView({ x: 0, y: 0, zoom: 2 }, box, { width: 300, height: 100 })).toEqual({ x: 12 - 2_000, y: 12 - 200, zoom: 2 });
   });
 
-  it('stays if nothing has a size', () => {
+  it('does not change if the container has no size', () => {
     const viewport = { x: 0, y: 0, zoom: 1 };
     expect(panIntoView(viewport, box, { width: 0, height: 0 })).toBe(viewport);
   });
@@ -110,7 +110,7 @@ describe('the visible region', () => {
     expect(flowNodes(graph, placed, none, null).every(({ data }) => !data.near)).toBe(true);
   });
 
-  it('is the visible part and a margin, so that only some nodes are drawn in detail', () => {
+  it('is the visible part of the graph and a margin, so that only its nodes are drawn in detail', () => {
     const near = visibleRegion(large, { x: -2_000, y: -100, zoom: 1 }, room)!;
     expect(near.x).toBeLessThanOrEqual(2_000);
     expect(near.x + near.width).toBeGreaterThanOrEqual(3_000);
@@ -119,7 +119,7 @@ describe('the visible region', () => {
     expect(flowNodes(graph, placed, none, visibleRegion(large, { x: 0, y: 0, zoom: 1 }, room)).every(({ data }) => data.near)).toBe(true);
   });
 
-  it('stays the same for small moves', () => {
+  it('does not change for small moves', () => {
     const [one, other, far] = [-2_010, -2_040, -2_500].map((x) => visibleRegion(large, { x, y: 0, zoom: 1 }, room));
     expect(isEqualRect(one!, other!)).toBe(true);
     expect(isEqualRect(one!, far!)).toBe(false);
@@ -127,11 +127,11 @@ describe('the visible region', () => {
     expect(isEqualRect(null, null)).toBe(true);
   });
 
-  it('is the whole graph if nothing has a size', () => {
+  it('is the complete graph if the container has no size', () => {
     expect(visibleRegion(placed, { x: 0, y: 0, zoom: 1 }, { width: 0, height: 0 })).toEqual(ALL);
   });
 
-  it('intersects what reaches into it, not what touches it', () => {
+  it('intersects rectangles that overlap it, but not rectangles that only touch it', () => {
     expect(intersects(ALL, { x: 490, y: 100, width: 50, height: 50 })).toBe(true);
     expect(intersects(ALL, { x: 500, y: 0, width: 50, height: 50 })).toBe(false);
     expect(intersects(ALL, null)).toBe(false);

@@ -6,7 +6,7 @@ const frames = (playback: Playback, count: number, passedMs = 16): Playback =>
   Array.from({ length: count }).reduce<Playback>((before) => reducePlayback(before, { type: 'frame', passedMs }), playback);
 
 describe('the playback', () => {
-  it.each([[1, 1000], [40, 200], [84, 100], [3_000, 2], [120_000, 1]])('plays a checkpoint of %d ms %d times slower by default', (durationMs, slowdown) => {
+  it.each([[1, 1000], [40, 200], [84, 100], [3_000, 2], [120_000, 1]])('plays a checkpoint of %d ms %d times more slowly by default', (durationMs, slowdown) => {
     expect(initialPlayback(durationMs)).toMatchObject({ slowdown, playing: true, positionMs: 0 });
   });
 
@@ -27,12 +27,12 @@ describe('the playback', () => {
     expect(reducePlayback(paused, { type: 'play' }).positionMs).toBe(paused.positionMs);
   });
 
-  it('clamps seeks to its ends', () => {
+  it('limits seeks to the start and the end', () => {
     expect(reducePlayback(initialPlayback(84), { type: 'seek', toMs: -3 }).positionMs).toBe(0);
     expect(reducePlayback(initialPlayback(84), { type: 'seek', toMs: 500 }).positionMs).toBe(84);
   });
 
-  it('does not skip ahead after a page was hidden', () => {
+  it('does not skip ahead after the page was hidden', () => {
     expect(frames(reducePlayback(initialPlayback(10_000), { type: 'slowdown', slowdown: 1 }), 1, 60_000).positionMs).toBe(250);
   });
 

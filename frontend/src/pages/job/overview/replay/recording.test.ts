@@ -10,33 +10,33 @@ import { ACKNOWLEDGED, ALIGNING, SNAPSHOTTED } from '../wavefront/wavefront';
 import { initialReplay, reduceReplay } from './playback';
 import { buildRecording, wavefrontAt, type Recording } from './recording';
 
-const scene = JOB_TEMPLATES[0]!;
-const topology = buildTopology(parseGraph(scene.graph as unknown as Record<string, unknown>));
-const world = new Installation(1_800_000_000_000);
-const bodyOf = (state: string) => world.jobs[0]!.checkpoints.find(({ body }) => body.state === state)!.body;
-const measured = simulateSnapshots(scene.graph, scene.stateBytes, 90, new Random(3));
-const completed = { ...checkpointDetail(bodyOf('COMPLETED'), scene.graph, measured), end_to_end_ms: measured.at(-1)!.afterMs + 4 };
-const failed = checkpointDetail(bodyOf('FAILED'), scene.graph, measured.slice(0, 5));
+const template = JOB_TEMPLATES[0]!;
+const topology = buildTopology(parseGraph(template.graph as unknown as Record<string, unknown>));
+const installation = new Installation(1_800_000_000_000);
+const bodyOf = (state: string) => installation.jobs[0]!.checkpoints.find(({ body }) => body.state === state)!.body;
+const measured = simulateSnapshots(template.graph, template.stateBytes, 90, new Random(3));
+const completed = { ...checkpointDetail(bodyOf('COMPLETED'), template.graph, measured), end_to_end_ms: measured.at(-1)!.afterMs + 4 };
+const failed = checkpointDetail(bodyOf('FAILED'), template.graph, measured.slice(0, 5));
 
 const moment = ({ facts }: Recording, subtask: number, step: number): number => facts.find((one) => one.subtask === subtask && one.step === step)?.atMs ?? 0;
 
 describe('the recording of a completed checkpoint', () => {
   const recording = buildRecording(completed, topology)!;
 
-  it('has each step of each subtask once, in order of time', () => {
+  it('contains each step of each subtask once, ordered by time', () => {
     const sources = topology.chains.filter(({ inputs }) => inputs.length === 0).reduce((count, { parallelism }) => count + parallelism, 0);
     expect(recording.facts).toHaveLength(3 * topology.count - sources);
     expect(recording.facts.map(({ atMs }) => atMs)).toEqual(recording.facts.map(({ atMs }) => atMs).toSorted((a, b) => a - b));
     expect(recording).toMatchObject({ exact: true, end: 'completed', durationMs: completed.end_to_end_ms });
   });
 
-  it('lets no subtask pass the barrier before its inputs, nor align for less than it measured', () => {
+  it('has no subtask that takes its snapshot before its inputs, or that aligns for less than the measured time', () => {
     for (const { chain, index, alignmentMs, afterMs } of measured) {
       const subtask = topology.chains[topology.at.get(chain)!]!.first + index;
       const passedMs = moment(recording, subtask, SNAPSHOTTED);
       expect(moment(recording, subtask, ACKNOWLEDGED)).toBe(afterMs);
       expect(passedMs).toBeLessThanOrEqual(afterMs);
-      // The fake backend lets some subtasks acknowledge before a barrier can arrive; then the acknowledgement counts.
+      // In the fake backend, some subtasks acknowledge before a barrier can arrive. Then the recording uses the acknowledgement.
       if (passedMs < afterMs) {
         expect(passedMs - moment(recording, subtask, ALIGNING)).toBeGreaterThanOrEqual(alignmentMs - 1e-6);
         forEachNeighbour(topology, subtask, 'inputs', (other) => expect(moment(recording, other, SNAPSHOTTED)).toBeLessThanOrEqual(passedMs));
@@ -44,7 +44,7 @@ describe('the recording of a completed checkpoint', () => {
     }
   });
 
-  it('plays to the same end with any frames', () => {
+  it('gives the same wavefront whatever frames were shown before', () => {
     let wave = wavefrontAt(recording, 0, null);
     for (let atMs = 0; atMs < recording.durationMs; atMs += 7) {
       wave = wavefrontAt(recording, atMs, wave);
@@ -63,7 +63,7 @@ describe('the recording of a completed checkpoint', () => {
 });
 
 describe('the recording of a failed checkpoint', () => {
-  it('has only acknowledgements, is not exact, and ends as failed', () => {
+  it('contains only acknowledgements, is not exact and ends as failed', () => {
     const recording = buildRecording(failed, topology)!;
     expect(recording).toMatchObject({ exact: false, end: 'failed' });
     expect(recording.facts.map(({ step }) => step)).toEqual([3, 3, 3, 3, 3]);
@@ -84,7 +84,7 @@ describe('the recording of a failed checkpoint', () => {
 describe('a replay', () => {
   const recording = buildRecording(completed, topology)!;
 
-  it('moves its barriers only with its position', () => {
+  it('changes its wavefront only when its position changes', () => {
     const started = initialReplay(recording);
     const paused = reduceReplay(started, { type: 'pause' });
     expect(paused.wave).toBe(started.wave);

@@ -11,7 +11,7 @@ const graph = {
 };
 const topology = buildTopology(graph);
 
-describe('the text for what a checkpoint waits for', () => {
+describe('the text about the subtask that a checkpoint waits for', () => {
   it.each<[Blocker, boolean, string]>([
     [{ kind: 'unknown' }, false, 'no subtask has acknowledged yet'],
     [{ kind: 'aligning', subtask: 1, inputs: [], awaiting: 0, forMs: 1_200 }, false, 'source flights → parse [1] has not acknowledged for 1.2 s'],

@@ -23,7 +23,7 @@ const completed = (checkpoint: number, end_to_end_ms: number): Partial<Stream> =
 });
 
 describe('the live wavefront', () => {
-  it('grows with reported progress and stays the same object without news', () => {
+  it('advances with reported progress and is the same object without new progress', () => {
     const started = report(initialLiveWavefront(topology), { progress: progress(7, []) }, TRIGGERED + 10);
     expect(steps(started)).toEqual(['00', '00']);
     const grown = report(started, { progress: progress(7, [[0, 1, 22]]) }, TRIGGERED + 40);
@@ -31,14 +31,14 @@ describe('the live wavefront', () => {
     expect(report(grown, { progress: progress(7, [[0, 1, 22]]) }, TRIGGERED + 40)).toBe(grown);
   });
 
-  it('restarts with the next checkpoint, also with a lower number of another run', () => {
+  it('restarts with the next checkpoint, even if another run has a checkpoint with a lower number', () => {
     const before = report(initialLiveWavefront(topology), { progress: progress(7, [[0, 1, 22]]) }, TRIGGERED + 40);
     expect(steps(report(before, { progress: progress(8, []) }, TRIGGERED + 50))).toEqual(['00', '00']);
     expect(report(before, { progress: progress(6, []) }, TRIGGERED + 50)).toBe(before);
     expect(report(before, { progress: progress(3, [], 5) }, TRIGGERED + 50).checkpoint).toMatchObject({ number: 3, runId: 5 });
   });
 
-  it('completes with the duration that the driver measured', () => {
+  it('completes with the duration that the driver reports', () => {
     const before = report(initialLiveWavefront(topology), { progress: progress(7, [[0, 1, 22]]) }, TRIGGERED + 40);
     const after = report(before, { progress: progress(7, [[0, 1, 22]]), ...completed(7, 84) }, TRIGGERED + 95);
     expect(steps(after)).toEqual(['33', '33']);
@@ -50,7 +50,7 @@ describe('the live wavefront', () => {
     expect(after).toMatchObject({ checkpoint: { number: 9, trigger: 'periodic' }, tookMs: 31, wave: { end: 'completed', acknowledged: 4 } });
   });
 
-  it('moves from an ended checkpoint to the next one, never back', () => {
+  it('changes from an ended checkpoint only to a newer checkpoint', () => {
     const over = report(initialLiveWavefront(topology), completed(9, 31), TRIGGERED);
     expect(report(over, { progress: progress(8, [[0, 0, 3]]), ...completed(9, 31) }, TRIGGERED).checkpoint?.number).toBe(9);
     const next = report(over, { progress: progress(10, [[0, 0, 3]]), ...completed(9, 31) }, TRIGGERED + 9);
@@ -59,8 +59,8 @@ describe('the live wavefront', () => {
 
   it('keeps the steps of a failed checkpoint and its reason', () => {
     const before = report(initialLiveWavefront(topology), { progress: progress(7, [[0, 1, 22]]) }, TRIGGERED + 40);
-    const after = report(before, { progress: progress(7, [[0, 1, 22]]), outcome: { checkpoint: 7, result: 'failed', reason: 'it took too long' } }, TRIGGERED + 50);
-    expect(after).toMatchObject({ reason: 'it took too long', wave: { end: 'failed', acknowledged: 1 } });
+    const after = report(before, { progress: progress(7, [[0, 1, 22]]), outcome: { checkpoint: 7, result: 'failed', reason: 'timed out' } }, TRIGGERED + 50);
+    expect(after).toMatchObject({ reason: 'timed out', wave: { end: 'failed', acknowledged: 1 } });
   });
 
   it('derives the start from reported progress if clocks differ slightly', () => {
@@ -69,11 +69,11 @@ describe('the live wavefront', () => {
     expect(reduceLiveWavefront(ahead, { type: 'clock', nowMs: TRIGGERED - 800 }).wave!.atMs).toBe(400);
   });
 
-  it('shows the age of a checkpoint that has hung for long when the page is opened', () => {
+  it('shows the age of a checkpoint that was in progress for a long time before the page was opened', () => {
     expect(report(initialLiveWavefront(topology), { progress: progress(7, [[0, 1, 22]]) }, TRIGGERED + 90_000).wave!.atMs).toBe(90_000);
   });
 
-  it('stops the clock at the end', () => {
+  it('does not advance after the end of the checkpoint', () => {
     const over = report(initialLiveWavefront(topology), completed(9, 31), TRIGGERED);
     expect(reduceLiveWavefront(over, { type: 'clock', nowMs: TRIGGERED + 5_000 })).toBe(over);
   });

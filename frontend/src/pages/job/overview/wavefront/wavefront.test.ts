@@ -8,7 +8,7 @@ import { ACKNOWLEDGED, ALIGNING, initialWavefront, reduceWavefront, SNAPSHOTTED,
 const edge = (index: number, source: number, target: number, partitioning: string, feedback = false): Edge => ({ index, source, target, partitioning, key: [], feedback });
 const chain = (index: number, parallelism: number) => ({ index, parallelism, operators: [] });
 
-/** Two sources, a join of both, and a sink after it. */
+/** Two sources, an operator that reads both, and a sink. */
 const EDGES = [edge(0, 0, 2, 'hash'), edge(1, 1, 2, 'hash'), edge(2, 2, 3, 'forward')];
 const topology = buildTopology({ chains: [chain(0, 2), chain(1, 1), chain(2, 2), chain(3, 2)], edges: EDGES });
 const of = (at: number, index: number): number => subtaskNumber(topology, at, index)!;
@@ -23,7 +23,7 @@ const live = (...acknowledged: [at: number, index: number, atMs: number][]): Wav
 const all = (wave: Wavefront): string[] => topology.chains.map(({ index }) => chainSteps(wave, index));
 
 describe('subtasks', () => {
-  it('are numbered chain by chain', () => {
+  it('are numbered consecutively, chain by chain', () => {
     expect(topology.count).toBe(7);
     expect(subtaskPosition(topology, of(2, 1))).toEqual({ chain: 2, index: 1 });
     expect(subtaskNumber(topology, 2, 2)).toBeNull();
@@ -46,11 +46,11 @@ describe('the wavefront', () => {
     expect(wave.acknowledged).toBe(1);
   });
 
-  it('infers nothing in an exact recording', () => {
+  it('infers no steps if it is exact', () => {
     expect(all(facts(initialWavefront(topology, { exact: true }), [3, 1, SNAPSHOTTED, 40]))).toEqual(['00', '0', '00', '02']);
   });
 
-  it.each([WAITING, ALIGNING, SNAPSHOTTED, ACKNOWLEDGED])('never returns to step %d', (step) => {
+  it.each([WAITING, ALIGNING, SNAPSHOTTED, ACKNOWLEDGED])('does not return to step %d', (step) => {
     const before = facts(initialWavefront(topology, { exact: true }), [0, 0, ACKNOWLEDGED, 5]);
     const after = facts(before, [0, 0, step, 9]);
     expect(all(after)).toEqual(all(before));
@@ -58,7 +58,7 @@ describe('the wavefront', () => {
     expect(after.sinceMs[of(0, 0)]).toBe(5);
   });
 
-  it('counts an acknowledgement once, however often it is reported', () => {
+  it('counts an acknowledgement only once if it is reported several times', () => {
     expect(live([0, 0, 5], [0, 0, 5], [0, 0, 6]).acknowledged).toBe(1);
   });
 
@@ -98,25 +98,25 @@ describe('channels with a barrier', () => {
   const progressOf = (wave: Wavefront): [blocked: number, inFlight: number][] => EDGES.map((one) => [blockedChannels(wave, one).blocked, blockedChannels(wave, one).inFlight]);
   const none = [0, 0];
 
-  it('are blocked while their target waits for barriers of other subtasks', () => {
+  it('are blocked while the target subtask waits for other barriers', () => {
     const wave = live([0, 0, 5]);
     expect(progressOf(wave)).toEqual([[2, 0], none, none]);
     expect(progressOf(facts(wave, [0, 1, ACKNOWLEDGED, 6]))).toEqual([[4, 0], none, none]);
   });
 
-  it('are in flight once all inputs sent their barrier and it has not passed the target', () => {
+  it('are in flight if all inputs sent their barrier and the target has not taken its snapshot', () => {
     const wave = live([0, 0, 5], [0, 1, 6], [1, 0, 7]);
     expect(progressOf(wave)).toEqual([[0, 4], [0, 2], none]);
     expect(progressOf(facts(wave, [2, 0, ACKNOWLEDGED, 8]))).toEqual([[0, 2], [0, 1], [0, 1]]);
   });
 
-  it('are free after the barrier passed or the checkpoint ended', () => {
+  it('are neither blocked nor in flight after the snapshot of the target or the end of the checkpoint', () => {
     const sources = live([0, 0, 5], [0, 1, 6], [1, 0, 7]);
     expect(progressOf(facts(sources, [2, 0, ACKNOWLEDGED, 8], [2, 1, ACKNOWLEDGED, 8])).slice(0, 2)).toEqual([none, none]);
-    for (const how of ['failed', 'completed'] as const) expect(progressOf(reduceWavefront(sources, { type: 'end', outcome: how, atMs: 9 }))).toEqual([none, none, none]);
+    for (const outcome of ['failed', 'completed'] as const) expect(progressOf(reduceWavefront(sources, { type: 'end', outcome, atMs: 9 }))).toEqual([none, none, none]);
   });
 
-  it('exclude feedback edges', () => {
+  it('do not include feedback edges', () => {
     expect(blockedChannels(live([0, 0, 5]), { ...EDGES[0]!, feedback: true })).toEqual({ blocked: 0, inFlight: 0 });
   });
 });
@@ -126,25 +126,25 @@ describe('the blocker of a checkpoint', () => {
     expect(findBlocker(reduceWavefront(initialWavefront(topology, { exact: false }), { type: 'clock', atMs: 12 }))).toEqual({ kind: 'unknown' });
   });
 
-  it('is the source that has not sent its barrier since the trigger', () => {
+  it('is a source that has not sent its barrier', () => {
     expect(findBlocker(reduceWavefront(live([0, 0, 5], [0, 1, 6]), { type: 'clock', atMs: 50 }))).toEqual({ kind: 'aligning', subtask: of(1, 0), inputs: [], awaiting: 2, forMs: 50 });
   });
 
-  it('is the subtask whose inputs all sent their barrier the longest time ago', () => {
+  it('is the subtask that has had the barriers of all inputs for the longest time', () => {
     const wave = live([0, 0, 5], [0, 1, 9], [1, 0, 7], [2, 0, 20], [3, 0, 22]);
     expect(findBlocker(reduceWavefront(wave, { type: 'clock', atMs: 50 }))).toEqual({
       kind: 'aligning', subtask: of(2, 1), inputs: [of(0, 0), of(0, 1), of(1, 0)], awaiting: 0, forMs: 41,
     });
   });
 
-  it('is the subtask that has been writing for longest, once the barrier passed all', () => {
+  it('is the subtask that has been writing for the longest time if all subtasks took their snapshots', () => {
     const passed = facts(initialWavefront(topology, { exact: true }), ...topology.chains.flatMap(({ index, parallelism }) =>
       Array.from({ length: parallelism }, (_, at): [number, number, number, number] => [index, at, SNAPSHOTTED, 10 * index + at])));
     const wave = facts(passed, [0, 0, ACKNOWLEDGED, 40], [0, 1, ACKNOWLEDGED, 40], [1, 0, ACKNOWLEDGED, 40]);
     expect(findBlocker(wave)).toEqual({ kind: 'snapshotting', subtask: of(2, 0), others: 3, forMs: 20 });
   });
 
-  it('is the coordinator after all acknowledgements, and null after the end', () => {
+  it('is the coordinator after all acknowledgements, and null after the end of the checkpoint', () => {
     const done = live(...topology.chains.flatMap(({ index, parallelism }) => Array.from({ length: parallelism }, (_, at): [number, number, number] => [index, at, 30])));
     expect(findBlocker(reduceWavefront(done, { type: 'clock', atMs: 34 }))).toEqual({ kind: 'completing', forMs: 4 });
     expect(findBlocker(reduceWavefront(done, { type: 'end', outcome: 'completed', atMs: 35 }))).toBeNull();
