@@ -41,16 +41,16 @@ def load_facts(
 def _query(moment: datetime) -> Select[Any]:
     newest, other = aliased(Run), aliased(Run)
     # A user or a plan caused each run, except the restarts after a failure.
-    begun = (
+    started = (
         select(other.id, other.number, other.created_at)
         .where(other.job_id == Job.id, other.cause != "restart")
         .order_by(other.number.desc())
         .limit(1)
-        .lateral("begun")
+        .lateral("started")
     )
     ran = (
         select(other.running_at)
-        .where(other.job_id == Job.id, other.number >= begun.c.number, other.running_at.is_not(None))
+        .where(other.job_id == Job.id, other.number >= started.c.number, other.running_at.is_not(None))
         .order_by(other.number)
         .limit(1)
         .lateral("ran")
@@ -62,7 +62,7 @@ def _query(moment: datetime) -> Select[Any]:
         .limit(1)
         .lateral("last")
     )
-    since = func.coalesce(begun.c.id, 0)
+    since = func.coalesce(started.c.id, 0)
     aborted = (
         select(Checkpoint.id)
         .where(
@@ -70,7 +70,7 @@ def _query(moment: datetime) -> Select[Any]:
             Checkpoint.number > func.coalesce(last.c.number, 0),
         )
         .limit(COUNT_MAX)
-        .correlate(Job, begun, last)
+        .correlate(Job, started, last)
         .subquery()
     )  # fmt: skip
     # Order by run id and generation, which grow; clocks of drivers may differ. A failed generation completes no further checkpoint.
@@ -82,7 +82,7 @@ def _query(moment: datetime) -> Select[Any]:
         )
         .order_by(Failure.run_id.desc(), Failure.generation.desc())
         .limit(COUNT_MAX)
-        .correlate(Job, begun, last)
+        .correlate(Job, started, last)
         .subquery()
     )  # fmt: skip
     restarted = (
@@ -105,7 +105,7 @@ def _query(moment: datetime) -> Select[Any]:
     return (
         select(
             Job.id, Job.desired_state, Job.restarts_stopped_reason, Job.checkpoint_reported_at, newest.state,
-            begun.c.created_at.label("begun_at"), ran.c.running_at,
+            started.c.created_at.label("begun_at"), ran.c.running_at,
             last.c.number.label("checkpoint"), aborts.c.count.label("aborted"), failures.c.count.label("failed"),
             failures.c.at.label("failed_at"), restarts.c.at.label("restarted_at"),
             Spec.body["checkpointing"]["interval"].astext.label("interval"),
@@ -115,7 +115,7 @@ def _query(moment: datetime) -> Select[Any]:
         .select_from(Job)
         .outerjoin(Spec, and_(Spec.job_id == Job.id, Spec.number == Job.spec_number))
         .outerjoin(newest, and_(newest.job_id == Job.id, newest.number == Job.run_number))
-        .outerjoin(begun, true())
+        .outerjoin(started, true())
         .outerjoin(ran, true())
         .outerjoin(last, true())
         .join(aborts, true())

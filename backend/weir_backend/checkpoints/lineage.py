@@ -23,7 +23,7 @@ def newest_completed(session: Session, job_id: int, run_id: int) -> int | None:
         .order_by(Checkpoint.number.desc())
         .limit(1)
     )
-    begun = (
+    restored = (
         # 0 or null: the run started without state, and has only its own checkpoints.
         select(func.nullif(Run.start["checkpoint"].astext.cast(BigInteger), 0), Run.number, literal(0))
         .where(earlier, Run.start["mode"].astext != "resume")
@@ -31,7 +31,7 @@ def newest_completed(session: Session, job_id: int, run_id: int) -> int | None:
         .limit(1)
     )
     # The newest completed by the run that started the branch, or later; otherwise the one that this run restored.
-    both = union_all(completed.subquery().select(), begun.subquery().select()).subquery()
+    both = union_all(completed.subquery().select(), restored.subquery().select()).subquery()
     return session.scalar(select(both.c.checkpoint).order_by(both.c.run.desc(), both.c.rank.desc()).limit(1))
 
 

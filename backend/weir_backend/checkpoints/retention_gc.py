@@ -151,7 +151,7 @@ def plan_gc(
     _fail_refused(session, job, wanted, decided)
     _complete_deletions(session, job, wanted, repository.discarded_among(session, job.id, wanted.keys()), {})
     for number, row in rows.items():
-        if number in decided.going:
+        if number in decided.to_delete:
             row.deleting_since = row.deleting_since or moment
         elif number not in decided.finish:
             row.deleting_since = None
@@ -183,10 +183,10 @@ def finish_gc(
     place: CheckpointLocation,
     work: GcWork,
     *,
-    gone: Collection[int],
+    retired: Collection[int],
     deletion_problem: str | None,
 ) -> None:
-    """Record the outcome. ``gone``: the checkpoints that are retired now. ``deletion_problem``: why some of their files remain; None: none remain.
+    """Record the outcome. ``retired``: the checkpoints that are retired now. ``deletion_problem``: why some of their files remain; None: none remain.
     A late report is recorded, too, because retired checkpoints stay retired."""
     job = jobs.find(session, job_id, lock=True)
     if job is None:
@@ -194,7 +194,7 @@ def finish_gc(
     moment = now()
     rows = {row.number: row for row in repository.kept_at(session, job.id, place)}
     wanted = {operation.request["checkpoint"]: operation for operation in repository.open_deletions(session, job.id)}
-    over = [row for number, row in rows.items() if number in gone]
+    over = [row for number, row in rows.items() if number in retired]
     mark_discarded(session, job, over, moment)
     if over:
         deleted = [row.number for row in over]
@@ -206,12 +206,12 @@ def finish_gc(
             requested=[number for number in deleted if number in wanted],
             deletion_problem=deletion_problem,
         )
-    _complete_deletions(session, job, wanted, set(gone), {"deletion_problem": deletion_problem} if deletion_problem else {})
+    _complete_deletions(session, job, wanted, set(retired), {"deletion_problem": deletion_problem} if deletion_problem else {})
     if job.retention_until == work.until:
         job.retention_until = None
         # A run may be waiting for the end of the garbage collection.
         job_service.reconcile_soon(session, tasks, job)
-    if set(work.decided.going) <= set(gone):
+    if set(work.decided.to_delete) <= set(retired):
         job.next_retention_at = moment + GC_INTERVAL
 
 
@@ -256,9 +256,9 @@ def _fail_refused(session: Session, job: Job, wanted: dict[Any, Operation], deci
 
 
 def _complete_deletions(
-    session: Session, job: Job, wanted: dict[Any, Operation], gone: Collection[int], more: dict[str, Any]
+    session: Session, job: Job, wanted: dict[Any, Operation], retired: Collection[int], more: dict[str, Any]
 ) -> None:
     for number, operation in wanted.items():
-        if number in gone:
+        if number in retired:
             result = {"checkpoint": number, **more}
             operations.end_and_record(session, job, operation, OperationOutcome(OperationState.SUCCEEDED, result=result))

@@ -147,12 +147,12 @@ class GcDecision:
     repin: tuple[int, ...] = ()
 
     @property
-    def going(self) -> tuple[int, ...]:
+    def to_delete(self) -> tuple[int, ...]:
         return tuple(sorted((*self.expire, *self.delete)))
 
     @property
     def touches_storage(self) -> bool:
-        return bool(self.going or self.finish)
+        return bool(self.to_delete or self.finish)
 
 
 def decide(
@@ -162,13 +162,13 @@ def decide(
     view = log.view
     kept = {int(record.checkpoint) for record in view.kept}
     by_number = {row.number: row for row in rows}
-    gone = {row.number for row in rows if presence_in_log(view, row.number, row.generation) is LogPresence.RETIRED}
-    begun = {number for number in gone if by_number[number].deleting or by_number[number].asked}
+    retired = {row.number for row in rows if presence_in_log(view, row.number, row.generation) is LogPresence.RETIRED}
+    unfinished = {number for number in retired if by_number[number].deleting or by_number[number].asked}
     asked = [row for row in rows if row.asked and row.number in kept]
     unpinned = {row.number for row in rows if row.number in kept and (row.pinned or row.is_savepoint)} - set(view.pinned)
     if obstacle is not None:
         return GcDecision(
-            refused={row.number: obstacle for row in asked}, retired=tuple(sorted(gone)), repin=tuple(sorted(unpinned))
+            refused={row.number: obstacle for row in asked}, retired=tuple(sorted(retired)), repin=tuple(sorted(unpinned))
         )
     reasons = _kept_because(log, by_number, references)
     delete = {row.number for row in asked if _deletion_refused_because(view, row, reasons) is None}
@@ -182,8 +182,8 @@ def decide(
         delete=tuple(sorted(delete)),
         unpin=tuple(sorted(number for number in delete if number in view.pinned)),
         refused={row.number: why for row in asked if (why := _deletion_refused_because(view, row, reasons)) is not None},
-        finish=tuple(sorted(begun)),
-        retired=tuple(sorted(gone - begun)),
+        finish=tuple(sorted(unfinished)),
+        retired=tuple(sorted(retired - unfinished)),
         repin=tuple(sorted(unpinned - delete)),
     )
 

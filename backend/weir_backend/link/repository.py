@@ -149,15 +149,15 @@ def _needs(events: Sequence[NumberedEvent]) -> _Needs:
 
 def _checkpoints(session: Session, run: RunRow, numbers: Iterable[int]) -> tuple[dict[int, CheckpointRow], frozenset[int]]:
     parameters = {"job_id": run.job_id, "run_id": run.id, "numbers": sorted(numbers)}
-    ours: dict[int, CheckpointRow] = {}
+    own: dict[int, CheckpointRow] = {}
     taken: set[int] = set()
     for run_id, *values in session.execute(_AFFECTED_CHECKPOINTS, parameters):
         row = CheckpointRow(*values)
         if run_id == run.id:
-            ours[row.number] = row
+            own[row.number] = row
         else:
             taken.add(row.number)
-    return ours, frozenset(taken)
+    return own, frozenset(taken)
 
 
 def _open_failures(session: Session, run: RunRow) -> list[FailureRow]:

@@ -45,16 +45,16 @@ LEGAL: dict[PlanPhase, frozenset[PlanPhase]] = {
 
 @dataclass(frozen=True, slots=True)
 class PlanFacts:
-    """A plan. ``live``: the run of the job that has not ended; ``live_is_ours``: it belongs to this plan. ``ours``: the newest run of this plan
-    that has ended; ``runs``: how many runs this plan has started. ``stop_with``: Suspend or Cancel. ``start``: where the runs of this plan
+    """A plan. ``live``: the run of the job that has not ended; ``live_is_of_plan``: it belongs to this plan. ``ended_run``: the newest run of this
+    plan that has ended; ``runs``: how many runs this plan has started. ``stop_with``: Suspend or Cancel. ``start``: where the runs of this plan
     start."""
 
     phase: PlanPhase
     target_intact: bool | None
     damage: str | None
     live: LiveRun | None
-    live_is_ours: bool
-    ours: LastRun | None
+    live_is_of_plan: bool
+    ended_run: LastRun | None
     runs: int
     stop_with: str
     start: RunStart
@@ -137,20 +137,20 @@ def _no_later_than(deadline: datetime, decision: PlanDecision) -> PlanDecision:
 
 
 def _starting(facts: PlanFacts, now: datetime) -> PlanDecision:
-    if facts.live is not None and facts.live_is_ours:
+    if facts.live is not None and facts.live_is_of_plan:
         if facts.live.ran:
             return Applied()
         if now >= facts.deadline:
             return EnterPhase(PlanPhase.REVERTING)
         return Wait(until=facts.deadline) if facts.live.seen else _no_later_than(facts.deadline, submit(facts.live, now))
     assert facts.live is None, "another run started while the plan is being applied"
-    if facts.ours is None:
+    if facts.ended_run is None:
         if facts.safety_pin_until is not None and now < facts.safety_pin_until:
             return Wait(until=facts.safety_pin_until, why="The checkpoint that an undo would restore is being pinned.")
         return BeginRun(facts.kind, facts.start)
-    if facts.ours.state is RunState.FINISHED or facts.ours.running_at is not None:
+    if facts.ended_run.state is RunState.FINISHED or facts.ended_run.running_at is not None:
         return Applied()  # the reconciler handles later failures
-    if facts.ours.kind in PERMANENT_FAILURES or facts.runs >= RUNS_MAX:
+    if facts.ended_run.kind in PERMANENT_FAILURES or facts.runs >= RUNS_MAX:
         return EnterPhase(PlanPhase.REVERTING)
     return BeginRun(facts.kind, facts.start)
 
@@ -161,5 +161,5 @@ def _reverting(facts: PlanFacts, now: datetime) -> PlanDecision:
         if now >= facts.deadline + REVERT_TIMEOUT:
             return FailPlan("The job did not start, and its driver does not stop. Check its host.", bring_back=True)
         return _no_later_than(facts.deadline + REVERT_TIMEOUT, stop(facts.live, "Cancel", now))
-    reason = facts.ours.reason if facts.ours is not None else "the run did not start in time"
+    reason = facts.ended_run.reason if facts.ended_run is not None else "the run did not start in time"
     return FailPlan(f"The job did not start: {reason}. It resumes from where it was stopped.", bring_back=True)

@@ -192,7 +192,7 @@ def test_a_job_that_is_started_during_garbage_collection_waits_for_its_end(stage
     stage.reconcile(job.job_id)
     assert stage.job(job.job_id)["run"]["number"] == 1, "the start waits for the garbage collection"
     with stage.database.session() as session:
-        retention_gc.finish_gc(session, stage.tasks, job.job_id, at.place, work, gone=(), deletion_problem=None)
+        retention_gc.finish_gc(session, stage.tasks, job.job_id, at.place, work, retired=(), deletion_problem=None)
     stage.reconcile(job.job_id)
     assert stage.job(job.job_id)["run"]["number"] == 2
 
@@ -241,9 +241,9 @@ def test_a_worker_that_was_paused_until_the_job_runs_again_deletes_nothing(stage
         with stage.database.session() as session:
             return retention_gc.may_continue(session, job.job_id, work)
 
-    assert collect(seen, work.decided, may_continue=may_continue).gone == frozenset() and asked == 1
+    assert collect(seen, work.decided, may_continue=may_continue).retired == frozenset() and asked == 1
     # The job log also fences a worker that does not call may_continue.
-    assert collect(seen, work.decided, may_continue=lambda: True).gone == frozenset()
+    assert collect(seen, work.decided, may_continue=lambda: True).retired == frozenset()
     assert job.run.paths() == before and job.kept() == [1, 2, 3, 4, 5]
     job.complete(6)
 
@@ -264,7 +264,7 @@ def test_a_concurrent_log_entry_ends_the_garbage_collection_before_a_retirement(
         return True
 
     found = collect(seen, work.decided, may_continue=append_other_entry)
-    assert found.gone == frozenset() and job.kept() == [1, 2, 3, 4, 5]
+    assert found.retired == frozenset() and job.kept() == [1, 2, 3, 4, 5]
 
 
 def test_a_generation_that_is_unknown_to_the_control_plane_is_not_fenced(stage: Stage) -> None:

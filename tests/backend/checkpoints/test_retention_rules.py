@@ -67,7 +67,7 @@ def with_change(facts: list[CheckpointFacts], number: int, **changed: Any) -> li
 
 def test_checkpoints_older_than_the_retained_number_expire() -> None:
     assert decision(FIVE, rows(1, 2, 3, 4, 5)).expire == (1, 2, 3)
-    assert decision(FIVE, rows(1, 2, 3, 4, 5), keep=5).going == ()
+    assert decision(FIVE, rows(1, 2, 3, 4, 5), keep=5).to_delete == ()
     assert not decision(FIVE, rows(1, 2, 3, 4, 5), keep=5).touches_storage
 
 
@@ -177,7 +177,7 @@ def test_a_branch_point_cannot_be_deleted_before_its_branch() -> None:
 def test_an_obstacle_prevents_deletions_and_retired_checkpoints_are_still_recorded() -> None:
     marked = with_change(with_change(rows(1, 2, 3, 4, 5), 4, asked=True), 1, deleting=True)
     found = decision(FIVE.apply(retired(1, 1, 2)), marked, obstacle="it runs")
-    assert (found.going, found.finish, found.touches_storage) == ((), (), False)
+    assert (found.to_delete, found.finish, found.touches_storage) == ((), (), False)
     assert found.refused == {4: "it runs"} and found.retired == (1, 2)
 
 

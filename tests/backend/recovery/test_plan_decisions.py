@@ -28,7 +28,7 @@ DEADLINE = NOW + timedelta(minutes=30)
 LIVE = LiveRun(RunState.RUNNING, NOW, seen=True, commands=frozenset(), ran=True)
 FAILED = LastRun(RunState.FAILED, "", "killed", running_at=None, ended_at=NOW)
 PLAN = PlanFacts(
-    PlanPhase.VERIFYING, None, None, None, live_is_ours=False, ours=None, runs=0, stop_with="Suspend", start=RunStart(5), kind="rollback",
+    PlanPhase.VERIFYING, None, None, None, live_is_of_plan=False, ended_run=None, runs=0, stop_with="Suspend", start=RunStart(5), kind="rollback",
     deadline=DEADLINE,
 )  # fmt: skip
 
@@ -59,7 +59,7 @@ def test_the_job_is_suspended_before_the_run_of_the_plan_starts() -> None:
 def test_the_plan_is_applied_once_its_run_is_running() -> None:
     starting = replace(PLAN, phase=PlanPhase.STARTING)
     assert decide_plan(starting, NOW) == BeginRun("rollback", RunStart(5))
-    initializing = replace(starting, live=replace(LIVE, state=RunState.INITIALIZING, ran=False), live_is_ours=True, runs=1)
+    initializing = replace(starting, live=replace(LIVE, state=RunState.INITIALIZING, ran=False), live_is_of_plan=True, runs=1)
     assert isinstance(decide_plan(initializing, NOW), Wait)
     assert decide_plan(replace(initializing, live=LIVE), NOW) == Applied()
 
@@ -74,7 +74,7 @@ def test_the_job_waits_a_limited_time_for_the_pin_of_its_safety_savepoint() -> N
 
 
 def test_after_a_second_failed_run_the_plan_is_reverted() -> None:
-    starting = replace(PLAN, phase=PlanPhase.STARTING, ours=FAILED, runs=1)
+    starting = replace(PLAN, phase=PlanPhase.STARTING, ended_run=FAILED, runs=1)
     assert decide_plan(starting, NOW) == BeginRun("rollback", RunStart(5))
     assert decide_plan(replace(starting, runs=RUNS_MAX), NOW) == EnterPhase(PlanPhase.REVERTING)
     returned = decide_plan(replace(starting, phase=PlanPhase.REVERTING, runs=RUNS_MAX), NOW)
@@ -83,19 +83,19 @@ def test_after_a_second_failed_run_the_plan_is_reverted() -> None:
 
 def test_a_plan_fails_after_a_timeout_if_the_driver_of_its_run_does_not_stop() -> None:
     unresponsive = replace(LIVE, state=RunState.INITIALIZING, ran=False, commands=frozenset({"Cancel"}))
-    returning = replace(PLAN, phase=PlanPhase.REVERTING, live=unresponsive, live_is_ours=True, runs=1)
+    returning = replace(PLAN, phase=PlanPhase.REVERTING, live=unresponsive, live_is_of_plan=True, runs=1)
     assert decide_plan(returning, DEADLINE) == Wait(DEADLINE + REVERT_TIMEOUT, "The driver is stopping.")
     failed = decide_plan(returning, DEADLINE + REVERT_TIMEOUT)
     assert isinstance(failed, FailPlan) and failed.bring_back and "does not stop." in failed.problem
 
 
 def test_a_run_with_a_restore_error_is_not_retried() -> None:
-    incompatible = replace(PLAN, phase=PlanPhase.STARTING, ours=replace(FAILED, kind="RestoreError"), runs=1)
+    incompatible = replace(PLAN, phase=PlanPhase.STARTING, ended_run=replace(FAILED, kind="RestoreError"), runs=1)
     assert decide_plan(incompatible, NOW) == EnterPhase(PlanPhase.REVERTING)
 
 
 def test_a_plan_is_applied_if_its_run_ended_after_running() -> None:
-    ran = replace(PLAN, phase=PlanPhase.STARTING, ours=replace(FAILED, running_at=NOW), runs=1)
+    ran = replace(PLAN, phase=PlanPhase.STARTING, ended_run=replace(FAILED, running_at=NOW), runs=1)
     assert decide_plan(ran, NOW) == Applied()
 
 
@@ -108,15 +108,15 @@ class SimulatedJob:
     phase: PlanPhase = PlanPhase.VERIFYING
     intact: bool | None = None
     live: LiveRun | None = LIVE
-    live_is_ours: bool = False
-    ours: LastRun | None = None
+    live_is_of_plan: bool = False
+    ended_run: LastRun | None = None
     runs: int = 0
     phases: list[PlanPhase] = field(default_factory=lambda: [PlanPhase.VERIFYING])
 
     def facts(self) -> PlanFacts:
         return replace(
-            PLAN, phase=self.phase, target_intact=self.intact, damage="broken", live=self.live, live_is_ours=self.live_is_ours,
-            ours=self.ours, runs=self.runs,
+            PLAN, phase=self.phase, target_intact=self.intact, damage="broken", live=self.live, live_is_of_plan=self.live_is_of_plan,
+            ended_run=self.ended_run, runs=self.runs,
         )  # fmt: skip
 
     def advance(self) -> None:
@@ -136,10 +136,10 @@ class SimulatedJob:
 
     def _end_run(self, state: RunState, kind: str) -> None:
         assert self.live is not None
-        if self.live_is_ours:
+        if self.live_is_of_plan:
             running_at = self.now if self.live.state is RunState.RUNNING else None
-            self.ours = LastRun(state, kind, "it ended", running_at, self.now)
-        self.live, self.live_is_ours = None, False
+            self.ended_run = LastRun(state, kind, "it ended", running_at, self.now)
+        self.live, self.live_is_of_plan = None, False
 
 
 @pytest.mark.parametrize("seed", range(400))
@@ -156,7 +156,7 @@ def test_a_plan_with_random_failures_ends_without_concurrent_runs(seed: int) -> 
                 job.phases.append(phase)
             case BeginRun():
                 assert job.live is None and job.intact
-                job.live, job.live_is_ours = LiveRun(RunState.CREATED, None, False, frozenset()), True
+                job.live, job.live_is_of_plan = LiveRun(RunState.CREATED, None, False, frozenset()), True
                 job.runs += 1
             case Submit():
                 assert job.live is not None and not job.live.seen
@@ -172,7 +172,7 @@ def test_a_plan_with_random_failures_ends_without_concurrent_runs(seed: int) -> 
                 return
             case FailPlan(bring_back=bring_back):
                 assert bring_back == (PlanPhase.STOPPING in job.phases)
-                still_live = bring_back and job.live_is_ours
+                still_live = bring_back and job.live_is_of_plan
                 assert not still_live or job.now >= DEADLINE + REVERT_TIMEOUT, "the job returned while a run of the plan was live"
                 return
     pytest.fail(f"seed {seed}: the plan did not end")

@@ -46,10 +46,10 @@ class JobStorage:
 
 @dataclass(frozen=True, slots=True)
 class GcResult:
-    """``gone`` contains the chosen checkpoints that are retired now. ``deletion_problem`` is the reason why some files could not be
+    """``retired`` contains the chosen checkpoints that are retired now. ``deletion_problem`` is the reason why some files could not be
     deleted, or None if all files are deleted."""
 
-    gone: frozenset[int]
+    retired: frozenset[int]
     deletion_problem: str | None = None
 
 
@@ -95,7 +95,7 @@ def collect(seen: JobStorage, decided: GcDecision, *, may_continue: Callable[[],
             deletion_problem = collector.sweep() or deletion_problem
     kept = {int(record.checkpoint) for record in seen.view.kept}
     finished = () if collector.lost else decided.finish
-    return GcResult(frozenset(number for number in (*decided.going, *finished) if number not in kept), deletion_problem)
+    return GcResult(frozenset(number for number in (*decided.to_delete, *finished) if number not in kept), deletion_problem)
 
 
 class _Collector:

@@ -56,7 +56,7 @@ def collect_job_garbage(context: Context, job_id: int, open_: OpenStorage = open
     result = _collect(context, job_id, storage, work)
     with context.database.session() as session:
         retention.finish_gc(
-            session, context.tasks, job_id, target.place, work, gone=result.gone, deletion_problem=result.deletion_problem
+            session, context.tasks, job_id, target.place, work, retired=result.retired, deletion_problem=result.deletion_problem
         )
 
 

@@ -42,8 +42,8 @@ def compile_spec(spec_id: int) -> None:
     """Store the graph of a spec, or the reason why it does not compile."""
     context = current()
     # The task may be enqueued again while it still runs.
-    with try_advisory_lock(context.database, LockKind.COMPILE, spec_id) as ours:
-        if ours:
+    with try_advisory_lock(context.database, LockKind.COMPILE, spec_id) as locked:
+        if locked:
             _compile(context, spec_id)
 
 

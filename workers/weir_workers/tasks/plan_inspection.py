@@ -31,8 +31,8 @@ def inspect(plan_id: int) -> None:
     """Check whether the checkpoint of the plan is intact and compatible, and which checkpoints and input the plan affects."""
     context = current()
     # The task may be enqueued again while it still runs.
-    with try_advisory_lock(context.database, LockKind.INSPECT, plan_id) as ours:
-        if ours:
+    with try_advisory_lock(context.database, LockKind.INSPECT, plan_id) as locked:
+        if locked:
             inspect_plan(context, plan_id)
 
 

@@ -39,8 +39,8 @@ def submit(run_id: int) -> None:
     problem: str | None = None
     try:
         directory.make()
-        with directory.starting() as ours:
-            if not ours:
+        with directory.starting() as may_start:
+            if not may_start:
                 return
             _start(context, claimed, directory)
     except (ConfigError, OSError) as error:
