@@ -19,6 +19,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -37,6 +38,8 @@ MARGIN_PX = 40
 COLOURS = (256, 128, 64)
 """Sizes of the palette, tried in order until a screenshot is small enough."""
 WORKLOAD = "abs6"
+SPREAD_MAX = 2.0
+"""The highest share of a setting divided by the lowest. A higher ratio means that other programs ran during the measurement."""
 BENCHMARK_COMMAND = "make bench ARGS='--only abs6 --parallelism 2'"
 
 
@@ -79,20 +82,12 @@ class Benchmark:
 # ---- inputs ------------------------------------------------------------------------------------
 
 
-def missing_inputs(build: Path) -> list[str]:
-    """Return one sentence for each target that must run first."""
-    paths = [screenshot(build, name, theme) for name in SCREENSHOTS for theme in THEMES]
-    absent = [path for path in paths if not path.is_file()]
-    missing = []
-    if absent:
-        missing.append(f"Run `make e2e`: {absent[0].parent} has no {', '.join(path.name for path in absent)}.")
-    if not abs6_lines(results_file(build)):
-        missing.append(f"Run `{BENCHMARK_COMMAND}`: {results_file(build)} has no results of {WORKLOAD}.")
-    return missing
-
-
-def screenshot(build: Path, name: str, theme: str) -> Path:
-    return build / "e2e" / "pictures" / f"{name}-{theme}.png"
+def find_screenshots(build: Path) -> list[Path]:
+    """Raises PicturesFailed if one is missing."""
+    paths = [build / "e2e" / "pictures" / f"{name}-{theme}.png" for name in SCREENSHOTS for theme in THEMES]
+    if absent := [path for path in paths if not path.is_file()]:
+        raise PicturesFailed(f"Run `make e2e`: {absent[0].parent} has no {', '.join(path.name for path in absent)}.")
+    return paths
 
 
 def results_file(build: Path) -> Path:
@@ -108,8 +103,11 @@ def abs6_lines(file: Path) -> list[dict[str, Any]]:
 
 
 def read_benchmark(file: Path) -> Benchmark:
-    """Read the newest benchmark run, at its smallest number of slots. Raises PicturesFailed if a result was wrong."""
+    """Read the newest benchmark run, at its smallest number of slots. Raises PicturesFailed if there is none, a result was wrong, or the
+    machine was busy."""
     lines = abs6_lines(file)
+    if not lines:
+        raise PicturesFailed(f"Run `{BENCHMARK_COMMAND}`: {file} has no results of {WORKLOAD}.")
     about = lines[-1]["run"]
     lines = [line for line in lines if line["run"] == about]
     slots = min(line["slots"] for line in lines)
@@ -122,6 +120,11 @@ def read_benchmark(file: Path) -> Benchmark:
     bars = [Bar("Hand-written program,\nno fault tolerance", ceilings)]
     for setting, runs in by_setting.items():
         shares = tuple(line["records_per_s"] / line["ceiling_records_per_s"] for line in runs)
+        if max(shares) > SPREAD_MAX * min(shares):
+            raise PicturesFailed(
+                f"Run `{BENCHMARK_COMMAND}` again while nothing else runs: in {file}, the share of the hand-written program "
+                f"varies from {100 * min(shares):.0f} % to {100 * max(shares):.0f} %."
+            )
         bars.append(Bar(f"Weir,\n{setting}", tuple(line["records_per_s"] for line in runs), shares))
     machine, count = about["machine"], len(ceilings)
     measured = datetime.fromisoformat(about["at"])
@@ -189,6 +192,7 @@ def draw_benchmark(benchmark: Benchmark, theme: Theme, target: Path) -> None:
         pyplot.close(figure)
 
 
+@cache
 def install_packages() -> None:
     """Install the locked packages in ``PACKAGES`` if they have changed, and make them importable. Raises SetupFailed."""
     expected = hashlib.sha256(LOCK.read_bytes() + sys.version.encode()).hexdigest()
@@ -208,17 +212,23 @@ def install_packages() -> None:
     sys.path.append(str(PACKAGES))
 
 
-def write_pictures(build: Path, output: Path) -> list[Path]:
-    """Return the written files. Raises PicturesFailed."""
-    benchmark = read_benchmark(results_file(build))
-    written = []
+def write_diagram(build: Path, output: Path) -> None:
     for name, theme in THEMES.items():
-        for page in SCREENSHOTS:
-            written.append(output / f"{page}-{name}.png")
-            reduce_screenshot(screenshot(build, page, name), written[-1])
-        written.append(output / f"benchmark-{name}.svg")
-        draw_benchmark(benchmark, theme, written[-1])
-    return written
+        (output / f"architecture-{name}.svg").write_text(diagram(theme))
+
+
+def write_screenshots(build: Path, output: Path) -> None:
+    paths = find_screenshots(build)
+    install_packages()
+    for path in paths:
+        reduce_screenshot(path, output / path.name)
+
+
+def write_plot(build: Path, output: Path) -> None:
+    benchmark = read_benchmark(results_file(build))
+    install_packages()
+    for name, theme in THEMES.items():
+        draw_benchmark(benchmark, theme, output / f"benchmark-{name}.svg")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -227,18 +237,17 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--output", type=Path, default=ROOT / "docs" / "pictures", help="directory for the pictures")
     given = parser.parse_args(arguments)
     given.output.mkdir(parents=True, exist_ok=True)
-    for name, theme in THEMES.items():
-        (given.output / f"architecture-{name}.svg").write_text(diagram(theme))
-    try:
-        if missing := missing_inputs(given.build):
-            raise PicturesFailed(" ".join(missing))
-        install_packages()
-        for path in write_pictures(given.build, given.output):
-            print(f"pictures: {path} ({path.stat().st_size:,} bytes)")
-    except (PicturesFailed, SetupFailed) as failure:
-        print(f"pictures: {failure}", file=sys.stderr)
-        return 1
-    return 0
+    problems = []
+    for write in (write_diagram, write_screenshots, write_plot):
+        try:
+            write(given.build, given.output)
+        except (PicturesFailed, SetupFailed) as failure:
+            problems.append(str(failure))
+    for path in sorted(given.output.iterdir()):
+        print(f"pictures: {path} ({path.stat().st_size:,} bytes)")
+    if problems:
+        print(f"pictures: not all are written. {' '.join(problems)}", file=sys.stderr)
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":
