@@ -13,7 +13,7 @@ def make_java(home: Path, version: str, *, release: bool = True) -> Path:
     """Create a Java home. Its ``java`` prints its version or its arguments."""
     (home / "bin").mkdir(parents=True)
     if release:
-        (home / "release").write_text(f'IMPLEMENTOR="somebody"\nJAVA_VERSION="{version}"\n')
+        (home / "release").write_text(f'IMPLEMENTOR="a vendor"\nJAVA_VERSION="{version}"\n')
     java = home / "bin" / "java"
     java.write_text(
         f"""#!/bin/sh

@@ -68,8 +68,8 @@ def test_secret_options_are_not_in_the_repr() -> None:
 
 @pytest.mark.parametrize("outcome", [JobOutcome.FAILED, JobOutcome.SUPERSEDED])
 def test_a_failed_result_is_raised_with_its_cause(outcome: JobOutcome) -> None:
-    result = JobResult(outcome, "disk gone", "SinkError", JobProgress(frozenset()).snapshot(), {})
-    with pytest.raises(JobFailed, match="SinkError: disk gone"):
+    result = JobResult(outcome, "disk missing", "SinkError", JobProgress(frozenset()).snapshot(), {})
+    with pytest.raises(JobFailed, match="SinkError: disk missing"):
         result.raise_if_failed()
 
 

@@ -73,10 +73,10 @@ def test_only_a_driver_with_a_master_on_its_own_host_binds_to_loopback(master: s
 
 def test_user_settings_override_defaults_and_java_options_are_kept(tmp_path: Path) -> None:
     extra = {"spark.network.timeout": "60s", "spark.driver.extraJavaOptions": "-Dmine=1", "spark.app.name": "theirs"}
-    settings = session_settings("yarn", 1, app_name="ours", extra=extra, scratch=tmp_path)
+    settings = session_settings("yarn", 1, app_name="job name", extra=extra, scratch=tmp_path)
     assert settings["spark.network.timeout"] == "60s"
     assert settings["spark.driver.extraJavaOptions"].endswith("log4j2-quiet.properties -Dmine=1")
-    assert settings["spark.app.name"] == "ours"
+    assert settings["spark.app.name"] == "job name"
 
 
 def test_a_standalone_master_without_its_secret_is_refused(tmp_path: Path) -> None:

@@ -140,14 +140,14 @@ def test_a_superseded_run_deletes_only_its_own_marker(tmp_path: Path) -> None:
     rows = StagingDirectories(storage, "job", None)
     unreferenced = staged(rows.directory(UID, None), long_ago=True)
     view = completed_log(storage, manifest_reading(str(tmp_path)))
-    assert [runs_newest_generation(view, completed(*mine)) for mine in ((1,), (2,), ())] == [True, False, False]
-    older_marker, mine = SharedStorageMarker(storage, "job", 1), SharedStorageMarker(storage, "job", 2)
+    assert [runs_newest_generation(view, completed(*checkpoints)) for checkpoints in ((1,), (2,), ())] == [True, False, False]
+    older_marker, own_marker = SharedStorageMarker(storage, "job", 1), SharedStorageMarker(storage, "job", 2)
     for progress, remaining in ((completed(), 1), (completed(1), 0)):
         older_marker.write()
-        mine.write()
-        assert mine.other_markers() == frozenset(), "a new run is possibly waiting for its slots"
+        own_marker.write()
+        assert own_marker.other_markers() == frozenset(), "a new run is possibly waiting for its slots"
         os.utime(tmp_path / ".weir-probe" / "job" / "run-1", (0, 0))
-        _clean_up(rows, mine, mine.other_markers(), progress)
+        _clean_up(rows, own_marker, own_marker.other_markers(), progress)
         assert len(storage.list(".weir-probe/")) == remaining
         assert os.path.exists(unreferenced) is bool(remaining)
 

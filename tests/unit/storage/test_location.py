@@ -49,6 +49,6 @@ def test_a_directory_with_several_jobs_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_directory_without_a_job_is_refused(tmp_path: Path) -> None:
-    for path in (tmp_path, tmp_path / "gone"):
+    for path in (tmp_path, tmp_path / "missing"):
         with pytest.raises(ConfigError, match="contains no job"):
             locate_job(str(path))

@@ -201,7 +201,7 @@ class _Owner:
         self._steps = self._all_steps(rounds)
 
     def step(self) -> bool:
-        """Run the next step. Return False if there is none."""
+        """Run the next step. Return False if all steps have run."""
         return next(self._steps, None) is not None
 
     def _all_steps(self, rounds: int) -> Iterator[str]:
