@@ -92,4 +92,4 @@ def test_an_artifact_that_another_transaction_locks_is_kept(stage: Stage) -> Non
     assert delete_unused(stage) == 1
     with stage.database.session() as session:
         assert repository.find_by_digest(session, digest) is None
-        assert repository.remove_unused(session, now(), now(), 10) == 0
+        assert repository.remove_unused(session, now(), 10) == 0

@@ -96,16 +96,7 @@ class AlertRuleRead(ResponseModel):
 
     @classmethod
     def of(cls, rule: AlertRule) -> AlertRuleRead:
-        return cls(
-            id=rule.id,
-            name=rule.name,
-            job_id=rule.job_id,
-            condition=_CONDITION.validate_python({"kind": rule.kind.value, **rule.parameters}),
-            webhook_id=rule.webhook_id,
-            enabled=rule.enabled,
-            version=rule.version,
-            created_at=rule.created_at,
-        )
+        return cls.read(rule, condition=_CONDITION.validate_python({"kind": rule.kind.value, **rule.parameters}))
 
 
 def parameters_of(condition: AnyCondition) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from sqlalchemy import Select, delete, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
+from weir_backend.kit.clock import now
 from weir_backend.kit.listing import Fields, contains, equals
 from weir_backend.models import Artifact, ArtifactContent, ArtifactKind, Job, Spec
 
@@ -56,14 +57,14 @@ def add(
     return found, session.scalar(content_row.returning(ArtifactContent.artifact_id)) is not None
 
 
-def remove_unused(session: Session, before: datetime, moment: datetime, count: int) -> int:
+def remove_unused(session: Session, before: datetime, count: int) -> int:
     """Delete artifacts last uploaded before ``before`` that no job uses except jobs deleted before then. Return their number."""
     used = select(Spec.id).join(Job, Job.id == Spec.job_id).where(Spec.artifact_id == Artifact.id)
     used = used.where(or_(Job.deleted_at.is_(None), Job.deleted_at >= before))
     # Rows that a new spec has locked are skipped.
     chosen = listed().where(Artifact.uploaded_at < before, ~used.exists()).order_by(Artifact.id).limit(count)
     ids = [one.id for one in session.scalars(chosen.with_for_update(skip_locked=True))]
-    session.execute(update(Artifact).where(Artifact.id.in_(ids)).values(removed_at=moment))
+    session.execute(update(Artifact).where(Artifact.id.in_(ids)).values(removed_at=now()))
     session.execute(delete(ArtifactContent).where(ArtifactContent.artifact_id.in_(ids)))
     mentioned = select(Spec.id).where(Spec.artifact_id == Artifact.id).exists()
     session.execute(delete(Artifact).where(Artifact.id.in_(ids), ~mentioned))

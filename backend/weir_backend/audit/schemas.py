@@ -5,13 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from weir_backend.kit.schemas import ResponseModel
 
 
-class AuditEntryRead(BaseModel):
+class AuditEntryRead(ResponseModel):
     """`user_name`: the name at that time; `weir` for the platform itself. `before`, `after`: the changed values."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     id: int
     at: datetime

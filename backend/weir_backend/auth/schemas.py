@@ -61,17 +61,7 @@ class UserRead(ResponseModel):
 
     @classmethod
     def of(cls, user: User) -> UserRead:
-        return cls(
-            id=user.id,
-            name=user.name,
-            role=user.role,
-            rollback=user.rollback,
-            disabled=user.disabled,
-            has_password=user.password_hash is not None,
-            has_oidc=user.oidc_subject is not None,
-            version=user.version,
-            created_at=user.created_at,
-        )
+        return cls.read(user, has_password=user.password_hash is not None, has_oidc=user.oidc_subject is not None)
 
 
 class UserCreate(RequestModel):

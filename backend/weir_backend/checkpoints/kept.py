@@ -139,9 +139,8 @@ def _read(
     row: Checkpoint, retention: JobRetention | None, location: CheckpointLocation | None, permissions: Collection[Permission]
 ) -> CheckpointRead:
     is_kept = row.state is CheckpointState.COMPLETED and row.discarded_at is None and row.deleting_since is None
-    columns = {name: getattr(row, name) for name in CheckpointRead.model_fields if name not in ("actions", "kept_because")}
-    return CheckpointRead(
-        **columns,
+    return CheckpointRead.read(
+        row,
         actions=checkpoint_actions(facts_of(row, retention, location), permissions) if retention is not None else [],
         kept_because=kept_because(
             row.number,

@@ -9,17 +9,17 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from weir_backend.actions.schemas import ActionRead
+from weir_backend.kit.schemas import ResponseModel
+from weir_backend.kit.statistics import StatsSummaryRead
 from weir_backend.models import CheckpointState
 from weir_backend.runs.schemas import OperatorNameRead
 
 
-class CheckpointRead(BaseModel):
+class CheckpointRead(ResponseModel):
     """`number`: its id in the job log. `parent`: number of the one before it in its branch. `state_bytes`: of all files that it references;
     `checkpointed_bytes`: of those that it wrote. `version`: of its pin, for If-Match. `pin_in_force`: the job log contains the pin, so no driver
     retires it. `deleting_since`: its deletion has begun. `discarded_at`: it was found retired, and its files are deleted. `damage`: what the
     verification at `verified_at` found."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     id: int
     job_id: int
@@ -51,19 +51,6 @@ class CheckpointRead(BaseModel):
     actions: list[ActionRead]
     kept_because: list[str]
     """Why the files are kept, as sentences, the strongest reason first. Empty: the files are deleted, or may be deleted at any time."""
-
-
-class StatsSummaryRead(BaseModel):
-    model_config = ConfigDict(from_attributes=True)
-
-    min: float
-    max: float
-    avg: float
-    p50: float
-    p90: float
-    p95: float
-    p99: float
-    p999: float
 
 
 class PhaseDurationsRead(BaseModel):
@@ -190,7 +177,7 @@ class CheckpointOverviewRead(BaseModel):
     latest_restore: RestoreRead | None
 
 
-class CheckpointSeriesPointRead(BaseModel):
+class CheckpointSeriesPointRead(ResponseModel):
     """A completed checkpoint. `start_delay_ms` to `async_ms`: the maximum over all subtasks; null if not measured."""
 
     id: int

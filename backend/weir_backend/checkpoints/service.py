@@ -28,7 +28,6 @@ from weir_backend.checkpoints.schemas import (
     CheckpointStatisticsRead,
     CheckpointUpdate,
     RestoreRead,
-    StatsSummaryRead,
 )
 from weir_backend.checkpoints.statistics import PHASES, PhaseMaxima, maxima_by_checkpoint, series_of_parts
 from weir_backend.errors import NotFound
@@ -102,9 +101,6 @@ def summary(session: Session, settings: Settings, caller: Caller, job_id: int, l
     counted = repository.counts(session, job_id)
     by_state = {state: sum(count for one, _, count in counted if one is state) for state in CheckpointState}
     rows = repository.measurements_of_last(session, job_id, last)
-    durations = summarize([row.end_to_end_ms for row in rows if row.end_to_end_ms is not None])
-    sizes = summarize([row.state_bytes for row in rows if row.state_bytes is not None])
-    written = summarize([row.checkpointed_bytes for row in rows if row.checkpointed_bytes is not None])
     completed = repository.latest(session, job_id, CheckpointState.COMPLETED)
     failed = repository.latest(session, job_id, CheckpointState.FAILED)
     savepoint = repository.latest(session, job_id, CheckpointState.COMPLETED, Checkpoint.is_savepoint.is_(True))
@@ -119,9 +115,9 @@ def summary(session: Session, settings: Settings, caller: Caller, job_id: int, l
             total=sum(by_state.values()),
         ),
         summarized=len(rows),
-        end_to_end_duration=StatsSummaryRead.model_validate(durations) if durations else None,
-        state_size=StatsSummaryRead.model_validate(sizes) if sizes else None,
-        checkpointed_size=StatsSummaryRead.model_validate(written) if written else None,
+        end_to_end_duration=summarize([row.end_to_end_ms for row in rows if row.end_to_end_ms is not None]),
+        state_size=summarize([row.state_bytes for row in rows if row.state_bytes is not None]),
+        checkpointed_size=summarize([row.checkpointed_bytes for row in rows if row.checkpointed_bytes is not None]),
         latest_completed=latest.get(completed.id) if completed else None,
         latest_failed=latest.get(failed.id) if failed else None,
         latest_savepoint=latest.get(savepoint.id) if savepoint else None,
@@ -155,19 +151,7 @@ def series(session: Session, job_id: int, last: int, chain: int | None, *, with_
     measured = [PhaseMaxima(**row._mapping) for row in repository.longest_phases(session, [row.id for row in rows], None)]
     longest = maxima_by_checkpoint(measured)
     return CheckpointSeriesRead(
-        checkpoints=[
-            CheckpointSeriesPointRead(
-                id=row.id,
-                number=row.number,
-                triggered_at=row.triggered_at,
-                is_savepoint=row.is_savepoint,
-                end_to_end_ms=row.end_to_end_ms,
-                state_bytes=row.state_bytes,
-                checkpointed_bytes=row.checkpointed_bytes,
-                **longest.get(row.id, dict.fromkeys(PHASES)),
-            )
-            for row in rows
-        ],
+        checkpoints=[CheckpointSeriesPointRead.read(row, **longest.get(row.id, dict.fromkeys(PHASES))) for row in rows],
         phases=_part_series(session, rows, measured, chain) if rows and with_phases else [],
     )
 

@@ -11,7 +11,6 @@ from weir_backend.checkpoints.schemas import (
     ChainStatisticsRead,
     CheckpointPhaseSeriesRead,
     PhaseDurationsRead,
-    StatsSummaryRead,
     SubtaskStatisticsRead,
     SubtaskStatsSummaryRead,
 )
@@ -71,18 +70,13 @@ def chain_statistics(
 def summary(subtasks: Sequence[Subtask]) -> SubtaskStatsSummaryRead:
     measured = [one.measured for one in subtasks if one.measured is not None]
     return SubtaskStatsSummaryRead(
-        end_to_end_duration=_summary([one.after_ms for one in subtasks if one.after_ms is not None]),
-        state_size=_summary([one["state_bytes"] for one in measured]),
-        sync=_summary([one["sync_us"] / 1000 for one in measured]),
-        async_=_summary([one["async_ms"] for one in measured]),
-        alignment=_summary([one["alignment_ms"] for one in measured]),
-        start_delay=_summary([one["start_delay_ms"] for one in measured]),
+        end_to_end_duration=summarize([one.after_ms for one in subtasks if one.after_ms is not None]),
+        state_size=summarize([one["state_bytes"] for one in measured]),
+        sync=summarize([one["sync_us"] / 1000 for one in measured]),
+        async_=summarize([one["async_ms"] for one in measured]),
+        alignment=summarize([one["alignment_ms"] for one in measured]),
+        start_delay=summarize([one["start_delay_ms"] for one in measured]),
     )
-
-
-def _summary(values: Sequence[float]) -> StatsSummaryRead | None:
-    found = summarize(values)
-    return StatsSummaryRead.model_validate(found) if found is not None else None
 
 
 def _subtask(one: Subtask, limit_ms: float | None, triggered_ms: int) -> SubtaskStatisticsRead:

@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
+from weir_backend.kit.schemas import ResponseModel
 from weir_backend.models import DesiredState, RunState
 
 
-class EventRead(BaseModel):
+class EventRead(ResponseModel):
     """An event of a job. `number`: consecutive within the job. `run_event`: its number in the run; null: the control plane wrote the event, not a
     driver."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     id: int
     job_id: int
@@ -28,7 +27,7 @@ class EventRead(BaseModel):
     received_at: datetime
 
 
-class CheckpointProgressRead(BaseModel):
+class CheckpointProgressRead(ResponseModel):
     """The checkpoint in progress. `progress`: `[chain, index, after_ms]` for each acknowledgement so far."""
 
     checkpoint: int
@@ -41,7 +40,7 @@ class CheckpointProgressRead(BaseModel):
     progress: list[list[int]]
 
 
-class RunStatusRead(BaseModel):
+class RunStatusRead(ResponseModel):
     """The changing fields of the newest run of a job."""
 
     id: int
@@ -53,7 +52,7 @@ class RunStatusRead(BaseModel):
     ended_at: datetime | None
 
 
-class LastCheckpointRead(BaseModel):
+class LastCheckpointRead(ResponseModel):
     id: int
     number: int
     completed_at: datetime
@@ -61,7 +60,7 @@ class LastCheckpointRead(BaseModel):
     state_bytes: int | None
 
 
-class JobStatusRead(BaseModel):
+class JobStatusRead(ResponseModel):
     """A summary of a job. `state`: the state of the newest run; null: the job has no run. `deleted`: the job has been deleted."""
 
     id: int

@@ -63,19 +63,11 @@ def stream_update(session: Session, job_id: int, after: int) -> StreamUpdate:
 def _run(row: Row[Any]) -> str | None:
     if row.run_id is None:
         return None
-    return RunStatusRead(
-        id=row.run_id, number=row.run_number, state=row.state, reason=row.reason, generation=row.generation,
-        running_at=row.running_at, ended_at=row.ended_at,
-    ).model_dump_json()  # fmt: skip
+    return RunStatusRead.read(row, id=row.run_id, number=row.run_number).model_dump_json()
 
 
 def _progress(row: Row[Any]) -> str | None:
-    if row.checkpoint_id is None:
-        return None
-    return CheckpointProgressRead(
-        checkpoint=row.checkpoint, checkpoint_id=row.checkpoint_id, run_id=row.run_id, trigger=row.trigger,
-        triggered_at=row.triggered_at, subtasks=row.subtasks, acknowledged=row.acknowledged, progress=row.progress,
-    ).model_dump_json()  # fmt: skip
+    return CheckpointProgressRead.read(row).model_dump_json() if row.checkpoint_id is not None else None
 
 
 def job_summaries(session: Session, jobs: Collection[int]) -> list[JobStatusRead]:
@@ -88,13 +80,5 @@ def job_summaries_after(session: Session, job_id: int) -> list[JobStatusRead]:
 
 
 def _summary(row: Row[Any]) -> JobStatusRead:
-    last = None
-    if row.checkpoint_id is not None:
-        last = LastCheckpointRead(
-            id=row.checkpoint_id, number=row.number, completed_at=row.completed_at, end_to_end_ms=row.end_to_end_ms,
-            state_bytes=row.state_bytes,
-        )  # fmt: skip
-    return JobStatusRead(
-        id=row.id, name=row.name, desired_state=row.desired_state, state=row.state, run_id=row.run_id, last_checkpoint=last,
-        deleted=row.deleted_at is not None,
-    )  # fmt: skip
+    last = LastCheckpointRead.read(row, id=row.checkpoint_id) if row.checkpoint_id is not None else None
+    return JobStatusRead.read(row, last_checkpoint=last, deleted=row.deleted_at is not None)

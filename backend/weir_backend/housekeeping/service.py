@@ -27,72 +27,51 @@ class Cleanup:
     """Delete at most BATCH_ROWS rows, and return how many."""
 
 
+def _older(
+    age: Callable[[Settings], timedelta], delete: Callable[[Session, datetime, int], int]
+) -> Callable[[Session, Settings], int]:
+    """Return a cleanup of rows that are older than ``age``."""
+    return lambda session, settings: delete(session, now() - age(settings), BATCH_ROWS)
+
+
 def _after_event_retention(delete: Callable[[Session, datetime, int], int]) -> Callable[[Session, Settings], int]:
     """Return a cleanup of rows that are kept as long as events."""
-    return lambda session, settings: delete(session, _ago(timedelta(days=settings.events_kept_days)), BATCH_ROWS)
+    return _older(lambda settings: timedelta(days=settings.events_kept_days), delete)
 
 
-def _samples(session: Session, settings: Settings) -> int:
-    return repository.delete_samples(session, _ago(timedelta(hours=settings.samples_kept_hours)), BATCH_ROWS)
+def _with_checkpoints(delete: Callable[[Session, datetime, int], int]) -> Callable[[Session, Settings], int]:
+    """Return a cleanup of rows that are kept as long as checkpoints."""
+    return _older(lambda settings: timedelta(days=settings.checkpoints_kept_days), delete)
 
 
-def _audit(session: Session, settings: Settings) -> int:
-    return repository.delete_audit_entries(session, _ago(timedelta(days=settings.audit_kept_days)), BATCH_ROWS)
-
-
-def _discarded(session: Session, settings: Settings) -> int:
-    before = _ago(timedelta(days=settings.checkpoints_kept_days))
-    return repository.delete_discarded_checkpoints(session, before, BATCH_ROWS)
-
-
-def _of_deleted(session: Session, settings: Settings) -> int:
-    before = _ago(timedelta(days=settings.checkpoints_kept_days))
-    return repository.delete_checkpoints_of_deleted_jobs(session, before, BATCH_ROWS)
-
-
-def _deleted(session: Session, settings: Settings) -> int:
-    return repository.purge_deleted_jobs(session, _ago(timedelta(days=settings.checkpoints_kept_days)), BATCH_ROWS)
-
-
-def _answers(session: Session, settings: Settings) -> int:
-    return repository.delete_idempotency_keys(session, _ago(timedelta(days=1)), BATCH_ROWS)
-
-
-def _tokens(session: Session, settings: Settings) -> int:
-    return repository.delete_tokens(session, _ago(timedelta(days=30)), BATCH_ROWS)
-
-
-def _machines(session: Session, settings: Settings) -> int:
-    return delete_host_heartbeats(session, _ago(timedelta(days=30)))
-
-
-def _artifacts(session: Session, settings: Settings) -> int:
-    return artifacts.remove_unused(session, _ago(timedelta(days=settings.artifacts_kept_days)), now(), BATCH_ROWS)
-
-
-def _ago(span: timedelta) -> datetime:
-    return now() - span
+def _month(_: Settings) -> timedelta:
+    return timedelta(days=30)
 
 
 CLEANUPS = (
-    Cleanup("metric samples", _samples),
+    Cleanup("metric samples", _older(lambda settings: timedelta(hours=settings.samples_kept_hours), repository.delete_samples)),
     Cleanup("events", _after_event_retention(repository.delete_events)),
     Cleanup("failed checkpoints", _after_event_retention(repository.delete_failed_checkpoints)),
     Cleanup("failures", _after_event_retention(repository.delete_failures)),
     Cleanup("commands", _after_event_retention(repository.delete_commands)),
     Cleanup("ended operations", _after_event_retention(repository.delete_operations)),
     Cleanup("plans that were not applied", _after_event_retention(repository.delete_unapplied_plans)),
-    Cleanup("checkpoints whose files are deleted", _discarded),
+    Cleanup("checkpoints whose files are deleted", _with_checkpoints(repository.delete_discarded_checkpoints)),
     Cleanup("unreferenced runs", _after_event_retention(repository.delete_unreferenced_runs)),
-    Cleanup("audit entries", _audit),
-    Cleanup("checkpoints of deleted jobs", _of_deleted),
-    Cleanup("deleted jobs", _deleted),
+    Cleanup("audit entries", _older(lambda settings: timedelta(days=settings.audit_kept_days), repository.delete_audit_entries)),
+    Cleanup("checkpoints of deleted jobs", _with_checkpoints(repository.delete_checkpoints_of_deleted_jobs)),
+    Cleanup("deleted jobs", _with_checkpoints(repository.purge_deleted_jobs)),
     Cleanup("resolved alerts", _after_event_retention(repository.delete_resolved_alerts)),
     Cleanup("webhook deliveries", _after_event_retention(repository.delete_deliveries)),
-    Cleanup("idempotency keys", _answers),
-    Cleanup("expired tokens", _tokens),
-    Cleanup("heartbeats of hosts without drivers", _machines),
-    Cleanup("artifacts that no job uses", _artifacts),
+    Cleanup("idempotency keys", _older(lambda _: timedelta(days=1), repository.delete_idempotency_keys)),
+    Cleanup("expired tokens", _older(_month, repository.delete_tokens)),
+    Cleanup(
+        "heartbeats of hosts without drivers", _older(_month, lambda session, before, _: delete_host_heartbeats(session, before))
+    ),
+    Cleanup(
+        "artifacts that no job uses",
+        _older(lambda settings: timedelta(days=settings.artifacts_kept_days), artifacts.remove_unused),
+    ),
 )
 
 

@@ -41,20 +41,12 @@ def read_jobs(session: Session, caller: Caller, jobs: Sequence[Job]) -> list[Job
             restart_at=job.restart_at,
         )
         result.append(
-            JobRead(
-                id=job.id,
-                name=job.name,
-                description=job.description,
-                labels=job.labels,
-                desired_state=job.desired_state,
+            JobRead.read(
+                job,
                 state=health.state,
                 health=health.health,
                 health_reason=health.reason,
-                spec_number=job.spec_number,
                 spec_state=spec_state,
-                version=job.version,
-                restarts=job.restarts,
-                restart_at=job.restart_at,
                 run=RunSummaryRead.model_validate(run).model_copy(update={"state": health.state}) if run else None,
                 last_checkpoint=CheckpointSummaryRead.model_validate(checkpoint) if checkpoint else None,
                 operation=OperationRead.model_validate(operation) if operation else None,
@@ -71,8 +63,6 @@ def read_jobs(session: Session, caller: Caller, jobs: Sequence[Job]) -> list[Job
                     ),
                     caller.permissions,
                 ),
-                created_at=job.created_at,
-                updated_at=job.updated_at,
             )
         )
     return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Self
 
 from fastapi import Path
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
@@ -20,6 +20,11 @@ class ResponseModel(BaseModel):
     """Base of responses, built from the attributes of an object."""
 
     model_config = ConfigDict(from_attributes=True, frozen=True)
+
+    @classmethod
+    def read(cls, row: object, **others: Any) -> Self:
+        """Build the response from the attributes of ``row``. ``others``: the fields that differ from an attribute."""
+        return cls(**{name: getattr(row, name) for name in cls.model_fields if name not in others}, **others)
 
 
 def storable_text(text: str) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from weir_backend.kit.schemas import ResponseModel
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class StatsSummaryRead(ResponseModel):
     min: float
     max: float
     avg: float
@@ -18,13 +18,14 @@ class Summary:
     p999: float
 
 
-def summarize(values: Sequence[float]) -> Summary | None:
+def summarize(values: Sequence[float]) -> StatsSummaryRead | None:
     """Return None for no values. Percentiles are interpolated between neighbouring values."""
     if not values:
         return None
     ordered = sorted(values)
-    p50, p90, p95, p99, p999 = (percentile(ordered, share) for share in (0.5, 0.9, 0.95, 0.99, 0.999))
-    return Summary(ordered[0], ordered[-1], sum(ordered) / len(ordered), p50, p90, p95, p99, p999)
+    shares = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
+    percentiles = {name: percentile(ordered, share) for name, share in shares.items()}
+    return StatsSummaryRead(min=ordered[0], max=ordered[-1], avg=sum(ordered) / len(ordered), **percentiles)
 
 
 def percentile(ordered: Sequence[float], share: float) -> float:

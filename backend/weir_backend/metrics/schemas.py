@@ -6,6 +6,7 @@ from datetime import datetime
 
 from pydantic import BaseModel
 
+from weir_backend.kit.schemas import ResponseModel
 from weir_backend.metrics.series import BackpressureLevel
 from weir_backend.runs.schemas import OperatorNameRead
 
@@ -49,7 +50,7 @@ class MetricsRead(BaseModel):
     slots: list[SlotSeriesRead]
 
 
-class JobRatesRead(BaseModel):
+class JobRatesRead(ResponseModel):
     """Current rates of a job. `records_per_s`: records that its sources read. `lag_records`: the sum over all sources. `lag_seconds`: the maximum
     over all sources. The lag is null if no source reports it. `backpressure`: the highest level of any subtask. `at`: the time of the newest
     sample."""

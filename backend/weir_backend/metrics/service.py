@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
+from typing import Any
 
 from prometheus_client import CollectorRegistry, generate_latest
 from sqlalchemy.orm import Session
@@ -77,18 +78,7 @@ def job_rates(session: Session, job_ids: Collection[int], *, jobs_max: int) -> l
     samples = repository.thinned_of_live(session, job_ids, since=until - RATES_OVER, until=until, step_s=RATES_STEP_S)
     edges = repository.edges_of(session, samples.keys())
     found = {job_id: rates_of(series_of(own, since=until - RATES_OVER), edges.get(job_id)) for job_id, own in samples.items()}
-    return [
-        JobRatesRead(
-            job_id=job_id,
-            at=rates.at,
-            records_per_s=rates.records_per_s,
-            lag_records=rates.lag_records,
-            lag_seconds=rates.lag_seconds,
-            backpressure=rates.backpressure,
-        )
-        for job_id, rates in sorted(found.items())
-        if rates is not None
-    ]
+    return [JobRatesRead.read(rates, job_id=job_id) for job_id, rates in sorted(found.items()) if rates is not None]
 
 
 def _before(moment: datetime, seconds: float) -> datetime:
@@ -99,19 +89,14 @@ def _before(moment: datetime, seconds: float) -> datetime:
 
 
 def _subtask(one: SubtaskSeries, operators: list[OperatorNameRead]) -> SubtaskSeriesRead:
+    rates: dict[str, Any] = {f"{name}_per_s": values for name, values in one.per_s.items()}
+    rates |= {f"{name}_ms_per_s": values for name, values in one.ms_per_s.items()}
     return SubtaskSeriesRead.model_construct(
         chain=one.chain,
         index=one.index,
         operators=operators,
         at=one.at,
-        records_in_per_s=one.per_s["records_in"],
-        records_out_per_s=one.per_s["records_out"],
-        bytes_in_per_s=one.per_s["bytes_in"],
-        bytes_out_per_s=one.per_s["bytes_out"],
-        busy_ms_per_s=one.ms_per_s["busy"],
-        idle_ms_per_s=one.ms_per_s["idle"],
-        backpressured_ms_per_s=one.ms_per_s["backpressured"],
-        queued_ms_per_s=one.ms_per_s["queued"],
+        **rates,
         backpressure=one.backpressure,
     )
 

@@ -448,13 +448,6 @@ def read(session: Session, settings: Settings, caller: Caller, plans: Sequence[R
     facts = _facts(session, settings, [plan for plan in saved if plan.job_id in by_id], by_id)
     moment = now()
     return [
-        PlanRead(
-            **{
-                column.key: getattr(plan, column.key)
-                for column in RecoveryPlan.__table__.columns
-                if column.key in PlanRead.model_fields
-            },
-            actions=plan_actions(facts[plan.id], caller.permissions, moment) if plan.id in facts else [],
-        )
+        PlanRead.read(plan, actions=plan_actions(facts[plan.id], caller.permissions, moment) if plan.id in facts else [])
         for plan in plans
     ]

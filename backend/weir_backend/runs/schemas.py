@@ -5,19 +5,17 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from weir_backend.kit.schemas import ResponseModel
 from weir_backend.models import RunState
 
 
-class RunRead(BaseModel):
+class RunRead(ResponseModel):
     """One driver of a job. `number`: counts the runs of the job. `generation`: the newest generation of the runtime that the driver has reported.
     `fenced_at`: when the control plane ended the run without its driver. `missing_events`: how many events the driver could not send. `directory`:
     the name of its directory in `runs` on `host`; `files_cleared_at`: when it was deleted, including the log. `reassignment_problem`: why the job
     is not reassigned although `host` is unreachable."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     id: int
     job_id: int
@@ -59,11 +57,9 @@ class GraphRead(BaseModel):
     graph: dict[str, Any]
 
 
-class FailureRead(BaseModel):
+class FailureRead(ResponseModel):
     """A failure of a job. `recovery`: how the job recovered: `full` (in the same driver), `restart` (with another driver) or `none` (the run ended);
     null: not known yet."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     id: int
     job_id: int

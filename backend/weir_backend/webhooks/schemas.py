@@ -65,16 +65,7 @@ class WebhookRead(ResponseModel):
 
     @classmethod
     def of(cls, webhook: Webhook, *, with_url: bool) -> WebhookRead:
-        return cls(
-            id=webhook.id,
-            name=webhook.name,
-            receiver=receiver_of(webhook.url).shown,
-            url=webhook.url if with_url else None,
-            secret_reference=webhook.secret_reference,
-            enabled=webhook.enabled,
-            version=webhook.version,
-            created_at=webhook.created_at,
-        )
+        return cls.read(webhook, receiver=receiver_of(webhook.url).shown, url=webhook.url if with_url else None)
 
 
 class DeliveryRead(ResponseModel):
