@@ -17,7 +17,9 @@ Problem
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
+
+T = TypeVar("T")
 
 
 class Problem(Exception):
@@ -98,3 +100,10 @@ class Unavailable(Problem):
     @property
     def headers(self) -> Mapping[str, str]:
         return {"Retry-After": "2"}
+
+
+def or_raise(found: T | None, problem: Problem) -> T:
+    """Return ``found``. Raises ``problem`` if it is None."""
+    if found is None:
+        raise problem
+    return found

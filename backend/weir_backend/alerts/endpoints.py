@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fastapi import APIRouter, Response
+from sqlalchemy import select
 
 from weir_backend.alerts import repository, service
 from weir_backend.alerts.schemas import AlertRead, AlertRuleCreate, AlertRuleRead, AlertRuleUpdate
@@ -15,7 +16,7 @@ from weir_backend.kit.idempotency import Idempotent, IdempotentRoute
 from weir_backend.kit.listing import ListingDep, page
 from weir_backend.kit.problems import answers
 from weir_backend.kit.schemas import Id
-from weir_backend.models import Alert
+from weir_backend.models import Alert, AlertRule
 
 router = APIRouter(tags=["alerts"], route_class=IdempotentRoute, responses=answers(401, 403, 422))
 
@@ -23,7 +24,7 @@ router = APIRouter(tags=["alerts"], route_class=IdempotentRoute, responses=answe
 @router.get("/alert-rules", operation_id="list_alert_rules")
 def list_rules(session: SessionDep, wanted: ListingDep, response: Response, _: ViewerCaller) -> list[AlertRuleRead]:
     """List alert rules. Filters: `id`, `job_id`, `name` (a part of it), `kind`, `webhook_id`, `enabled`."""
-    rows = page(session, repository.rules(), wanted, repository.RULES, response, unit="alert-rules")
+    rows = page(session, select(AlertRule), wanted, repository.RULES, response, unit="alert-rules")
     return [AlertRuleRead.of(rule) for rule in rows]
 
 
@@ -65,7 +66,7 @@ def delete_rule(rule_id: Id, session: SessionDep, tasks: TasksDep, caller: Opera
 @router.get("/alerts", operation_id="list_alerts", response_model=list[AlertRead])
 def list_alerts(session: SessionDep, wanted: ListingDep, response: Response, _: ViewerCaller) -> Sequence[Alert]:
     """List alerts, newest first. Filters: `id`, `job_id`, `rule_id`, `kind`, `state`."""
-    return page(session, repository.alerts(), wanted, repository.ALERTS, response, unit="alerts")
+    return page(session, select(Alert), wanted, repository.ALERTS, response, unit="alerts")
 
 
 @router.get("/alerts/{alert_id}", operation_id="get_alert", response_model=AlertRead, responses=answers(404))

@@ -61,7 +61,7 @@ def apply_changes(session: Session, tasks: Tasks, moment: datetime, jobs: Collec
             case OpenAlert(_, rule, message):
                 _open(session, tasks, job, rule, message, moment)
             case ResolveAlert(_, alert_id, why):
-                alert = repository.find_alert(session, alert_id)
+                alert = session.get(Alert, alert_id)
                 assert alert is not None, "alerts are deleted only with their jobs"
                 resolve(session, tasks, job, alert, why, moment)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
-from sqlalchemy import Select, func, select, text
+from sqlalchemy import func, select, text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
@@ -39,21 +39,9 @@ ALERTS = Fields(
 )
 
 
-def rules() -> Select[AlertRule]:
-    return select(AlertRule)
-
-
-def alerts() -> Select[Alert]:
-    return select(Alert)
-
-
 def find_rule(session: Session, rule_id: int, *, lock: bool = False) -> AlertRule | None:
     query = select(AlertRule).where(AlertRule.id == rule_id)
     return session.scalar(query.with_for_update().execution_options(populate_existing=True) if lock else query)
-
-
-def find_alert(session: Session, alert_id: int) -> Alert | None:
-    return session.get(Alert, alert_id)
 
 
 def count_rules(session: Session) -> int:

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from weir_backend.alerts import evaluation, repository
 from weir_backend.alerts.schemas import AlertRuleCreate, AlertRuleUpdate, parameters_of
-from weir_backend.errors import Conflict, Invalid, NotFound
+from weir_backend.errors import Conflict, Invalid, NotFound, or_raise
 from weir_backend.jobs import repository as jobs
 from weir_backend.kit.access import Caller
 from weir_backend.kit.audit import audit
@@ -91,7 +91,7 @@ def delete(session: Session, tasks: Tasks, caller: Caller, rule_id: int, seen: s
     rule = _or_not_found(repository.find_rule(session, rule_id, lock=True), rule_id)
     check_if_match(seen, rule.version)
     for (_, job_id), alert_id in repository.firing(session, rule_id=rule_id, jobs=locked.keys()).items():
-        alert = repository.find_alert(session, alert_id)
+        alert = session.get(Alert, alert_id)
         assert alert is not None
         evaluation.resolve(session, tasks, locked[job_id], alert, "its rule is deleted", now())
     audit(session, caller, "delete", "alert-rule", rule.id, before=_as_audited(rule))
@@ -101,10 +101,7 @@ def delete(session: Session, tasks: Tasks, caller: Caller, rule_id: int, seen: s
 
 def get_alert(session: Session, alert_id: int) -> Alert:
     """Return an alert. Raises NotFound."""
-    found = repository.find_alert(session, alert_id)
-    if found is None:
-        raise NotFound("not-found", f"Alert {alert_id} does not exist.")
-    return found
+    return or_raise(session.get(Alert, alert_id), NotFound("not-found", f"Alert {alert_id} does not exist."))
 
 
 def _check_webhook(session: Session, webhook_id: int | None) -> None:
@@ -123,6 +120,4 @@ def _as_audited(rule: AlertRule) -> dict[str, Any]:
 
 
 def _or_not_found(rule: AlertRule | None, rule_id: int) -> AlertRule:
-    if rule is None:
-        raise NotFound("not-found", f"Alert rule {rule_id} does not exist.")
-    return rule
+    return or_raise(rule, NotFound("not-found", f"Alert rule {rule_id} does not exist."))

@@ -9,7 +9,7 @@ from pathlib import PurePath
 from sqlalchemy.orm import Session
 
 from weir_backend.artifacts import repository
-from weir_backend.errors import Invalid, NotFound, TooLarge
+from weir_backend.errors import Invalid, NotFound, TooLarge, or_raise
 from weir_backend.kit.access import Caller
 from weir_backend.kit.audit import audit
 from weir_backend.kit.clock import now
@@ -65,7 +65,4 @@ def _kind(name: str) -> ArtifactKind:
 
 def get(session: Session, artifact_id: int) -> Artifact:
     """Raises NotFound."""
-    found = repository.find(session, artifact_id)
-    if found is None:
-        raise NotFound("no-artifact", f"Artifact {artifact_id} does not exist.")
-    return found
+    return or_raise(repository.find(session, artifact_id), NotFound("no-artifact", f"Artifact {artifact_id} does not exist."))

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from fastapi import Response
-from sqlalchemy import select
-from sqlalchemy.orm import Session
-
-from weir_backend.kit.listing import Fields, Listing, equals, page
+from weir_backend.kit.listing import Fields, equals
 from weir_backend.models import AuditEntry
 
 FIELDS = Fields(
@@ -24,7 +18,3 @@ FIELDS = Fields(
     default=("id", True),
     key=AuditEntry.id,
 )
-
-
-def entries(session: Session, wanted: Listing, response: Response) -> Sequence[AuditEntry]:
-    return page(session, select(AuditEntry), wanted, FIELDS, response, unit="audit")

@@ -68,14 +68,6 @@ def any_user(session: Session) -> bool:
     return session.scalar(select(User.id).limit(1)) is not None
 
 
-def users(session: Session, wanted: Listing, response: Response) -> Sequence[User]:
-    return page(session, select(User), wanted, USERS, response, unit="users")
-
-
-def user(session: Session, user_id: int) -> User | None:
-    return session.get(User, user_id)
-
-
 def locked_user(session: Session, user_id: int) -> User | None:
     """Lock the user against changes and logins until this transaction ends."""
     return session.scalar(
@@ -110,10 +102,6 @@ def tokens(session: Session, wanted: Listing, response: Response, *, of_user: in
     """``of_user`` None: the tokens of all users."""
     query = select(Token) if of_user is None else select(Token).where(Token.user_id == of_user)
     return page(session, query, wanted, TOKENS, response, unit="tokens")
-
-
-def token(session: Session, token_id: int) -> Token | None:
-    return session.get(Token, token_id)
 
 
 def live_tokens(session: Session, user_id: int, kind: TokenKind) -> int:

@@ -189,10 +189,6 @@ def latest(session: Session, job_id: int, state: CheckpointState, *also: ColumnE
     return session.scalar(query.order_by(Checkpoint.number.desc()).limit(1))
 
 
-def job_exists(session: Session, job_id: int) -> bool:
-    return session.scalar(select(Job.id).where(Job.id == job_id, Job.deleted_at.is_(None))) is not None
-
-
 @dataclass(frozen=True, slots=True)
 class VerificationClaim:
     """The right to verify a checkpoint. ``claim``: the worker sends it with each report. ``files_done``: how many files are verified already."""

@@ -30,8 +30,9 @@ from weir_backend.checkpoints.schemas import (
     RestoreRead,
 )
 from weir_backend.checkpoints.statistics import PHASES, PhaseMaxima, maxima_by_checkpoint, series_of_parts
-from weir_backend.errors import NotFound
+from weir_backend.errors import NotFound, or_raise
 from weir_backend.jobs import repository as jobs
+from weir_backend.jobs.service import check_exists
 from weir_backend.kit.access import Caller
 from weir_backend.kit.audit import audit
 from weir_backend.kit.clock import now
@@ -57,9 +58,7 @@ def read_checkpoint(session: Session, settings: Settings, caller: Caller, checkp
 
 def detail(session: Session, settings: Settings, caller: Caller, checkpoint_id: int) -> CheckpointDetailRead:
     """Return one checkpoint with its statistics. Raises NotFound."""
-    found = repository.with_statistics(session, checkpoint_id)
-    if found is None:
-        raise _not_found(checkpoint_id)
+    found = or_raise(repository.with_statistics(session, checkpoint_id), _not_found(checkpoint_id))
     names = operators_by_chain(repository.graph_of_run(session, found.run_id))
     subtasks = statistics.subtask_statistics(found.progress, found.statistics)
     triggered_ms = _ms(found.triggered_at)
@@ -96,8 +95,7 @@ def _path_of(session: Session, checkpoint: Checkpoint) -> str | None:
 
 def summary(session: Session, settings: Settings, caller: Caller, job_id: int, last: int) -> CheckpointOverviewRead:
     """Return counts, summaries and the newest checkpoints of a job. Raises NotFound."""
-    if not repository.job_exists(session, job_id):
-        raise NotFound("not-found", f"Job {job_id} does not exist.")
+    check_exists(session, job_id)
     counted = repository.counts(session, job_id)
     by_state = {state: sum(count for one, _, count in counted if one is state) for state in CheckpointState}
     rows = repository.measurements_of_last(session, job_id, last)
@@ -145,8 +143,7 @@ def _restore(session: Session, job_id: int) -> RestoreRead | None:
 
 def series(session: Session, job_id: int, last: int, chain: int | None, *, with_phases: bool) -> CheckpointSeriesRead:
     """Return the series of the last completed checkpoints. Raises NotFound."""
-    if not repository.job_exists(session, job_id):
-        raise NotFound("not-found", f"Job {job_id} does not exist.")
+    check_exists(session, job_id)
     rows = repository.last_completed(session, job_id, last)[::-1]
     measured = [PhaseMaxima(**row._mapping) for row in repository.longest_phases(session, [row.id for row in rows], None)]
     longest = maxima_by_checkpoint(measured)
@@ -191,9 +188,7 @@ def pin(
 ) -> Checkpoint:
     """Pin or unpin a checkpoint. The pin is in force after a worker has written it to the job log. Raises NotFound, Conflict if the files are
     deleted, and what ``check_if_match`` raises."""
-    found = repository.locked(session, checkpoint_id)
-    if found is None:
-        raise _not_found(checkpoint_id)
+    found = or_raise(repository.locked(session, checkpoint_id), _not_found(checkpoint_id))
     check_if_match(seen, found.version)
     refusal = checkpoint_refusal(Verb.PIN, facts_of(found, None, None)) if wanted.pinned else None
     if refusal is not None:

@@ -10,7 +10,7 @@ from fastapi import Response
 from sqlalchemy import Row, select
 from sqlalchemy.orm import Session
 
-from weir_backend.errors import NotFound
+from weir_backend.errors import NotFound, or_raise
 from weir_backend.events import repository
 from weir_backend.events.schemas import CheckpointProgressRead, EventRead, JobStatusRead, LastCheckpointRead, RunStatusRead
 from weir_backend.kit.listing import Listing, page
@@ -26,10 +26,7 @@ def list_events(session: Session, wanted: Listing, response: Response) -> Sequen
 
 def position(session: Session, job_id: int) -> int:
     """Return the number of the newest event of the job. Raises NotFound."""
-    number = repository.event_number(session, job_id)
-    if number is None:
-        raise NotFound("not-found", f"Job {job_id} does not exist.")
-    return number
+    return or_raise(repository.event_number(session, job_id), NotFound("not-found", f"Job {job_id} does not exist."))
 
 
 @dataclass(frozen=True, slots=True)

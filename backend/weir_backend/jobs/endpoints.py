@@ -136,7 +136,7 @@ def diff(job_id: Id, before: Id, after: Id, session: SessionDep, _: ViewerCaller
 def graph(job_id: Id, number: Id, session: SessionDep, _: ViewerCaller) -> Graph:
     """Get the logical and physical graph of a version of the spec of a job."""
     spec = service.spec(session, job_id, number)
-    found = repository.find_graph(session, spec.graph_id) if spec.graph_id is not None else None
+    found = session.get(Graph, spec.graph_id) if spec.graph_id is not None else None
     if found is None:
         raise NotFound(
             "no-graph", f"Version {number} has no graph: its state is {spec.state.value}.", spec.problem or "Retry soon."

@@ -149,10 +149,6 @@ def open_operations(session: Session, job_ids: Sequence[int]) -> dict[int, Opera
     return {operation.job_id: operation for operation in rows}
 
 
-def find_graph(session: Session, graph_id: int) -> Graph | None:
-    return session.get(Graph, graph_id)
-
-
 def name_of_graph(session: Session, graph_id: int) -> str | None:
     """Return the name of the job in its code."""
     return session.scalar(select(job_name_in_graph()).where(Graph.id == graph_id))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from weir_backend.actions.rules import JobActionFacts, job_refusal
 from weir_backend.actions.schemas import Verb
 from weir_backend.artifacts import repository as artifacts
-from weir_backend.errors import Conflict, Invalid, NotFound
+from weir_backend.errors import Conflict, Invalid, NotFound, or_raise
 from weir_backend.jobs import repository
 from weir_backend.jobs.diff import changes, code_diff, operators
 from weir_backend.jobs.event_log import record_event
@@ -23,7 +24,7 @@ from weir_backend.kit.etags import check_if_match
 from weir_backend.kit.jsonb import clean_text
 from weir_backend.kit.tasks import COMPILE, INSPECT, RECONCILE, Tasks, enqueue_after_commit
 from weir_backend.link import commands
-from weir_backend.models import DesiredState, Job, Operation, OperationKind, OperationState, Run, RunState, Spec, SpecState
+from weir_backend.models import DesiredState, Graph, Job, Operation, OperationKind, OperationState, Run, RunState, Spec, SpecState
 from weir_backend.operations import repository as operation_rows
 from weir_backend.operations import service as operations
 from weir_backend.operations.lifecycle import OperationOutcome
@@ -70,10 +71,13 @@ def _name_taken(name: str) -> Conflict:
 
 def get(session: Session, job_id: int, *, lock: bool = False) -> Job:
     """Return a job. Raises NotFound."""
-    found = repository.find(session, job_id, lock=lock)
-    if found is None:
-        raise NotFound("no-job", f"Job {job_id} does not exist.")
-    return found
+    return or_raise(repository.find(session, job_id, lock=lock), NotFound("no-job", f"Job {job_id} does not exist."))
+
+
+def check_exists(session: Session, job_id: int) -> None:
+    """Check that the job exists, without loading it. Raises NotFound."""
+    query = select(Job.id).where(Job.id == job_id, Job.deleted_at.is_(None))
+    or_raise(session.scalar(query), NotFound("not-found", f"Job {job_id} does not exist."))
 
 
 def change(session: Session, caller: Caller, job_id: int, seen: str | None, wanted: JobUpdate) -> Job:
@@ -273,10 +277,9 @@ def reconcile_soon(session: Session, tasks: Tasks, job: Job) -> None:
 def spec(session: Session, job_id: int, number: int) -> Spec:
     """Return a version of the spec. Raises NotFound."""
     job = get(session, job_id)
-    found = repository.find_spec(session, job_id, number)
-    if found is None:
-        raise NotFound("no-spec", f"Job '{job.name}' has no spec version {number}.")
-    return found
+    return or_raise(
+        repository.find_spec(session, job_id, number), NotFound("no-spec", f"Job '{job.name}' has no spec version {number}.")
+    )
 
 
 def diff(session: Session, job_id: int, before: int, after: int) -> SpecDiffRead:
@@ -296,5 +299,5 @@ def diff(session: Session, job_id: int, before: int, after: int) -> SpecDiffRead
 
 
 def _graph(session: Session, one: Spec) -> dict[str, Any] | None:
-    found = repository.find_graph(session, one.graph_id) if one.graph_id is not None else None
+    found = session.get(Graph, one.graph_id) if one.graph_id is not None else None
     return found.body if found is not None else None

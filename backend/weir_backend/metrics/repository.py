@@ -30,10 +30,6 @@ from weir_backend.models import (
 )
 
 
-def job_exists(session: Session, job_id: int) -> bool:
-    return session.scalar(select(Job.id).where(Job.id == job_id, Job.deleted_at.is_(None))) is not None
-
-
 def thinned(
     session: Session, job_id: int, *, since: datetime, until: datetime, step_s: float, graphs: Collection[int] | None = None
 ) -> list[Sample]:

@@ -9,7 +9,8 @@ from typing import Any
 from prometheus_client import CollectorRegistry, generate_latest
 from sqlalchemy.orm import Session
 
-from weir_backend.errors import Invalid, NotFound
+from weir_backend.errors import Invalid
+from weir_backend.jobs.service import check_exists
 from weir_backend.kit.clock import now
 from weir_backend.metrics import repository
 from weir_backend.metrics.current import rates_of
@@ -30,8 +31,7 @@ RATES_STEP_S = 10.0
 
 def job_metrics(session: Session, job_id: int, *, since: datetime | None, step_s: float, chain: int | None = None) -> MetricsRead:
     """Return the time series of a job. ``chain``: only of the subtasks of this chain. Raises NotFound, Invalid."""
-    if not repository.job_exists(session, job_id):
-        raise NotFound("not-found", f"Job {job_id} does not exist.")
+    check_exists(session, job_id)
     until = now()
     begin = until - DEFAULT_RANGE if since is None else since
     if begin >= until:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fastapi import APIRouter, Response
+from sqlalchemy import select
 
 from weir_backend.jobs.schemas import OperationRead
 from weir_backend.kit.access import ViewerCaller
@@ -24,7 +25,7 @@ ACCEPTED: dict[str, Any] = {"response_model": OperationRead, "status_code": 202,
 @router.get("", operation_id="list_operations", response_model=list[OperationRead])
 def list_(session: SessionDep, wanted: ListingDep, response: Response, _: ViewerCaller) -> Sequence[Operation]:
     """List operations, newest first. Filters: `id`, `job_id`."""
-    return page(session, repository.listed(), wanted, repository.FIELDS, response, unit="operations")
+    return page(session, select(Operation), wanted, repository.FIELDS, response, unit="operations")
 
 
 @router.get("/{operation_id}", operation_id="get_operation", response_model=OperationRead, responses=answers(404))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import Select, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from weir_backend.kit.listing import Fields, equals
@@ -16,14 +16,6 @@ FIELDS = Fields(
     default=("id", True),
     key=Operation.id,
 )
-
-
-def listed() -> Select[Operation]:
-    return select(Operation)
-
-
-def find(session: Session, operation_id: int) -> Operation | None:
-    return session.get(Operation, operation_id)
 
 
 def open_of(session: Session, job_id: int) -> Sequence[Operation]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from weir_backend.errors import NotFound
+from weir_backend.errors import NotFound, or_raise
 from weir_backend.jobs import repository as jobs
 from weir_backend.jobs.event_log import record_event
 from weir_backend.jobs.spec import seconds, with_defaults
@@ -104,7 +104,4 @@ def move(operation: Operation, state: OperationState) -> None:
 
 def get(session: Session, operation_id: int) -> Operation:
     """Return an operation. Raises NotFound."""
-    found = repository.find(session, operation_id)
-    if found is None:
-        raise NotFound("no-operation", f"Operation {operation_id} does not exist.")
-    return found
+    return or_raise(session.get(Operation, operation_id), NotFound("no-operation", f"Operation {operation_id} does not exist."))

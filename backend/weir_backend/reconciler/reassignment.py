@@ -47,7 +47,7 @@ def reassign(session: Session, run: Run, obstacle: str | None, *, since: datetim
     the obstacle is recorded once. A run whose driver was given the command to cancel is always ended.
     """
     job = jobs.find(session, run.job_id, lock=True)
-    found = repository.find_run(session, run.id)
+    found = session.get(Run, run.id)
     if job is None or found is None:
         return False
     session.refresh(found, with_for_update=True)

@@ -197,7 +197,7 @@ def plan_facts(session: Session, job: Job, plan: RecoveryPlan) -> PlanFacts:
     plan_runs = repository.runs_of_plan(session, plan)
     live = repository.live_run(session, job.id)
     ended = [run for run in plan_runs if run.ended_at is not None]
-    operation = operations.find(session, plan.operation_id) if plan.operation_id is not None else None
+    operation = session.get(Operation, plan.operation_id) if plan.operation_id is not None else None
     assert operation is not None, f"plan {plan.id} is being applied without an operation"
     target = jobs.completed(session, job.id, plan.preview["checkpoint"]) if plan.preview["checkpoint"] is not None else None
     safety = jobs.completed(session, job.id, plan.safety_checkpoint) if plan.safety_checkpoint is not None else None
@@ -254,7 +254,7 @@ def mark_driver_lost(session: Session, job_id: int, run_id: int, reason: str) ->
     however the driver ended.
     """
     job = jobs.find(session, job_id, lock=True)
-    run = repository.find_run(session, run_id)
+    run = session.get(Run, run_id)
     if job is None or run is None:
         return False
     session.refresh(run, with_for_update=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fastapi import APIRouter, Response
+from sqlalchemy import select
 
 from weir_backend.kit.access import OperatorCaller, ViewerCaller
 from weir_backend.kit.dependencies import ServicesDep, SessionDep, TasksDep
@@ -10,7 +11,7 @@ from weir_backend.kit.idempotency import Idempotent, IdempotentRoute
 from weir_backend.kit.listing import ListingDep, page
 from weir_backend.kit.problems import answers
 from weir_backend.kit.schemas import Id
-from weir_backend.models import Operation
+from weir_backend.models import Operation, RecoveryPlan
 from weir_backend.operations.endpoints import ACCEPTED
 from weir_backend.recovery import repository, service
 from weir_backend.recovery.schemas import PlanCreate, PlanRead
@@ -47,7 +48,7 @@ def list_(
     session: SessionDep, services: ServicesDep, wanted: ListingDep, response: Response, caller: ViewerCaller
 ) -> list[PlanRead]:
     """List plans, newest first. Filters: `id`, `job_id`, `state`."""
-    rows = page(session, repository.listed(), wanted, repository.FIELDS, response, unit="plans")
+    rows = page(session, select(RecoveryPlan), wanted, repository.FIELDS, response, unit="plans")
     return service.read(session, services.settings, caller, rows)
 
 

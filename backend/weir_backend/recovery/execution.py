@@ -13,12 +13,12 @@ from weir_backend.kit.tasks import Tasks
 from weir_backend.models import (
     DesiredState,
     Job,
+    Operation,
     OperationState,
     PlanPhase,
     PlanState,
     RecoveryPlan,
 )
-from weir_backend.operations import repository as operations
 from weir_backend.operations.lifecycle import OperationOutcome
 from weir_backend.operations.service import end as end_operation
 from weir_backend.operations.service import step
@@ -130,12 +130,12 @@ def _increment_version(job: Job) -> None:
 
 
 def _add_step(session: Session, plan: RecoveryPlan, text: str) -> None:
-    operation = operations.find(session, plan.operation_id) if plan.operation_id is not None else None
+    operation = session.get(Operation, plan.operation_id) if plan.operation_id is not None else None
     if operation is not None:
         step(operation, text)
 
 
 def _end_operation(session: Session, plan: RecoveryPlan, over: OperationOutcome) -> None:
-    operation = operations.find(session, plan.operation_id) if plan.operation_id is not None else None
+    operation = session.get(Operation, plan.operation_id) if plan.operation_id is not None else None
     if operation is not None:
         end_operation(operation, over)

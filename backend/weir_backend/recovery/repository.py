@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from sqlalchemy import BigInteger, Select, select
+from sqlalchemy import BigInteger, select
 from sqlalchemy.orm import Session
 
 from weir_backend.kit.listing import Fields, equals, one_of
@@ -20,10 +20,6 @@ FIELDS = Fields(
     default=("id", True),
     key=RecoveryPlan.id,
 )
-
-
-def listed() -> Select[RecoveryPlan]:
-    return select(RecoveryPlan)
 
 
 def find(session: Session, plan_id: int, *, lock: bool = False) -> RecoveryPlan | None:

@@ -21,7 +21,7 @@ from weir_backend.checkpoints import repository as checkpoints
 from weir_backend.checkpoints.kept import facts_of
 from weir_backend.checkpoints.pins import set_pin
 from weir_backend.checkpoints.service import get_restorable
-from weir_backend.errors import Conflict, Forbidden, NotFound
+from weir_backend.errors import Conflict, Forbidden, NotFound, or_raise
 from weir_backend.jobs import repository as jobs
 from weir_backend.jobs import service as job_service
 from weir_backend.jobs.event_log import record_event
@@ -32,6 +32,7 @@ from weir_backend.kit.tasks import COMPILE, INSPECT, Tasks, enqueue_after_commit
 from weir_backend.models import (
     Checkpoint,
     DesiredState,
+    Graph,
     Job,
     Operation,
     OperationKind,
@@ -228,7 +229,7 @@ def _preview(session: Session, job: Job, computed: PlannedChange) -> PlanPreview
     target = computed.target
     current = jobs.find_spec(session, job.id, job.spec_number)
     graph_id = computed.spec.graph_id or (current.graph_id if current is not None else None)
-    graph = jobs.find_graph(session, graph_id) if graph_id is not None else None
+    graph = session.get(Graph, graph_id) if graph_id is not None else None
     sinks = list(sinks_of(graph.body)) if graph is not None else []
     live = runs.live_run(session, job.id) is not None
     # A job that never ran has published nothing. Otherwise the job commits the output of the checkpoint that it resumes from again.
@@ -375,10 +376,7 @@ def discard(session: Session, settings: Settings, caller: Caller, plan_id: int) 
 
 def get(session: Session, plan_id: int) -> RecoveryPlan:
     """Return a plan. Raises NotFound."""
-    found = repository.find(session, plan_id)
-    if found is None:
-        raise NotFound("no-plan", f"Plan {plan_id} does not exist.")
-    return found
+    return or_raise(repository.find(session, plan_id), NotFound("no-plan", f"Plan {plan_id} does not exist."))
 
 
 def _locked(session: Session, plan_id: int) -> tuple[Job, RecoveryPlan]:

@@ -24,10 +24,6 @@ FIELDS = Fields(
 )
 
 
-def find_run(session: Session, run_id: int) -> Run | None:
-    return session.get(Run, run_id)
-
-
 def graph_of_run(session: Session, run: Run) -> Graph | None:
     return session.scalar(select(Graph).where(Graph.id == run.graph_id)) if run.graph_id is not None else None
 
@@ -218,10 +214,6 @@ FAILURE_FIELDS = Fields(
     default=("at", True),
     key=Failure.id,
 )
-
-
-def job_exists(session: Session, job_id: int) -> bool:
-    return session.scalar(select(Job.id).where(Job.id == job_id, Job.deleted_at.is_(None))) is not None
 
 
 def store_graph(session: Session, content: GraphContent) -> int:

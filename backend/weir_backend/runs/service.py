@@ -14,8 +14,9 @@ from fastapi import Response
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from weir_backend.errors import NotFound
+from weir_backend.errors import NotFound, or_raise
 from weir_backend.jobs.event_log import record_event
+from weir_backend.jobs.service import check_exists
 from weir_backend.kit.access import digest
 from weir_backend.kit.clock import now
 from weir_backend.kit.listing import Listing, page
@@ -45,19 +46,17 @@ def _read(found: Run, limit: datetime | None) -> RunRead:
 
 def get_run(session: Session, run_id: int) -> Run:
     """Return a run. Raises NotFound."""
-    found = repository.find_run(session, run_id)
-    if found is None:
-        raise NotFound("not-found", f"Run {run_id} does not exist.", "The list of runs contains the ids.")
-    return found
+    return or_raise(
+        session.get(Run, run_id), NotFound("not-found", f"Run {run_id} does not exist.", "The list of runs contains the ids.")
+    )
 
 
 def get_graph(session: Session, run_id: int) -> GraphRead:
     """Return the graph that the run deployed last. Raises NotFound, also if the run has not reported its graph yet."""
-    found = repository.graph_of_run(session, get_run(session, run_id))
-    if found is None:
-        raise NotFound(
-            "no-graph", f"Run {run_id} has not reported its graph yet.", "The driver reports it when it starts the job."
-        )
+    found = or_raise(
+        repository.graph_of_run(session, get_run(session, run_id)),
+        NotFound("no-graph", f"Run {run_id} has not reported its graph yet.", "The driver reports it when it starts the job."),
+    )
     return GraphRead(id=found.id, digest=found.digest.hex(), graph=found.body)
 
 
@@ -124,8 +123,7 @@ def end_run(session: Session, job: Job, run: Run, state: RunState, reason: str) 
 
 def list_failures(session: Session, job_id: int, wanted: Listing, response: Response) -> Sequence[Failure]:
     """List the failures of a job. Raises NotFound."""
-    if not repository.job_exists(session, job_id):
-        raise NotFound("not-found", f"Job {job_id} does not exist.")
+    check_exists(session, job_id)
     query = select(Failure).where(Failure.job_id == job_id)
     found: Sequence[Failure] = page(session, query, wanted, repository.FAILURE_FIELDS, response, unit="failures")
     return found

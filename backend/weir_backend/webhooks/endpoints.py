@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fastapi import APIRouter, Response
+from sqlalchemy import select
 
 from weir_backend.kit.access import AdministratorCaller, Caller, Permission, ViewerCaller
 from weir_backend.kit.dependencies import SessionDep, TasksDep
@@ -27,7 +28,7 @@ def _shown(webhook: Webhook, caller: Caller) -> WebhookRead:
 @router.get("", operation_id="list_webhooks")
 def list_(session: SessionDep, wanted: ListingDep, response: Response, caller: ViewerCaller) -> list[WebhookRead]:
     """List webhooks. Filters: `id`, `name` (a part of it), `enabled`."""
-    rows = page(session, repository.webhooks(), wanted, repository.WEBHOOKS, response, unit="webhooks")
+    rows = page(session, select(Webhook), wanted, repository.WEBHOOKS, response, unit="webhooks")
     return [_shown(webhook, caller) for webhook in rows]
 
 

@@ -32,10 +32,6 @@ DELIVERIES = Fields(
 )
 
 
-def webhooks() -> Select[Webhook]:
-    return select(Webhook)
-
-
 def find_webhook(session: Session, webhook_id: int, *, lock: bool = False) -> Webhook | None:
     query = select(Webhook).where(Webhook.id == webhook_id)
     return session.scalar(query.with_for_update().execution_options(populate_existing=True) if lock else query)

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from weir_backend.alerts import repository as rules
-from weir_backend.errors import Conflict, NotFound
+from weir_backend.errors import Conflict, NotFound, or_raise
 from weir_backend.kit.access import Caller
 from weir_backend.kit.audit import audit
 from weir_backend.kit.clock import now
@@ -23,10 +23,9 @@ WEBHOOKS_MAX = 100
 
 def get(session: Session, webhook_id: int, *, lock: bool = False) -> Webhook:
     """Return a webhook. Raises NotFound."""
-    found = repository.find_webhook(session, webhook_id, lock=lock)
-    if found is None:
-        raise NotFound("not-found", f"Webhook {webhook_id} does not exist.")
-    return found
+    return or_raise(
+        repository.find_webhook(session, webhook_id, lock=lock), NotFound("not-found", f"Webhook {webhook_id} does not exist.")
+    )
 
 
 def create(session: Session, caller: Caller, draft: WebhookCreate) -> Webhook:
@@ -110,10 +109,10 @@ def test(session: Session, tasks: Tasks, caller: Caller, webhook_id: int) -> Del
 
 def delivery(session: Session, webhook_id: int, delivery_id: int) -> Delivery:
     """Return a delivery. Raises NotFound."""
-    found = repository.find_delivery(session, webhook_id, delivery_id)
-    if found is None:
-        raise NotFound("not-found", f"Webhook {webhook_id} has no delivery {delivery_id}.")
-    return found
+    return or_raise(
+        repository.find_delivery(session, webhook_id, delivery_id),
+        NotFound("not-found", f"Webhook {webhook_id} has no delivery {delivery_id}."),
+    )
 
 
 def _taken(name: str) -> Conflict:

@@ -102,7 +102,7 @@ def _register(context: Context, run: Run, directory: RunDirectory) -> None:
         return
     with context.database.session() as session:
         jobs.find(session, run.job_id, lock=True)
-        found = repository.find_run(session, run.id)
+        found = session.get(Run, run.id)
         if found is not None and found.ended_at is None:
             found.pid, found.pid_started = process.pid, process.started
 
@@ -117,7 +117,7 @@ def _import_spool(context: Context, run: Run, directory: RunDirectory) -> None:
 def _import_unreported_checkpoints(context: Context, run: Run) -> None:
     """Import the checkpoints that the driver completed but did not report."""
     with context.database.session() as session:
-        found = repository.find_run(session, run.id)
+        found = session.get(Run, run.id)
         place = location_of_run(session, run.id)
         if found is None or place is None or found.generation == 0:
             return

@@ -12,7 +12,7 @@ from weir_backend.checkpoints import verification
 from weir_backend.jobs import repository as jobs
 from weir_backend.kit.advisory_lock import LockKind, try_advisory_lock
 from weir_backend.kit.tasks import RECONCILE
-from weir_backend.models import RecoveryPlan, Spec, SpecState
+from weir_backend.models import Graph, RecoveryPlan, Spec, SpecState
 from weir_backend.recovery import repository, service
 from weir_backend.recovery.external_path import allowed_roots
 from weir_backend.runs.service import checkpoint_directory
@@ -85,7 +85,7 @@ def _subject(context: Context, session: Session, plan: RecoveryPlan, spec: Spec)
 
 
 def _version(session: Session, spec: Spec) -> Version | None:
-    graph = jobs.find_graph(session, spec.graph_id) if spec.graph_id is not None else None
+    graph = session.get(Graph, spec.graph_id) if spec.graph_id is not None else None
     if graph is None:
         return None
     return Version(graph.body, spec.body.get("parallelism", 1), spec.body.get("allow_non_restored_state", False))

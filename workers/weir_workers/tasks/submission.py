@@ -15,7 +15,6 @@ from weir_backend.kit.tasks import SUBMIT, host_queue
 from weir_backend.models import Run, RunState
 from weir_backend.reconciler.reassignment import newest_known_checkpoint
 from weir_backend.reconciler.service import mark_driver_lost
-from weir_backend.runs import repository
 from weir_backend.runs.service import run_token
 from weir_backend.settings import Settings
 from weir_workers.context import Context, current
@@ -55,7 +54,7 @@ def submit(run_id: int) -> None:
 def _claim(context: Context, run_id: int) -> Run | None:
     """Bind the run to this host and return the run. Return None if another host starts the driver, or if the run needs no driver."""
     with context.database.session() as session:
-        run = repository.find_run(session, run_id)
+        run = session.get(Run, run_id)
         if run is None or jobs.find(session, run.job_id, lock=True) is None:
             return None
         session.refresh(run, with_for_update=True)
@@ -112,6 +111,6 @@ def _store_process(context: Context, run: Run) -> None:
         return
     with context.database.session() as session:
         jobs.find(session, run.job_id, lock=True)
-        found = repository.find_run(session, run.id)
+        found = session.get(Run, run.id)
         if found is not None:
             found.pid, found.pid_started = process.pid, process.started

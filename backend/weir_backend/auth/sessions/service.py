@@ -82,7 +82,7 @@ def open_session(session: Session, user: User, how: str, *, address: str | None,
 def current(session: Session, caller: Caller) -> tuple[User, Token]:
     """Return the user and the token of a caller."""
     assert caller.user_id is not None and caller.token_id is not None
-    user, token = repository.user(session, caller.user_id), repository.token(session, caller.token_id)
+    user, token = session.get(User, caller.user_id), session.get(Token, caller.token_id)
     assert user is not None and token is not None
     return user, token
 

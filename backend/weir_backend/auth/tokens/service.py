@@ -31,7 +31,7 @@ def list_tokens(session: Session, caller: Caller, wanted: Listing, response: Res
 
 def get(session: Session, caller: Caller, token_id: int) -> Token:
     """Raises NotFound, also for tokens that the caller may not see."""
-    token = repository.token(session, token_id)
+    token = session.get(Token, token_id)
     if token is None or (token.user_id != caller.user_id and Permission.ADMINISTER not in caller.permissions):
         raise NotFound("not-found", f"You have no token {token_id}.")
     return token
@@ -56,7 +56,7 @@ def create(
             "too-many-tokens", f"{caller.name} already has {LIVE_MAX} valid tokens, the limit.", "Revoke unused tokens."
         )
     expires_at = now() + expires_in
-    own = repository.token(session, caller.token_id) if caller.token_id is not None else None
+    own = session.get(Token, caller.token_id) if caller.token_id is not None else None
     if own is not None and own.kind is TokenKind.API and expires_at > own.expires_at:
         raise Forbidden(
             "expiry-too-late",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fastapi import APIRouter, Response
+from sqlalchemy import select
 
 from weir_backend.auth import repository
 from weir_backend.auth.passwords import HashingTurn, hashed
@@ -12,9 +13,10 @@ from weir_backend.auth.users import service
 from weir_backend.kit.access import AdministratorCaller
 from weir_backend.kit.dependencies import SessionDep
 from weir_backend.kit.etags import IfMatch, set_etag
-from weir_backend.kit.listing import ListingDep
+from weir_backend.kit.listing import ListingDep, page
 from weir_backend.kit.problems import answers
 from weir_backend.kit.schemas import Id
+from weir_backend.models import User
 
 router = APIRouter(prefix="/users", tags=["users"], max_body_size=BODY_BYTES_MAX)
 
@@ -22,7 +24,7 @@ router = APIRouter(prefix="/users", tags=["users"], max_body_size=BODY_BYTES_MAX
 @router.get("", operation_id="list_users", responses=answers(401, 403, 422))
 def list_users(_: AdministratorCaller, wanted: ListingDep, session: SessionDep, response: Response) -> list[UserRead]:
     """List users. Filters: `id`, `name` (part of it), `role`, `rollback`, `disabled`."""
-    return [UserRead.of(user) for user in repository.users(session, wanted, response)]
+    return [UserRead.of(user) for user in page(session, select(User), wanted, repository.USERS, response, unit="users")]
 
 
 @router.post("", operation_id="create_user", status_code=201, responses=answers(401, 403, 409, 413, 422))

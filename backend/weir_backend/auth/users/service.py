@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from weir_backend.auth import repository
-from weir_backend.errors import Conflict, NotFound
+from weir_backend.errors import Conflict, NotFound, or_raise
 from weir_backend.kit.access import Caller
 from weir_backend.kit.audit import audit
 from weir_backend.kit.etags import check_if_match
@@ -17,7 +17,7 @@ from weir_backend.models import Role, User
 
 def get(session: Session, user_id: int) -> User:
     """Raises NotFound."""
-    return _require(repository.user(session, user_id), user_id)
+    return _require(session.get(User, user_id), user_id)
 
 
 def create(session: Session, caller: Caller, name: str, role: Role, *, rollback: bool, password_hash: str | None) -> User:
@@ -84,6 +84,4 @@ def _check_not_last(administrators: set[int], without: int) -> None:
 
 
 def _require(user: User | None, user_id: int) -> User:
-    if user is None:
-        raise NotFound("not-found", f"User {user_id} does not exist.")
-    return user
+    return or_raise(user, NotFound("not-found", f"User {user_id} does not exist."))
