@@ -6,14 +6,14 @@ not listed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from weir_backend.actions.schemas import ActionRead, Verb
 from weir_backend.errors import Conflict
 from weir_backend.kit.access import Permission
-from weir_backend.models import CheckpointState, DesiredState, PlanState, RunState, SpecState
+from weir_backend.models import CheckpointState, DesiredState, Job, PlanState, Run, RunState, SpecState
 
 PLAN_VALID_FOR = timedelta(hours=24)
 """The preview of an older plan is stale, so the plan is refused."""
@@ -36,11 +36,19 @@ class Refusal:
         return Conflict(self.code, self.reason, self.next_step, **extra)
 
 
+def enforce(refusal: Refusal | None, **extra: int) -> None:
+    """Raises Conflict if there is a refusal. ``extra``: further members of the response."""
+    if refusal is not None:
+        raise refusal.conflict(**extra)
+
+
 def permission_refusal(permission: Permission) -> Refusal:
     return Refusal("forbidden", f"This needs the permission '{permission}'.", "Ask an administrator for it.")
 
 
-def applying_refusal(plan_id: int) -> Refusal:
+def applying_refusal(plan_id: int | None) -> Refusal | None:
+    if plan_id is None:
+        return None
     return Refusal("plan-applying", f"Plan {plan_id} is being applied to this job.", "Wait until it has ended.")
 
 
@@ -72,6 +80,12 @@ class JobActionFacts:
     spec_number: int
     spec_state: SpecState
     spec_problem: str | None = None
+
+    @classmethod
+    def of(cls, job: Job, run: Run | None, *, applying: int | None, spec: tuple[SpecState, str | None]) -> JobActionFacts:
+        """``run``: the newest run. ``spec``: the state and the problem of the version that is to run."""
+        live = run is not None and run.ended_at is None
+        return cls(job.name, job.desired_state, run.state if run else None, live, applying, job.spec_number, *spec)
 
 
 _JOB_VERBS = (
@@ -108,29 +122,25 @@ def _is_job_verb_offered(verb: Verb, facts: JobActionFacts) -> bool:
 
 def job_refusal(verb: Verb, facts: JobActionFacts) -> Refusal | None:
     """Return why ``verb`` is not allowed for the job, or None if it is."""
-    if facts.applying is not None:
-        return applying_refusal(facts.applying)
-    finished = facts.run_state is RunState.FINISHED
+    if (refused := applying_refusal(facts.applying)) is not None:
+        return refused
+    name, finished = f"Job '{facts.name}'", facts.run_state is RunState.FINISHED
     match verb:
-        case Verb.START if finished:
-            next_step = "Deploy it under another name to run it again."
-            return Refusal("finished", f"Job '{facts.name}' has finished: its input has ended.", next_step)
+        case Verb.START | Verb.RESCALE if finished:
+            next_step = "Deploy it under another name to run it again." if verb is Verb.START else ""
+            return Refusal("finished", f"{name} has finished: its input has ended.", next_step)
         case Verb.SAVEPOINT | Verb.CHECKPOINT if not facts.live or facts.run_state is not RunState.RUNNING:
             if facts.live and facts.run_state is not None:
-                return Refusal("not-running", f"Job '{facts.name}' is {facts.run_state.lower()}.", "Wait until it is running.")
-            return Refusal("not-running", f"Job '{facts.name}' is not running.", "Start it first.")
-        case Verb.RESCALE if finished:
-            return Refusal("finished", f"Job '{facts.name}' has finished: its input has ended.")
+                return Refusal("not-running", f"{name} is {facts.run_state.lower()}.", "Wait until it is running.")
+            return Refusal("not-running", f"{name} is not running.", "Start it first.")
         case Verb.RESCALE | Verb.RESTORE if facts.spec_state is SpecState.INVALID:
             return spec_refusal(facts.spec_number, facts.spec_state, facts.spec_problem)
+        case Verb.START_WITHOUT_STATE if facts.run_state is None:
+            return Refusal("not-run", f"{name} has not run yet.", "Start it: the first start has no state to restore.")
         case Verb.START_WITHOUT_STATE:
-            if facts.run_state is None:
-                return Refusal(
-                    "not-run", f"Job '{facts.name}' has not run yet.", "Start it: the first start has no state to restore."
-                )
             return spec_refusal(facts.spec_number, facts.spec_state, facts.spec_problem)
         case Verb.DELETE if facts.live or (facts.desired is DesiredState.RUNNING and not finished):
-            return Refusal("running", f"Job '{facts.name}' is running.", "Suspend or cancel it first.")
+            return Refusal("running", f"{name} is running.", "Suspend or cancel it first.")
         case _:
             return None
 
@@ -166,8 +176,7 @@ def checkpoint_refusal(verb: Verb, facts: CheckpointActionFacts) -> Refusal | No
         case Verb.PIN if facts.state is CheckpointState.IN_PROGRESS:
             return None  # a worker writes the pin to the job log when the checkpoint is completed
         case Verb.ROLL_BACK:
-            applying = applying_refusal(facts.applying) if facts.applying is not None else None
-            return availability_refusal(facts) or damage_refusal(facts) or applying
+            return availability_refusal(facts) or damage_refusal(facts) or applying_refusal(facts.applying)
         case Verb.DELETE:
             return availability_refusal(facts) or facts.deletion
         case _:
@@ -176,21 +185,16 @@ def checkpoint_refusal(verb: Verb, facts: CheckpointActionFacts) -> Refusal | No
 
 def availability_refusal(facts: CheckpointActionFacts) -> Refusal | None:
     """Return why the files of the checkpoint cannot be used, or None if they can."""
-    name = f"Checkpoint {facts.number}"
+    name, next_step = f"Checkpoint {facts.number}", "Choose another one."
     if facts.state is CheckpointState.IN_PROGRESS:
         return Refusal("no-checkpoint", f"{name} is not completed yet.", "Wait until it is completed.")
     if facts.state is CheckpointState.FAILED:
-        return Refusal(
-            "no-checkpoint", f"{name} failed" + (f": {facts.failure}." if facts.failure else "."), "Choose another one."
-        )
+        return Refusal("no-checkpoint", f"{name} failed" + (f": {facts.failure}." if facts.failure else "."), next_step)
     if facts.discarded_at is not None:
-        return Refusal(
-            "discarded",
-            f"The files of checkpoint {facts.number} were deleted on {_utc(facts.discarded_at)}.",
-            "Choose another one.",
-        )
+        deleted_at = f"{facts.discarded_at:%Y-%m-%d %H:%M} UTC"
+        return Refusal("discarded", f"The files of checkpoint {facts.number} were deleted on {deleted_at}.", next_step)
     if facts.deleting_since is not None:
-        return Refusal("being-deleted", f"{name} is being deleted.", "Choose another one.")
+        return Refusal("being-deleted", f"{name} is being deleted.", next_step)
     return None
 
 
@@ -199,10 +203,6 @@ def damage_refusal(facts: CheckpointActionFacts) -> Refusal | None:
         return None
     next_step = "Choose another one, or restore the files from a backup and verify the checkpoint."
     return Refusal("damaged", f"Checkpoint {facts.number} is damaged: {facts.damage}.", next_step)
-
-
-def _utc(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d %H:%M} UTC"
 
 
 # ---- plans -------------------------------------------------------------------------------------
@@ -232,44 +232,30 @@ class PlanActionFacts:
 
 
 def plan_actions(facts: PlanActionFacts, permissions: Collection[Permission], now: datetime) -> list[ActionRead]:
-    needed = Permission.ROLLBACK if facts.revokes_output else Permission.OPERATE
+    needed = dict.fromkeys((Verb.APPROVE, Verb.APPLY), Permission.ROLLBACK) if facts.revokes_output else {}
     return [
-        _action(
-            verb,
-            needed if verb in (Verb.APPROVE, Verb.APPLY) else Permission.OPERATE,
-            permissions,
-            plan_refusal(verb, facts, now),
-        )
-        for verb in _offered_plan_verbs(facts.state)
+        _action(verb, needed.get(verb, Permission.OPERATE), permissions, plan_refusal(verb, facts, now))
+        for verb in _PLAN_VERBS.get(facts.state, ())
     ]
 
 
-def _offered_plan_verbs(state: PlanState) -> Iterable[Verb]:
-    match state:
-        case PlanState.PROPOSED:
-            return (Verb.APPROVE, Verb.APPLY, Verb.DISCARD)
-        case PlanState.APPROVED:
-            return (Verb.APPLY, Verb.DISCARD)
-        case PlanState.APPLIED:
-            return (Verb.UNDO,)
-        case _:
-            return ()
+_PLAN_VERBS = {
+    PlanState.PROPOSED: (Verb.APPROVE, Verb.APPLY, Verb.DISCARD),
+    PlanState.APPROVED: (Verb.APPLY, Verb.DISCARD),
+    PlanState.APPLIED: (Verb.UNDO,),
+}
 
 
 def plan_refusal(verb: Verb, facts: PlanActionFacts, now: datetime) -> Refusal | None:
     match verb:
         case Verb.APPROVE:
-            return (
-                _state_refusal(facts, (PlanState.PROPOSED,))
-                or _stale_refusal(facts, now)
-                or facts.spec
-                or _inspection_refusal(facts)
-            )
+            refused = _state_refusal(facts, (PlanState.PROPOSED,)) or _stale_refusal(facts, now)
+            return refused or facts.spec or _inspection_refusal(facts)
         case Verb.APPLY:
             if facts.state is PlanState.PROPOSED:
                 return Refusal("plan-state", f"Plan {facts.id} is not approved.", "Approve it first.")
-            applying = applying_refusal(facts.applying) if facts.applying is not None else None
-            return _state_refusal(facts, (PlanState.APPROVED,)) or applying or _stale_refusal(facts, now)
+            refused = _state_refusal(facts, (PlanState.APPROVED,)) or applying_refusal(facts.applying)
+            return refused or _stale_refusal(facts, now)
         case Verb.DISCARD:
             return _state_refusal(facts, OPEN)
         case _:
@@ -296,9 +282,8 @@ def _stale_refusal(facts: PlanActionFacts, now: datetime) -> Refusal | None:
 
 def _inspection_refusal(facts: PlanActionFacts) -> Refusal | None:
     if not facts.inspected:
-        return Refusal(
-            "being-inspected", f"A worker is still inspecting the checkpoint of plan {facts.id}.", "Try again in a moment."
-        )
+        reason = f"A worker is still inspecting the checkpoint of plan {facts.id}."
+        return Refusal("being-inspected", reason, "Try again in a moment.")
     if facts.damage is not None:
         return Refusal("damaged", f"This plan would fail: {facts.damage}.", "Choose another checkpoint.")
     if facts.incompatibility is not None:
@@ -311,15 +296,13 @@ def _undo_refusal(facts: PlanActionFacts) -> Refusal | None:
     if facts.state is not PlanState.APPLIED:
         return Refusal("nothing-to-undo", f"Plan {facts.id} is {facts.state.lower()}, not applied: there is nothing to undo.")
     if facts.safety_checkpoint is None:
-        return Refusal(
-            "nothing-to-undo", f"The job had no checkpoint when plan {facts.id} was applied: an undo has nothing to restore."
-        )
+        reason = f"The job had no checkpoint when plan {facts.id} was applied: an undo has nothing to restore."
+        return Refusal("nothing-to-undo", reason)
     if facts.undone:
         return Refusal("nothing-to-undo", f"Plan {facts.id} is already undone.")
     if facts.safety is None:
-        return Refusal(
-            "discarded", f"The files of checkpoint {facts.safety_checkpoint} are deleted: an undo has nothing to restore."
-        )
+        reason = f"The files of checkpoint {facts.safety_checkpoint} are deleted: an undo has nothing to restore."
+        return Refusal("discarded", reason)
     return checkpoint_refusal(Verb.ROLL_BACK, facts.safety)
 
 

@@ -64,15 +64,7 @@ def load(session: Session, settings: Settings, jobs: Sequence[Job], moment: date
         location = locations.get(run.id) if run is not None else None
         requested = RequestedStart(**job.next_start) if job.next_start is not None else None
         start = next_start(requested, is_done=requested is not None and ran.get(job.id, 0) > requested.after_run)
-        facts = GcJobFacts(
-            desired=job.desired_state,
-            live_run=run.number if run is not None and run.ended_at is None else None,
-            last_state=run.state if run is not None else None,
-            restarts_stopped=job.restarts_stopped_reason is not None,
-            applying=applying.get(job.id),
-            neighbour=_job_sharing_log(session, settings, job, location),
-            known_generation=0,
-        )
+        facts = GcJobFacts.of(job, run, applying.get(job.id), _job_sharing_log(session, settings, job, location))
         found[job.id] = JobRetention(
             job_name=job.name,
             applying=applying.get(job.id),

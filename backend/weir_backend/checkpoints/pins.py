@@ -53,30 +53,35 @@ def release_pin(found: Checkpoint, reason: str) -> None:
         found.version += 1
 
 
+def lock_with_job(session: Session, checkpoint_id: int) -> tuple[Job, Checkpoint] | None:
+    """Lock the job, then the checkpoint. Return both, or None if one of them does not exist."""
+    seen = session.get(Checkpoint, checkpoint_id)
+    job = jobs.find(session, seen.job_id, lock=True) if seen is not None else None
+    checkpoint = checkpoints.locked(session, checkpoint_id)
+    return (job, checkpoint) if job is not None and checkpoint is not None else None
+
+
 def confirm_pin(session: Session, checkpoint_id: int, written: PinRequest) -> int | None:
     """Record that the job log agrees with ``written``. If the pin has changed meanwhile, a worker will correct the log. Return the id of the job if
     a plan may wait for the pin."""
-    seen = session.get(Checkpoint, checkpoint_id)
-    job = jobs.find(session, seen.job_id, lock=True) if seen is not None else None
-    found = checkpoints.locked(session, checkpoint_id)
-    if job is None or found is None or found.pin_in_force == found.pinned:
+    held = lock_with_job(session, checkpoint_id)
+    if held is None:
         return None
-    if written.pinned == (found.pinned or found.is_savepoint):
-        found.pin_in_force = found.pinned
-        job.next_reconcile_at = now()  # a plan may wait for the pin
-        record_event(session, job, "CheckpointPinned" if found.pinned else "CheckpointUnpinned", checkpoint=found.number)
-        return job.id
-    return None
+    job, found = held
+    if found.pin_in_force == found.pinned or written.pinned != (found.pinned or found.is_savepoint):
+        return None
+    found.pin_in_force = found.pinned
+    job.next_reconcile_at = now()  # a plan may wait for the pin
+    record_event(session, job, "CheckpointPinned" if found.pinned else "CheckpointUnpinned", checkpoint=found.number)
+    return job.id
 
 
 def reject_pin(session: Session, checkpoint_id: int) -> None:
     """Record that the checkpoint was retired before the pin was in the log."""
-    seen = session.get(Checkpoint, checkpoint_id)
-    job = jobs.find(session, seen.job_id, lock=True) if seen is not None else None
-    found = checkpoints.locked(session, checkpoint_id)
-    if job is not None and found is not None and found.deleting_since is None:
-        mark_discarded(session, job, [found], now())
-        job.next_reconcile_at = now()
+    held = lock_with_job(session, checkpoint_id)
+    if held is not None and held[1].deleting_since is None:
+        mark_discarded(session, held[0], [held[1]], now())
+        held[0].next_reconcile_at = now()
 
 
 def mark_discarded(session: Session, job: Job, rows: Collection[Checkpoint], moment: datetime) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from weir_backend.actions.rules import checkpoint_refusal
+from weir_backend.actions.rules import checkpoint_refusal, enforce
 from weir_backend.actions.schemas import Verb
 from weir_backend.checkpoints import kept, repository
 from weir_backend.checkpoints.location import CheckpointLocation, location_of_run
@@ -102,9 +102,7 @@ def delete(session: Session, settings: Settings, tasks: Tasks, caller: Caller, j
     found = get_restorable(session, job, number)
     moment = now()
     retention = kept.load(session, settings, [job], moment)[job.id]
-    refusal = checkpoint_refusal(Verb.DELETE, kept.facts_of(found, retention, location_of_run(session, found.run_id)))
-    if refusal is not None:
-        raise refusal.conflict()
+    enforce(checkpoint_refusal(Verb.DELETE, kept.facts_of(found, retention, location_of_run(session, found.run_id))))
     operation = operations.begin(session, job, OperationKind.DELETE, caller, {"checkpoint": number})
     operations.step(operation, "a worker deletes the checkpoint")
     found.deleting_since = moment
@@ -215,18 +213,12 @@ def finish_gc(
         job.next_retention_at = moment + GC_INTERVAL
 
 
-def _facts(session: Session, job: Job, place: CheckpointLocation | None) -> GcJobFacts:
+def _facts(session: Session, job: Job, place: CheckpointLocation) -> GcJobFacts:
     run = runs.newest_run(session, job)
     applying = plan_rows.applying(session, job.id)
-    return GcJobFacts(
-        desired=job.desired_state,
-        live_run=run.number if run is not None and run.ended_at is None else None,
-        last_state=run.state if run is not None else None,
-        restarts_stopped=job.restarts_stopped_reason is not None,
-        applying=applying.id if applying is not None else None,
-        neighbour=repository.job_sharing_log(session, job.id, place) if place is not None else None,
-        known_generation=repository.known_generation(session, job.id, place) if place is not None else 0,
-    )
+    neighbour = repository.job_sharing_log(session, job.id, place)
+    known_generation = repository.known_generation(session, job.id, place)
+    return GcJobFacts.of(job, run, applying.id if applying is not None else None, neighbour, known_generation)
 
 
 def _references(session: Session, settings: Settings, job: Job) -> dict[int, list[str]]:

@@ -18,7 +18,7 @@ from weir.protocol.ids import CheckpointId
 from weir.protocol.job_log import Purpose
 from weir.protocol.log_view import LogView
 from weir_backend.actions.rules import OPEN, PLAN_VALID_FOR, Refusal, applying_refusal
-from weir_backend.models import DesiredState, PlanState, RunState
+from weir_backend.models import DesiredState, Job, PlanState, Run, RunState
 
 UNDO_PIN = "an undo of plan "
 """The reasons of pins that keep a safety savepoint for an undo start with this text."""
@@ -38,6 +38,19 @@ class GcJobFacts:
     neighbour: str | None
     known_generation: int
 
+    @classmethod
+    def of(cls, job: Job, run: Run | None, applying: int | None, neighbour: str | None, known_generation: int = 0) -> GcJobFacts:
+        """``run``: the newest run."""
+        return cls(
+            desired=job.desired_state,
+            live_run=run.number if run is not None and run.ended_at is None else None,
+            last_state=run.state if run is not None else None,
+            restarts_stopped=job.restarts_stopped_reason is not None,
+            applying=applying,
+            neighbour=neighbour,
+            known_generation=known_generation,
+        )
+
 
 def gc_obstacle(facts: GcJobFacts, *, log_generation: int | None = None) -> Refusal | None:
     """Return why no worker may delete files of this job now, or None. ``log_generation``: the newest generation in the job log that was started to
@@ -50,11 +63,10 @@ def gc_obstacle(facts: GcJobFacts, *, log_generation: int | None = None) -> Refu
     if facts.desired is DesiredState.RUNNING and facts.last_state is not RunState.FINISHED and not facts.restarts_stopped:
         return Refusal("running", "The job is about to start.", "Suspend it first.")
     if facts.neighbour is not None:
-        return Refusal(
-            "shared",
-            f"Job '{facts.neighbour}' has run with the same checkpoint directory and job name: both jobs share these checkpoints.",
-            "Give each job its own checkpoint directory.",
+        reason = (
+            f"Job '{facts.neighbour}' has run with the same checkpoint directory and job name: both jobs share these checkpoints."
         )
+        return Refusal("shared", reason, "Give each job its own checkpoint directory.")
     if log_generation is not None and log_generation > facts.known_generation:
         return Refusal(
             "unknown-generation",
@@ -192,11 +204,8 @@ def deletion_refusal(number: int, *, pinned: bool, references: Mapping[int, Sequ
     """Return why a user may not delete the checkpoint, or None. The job log may contain further reasons. Users may delete savepoints."""
     # Name the plan rather than the pin that the platform has set for it.
     if number in references:
-        return Refusal(
-            "referenced",
-            f"Checkpoint {number} is still needed. {references[number][0]}",
-            "Discard the plan, or choose another checkpoint.",
-        )
+        reason = f"Checkpoint {number} is still needed. {references[number][0]}"
+        return Refusal("referenced", reason, "Discard the plan, or choose another checkpoint.")
     if pinned:
         return Refusal("pinned", f"Checkpoint {number} is pinned.", "Unpin it first.")
     if number == newest:

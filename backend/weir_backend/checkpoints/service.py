@@ -11,7 +11,7 @@ from sqlalchemy import Row, select
 from sqlalchemy.orm import Session
 
 from weir.protocol.ids import CheckpointId, Generation
-from weir_backend.actions.rules import availability_refusal, checkpoint_refusal
+from weir_backend.actions.rules import availability_refusal, checkpoint_refusal, enforce
 from weir_backend.actions.schemas import Verb
 from weir_backend.checkpoints import kept, repository, statistics
 from weir_backend.checkpoints.kept import facts_of
@@ -129,7 +129,7 @@ def _restore(session: Session, job_id: int) -> RestoreRead | None:
         return None
     run, number = found.run, found.checkpoint
     assert run.running_at is not None
-    checkpoint = jobs.completed(session, job_id, number) if number is not None else None
+    checkpoint = jobs.completed(session, job_id, number)
     return RestoreRead(
         run_id=run.id,
         run=run.number,
@@ -178,8 +178,7 @@ def get_restorable(session: Session, job: Job, number: int) -> Checkpoint:
     refusal = availability_refusal(facts_of(found, None, None))
     if refusal is not None and found.state is not CheckpointState.COMPLETED:
         raise NotFound(refusal.code, refusal.reason, refusal.next_step)
-    if refusal is not None:
-        raise refusal.conflict()
+    enforce(refusal)
     return found
 
 
@@ -190,9 +189,7 @@ def pin(
     deleted, and what ``check_if_match`` raises."""
     found = or_raise(repository.locked(session, checkpoint_id), _not_found(checkpoint_id))
     check_if_match(seen, found.version)
-    refusal = checkpoint_refusal(Verb.PIN, facts_of(found, None, None)) if wanted.pinned else None
-    if refusal is not None:
-        raise refusal.conflict()
+    enforce(checkpoint_refusal(Verb.PIN, facts_of(found, None, None)) if wanted.pinned else None)
     before = {"pinned": found.pinned, "pinned_reason": found.pinned_reason}
     found.pinned, found.pinned_reason = wanted.pinned, wanted.reason if wanted.pinned else ""
     found.version += 1

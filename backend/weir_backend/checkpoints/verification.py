@@ -8,9 +8,8 @@ from datetime import datetime, timedelta
 from sqlalchemy.orm import Session
 
 from weir_backend.checkpoints import repository
-from weir_backend.checkpoints import repository as checkpoints
 from weir_backend.checkpoints.location import CheckpointLocation, location_of_run
-from weir_backend.checkpoints.pins import mark_discarded
+from weir_backend.checkpoints.pins import lock_with_job, mark_discarded
 from weir_backend.checkpoints.service import get_restorable
 from weir_backend.checkpoints.verification_rules import (
     Damaged,
@@ -108,7 +107,7 @@ def begin_part(session: Session, checkpoint_id: int, claim: int, files_done: int
 
 def record_outcome(session: Session, tasks: Tasks, checkpoint_id: int, claim: int, files_done: int, what: Outcome) -> None:
     """Record what a worker has found in a part of the files. A repeated or outdated report changes nothing."""
-    held = _lock(session, checkpoint_id)
+    held = lock_with_job(session, checkpoint_id)
     row = repository.find_verification(session, checkpoint_id, lock=True)
     if held is None or row is None or not _holds_claim(row, claim, files_done):
         return
@@ -132,14 +131,6 @@ def record_outcome(session: Session, tasks: Tasks, checkpoint_id: int, claim: in
 
 def _holds_claim(row: Verification, claim: int, files_done: int) -> bool:
     return row.claim == claim and row.files_done == files_done
-
-
-def _lock(session: Session, checkpoint_id: int) -> tuple[Job, Checkpoint] | None:
-    """Lock the job, then the checkpoint."""
-    seen = session.get(Checkpoint, checkpoint_id)
-    job = jobs.find(session, seen.job_id, lock=True) if seen is not None else None
-    checkpoint = checkpoints.locked(session, checkpoint_id)
-    return (job, checkpoint) if job is not None and checkpoint is not None else None
 
 
 def _settle(session: Session, job: Job, checkpoint: Checkpoint, what: Intact | Damaged | Retired) -> None:

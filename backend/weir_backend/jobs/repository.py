@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, exists, func, or_, select, tuple_, union
-from sqlalchemy.orm import Session, defer
+from sqlalchemy.orm import Session
 
 from weir_backend.checkpoints.location import job_name_in_graph
 from weir_backend.errors import Invalid
@@ -117,10 +117,7 @@ def last_completed(session: Session, job_ids: Sequence[int]) -> dict[int, Checkp
         .lateral()
     )
     found = select(newest.c.id).select_from(Job).join(newest, Job.id == newest.c.job_id).where(Job.id.in_(job_ids))
-    rows = session.scalars(
-        select(Checkpoint).where(Checkpoint.id.in_(found)).options(defer(Checkpoint.statistics), defer(Checkpoint.progress))
-    )
-    return {checkpoint.job_id: checkpoint for checkpoint in rows}
+    return {checkpoint.job_id: checkpoint for checkpoint in session.scalars(select(Checkpoint).where(Checkpoint.id.in_(found)))}
 
 
 def spec_states(session: Session, jobs: Sequence[Job]) -> dict[int, SpecState]:
@@ -181,9 +178,7 @@ def _normal(directory: str) -> str:
     return posixpath.normpath(directory) if directory.startswith("/") else directory.rstrip("/")
 
 
-def completed(session: Session, job_id: int, number: int) -> Checkpoint | None:
-    return session.scalar(
-        select(Checkpoint)
-        .where(Checkpoint.job_id == job_id, Checkpoint.number == number, Checkpoint.state == CheckpointState.COMPLETED)
-        .options(defer(Checkpoint.statistics), defer(Checkpoint.progress))
-    )
+def completed(session: Session, job_id: int, number: int | None) -> Checkpoint | None:
+    """Return a completed checkpoint. ``number`` None: return None."""
+    found = (Checkpoint.job_id == job_id, Checkpoint.number == number, Checkpoint.state == CheckpointState.COMPLETED)
+    return session.scalar(select(Checkpoint).where(*found)) if number is not None else None

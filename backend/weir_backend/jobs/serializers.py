@@ -40,6 +40,7 @@ def read_jobs(session: Session, caller: Caller, jobs: Sequence[Job]) -> list[Job
             restarts_stopped_reason=job.restarts_stopped_reason,
             restart_at=job.restart_at,
         )
+        facts = JobActionFacts.of(job, run, applying=applying.get(job.id), spec=(spec_state, problems.get(job.id)))
         result.append(
             JobRead.read(
                 job,
@@ -50,19 +51,7 @@ def read_jobs(session: Session, caller: Caller, jobs: Sequence[Job]) -> list[Job
                 run=RunSummaryRead.model_validate(run).model_copy(update={"state": health.state}) if run else None,
                 last_checkpoint=CheckpointSummaryRead.model_validate(checkpoint) if checkpoint else None,
                 operation=OperationRead.model_validate(operation) if operation else None,
-                actions=job_actions(
-                    JobActionFacts(
-                        name=job.name,
-                        desired=job.desired_state,
-                        run_state=run.state if run else None,
-                        live=run is not None and run.ended_at is None,
-                        applying=applying.get(job.id),
-                        spec_number=job.spec_number,
-                        spec_state=spec_state,
-                        spec_problem=problems.get(job.id),
-                    ),
-                    caller.permissions,
-                ),
+                actions=job_actions(facts, caller.permissions),
             )
         )
     return result

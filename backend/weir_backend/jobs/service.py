@@ -8,7 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from weir_backend.actions.rules import JobActionFacts, job_refusal
+from weir_backend.actions.rules import JobActionFacts, enforce, job_refusal
 from weir_backend.actions.schemas import Verb
 from weir_backend.artifacts import repository as artifacts
 from weir_backend.errors import Conflict, Invalid, NotFound, or_raise
@@ -199,19 +199,9 @@ def refuse(session: Session, job: Job, run: Run | None, verb: Verb) -> None:
     applying = plans.applying(session, job.id)
     current = repository.find_spec(session, job.id, job.spec_number)
     assert current is not None, f"job {job.id} has no version {job.spec_number}"
-    facts = JobActionFacts(
-        name=job.name,
-        desired=job.desired_state,
-        run_state=run.state if run is not None else None,
-        live=run is not None and run.ended_at is None,
-        applying=applying.id if applying is not None else None,
-        spec_number=job.spec_number,
-        spec_state=current.state,
-        spec_problem=current.problem,
-    )
-    refusal = job_refusal(verb, facts)
-    if refusal is not None:
-        raise refusal.conflict(**({"plan": applying.id} if applying is not None else {}))
+    plan_id = applying.id if applying is not None else None
+    facts = JobActionFacts.of(job, run, applying=plan_id, spec=(current.state, current.problem))
+    enforce(job_refusal(verb, facts), **({"plan": plan_id} if plan_id is not None else {}))
 
 
 def _set_desired_state(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from typing import Any, LiteralString, cast
 
@@ -36,6 +36,9 @@ COMMANDS_MAX = 100
 _RUNS, _JOBS, _CHECKPOINTS, _FAILURES, _COMMANDS, _OPERATIONS = (
     cast(Table, one.__table__) for one in (Run, Job, Checkpoint, Failure, Command, Operation)
 )
+_OF_RUN = tuple(one.name for one in fields(RunRow) if one.name not in ("id", "job_id"))
+_OF_FAILURE = ("kind", "recovered_at", "downtime_ms", "recovery")
+"""Columns of a failure that change after it was reported."""
 _AT_ONCE = ("number", "generation", "trigger", "triggered_at", "triggered_event", "subtasks")
 _LATER = (
     "state", "parent", "latest_ack_at", "completed_at", "failed_at", "failure", "end_to_end_ms", "state_bytes",
@@ -46,9 +49,7 @@ _UPDATE_CHECKPOINT = (
     update(_CHECKPOINTS).where(_CHECKPOINTS.c.id == bindparam("row")).values({name: bindparam(f"new_{name}") for name in _LATER})
 )
 _UPDATE_FAILURE = (
-    update(_FAILURES)
-    .where(_FAILURES.c.id == bindparam("row"))
-    .values({name: bindparam(f"new_{name}") for name in ("kind", "recovered_at", "downtime_ms", "recovery")})
+    update(_FAILURES).where(_FAILURES.c.id == bindparam("row")).values({name: bindparam(f"new_{name}") for name in _OF_FAILURE})
 )
 
 
@@ -58,19 +59,14 @@ _AUTHENTICATION = select(Run.job_id, Run.token_digest, Run.fenced_at, Run.ended_
 )
 _LOCKED = (
     # Postgres locks the rows of a join in the order of the tables, and reads a row again after waiting for its lock.
-    select(
-        Job.event_number, Run.state, Run.reason, Run.generation, Run.running_at, Run.ended_at, Run.stored_event, Run.missing_events,
-        Run.failure_kind, Run.fenced_at,
-    )
+    select(Job.event_number, *(getattr(Run, name) for name in _OF_RUN), Run.fenced_at)
     .join_from(Job, Run, Run.job_id == Job.id)
     .where(Job.id == bindparam("job_id"), Run.id == bindparam("run_id"))
     .with_for_update(key_share=True, of=(Job, Run))
-)  # fmt: skip
+)
 _AFFECTED_CHECKPOINTS = select(
-    Checkpoint.run_id, Checkpoint.number, Checkpoint.generation, Checkpoint.state, Checkpoint.trigger, Checkpoint.parent,
-    Checkpoint.triggered_at, Checkpoint.triggered_event, Checkpoint.subtasks, Checkpoint.id, Checkpoint.latest_ack_at,
-    Checkpoint.completed_at, Checkpoint.failed_at, Checkpoint.failure, Checkpoint.end_to_end_ms, Checkpoint.state_bytes,
-    Checkpoint.checkpointed_bytes, Checkpoint.acknowledged, Checkpoint.progress,
+    # Not the statistics: they are large, and only the event that completes the checkpoint sets them.
+    Checkpoint.run_id, *(getattr(Checkpoint, one.name) for one in fields(CheckpointRow) if one.name != "statistics")
 ).where(
     or_(
         and_(Checkpoint.job_id == bindparam("job_id"), Checkpoint.number.in_(bindparam("numbers", expanding=True))),
@@ -198,11 +194,7 @@ def write(session: Session, changes: Changes, *, moment: datetime, contact: bool
     _write_failures(session, run, changes.failures)
     _write_commands(session, run.id, changes.commands.values())
     _end_operations(session, changes.operations, moment)
-    values: dict[str, Any] = {
-        "state": run.state, "reason": run.reason, "generation": run.generation, "running_at": run.running_at,
-        "ended_at": run.ended_at, "stored_event": run.stored_event, "missing_events": run.missing_events,
-        "failure_kind": run.failure_kind,
-    }  # fmt: skip
+    values: dict[str, Any] = {name: getattr(run, name) for name in _OF_RUN}
     if changes.graphs:
         values["graph_id"] = graph_ids[changes.graphs[-1].digest]
     if contact:
@@ -251,22 +243,9 @@ def _write_checkpoints(session: Session, run: RunRow, rows: Iterable[CheckpointR
 
 
 def _write_failures(session: Session, run: RunRow, rows: Sequence[FailureRow]) -> None:
-    new = [
-        {
-            "job_id": run.job_id, "run_id": run.id, "generation": row.generation, "kind": row.kind, "reason": row.reason,
-            "at": row.at, "recovered_at": row.recovered_at, "downtime_ms": row.downtime_ms, "recovery": row.recovery,
-        }
-        for row in rows
-        if row.id is None
-    ]  # fmt: skip
-    known = [
-        {
-            "row": row.id, "new_kind": row.kind, "new_recovered_at": row.recovered_at, "new_downtime_ms": row.downtime_ms,
-            "new_recovery": row.recovery,
-        }
-        for row in rows
-        if row.id is not None
-    ]  # fmt: skip
+    of_run = {"job_id": run.job_id, "run_id": run.id}
+    new = [{name: value for name, value in asdict(row).items() if name != "id"} | of_run for row in rows if row.id is None]
+    known = [{f"new_{name}": getattr(row, name) for name in _OF_FAILURE} | {"row": row.id} for row in rows if row.id is not None]
     if new:
         session.connection().execute(insert(_FAILURES), new)
     if known:

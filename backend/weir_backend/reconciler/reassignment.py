@@ -29,7 +29,7 @@ class KnownCheckpoint:
 def newest_known_checkpoint(session: Session, run: Run) -> KnownCheckpoint | None:
     """Return the newest restorable checkpoint that is in the job log of ``run``, or None."""
     number = newest_completed(session, run.job_id, run.id)
-    found = jobs.completed(session, run.job_id, number) if number is not None else None
+    found = jobs.completed(session, run.job_id, number)
     if found is None or found.discarded_at is not None:
         return None
     place = location_of_run(session, found.run_id)

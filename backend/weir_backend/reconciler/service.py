@@ -199,8 +199,8 @@ def plan_facts(session: Session, job: Job, plan: RecoveryPlan) -> PlanFacts:
     ended = [run for run in plan_runs if run.ended_at is not None]
     operation = session.get(Operation, plan.operation_id) if plan.operation_id is not None else None
     assert operation is not None, f"plan {plan.id} is being applied without an operation"
-    target = jobs.completed(session, job.id, plan.preview["checkpoint"]) if plan.preview["checkpoint"] is not None else None
-    safety = jobs.completed(session, job.id, plan.safety_checkpoint) if plan.safety_checkpoint is not None else None
+    target = jobs.completed(session, job.id, plan.preview["checkpoint"])
+    safety = jobs.completed(session, job.id, plan.safety_checkpoint)
     waits = plan.enqueued_at is not None and safety is not None and safety.pinned and not safety.pin_in_force
     return PlanFacts(
         safety_pin_until=plan.enqueued_at + PIN_TIMEOUT if waits and plan.enqueued_at is not None else None,

@@ -63,7 +63,7 @@ def undo_pin_reason(plan_id: int) -> str:
 
 def _pin_for_undo(session: Session, tasks: Tasks, job: Job, plan: RecoveryPlan) -> None:
     """Pin the safety savepoint. After an upgrade the job continues its branch, and would retire it after some checkpoints."""
-    safety = jobs.completed(session, job.id, plan.safety_checkpoint) if plan.safety_checkpoint is not None else None
+    safety = jobs.completed(session, job.id, plan.safety_checkpoint)
     if safety is not None and safety.discarded_at is None and safety.deleting_since is None:
         set_pin(session, tasks, safety, undo_pin_reason(plan.id))
         plan.enqueued_at = now()
@@ -71,14 +71,14 @@ def _pin_for_undo(session: Session, tasks: Tasks, job: Job, plan: RecoveryPlan) 
 
 def release_undo_pin(session: Session, plan: RecoveryPlan) -> None:
     """Unpin the checkpoint that an undo of the plan would restore."""
-    safety = jobs.completed(session, plan.job_id, plan.safety_checkpoint) if plan.safety_checkpoint is not None else None
+    safety = jobs.completed(session, plan.job_id, plan.safety_checkpoint)
     if safety is not None:
         release_pin(safety, undo_pin_reason(plan.id))
 
 
 def _release_target_pin(session: Session, plan: RecoveryPlan) -> None:
     number = plan.preview["checkpoint"]
-    target = jobs.completed(session, plan.job_id, number) if number is not None else None
+    target = jobs.completed(session, plan.job_id, number)
     if target is not None:
         release_pin(target, pin_reason(plan))
 

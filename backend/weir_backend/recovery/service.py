@@ -12,6 +12,7 @@ from weir_backend.actions.rules import (
     OPEN,
     PlanActionFacts,
     damage_refusal,
+    enforce,
     plan_actions,
     plan_refusal,
     spec_refusal,
@@ -148,9 +149,7 @@ def _compute(
             return PlannedChange(PlanKind.UNDO, _target(session, job, undone.safety_checkpoint), before, "Suspend", undone)
         case UpgradeRequest(spec=number, mode=mode):
             spec = job_service.spec(session, job.id, number)
-            refusal = spec_refusal(number, spec.state, spec.problem)
-            if refusal is not None:
-                raise refusal.conflict()
+            enforce(spec_refusal(number, spec.state, spec.problem))
             _check_directory(settings, job, current, spec)
             _check_job_name(session, job, current, spec)
             stop_with = "Cancel" if mode == "last-state" else "Suspend"
@@ -200,9 +199,7 @@ def _check_job_name(session: Session, job: Job, current: Spec, wanted: Spec) -> 
 
 def _target(session: Session, job: Job, number: int) -> Checkpoint:
     found = get_restorable(session, job, number)
-    refusal = damage_refusal(facts_of(found, None, None))
-    if refusal is not None:
-        raise refusal.conflict()
+    enforce(damage_refusal(facts_of(found, None, None)))
     return found
 
 
@@ -394,10 +391,7 @@ def _check_permission(caller: Caller, plan: RecoveryPlan) -> None:
 
 def _refuse(session: Session, settings: Settings, job: Job, plan: RecoveryPlan, verb: Verb) -> None:
     """Raise Conflict if the plan does not allow ``verb``."""
-    moment = now()
-    refusal = plan_refusal(verb, _facts(session, settings, [plan], {job.id: job})[plan.id], moment)
-    if refusal is not None:
-        raise refusal.conflict()
+    enforce(plan_refusal(verb, _facts(session, settings, [plan], {job.id: job})[plan.id], now()))
 
 
 def _facts(

@@ -94,7 +94,7 @@ def _version(session: Session, spec: Spec) -> Version | None:
 def _verified(session: Session, plan: RecoveryPlan) -> Verified | None:
     """Return the verification of the checkpoint if it was made after the plan was proposed or shortly before. Otherwise, return None."""
     number = plan.preview["checkpoint"]
-    checkpoint = jobs.completed(session, plan.job_id, number) if number is not None else None
+    checkpoint = jobs.completed(session, plan.job_id, number)
     if checkpoint is None or checkpoint.verified_at is None or checkpoint.verified_at < plan.created_at - VERIFIED_BEFORE:
         return None
     return Verified(checkpoint.damage)
