@@ -18,7 +18,7 @@ from weir.cli.client.schemas import JobRead
 from weir_workers.embedded.data_dir import credentials, platform_state
 from weir_workers.embedded.data_dir.credentials import ADMINISTRATOR
 from weir_workers.embedded.data_dir.layout import DataDir, data_dir
-from weir_workers.embedded.data_dir.lock import is_held
+from weir_workers.file_lock import is_held
 
 ROOT = Path(__file__).resolve().parent.parent
 WEIR = Path(sys.executable).with_name("weir")

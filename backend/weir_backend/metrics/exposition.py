@@ -48,6 +48,11 @@ class FleetMetrics:
     chains: Sequence[Any]
 
 
+def _gauge(name: str, description: str, *labels: str) -> GaugeMetricFamily:
+    """Return a gauge with these labels. Without labels: a gauge of a job."""
+    return GaugeMetricFamily(name, description, labels=labels or ("job",))
+
+
 class JobsCollector:
     """A collector of ``prometheus_client`` for one response."""
 
@@ -65,7 +70,7 @@ class JobsCollector:
         yield from self._alerts()
 
     def _states(self) -> Metric:
-        family = GaugeMetricFamily("weir_job_state", "1 for the state of the newest run of the job", labels=["job", "state"])
+        family = _gauge("weir_job_state", "1 for the state of the newest run of the job", "job", "state")
         for job in self._metrics.jobs:
             family.add_metric([job.name, job.state.value if job.state is not None else "NONE"], 1)
         return family
@@ -73,29 +78,15 @@ class JobsCollector:
     def _checkpoints(self) -> Iterator[Metric]:
         counted = Counter({(row.job_id, row.state): row.count for row in self._metrics.counts})
         for state, (word, description) in _CHECKPOINT_STATES.items():
-            family = GaugeMetricFamily(
-                f"weir_job_number_of_{word}_checkpoints",
-                f"Number of checkpoints of the job that are {description}",
-                labels=["job"],
-            )
+            family = _gauge(f"weir_job_number_of_{word}_checkpoints", f"Number of checkpoints of the job that are {description}")
             for job_id, name in self._names.items():
                 family.add_metric([name], counted[job_id, state])
             yield family
-        duration = GaugeMetricFamily(
-            "weir_job_last_checkpoint_duration_seconds", "End-to-end duration of the last completed checkpoint", labels=["job"]
-        )
-        written = GaugeMetricFamily(
-            "weir_job_last_checkpoint_size_bytes", "Bytes that the last completed checkpoint wrote", labels=["job"]
-        )
-        size = GaugeMetricFamily(
-            "weir_job_last_checkpoint_full_size_bytes", "Bytes that the last completed checkpoint references", labels=["job"]
-        )
-        number = GaugeMetricFamily(
-            "weir_job_last_completed_checkpoint_id", "Number of the last completed checkpoint", labels=["job"]
-        )
-        age = GaugeMetricFamily(
-            "weir_job_last_completed_checkpoint_age_seconds", "Time since the last checkpoint completed", labels=["job"]
-        )
+        duration = _gauge("weir_job_last_checkpoint_duration_seconds", "End-to-end duration of the last completed checkpoint")
+        written = _gauge("weir_job_last_checkpoint_size_bytes", "Bytes that the last completed checkpoint wrote")
+        size = _gauge("weir_job_last_checkpoint_full_size_bytes", "Bytes that the last completed checkpoint references")
+        number = _gauge("weir_job_last_completed_checkpoint_id", "Number of the last completed checkpoint")
+        age = _gauge("weir_job_last_completed_checkpoint_age_seconds", "Time since the last checkpoint completed")
         for row in self._metrics.last:
             if row.job_id in self._names:
                 name = self._names[row.job_id]
@@ -120,14 +111,12 @@ class JobsCollector:
         yield from (restarts, downtime)
 
     def _alerts(self) -> Iterator[Metric]:
-        firing = GaugeMetricFamily("weir_job_alerts_firing", "Number of firing alerts of the job", labels=["job", "kind", "rule"])
+        firing = _gauge("weir_job_alerts_firing", "Number of firing alerts of the job", "job", "kind", "rule")
         for row in self._metrics.alerts:
             if row.job_id in self._names:
                 firing.add_metric([self._names[row.job_id], row.kind.value, row.rule_name], row.count)
         counted = Counter({(row.name, row.state): row.count for row in self._metrics.deliveries})
-        messages = GaugeMetricFamily(
-            "weir_webhook_messages", "Number of messages to the webhook by state", labels=["webhook", "state"]
-        )
+        messages = _gauge("weir_webhook_messages", "Number of messages to the webhook by state", "webhook", "state")
         for webhook in sorted({row.name for row in self._metrics.deliveries}):
             for state in DeliveryState:
                 messages.add_metric([webhook, state.value.lower()], counted[webhook, state])
@@ -137,8 +126,8 @@ class JobsCollector:
         labels = ["job", "chain", "subtask"]
         counted = {name: CounterMetricFamily(f"weir_subtask_{name}", text, labels=labels) for name, text in _COUNTED.items()}
         times = {name: CounterMetricFamily(f"weir_subtask_{name}_seconds", text, labels=labels) for name, text in _TIMES.items()}
-        memory = GaugeMetricFamily("weir_slot_rss_bytes", "Resident memory of the slot", labels=["job", "slot"])
-        gauges = GaugeMetricFamily("weir_operator_gauge", "Gauges that operators report", labels=["job", "slot", "gauge"])
+        memory = _gauge("weir_slot_rss_bytes", "Resident memory of the slot", "job", "slot")
+        gauges = _gauge("weir_operator_gauge", "Gauges that operators report", "job", "slot", "gauge")
         for row in self._metrics.samples:
             job = self._names.get(row.job_id)
             if job is None:
@@ -161,16 +150,14 @@ class JobsCollector:
             gauges_of.setdefault(row.job_id, []).append(row.metrics["gauges"])
         lags = {self._names[job_id]: source_lags(gauges) for job_id, gauges in gauges_of.items() if job_id in self._names}
         for index, unit in enumerate(("records", "seconds")):
-            family = GaugeMetricFamily(
-                f"weir_source_lag_{unit}", f"How far the source is behind its input, in {unit}", labels=["job", "source"]
-            )
+            family = _gauge(f"weir_source_lag_{unit}", f"How far the source is behind its input, in {unit}", "job", "source")
             for job, found in lags.items():
                 for source, lag in found[index].items():
                     family.add_metric([job, source], lag)
             yield family
 
     def _operators(self) -> Metric:
-        family = GaugeMetricFamily("weir_chain_operator", "1 for each operator of a chain", labels=["job", "chain", "operator"])
+        family = _gauge("weir_chain_operator", "1 for each operator of a chain", "job", "chain", "operator")
         for row in self._metrics.chains:
             if row.job_id in self._names:
                 for chain, operators in operators_by_chain({"chains": row.chains}).items():

@@ -7,29 +7,10 @@ from typing import Annotated
 
 import typer
 
+from weir.cli import options
 from weir.cli.exit_codes import exit_code_of
 from weir.cli.extras import installed_version, require_runtime
 from weir.cli.logs import LogFormat, discard_broken_streams, print_error, set_up_logs
-from weir.cli.options import (
-    CHECKPOINT_TIMEOUT,
-    INTERVAL,
-    MIN_PAUSE,
-    NO_PAIRS,
-    RETAINED,
-    TOLERABLE_FAILED_CHECKPOINTS,
-    AllowNonRestoredStateOption,
-    CheckpointTimeoutOption,
-    IntervalOption,
-    MasterOption,
-    MinPauseOption,
-    ParallelismOption,
-    ParamsOption,
-    RetainedOption,
-    SparesOption,
-    SparkConfOption,
-    StagingDirOption,
-    TolerableFailedCheckpointsOption,
-)
 from weir.cli.output import JsonOption, OutputFormat, OutputOption, print_json, result_stream
 from weir.cli.plugins import PluginGroup
 from weir.errors import WeirError
@@ -63,17 +44,17 @@ def main(
 @app_.command("run")
 def run_command(
     target: Target,
-    params: ParamsOption = NO_PAIRS,
-    parallelism: ParallelismOption = 2,
-    master: MasterOption = "local",
+    params: options.ParamsOption = options.NO_PAIRS,
+    parallelism: options.ParallelismOption = 2,
+    master: options.MasterOption = "local",
     checkpoint_dir: Annotated[
         str, typer.Option(help="Checkpoint storage: a directory, or s3://bucket/prefix, gs://..., abfss://...")
     ] = "weir-checkpoints",
-    staging_dir: StagingDirOption = None,
-    interval: IntervalOption = INTERVAL,
-    checkpoint_timeout: CheckpointTimeoutOption = CHECKPOINT_TIMEOUT,
-    min_pause: MinPauseOption = MIN_PAUSE,
-    tolerable_failed_checkpoints: TolerableFailedCheckpointsOption = TOLERABLE_FAILED_CHECKPOINTS,
+    staging_dir: options.StagingDirOption = None,
+    interval: options.IntervalOption = options.INTERVAL,
+    checkpoint_timeout: options.CheckpointTimeoutOption = options.CHECKPOINT_TIMEOUT,
+    min_pause: options.MinPauseOption = options.MIN_PAUSE,
+    tolerable_failed_checkpoints: options.TolerableFailedCheckpointsOption = options.TOLERABLE_FAILED_CHECKPOINTS,
     from_checkpoint: Annotated[
         int | None, typer.Option("--from", metavar="ID", min=0, help="Roll back to this checkpoint; 0: start without state.")
     ] = None,
@@ -88,10 +69,10 @@ def run_command(
         int | None, typer.Option(metavar="ID", min=1, help="With --resume: fail if the newest checkpoint is older than this one.")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before checkpoints are abandoned.")] = False,
-    allow_non_restored_state: AllowNonRestoredStateOption = False,
-    spares: SparesOption = 0,
-    retained: RetainedOption = RETAINED,
-    conf: SparkConfOption = NO_PAIRS,
+    allow_non_restored_state: options.AllowNonRestoredStateOption = False,
+    spares: options.SparesOption = 0,
+    retained: options.RetainedOption = options.RETAINED,
+    conf: options.SparkConfOption = options.NO_PAIRS,
     metrics: Annotated[
         str | None,
         typer.Option(
@@ -111,18 +92,17 @@ def run_command(
     require_runtime()
     logs = set_up_logs(log_format, verbose=verbose)
     from weir.cli.metrics import take_metrics_options
-    from weir.cli.options import parse_count, parse_duration_ms, parse_pairs
     from weir.cli.run import parse_spark_conf, run, start_mode, take_link_options
     from weir.spark.launch import RunOptions
 
-    options = RunOptions(
+    run_options = RunOptions(
         checkpoint_dir=checkpoint_dir,
         parallelism=parallelism,
         master=master,
-        interval_ms=None if interval == "none" else parse_duration_ms(interval, "--interval"),
-        checkpoint_timeout_ms=parse_duration_ms(checkpoint_timeout, "--checkpoint-timeout"),
-        min_pause_ms=parse_duration_ms(min_pause, "--min-pause", least_ms=0),
-        tolerable_failed_checkpoints=parse_count(tolerable_failed_checkpoints, "--tolerable-failed-checkpoints"),
+        interval_ms=None if interval == "none" else options.parse_duration_ms(interval, "--interval"),
+        checkpoint_timeout_ms=options.parse_duration_ms(checkpoint_timeout, "--checkpoint-timeout"),
+        min_pause_ms=options.parse_duration_ms(min_pause, "--min-pause", least_ms=0),
+        tolerable_failed_checkpoints=options.parse_count(tolerable_failed_checkpoints, "--tolerable-failed-checkpoints"),
         start=start_mode(resume=resume, from_checkpoint=from_checkpoint, from_path=from_path, at_least=at_least),
         allow_non_restored_state=allow_non_restored_state,
         spares=spares,
@@ -133,12 +113,12 @@ def run_command(
     )
     link = take_link_options(os.environ)
     metrics_options = take_metrics_options(metrics, os.environ)
-    job_params = parse_pairs(params, "--set")
+    job_params = options.parse_pairs(params, "--set")
     with result_stream(output) as result:
         code = run(
             target,
             job_params,
-            options,
+            run_options,
             yes=yes,
             quiet=quiet,
             from_path=from_path,
@@ -176,15 +156,14 @@ def checkpoints_command(
 @app_.command("graph")
 def graph_command(
     target: Target,
-    params: ParamsOption = NO_PAIRS,
-    parallelism: ParallelismOption = 2,
+    params: options.ParamsOption = options.NO_PAIRS,
+    parallelism: options.ParallelismOption = 2,
     as_json: JsonOption = False,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Show a job's graph: operators, chains, partitioning, generated uids. Does not run the job."""
     require_runtime()
     from weir.api.job_loader import load_job
-    from weir.cli.options import parse_pairs
     from weir.graph.compile import compile_graph
     from weir.graph.render import render
     from weir.protocol.codec import to_json
@@ -194,7 +173,7 @@ def graph_command(
         session = LazySession("local", parallelism, app_name=f"weir graph {target}", conf={})
         try:
             with session.planning():
-                logical, _ = load_job(target, parse_pairs(params, "--set")).to_graph()
+                logical, _ = load_job(target, options.parse_pairs(params, "--set")).to_graph()
         finally:
             session.close()
         graph = compile_graph(logical, slots=parallelism)

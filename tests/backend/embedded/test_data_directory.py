@@ -18,13 +18,13 @@ import pytest
 from weir.errors import ConfigError
 from weir_workers.embedded.data_dir import credentials, platform_state
 from weir_workers.embedded.data_dir.layout import DataDir, data_dir
-from weir_workers.embedded.data_dir.lock import Lock, is_held
 from weir_workers.embedded.data_dir.logs import rotate
 from weir_workers.embedded.data_dir.platform_state import ChildState, Phase, PlatformState, Ports, failed_child
 from weir_workers.embedded.ports import free_port
 from weir_workers.embedded.processes import ProcessId, began, end_all, process_id, spawn
 from weir_workers.embedded.supervisor.startup import prepare
 from weir_workers.embedded.supervisor.state_machine import State
+from weir_workers.file_lock import Lock, is_held
 
 
 @pytest.fixture
@@ -133,7 +133,7 @@ def test_one_process_holds_the_lock_until_it_ends(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     assert not is_held(path)
     program = (
-        "import sys, pathlib; from weir_workers.embedded.data_dir.lock import Lock; l = Lock(pathlib.Path(sys.argv[1])); "
+        "import sys, pathlib; from weir_workers.file_lock import Lock; l = Lock(pathlib.Path(sys.argv[1])); "
         "print(l.take(), flush=True); sys.stdin.read()"
     )
     with subprocess.Popen([sys.executable, "-c", program, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:

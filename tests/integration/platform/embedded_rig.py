@@ -18,8 +18,8 @@ from tests.integration.cli.weir_command import ROOT, WEIR, CommandResult, weir
 from weir_workers.embedded.data_dir import credentials, platform_state
 from weir_workers.embedded.data_dir.credentials import PlatformCredentials
 from weir_workers.embedded.data_dir.layout import DataDir
-from weir_workers.embedded.data_dir.lock import is_held
 from weir_workers.embedded.data_dir.platform_state import PlatformState
+from weir_workers.file_lock import is_held
 
 WAIT_S = 60.0
 

@@ -18,6 +18,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from weir_workers.file_lock import is_held
+
 
 @dataclass(frozen=True, slots=True)
 class ProcessIdentity:
@@ -77,11 +79,11 @@ class RunDirectory:
 
     def is_alive(self) -> bool:
         """Return whether the driver is alive, that is, a process holds its lock. Raises OSError."""
-        return _is_held(self.lock)
+        return is_held(self.lock)
 
     def is_starting(self) -> bool:
         """Return whether a worker is starting the driver. Raises OSError."""
-        return _is_held(self.path / "starting")
+        return is_held(self.path / "starting")
 
     def process_identity(self) -> ProcessIdentity | None:
         """Return the identity of the driver's process, or None if no driver has started here or it has not written its identity yet."""
@@ -90,18 +92,3 @@ class RunDirectory:
         except (FileNotFoundError, ValueError):
             return None
         return ProcessIdentity(int(identity["pid"]), float(identity["started"]))
-
-
-def _is_held(path: Path) -> bool:
-    try:
-        descriptor = os.open(path, os.O_RDWR)
-    except FileNotFoundError:
-        return False
-    try:
-        # The check takes a shared lock, so that two simultaneous checks do not mistake each other for the driver.
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from weir.cli import options
 from weir.cli.client.api import ApiClient, open_client
 from weir.cli.client.errors import OperationFailed, Refused
 from weir.cli.client.schemas import JobRead, OperationRead, SpecRead
@@ -24,31 +25,6 @@ from weir.cli.commands.waiting import (
     wait_until_healthy,
 )
 from weir.cli.logs import print_message
-from weir.cli.options import (
-    CHECKPOINT_TIMEOUT,
-    INTERVAL,
-    MIN_PAUSE,
-    NO_PAIRS,
-    RETAINED,
-    TOLERABLE_FAILED_CHECKPOINTS,
-    AllowNonRestoredStateOption,
-    CheckpointTimeoutOption,
-    IntervalOption,
-    MasterOption,
-    MinPauseOption,
-    ParallelismOption,
-    ParamsOption,
-    RetainedOption,
-    SparesOption,
-    SparkConfOption,
-    StagingDirOption,
-    TimeoutOption,
-    TolerableFailedCheckpointsOption,
-    parse_count,
-    parse_duration_ms,
-    parse_pairs,
-    timeout_s,
-)
 from weir.cli.output import OutputFormat, OutputOption, print_json
 
 SPECS_COMPARED_MAX = 50
@@ -80,21 +56,21 @@ def deploy_command(
         str, typer.Argument(metavar="FILE[:FUNCTION]", help="JOB.py, JOB.py:function, or ARCHIVE.whl:package.module:function.")
     ],
     name: Annotated[str, typer.Option(help="Name of the job.")],
-    params: ParamsOption = NO_PAIRS,
-    parallelism: ParallelismOption = 2,
-    master: MasterOption = "local",
-    interval: IntervalOption = INTERVAL,
-    checkpoint_timeout: CheckpointTimeoutOption = CHECKPOINT_TIMEOUT,
-    min_pause: MinPauseOption = MIN_PAUSE,
-    tolerable_failed_checkpoints: TolerableFailedCheckpointsOption = TOLERABLE_FAILED_CHECKPOINTS,
-    retained: RetainedOption = RETAINED,
+    params: options.ParamsOption = options.NO_PAIRS,
+    parallelism: options.ParallelismOption = 2,
+    master: options.MasterOption = "local",
+    interval: options.IntervalOption = options.INTERVAL,
+    checkpoint_timeout: options.CheckpointTimeoutOption = options.CHECKPOINT_TIMEOUT,
+    min_pause: options.MinPauseOption = options.MIN_PAUSE,
+    tolerable_failed_checkpoints: options.TolerableFailedCheckpointsOption = options.TOLERABLE_FAILED_CHECKPOINTS,
+    retained: options.RetainedOption = options.RETAINED,
     checkpoint_dir: Annotated[
         str | None, typer.Option(help="Checkpoint storage, as the platform sees it. Default: a directory of the platform.")
     ] = None,
-    staging_dir: StagingDirOption = None,
-    conf: SparkConfOption = NO_PAIRS,
-    spares: SparesOption = 0,
-    allow_non_restored_state: AllowNonRestoredStateOption = False,
+    staging_dir: options.StagingDirOption = None,
+    conf: options.SparkConfOption = options.NO_PAIRS,
+    spares: options.SparesOption = 0,
+    allow_non_restored_state: options.AllowNonRestoredStateOption = False,
     mode: Annotated[
         DeployMode,
         typer.Option(help="savepoint: stop with a final checkpoint; last-state: stop at once and restore the newest checkpoint."),
@@ -105,14 +81,14 @@ def deploy_command(
         bool, typer.Option("--no-start", help="Create the version, but do not start or upgrade the job.")
     ] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until the job runs. Exit code 1 if it does not start.")] = False,
-    timeout: TimeoutOption = None,
+    timeout: options.TimeoutOption = None,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Create a job from a file, or upgrade a job to a new version of it. Deploying the same again changes nothing.
 
     Options that are left out have their defaults, even if the job has other values now.
     """
-    deadline = Deadline(timeout_s(timeout))
+    deadline = Deadline(options.timeout_s(timeout))
     deployment = DeployRequest(
         name=name,
         code=read_code(target),
@@ -198,9 +174,9 @@ class DeployOptions:
     conf: list[str]
     spares: int
     allow_non_restored_state: bool
-    checkpoint_timeout: str = CHECKPOINT_TIMEOUT
-    min_pause: str = MIN_PAUSE
-    tolerable_failed_checkpoints: str = TOLERABLE_FAILED_CHECKPOINTS
+    checkpoint_timeout: str = options.CHECKPOINT_TIMEOUT
+    min_pause: str = options.MIN_PAUSE
+    tolerable_failed_checkpoints: str = options.TOLERABLE_FAILED_CHECKPOINTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,10 +223,10 @@ def _entry(path: Path, given: str | None) -> str:
 def spec_body(code: Code, settings: DeployOptions, current: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the body of a spec. Fields without an option keep their value of ``current``. Raises Refused, ConfigError."""
     if settings.interval != "none":
-        parse_duration_ms(settings.interval, "--interval")
-    parse_duration_ms(settings.checkpoint_timeout, "--checkpoint-timeout")
-    parse_duration_ms(settings.min_pause, "--min-pause", least_ms=0)
-    tolerable = parse_count(settings.tolerable_failed_checkpoints, "--tolerable-failed-checkpoints")
+        options.parse_duration_ms(settings.interval, "--interval")
+    options.parse_duration_ms(settings.checkpoint_timeout, "--checkpoint-timeout")
+    options.parse_duration_ms(settings.min_pause, "--min-pause", least_ms=0)
+    tolerable = options.parse_count(settings.tolerable_failed_checkpoints, "--tolerable-failed-checkpoints")
     for option, directory in (("--checkpoint-dir", settings.checkpoint_dir), ("--staging-dir", settings.staging_dir)):
         if directory is not None and "://" not in directory and not directory.startswith("/"):
             raise Refused(
@@ -261,11 +237,11 @@ def spec_body(code: Code, settings: DeployOptions, current: Mapping[str, Any] | 
     return body | {
         "artifact": code.digest,
         "entry": code.entry,
-        "parameters": dict(parse_pairs(settings.parameters, "--set")),
+        "parameters": dict(options.parse_pairs(settings.parameters, "--set")),
         "parallelism": settings.parallelism,
         "spares": settings.spares,
         "master": settings.master,
-        "spark_conf": dict(parse_pairs(settings.conf, "--conf")),
+        "spark_conf": dict(options.parse_pairs(settings.conf, "--conf")),
         "allow_non_restored_state": settings.allow_non_restored_state,
         "checkpointing": checkpointing
         | {

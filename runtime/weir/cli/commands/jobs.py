@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
@@ -24,8 +24,13 @@ _LEVELS = ("ok", "low", "high")
 
 
 def add_to(app: typer.Typer) -> None:
-    for command in (jobs, status, wait, start, suspend, cancel, savepoint, checkpoint, delete, operations):
-        app.command(command.__name__)(command)
+    app.command()(jobs)
+    app.command()(status)
+    app.command()(wait)
+    for verb, description in _VERBS.items():
+        app.command(verb, help=description)(_verb_command(verb))
+    app.command()(delete)
+    app.command()(operations)
 
 
 # ---- weir jobs, weir status --------------------------------------------------------------------
@@ -171,39 +176,22 @@ def wait(
         typer.echo(f"Job '{job['name']}' is {job['state']}" + (f", last checkpoint {last['number']}." if last else "."))
 
 
-def start(
-    name: JobArgument, wait: WaitOption = False, timeout: TimeoutOption = None, output: OutputOption = OutputFormat.TEXT
-) -> None:
-    """Start a job from its newest checkpoint, if it has one. Restarts a failed job at once."""
-    _run_verb(name, "start", wait=wait, timeout=timeout, output=output)
+_VERBS = {
+    "start": "Start a job from its newest checkpoint, if it has one. Restarts a failed job at once.",
+    "suspend": "Stop a job with a final checkpoint. weir start resumes it.",
+    "cancel": "Stop a job without a final checkpoint. weir start replays from its newest checkpoint.",
+    "savepoint": "Take a savepoint, which is kept until a user deletes it. With --wait, print its number.",
+    "checkpoint": "Take a checkpoint now. With --wait, print its number.",
+}
 
 
-def suspend(
-    name: JobArgument, wait: WaitOption = False, timeout: TimeoutOption = None, output: OutputOption = OutputFormat.TEXT
-) -> None:
-    """Stop a job with a final checkpoint. weir start resumes it."""
-    _run_verb(name, "suspend", wait=wait, timeout=timeout, output=output)
+def _verb_command(verb: str) -> Callable[..., None]:
+    def command(
+        name: JobArgument, wait: WaitOption = False, timeout: TimeoutOption = None, output: OutputOption = OutputFormat.TEXT
+    ) -> None:
+        _run_verb(name, verb, wait=wait, timeout=timeout, output=output)
 
-
-def cancel(
-    name: JobArgument, wait: WaitOption = False, timeout: TimeoutOption = None, output: OutputOption = OutputFormat.TEXT
-) -> None:
-    """Stop a job without a final checkpoint. weir start replays from its newest checkpoint."""
-    _run_verb(name, "cancel", wait=wait, timeout=timeout, output=output)
-
-
-def savepoint(
-    name: JobArgument, wait: WaitOption = False, timeout: TimeoutOption = None, output: OutputOption = OutputFormat.TEXT
-) -> None:
-    """Take a savepoint, which is kept until a user deletes it. With --wait, print its number."""
-    _run_verb(name, "savepoint", wait=wait, timeout=timeout, output=output)
-
-
-def checkpoint(
-    name: JobArgument, wait: WaitOption = False, timeout: TimeoutOption = None, output: OutputOption = OutputFormat.TEXT
-) -> None:
-    """Take a checkpoint now. With --wait, print its number."""
-    _run_verb(name, "checkpoint", wait=wait, timeout=timeout, output=output)
+    return command
 
 
 def _run_verb(name: str, verb: str, *, wait: bool, timeout: str | None, output: OutputFormat) -> None:

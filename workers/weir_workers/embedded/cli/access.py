@@ -12,10 +12,10 @@ from weir_workers.embedded.cli.output import option
 from weir_workers.embedded.constants import DATABASE_URL, POSTGRES, REDIS_URL, VALKEY
 from weir_workers.embedded.data_dir import credentials, platform_state
 from weir_workers.embedded.data_dir.layout import DataDir
-from weir_workers.embedded.data_dir.lock import is_held
 from weir_workers.embedded.data_dir.platform_state import PlatformState
 from weir_workers.embedded.servers.postgres import Postgres
 from weir_workers.embedded.servers.valkey import Valkey
+from weir_workers.file_lock import is_held
 
 
 def settings_of(directory: DataDir, found: PlatformState, environment: Mapping[str, str]) -> Settings:

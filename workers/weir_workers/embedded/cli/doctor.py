@@ -28,11 +28,11 @@ from weir_workers.embedded.cli.output import option, say
 from weir_workers.embedded.constants import API, POSTGRES, SCHEMA, TITLES, VALKEY, WORKERS
 from weir_workers.embedded.data_dir import platform_state
 from weir_workers.embedded.data_dir.layout import DataDir
-from weir_workers.embedded.data_dir.lock import is_held
 from weir_workers.embedded.data_dir.platform_state import Phase, PlatformState
 from weir_workers.embedded.processes import began
 from weir_workers.embedded.supervisor.services import api_is_ready
 from weir_workers.embedded.supervisor.state_machine import State
+from weir_workers.file_lock import is_held
 
 FREE_BYTES_MIN = 1 << 30
 CLOCK_S_MAX = 2.0

@@ -16,9 +16,9 @@ from weir.errors import ConfigError
 from weir_workers.embedded.cli.output import ProgressPrinter, option, say
 from weir_workers.embedded.data_dir import platform_state
 from weir_workers.embedded.data_dir.layout import DataDir
-from weir_workers.embedded.data_dir.lock import Lock, is_held
 from weir_workers.embedded.data_dir.platform_state import PlatformState
 from weir_workers.embedded.supervisor.services import end_leftovers
+from weir_workers.file_lock import Lock, is_held
 
 POLL_S = 0.05
 SPOOL = "WEIR_RUN_SPOOL"

@@ -15,10 +15,10 @@ from weir_workers.embedded.cli.output import ProgressPrinter, SlowStartNotices, 
 from weir_workers.embedded.constants import NOTHING_STARTED, OWNED, STOPPED, SUPERVISOR, TITLES
 from weir_workers.embedded.data_dir import platform_state
 from weir_workers.embedded.data_dir.layout import DataDir
-from weir_workers.embedded.data_dir.lock import is_held
 from weir_workers.embedded.data_dir.logs import tail
 from weir_workers.embedded.data_dir.platform_state import Phase, PlatformState, failed_child
 from weir_workers.embedded.supervisor.state_machine import State
+from weir_workers.file_lock import is_held
 
 POLL_S = 0.05
 SILENT_S_MAX = 900.0

@@ -26,7 +26,6 @@ from weir_backend.kit import logs
 from weir_workers.embedded.constants import NOTHING_STARTED, OWNED, STOPPED, SUPERVISOR, weir_version
 from weir_workers.embedded.data_dir import platform_state
 from weir_workers.embedded.data_dir.layout import DataDir
-from weir_workers.embedded.data_dir.lock import Lock
 from weir_workers.embedded.data_dir.logs import rotate
 from weir_workers.embedded.data_dir.platform_state import ChildState, Phase, PlatformState, Ports
 from weir_workers.embedded.ports import holder, is_taken
@@ -34,6 +33,7 @@ from weir_workers.embedded.processes import ProcessId, process_id
 from weir_workers.embedded.supervisor.services import Service, end_leftovers
 from weir_workers.embedded.supervisor.startup import Prepared, prepare
 from weir_workers.embedded.supervisor.state_machine import RUNS, ChildEffect, KillChild, StartChild, State, StopChild, Supervision
+from weir_workers.file_lock import Lock
 
 log = structlog.get_logger("weir.supervisor")
 PROBE_EVERY_S = 0.05

@@ -1,4 +1,4 @@
-"""The lock of the data directory. The kernel releases it when the process that holds it ends, even if it is killed."""
+"""Locks on files. The kernel releases a lock when the process that holds it ends, even if it is killed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ class Lock:
 
 
 def is_held(path: Path) -> bool:
-    """Return whether a live supervisor holds the lock. The check itself takes a shared lock for a moment."""
+    """Return whether a process holds the lock. The check takes a shared lock for a moment, so that two checks at the same time do not mistake each
+    other for the holder. Raises OSError, except if the file is missing."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except FileNotFoundError:
