@@ -15,7 +15,7 @@ function short(value: number): string {
 function scaled(value: number, units: readonly string[]): string {
   let unit = 0;
   let rest = value;
-  // 999.6 would be rounded to 1000: use the next unit.
+  // 999.6 would be rounded to 1000, so use the next unit.
   while (Math.abs(rest) >= 999.5 && unit < units.length - 1) {
     rest /= 1000;
     unit += 1;
@@ -55,12 +55,12 @@ export function pluralize(value: Number, one: string): string {
   return `${count(value)} ${value === 1 ? one : `${one}s`}`;
 }
 
-/** 310 records, 2.42 M records: short form of `pluralize`. */
+/** Return the short form of `pluralize`, such as `310 records` or `2.42 M records`. */
 export function pluralizeShort(value: Number, one: string): string {
   return isKnown(value) ? `${scaled(value, THOUSANDS).trim()} ${value === 1 ? one : `${one}s`}` : NO_VALUE;
 }
 
-/** A ratio from 0 to 1 as 42 %. A value above 0 is never shown as 0 %, nor one below 1 as 100 %. */
+/** Return a ratio from 0 to 1 as a percentage, such as `42 %`. Only 0 is shown as 0 %, and only 1 as 100 %. */
 export function percent(ratio: Number): string {
   if (!isKnown(ratio)) return NO_VALUE;
   if (ratio > 0 && ratio < 0.01) return '<1 %';

@@ -1,6 +1,6 @@
 import { NO_VALUE } from './numbers';
 
-/** A time as the API has it (ISO 8601 with a zone), or in milliseconds since 1970. */
+/** A time in the API's format (ISO 8601 with a zone), or in milliseconds since 1970. */
 export type Moment = string | number | null | undefined;
 
 const SECOND = 1000;
@@ -25,7 +25,7 @@ export function duration(ms: number | null | undefined): string {
   if (ms === 0) return '0 ms';
   if (ms < 1) return '<1 ms';
   if (Math.round(ms) < SECOND) return `${Math.round(ms)} ms`;
-  // Whole seconds are configured values, not measurements: no decimal.
+  // Whole seconds are configured values and not measurements, so they have no decimal.
   if (ms >= 10 * SECOND && ms < MINUTE && ms % SECOND === 0) return `${ms / SECOND} s`;
   if (ms < 59.95 * SECOND) return `${(ms / SECOND).toFixed(1)} s`;
   const s = Math.round(ms / SECOND);
@@ -36,7 +36,7 @@ export function duration(ms: number | null | undefined): string {
   return `${Math.floor(h / 24)} d ${h % 24} h`;
 }
 
-/** 5 s instead of 5.0 s, for configured durations and axis labels. */
+/** Return `5 s` instead of `5.0 s`, for configured durations and axis labels. */
 export const dropZeroTenths = (text: string): string => text.replace('.0 ', ' ');
 
 /** 5 s ago, in 3 min, 1 h 30 min ago. Rounded down, so an age is never shown too early. */

@@ -18,7 +18,7 @@ export function AppBar() {
   );
 }
 
-/** The current user. Administrators can open their account; other users open their tokens and sessions. */
+/** The current user's name, which is a link to the account for administrators, and to the list of tokens and sessions for other users. */
 function Account() {
   const { data } = useGetIdentity();
   const menu = useUserMenu();

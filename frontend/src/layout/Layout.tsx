@@ -24,7 +24,7 @@ export function Layout({ children, ...props }: LayoutProps) {
   );
 }
 
-/** Replaces a page that threw while rendering. The menu stays. */
+/** Replaces a page that threw an error while rendering. The menu stays. */
 type Props = ComponentProps<NonNullable<ComponentProps<typeof RaLayout>['error']>> & { resetErrorBoundary?: () => void };
 
 function ErrorPage({ error, resetErrorBoundary }: Props) {
@@ -35,7 +35,10 @@ function ErrorPage({ error, resetErrorBoundary }: Props) {
   );
 }
 
-/** Opens the log-in page when any request or stream finds that the session has ended. After the log-in, the user returns here. */
+/**
+ * Opens the log-in page when a response to any request or stream shows that the session has ended. After the log-in, the user returns to the same
+ * page.
+ */
 function LogoutOnSessionEnd() {
   const logOutIfOver = useLogoutIfAccessDenied();
   useEffect(() => onSessionEnded((problem) => void logOutIfOver(problem)), [logOutIfOver]);

@@ -9,7 +9,7 @@ import { useEventStream } from './useEventStream';
 type JobStore = Store<JobLive, JobUpdate>;
 const Context = createContext<JobStore | null>(null);
 
-/** The minimum interval of refetches: a job with many checkpoints a second must not cause as many requests. */
+/** The minimum interval of refetches. Otherwise a job with many checkpoints a second would cause the same number of requests. */
 const REFETCH_MS = 1_000;
 
 /** Subscribes to the stream of one job for its children, and refetches stale queries. */
@@ -19,12 +19,12 @@ export function JobLiveProvider({ jobId, children }: { jobId: number; children: 
   return <Context value={store}>{children}</Context>;
 }
 
-/** A part of the job's live state: `useJobLive(inProgress)`. See `useStore` for the rules of `select`. */
+/** Return a part of the job's live state, such as `useJobLive(inProgress)`. `useStore` documents the rules of `select`. */
 export function useJobLive<Part>(select: (job: JobLive) => Part): Part {
   return useStore(useJobStore(), select);
 }
 
-/** The store itself, for components that draw on each message without React (the wavefront). */
+/** Return the store itself, for components that draw every message without React (the wavefront). */
 export function useJobStore(): JobStore {
   const store = use(Context);
   if (store === null) throw new Error('useJobLive and useJobStore require a JobLiveProvider');

@@ -3,29 +3,29 @@ export type ConnectionState =
   /** No response yet. */
   | { status: 'connecting'; sinceMs: number }
   | { status: 'live'; heardAtMs: number }
-  /** Reconnected; the server sends the missed events first. */
+  /** The connection is open again, and the server sends the missed events first. */
   | { status: 'catching-up'; heardAtMs: number; sinceMs: number; missed: number }
-  /** The data shown is as old as `heardAtMs`. Null: nothing was ever received. */
+  /** The connection is lost. The displayed data is as old as `heardAtMs`. Null: no message has been received yet. */
   | { status: 'disconnected'; heardAtMs: number | null; reason: string; retryAtMs: number }
-  /** Closed while the page was hidden, and not reopened yet. This is not an outage. */
+  /** The stream was closed while the page was hidden, and is not open again yet. This is not an outage. */
   | { status: 'paused'; heardAtMs: number | null }
-  /** The API refused the stream; there is no retry. */
+  /** The API refused the stream. The page does not retry. */
   | { status: 'refused'; reason: string };
 
 export type ConnectionEvent =
   | { type: 'opened'; nowMs: number }
-  /** `what`: log entries, a current state, or only a keep-alive. */
+  /** `what`: whether the message contains log entries, the current state, or only a keep-alive. */
   | { type: 'received'; nowMs: number; what: 'entries' | 'state' | 'nothing'; entries: number }
   | { type: 'disconnected'; nowMs: number; reason: string; retryInMs: number }
   | { type: 'paused' }
   | { type: 'refused'; nowMs: number; reason: string };
 
-/** A keep-alive this long after the stream was opened means that no missed events are left. */
+/** If a keep-alive arrives this long after the stream was opened, the server has sent all missed events. */
 export const CAUGHT_UP_AFTER_MS = 5_000;
 
 export const connecting = (nowMs: number): ConnectionState => ({ status: 'connecting', sinceMs: nowMs });
 
-/** A live connection, for display only. */
+/** A connection state that is always live, for pages without a stream. */
 export const LIVE: ConnectionState = { status: 'live', heardAtMs: 0 };
 
 export const lastHeardAtMs = (connection: ConnectionState): number | null => ('heardAtMs' in connection ? connection.heardAtMs : null);
@@ -37,14 +37,14 @@ export function nextConnectionState(connection: ConnectionState, event: Connecti
         ? { status: 'catching-up', heardAtMs: connection.heardAtMs, sinceMs: event.nowMs, missed: 0 }
         : { status: 'live', heardAtMs: event.nowMs };
     case 'received':
-      // The server sends missed entries first and the current state after them.
+      // The server first sends missed entries and then the current state.
       if (connection.status === 'catching-up') {
         if (event.what === 'entries') return { ...connection, heardAtMs: event.nowMs, missed: connection.missed + event.entries };
         if (event.what === 'nothing' && event.nowMs - connection.sinceMs < CAUGHT_UP_AFTER_MS) return connection;
       }
       return { status: 'live', heardAtMs: event.nowMs };
     case 'disconnected':
-      // The server ended the stream and it is reopened at once: no change.
+      // The server ended the stream and the page reopens it at once, so the state does not change.
       if (event.retryInMs === 0 && connection.status === 'live') return connection;
       return { status: 'disconnected', heardAtMs: lastHeardAtMs(connection), reason: event.reason, retryAtMs: event.nowMs + event.retryInMs };
     case 'paused':

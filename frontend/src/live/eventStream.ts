@@ -14,15 +14,15 @@ export const BACKOFF_MS_MAX = 30_000;
 interface EventStreamHandlers {
   /** The stream was opened or reopened. */
   onOpen(): void;
-  /** A chunk arrived, with the messages that it completes; none if it was a keep-alive. */
+  /** A chunk has arrived. `messages`: the messages that the chunk completes; empty for a keep-alive. */
   onMessages(messages: ServerMessage[]): void;
   /** The connection was lost. The next attempt is in `retryInMs`. */
   onDisconnected(problem: ApiProblem, retryInMs: number): void;
-  /** The API refused the stream, so there is no retry: the resource is deleted or forbidden. */
+  /** The API refused the stream, because the resource is deleted or forbidden. There is no retry. */
   onRefused(problem: ApiProblem): void;
 }
 
-/** The wait before attempt `attempt` (from 1). `jitter` from 0 to 1 spreads the attempts of many browsers. */
+/** Return the delay before reconnection attempt number `attempt`, which starts at 1. `jitter`, from 0 to 1, spreads the attempts of many browsers. */
 export function backoffMs(attempt: number, jitter: number): number {
   const full = Math.min(BACKOFF_MS_MAX, BACKOFF_MS_MIN * 2 ** (attempt - 1));
   return full * (0.5 + 0.5 * jitter);
@@ -31,12 +31,12 @@ export function backoffMs(attempt: number, jitter: number): number {
 const ENDED = new ApiProblem(0, 'ended', 'The stream has ended', '');
 const SILENT = new ApiProblem(0, 'silent', `The API sent nothing for ${SILENCE_MS / 1000} s`, '');
 
-/** The last received event. A stream reopened at this position misses none. */
+/** The last received event. A stream that is reopened at this position misses no event. */
 export interface StreamPosition {
   lastId: string | null;
 }
 
-/** Open the stream. Returns a function that closes it. */
+/** Open the stream. Returns a function that closes the stream. */
 export function openEventStream(path: string, handlers: EventStreamHandlers, position: StreamPosition = { lastId: null }): () => void {
   const closed = new AbortController();
   void run(path, handlers, position, closed.signal);
@@ -66,7 +66,7 @@ async function run(path: string, handlers: EventStreamHandlers, position: Stream
       handlers.onRefused(problem);
       return;
     }
-    // The server ends each stream after some minutes. That is not a failure: reopen it at once.
+    // The server ends each stream after some minutes. This is not a failure, so reopen the stream at once.
     const retryInMs = problem === ENDED && attempt === 1 ? 0 : backoffMs(attempt, Math.random());
     handlers.onDisconnected(problem, retryInMs);
     await pause(retryInMs, closed);
@@ -86,7 +86,7 @@ async function* read(path: string, lastId: string | null, closed: AbortSignal): 
     yield 'open';
     const parser = new SseParser(lastId);
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
-    // Some transports ignore the signal: cancel the reader as well.
+    // Some transports ignore the signal, so cancel the reader as well.
     request.signal.addEventListener('abort', () => void reader.cancel().catch(() => {}), { once: true });
     for (;;) {
       const { done, value } = await reader.read();

@@ -1,6 +1,6 @@
-/** Delivers the messages of one browser frame together, so that hundreds of missed messages cause one rendering. */
+/** Delivers the messages of one browser frame together, so that hundreds of missed messages cause only one rendering. */
 
-/** The deadline on a hidden page, which has no frames. */
+/** The deadline on a hidden page, where the browser draws no frames. */
 export const HIDDEN_MS = 200;
 
 export class FrameBatcher<Item> {
@@ -9,13 +9,13 @@ export class FrameBatcher<Item> {
 
   constructor(private readonly deliver: (batch: Item[]) => void) {}
 
-  /** Add items. An empty list is delivered as well: it is a keep-alive. */
+  /** Add items. An empty list, which is a keep-alive, is delivered as well. */
   add(items: readonly Item[]): void {
     this.#batch.push(...items);
     this.#cancel ??= onNextFrame(() => this.flush());
   }
 
-  /** Deliver now, before something that must come after the batch. */
+  /** Deliver the current batch now, for example before the state of the connection changes. */
   flush(): void {
     if (this.#cancel === null) return;
     this.#cancel();
@@ -33,7 +33,7 @@ export class FrameBatcher<Item> {
   }
 }
 
-/** Call in the next frame, or after HIDDEN_MS. Returns a function that cancels it. */
+/** Call the function in the next frame, or after HIDDEN_MS. Returns a function that cancels the call. */
 function onNextFrame(call: () => void): () => void {
   const frame = requestAnimationFrame(call);
   const timer = setTimeout(call, HIDDEN_MS);

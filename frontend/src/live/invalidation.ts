@@ -1,4 +1,4 @@
-/** Decides which queries are stale after stream updates. Pure: two states of a job in, resource names out. */
+/** Decides which queries are stale after stream updates. Pure: compares two states of a job and returns the names of stale resources. */
 import type { QueryClient } from '@tanstack/react-query';
 
 import { EVENTS_MAX, type JobLive } from './jobLive';
@@ -17,20 +17,26 @@ const STALE_AFTER_EVENT: Record<string, readonly StaleResource[]> = {
   CheckpointFailed: ['checkpoints', 'jobs'],
   CommandAnswered: ['operations'],
 };
-/** For events of the control plane, such as plans and versions. They are rare, so all of these are refetched. */
+/**
+ * The resources that events of the control plane make stale, such as plans and versions. These events are rare, so each of them makes all these
+ * resources stale.
+ */
 const STALE_AFTER_OTHER_EVENTS: readonly StaleResource[] = ['jobs', 'runs', 'plans', 'specs', 'operations', 'checkpoints'];
 
-/** The resources that became stale between two states. 'events' only together with all others: the log's page shows stream events itself. */
+/**
+ * Return the resources that became stale between two states. The resource 'events' is stale only if all resources are, because the page of the event
+ * log shows events of the stream.
+ */
 export function staleResources(before: JobLive, now: JobLive): Iterable<StaleResource> {
   // Data fetched before the stream was live may be older than its first message.
   if (now.connection.status === 'live' && before.connection.status !== 'live') return ALL_RESOURCES;
   const fresh = now.events.filter(({ number }) => number > before.lastEventNumber);
-  // Older events were dropped; they may have been of any kind.
+  // Older events were dropped. Their kinds are unknown, so treat all resources as stale.
   if (fresh.length === EVENTS_MAX) return ALL_RESOURCES;
   return new Set(fresh.flatMap(({ kind }) => STALE_AFTER_EVENT[kind] ?? STALE_AFTER_OTHER_EVENTS));
 }
 
-/** Refetch the stale queries in use and mark the others as stale. */
+/** Refetch stale queries that are in use, and mark all other stale queries. */
 export function invalidate(queries: QueryClient, jobId: number, stale: Iterable<StaleResource>): void {
   const names = new Set<unknown>(stale);
   void queries.invalidateQueries({

@@ -5,22 +5,22 @@ import type { ServerMessage } from './sseParser';
 
 export type JobEvent = Schemas['EventRead'];
 type RunNews = Schemas['RunStatusRead'];
-/** The checkpoint in progress. `progress`: [chain, index, after_ms] of each acknowledgement so far. */
+/** The checkpoint in progress. `progress`: the chain, the subtask index and the time since the trigger of each acknowledgement so far. */
 export type Progress = Schemas['CheckpointProgressRead'];
 
-/** Only the newest events are kept. `GET /events` has the others. */
+/** The number of events to keep. `GET /events` returns older events. */
 export const EVENTS_MAX = 500;
 
 export interface JobLive {
   connection: ConnectionState;
-  /** Null: not received yet, or no run. */
+  /** The newest run. Null: not received yet, or the job has no run. */
   run: RunNews | null;
-  /** The last checkpoint in progress. It stays until the next one starts; `outcome` tells how it ended. */
+  /** The last checkpoint in progress. It is kept until the next checkpoint starts. `outcome` is its result. */
   progress: Progress | null;
   outcome: { checkpoint: number; result: 'completed' | 'failed'; reason: string } | null;
   /** Oldest first. */
   events: readonly JobEvent[];
-  /** The number of the newest event. 0: none yet. */
+  /** The number of the newest event, or 0 if there is no event yet. */
   lastEventNumber: number;
 }
 
@@ -42,7 +42,7 @@ export function reduceJob(job: JobLive, update: JobUpdate): JobLive {
 
 type JobMessage = { type: 'event'; body: JobEvent } | { type: 'run'; body: RunNews } | { type: 'progress'; body: Progress };
 
-/** Null: a type that this page does not know, from a newer backend. */
+/** Returns null for a type that this page does not know, from a newer backend. */
 function parse(message: ServerMessage): JobMessage | null {
   if (message.event !== 'event' && message.event !== 'run' && message.event !== 'progress') return null;
   return { type: message.event, body: JSON.parse(message.data) };
@@ -53,7 +53,7 @@ function apply(job: JobLive, { type, body }: JobMessage): JobLive {
     case 'run':
       return failWithRun({ ...job, run: body }, body);
     case 'progress':
-      // Ignore an older checkpoint of the same run.
+      // Ignore older checkpoints of the same run.
       if (job.progress !== null && body.checkpoint < job.progress.checkpoint && body.run_id === job.progress.run_id) return job;
       return { ...job, progress: body, outcome: job.outcome?.checkpoint === body.checkpoint ? job.outcome : null };
     case 'event': {
@@ -66,7 +66,7 @@ function apply(job: JobLive, { type, body }: JobMessage): JobLive {
   }
 }
 
-/** A lost driver reports no end of its checkpoint: the checkpoint fails with the run. */
+/** A lost driver does not report the end of its checkpoint, so the checkpoint fails with the run. */
 function failWithRun(job: JobLive, run: RunNews): JobLive {
   const pending = inProgress(job);
   if (pending === null || (run.id === pending.run_id && run.ended_at === null)) return job;
@@ -81,7 +81,7 @@ function recordOutcome(job: JobLive, event: JobEvent): JobLive {
   return job;
 }
 
-/** The checkpoint in progress, or null. */
+/** Return the checkpoint in progress, or null. */
 export function inProgress(job: JobLive): Progress | null {
   return job.progress !== null && job.outcome?.checkpoint !== job.progress.checkpoint ? job.progress : null;
 }

@@ -35,10 +35,10 @@ export function reduceJobs(live: JobsLive, update: JobsUpdate): JobsLive {
   return { connection, jobs };
 }
 
-/** Lists of jobs are refetched at most this often. Frequent changes are in the stream itself. */
+/** The minimum interval between refetches of the lists of jobs. Data that changes often is in the stream itself. */
 const REFETCH_MS = 2_000;
 
-/** The live state of all jobs. The stream does not contain health, so a changed state refetches the lists of jobs. */
+/** The live state of all jobs. The stream does not contain health, so the lists of jobs are refetched when a state changes. */
 export function useJobsLive(): JobsLive {
   const store = useEventStream('/api/v1/stream', initialJobs, reduceJobs);
   const queries = useQueryClient();
@@ -62,7 +62,7 @@ export function useJobsLive(): JobsLive {
   return useStore(store, (jobs) => jobs);
 }
 
-/** Changes when a job's state or the connection changes: updates may have been missed while disconnected. */
+/** Return a key that changes when a job's state or the connection changes. While disconnected, the page can miss updates. */
 function statesKey({ jobs, connection }: JobsLive): string {
   return `${connection.status === 'live'} ` + [...jobs.values()].map(({ id, state, desired_state, run_id }) => `${id} ${state} ${desired_state} ${run_id}`).join();
 }

@@ -1,4 +1,4 @@
-/** Parses server-sent events from chunks of text, which may end anywhere. See WHATWG HTML, section 9.2.6. */
+/** Parses server-sent events from chunks of text. A chunk can end at any character. See WHATWG HTML, section 9.2.6. */
 export interface ServerMessage {
   /** The event type; `message` by default. */
   event: string;
@@ -7,7 +7,7 @@ export interface ServerMessage {
 
 interface Parsed {
   messages: ServerMessage[];
-  /** The id of the last complete event that has one. */
+  /** The id of the last complete event that has an id. */
   lastId: string | null;
 }
 
@@ -23,7 +23,7 @@ export class SseParser {
     this.#lastId = lastId;
   }
 
-  /** Return the messages that this chunk completes; none for a comment, which is a keep-alive. */
+  /** Return the messages that this chunk completes. A comment is a keep-alive and completes no message. */
   push(chunk: string): Parsed {
     const messages: ServerMessage[] = [];
     const lines = (this.#rest + chunk).split(/\r\n|\n|\r(?!$)/);
@@ -31,7 +31,7 @@ export class SseParser {
     for (const line of lines) {
       if (line !== '') this.#field(line);
       else {
-        // Not earlier: a client that resumed after an incomplete event would never receive it.
+        // Set the id only now. A client that resumed after an incomplete event would never receive that event.
         this.#lastId = this.#id;
         if (this.#data.length > 0) messages.push({ event: this.#event || 'message', data: this.#data.join('\n') });
         this.#event = '';

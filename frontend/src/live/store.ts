@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 
-/** State outside of React, so that ten updates a second render only what changed. */
+/** State outside of React. At ten updates a second, only components whose part of the state has changed are rendered. */
 export class Store<State, Update> {
   readonly #listeners = new Set<() => void>();
 

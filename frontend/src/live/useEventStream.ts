@@ -7,12 +7,15 @@ import type { ConnectionEvent } from './connectionState';
 import type { ServerMessage } from './sseParser';
 import { Store } from './store';
 
-/** A hidden page closes its stream after this time: browsers allow six connections to one server, for all windows together. */
+/** A hidden page closes its stream after this time, because browsers allow six connections to one server for all windows together. */
 export const HIDDEN_MS = 60_000;
 
 type StreamUpdate = ConnectionEvent | { type: 'messages'; nowMs: number; messages: readonly ServerMessage[] };
 
-/** A store fed by the stream at `path` while the component is mounted. Another path requires another `key` of the component. */
+/**
+ * Return a store that contains the messages of the stream at `path`, as long as the component is mounted. A component with a different path needs a
+ * different `key`.
+ */
 export function useEventStream<State>(path: string, initial: (nowMs: number) => State, reduce: (state: State, update: StreamUpdate) => State): Store<State, StreamUpdate> {
   const [store] = useState(() => new Store(initial(serverNow()), reduce));
   useEffect(() => {
@@ -24,7 +27,7 @@ export function useEventStream<State>(path: string, initial: (nowMs: number) => 
 
 /** An open stream. */
 interface Subscription {
-  /** Close it because the page is hidden. It is reopened at the same position. */
+  /** Close the stream because the page is hidden. It is later reopened at the same position. */
   pause(): void;
   /** Close it for good. */
   close(): void;
@@ -45,7 +48,7 @@ function connect<State>(path: string, position: StreamPosition, store: Store<Sta
   return {
     pause: () => {
       close();
-      // Deliver the current batch: the stream resumes after it. On reconnect, all queries are stale, as after an outage.
+      // Deliver the current batch, because the stream resumes after it. When the stream is reopened, all queries are stale, as after an outage.
       dispatch({ type: 'paused' });
     },
     close: () => {

@@ -22,11 +22,11 @@ interface Pages {
   list: ComponentType;
   create?: ComponentType;
   edit?: ComponentType;
-  /** The field that identifies a record to users. */
+  /** The field that is shown as the name of a record. */
   nameField?: string;
 }
 
-/** A resource whose pages require permissions. `readable`: users who may not edit a record may open its page. */
+/** A resource whose pages require permissions. `readable`: users without the permission to edit a record can open its page. */
 function resource(name: string, { list, create, edit, nameField }: Pages, { readable = false } = {}) {
   return (
     <Resource
@@ -40,7 +40,7 @@ function resource(name: string, { list, create, edit, nameField }: Pages, { read
   );
 }
 
-/** Not a component, because react-admin inspects its children without rendering them. */
+/** This function is not a component, because react-admin inspects its children without rendering them. */
 export const adminResources = [
   resource('alerts', { list: Alerts }),
   resource('alert-rules', { list: Rules, create: NewRule, edit: EditRule, nameField: 'name' }, { readable: true }),

@@ -12,7 +12,7 @@ import { useNow } from '../../shared/useNow';
 
 export type AlertRead = Schemas['AlertRead'];
 
-/** The interval at which workers evaluate rules. Streams do not contain alerts. */
+/** Refetch as often as workers evaluate rules, because streams do not contain alerts. */
 const ALERTS_REFRESH_MS = 15_000;
 
 interface Props {

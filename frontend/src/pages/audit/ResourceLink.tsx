@@ -8,7 +8,7 @@ type Entry = Schemas['AuditEntryRead'];
 
 export const resourceLabel = (resource: string, id: Entry['resource_id']): string => (id === null ? resource : `${resource} ${id}`);
 
-/** Resources with their own page. */
+/** The resources that have their own page. */
 const PAGES: Record<string, string> = { job: 'jobs', user: 'users', 'alert-rule': 'alert-rules', webhook: 'webhooks' };
 
 /** The resource of an audit entry, with a link if it has a page. */
@@ -32,17 +32,19 @@ interface OfJobProps {
   reference: string;
   id: number;
   name: string;
-  /** The path below the job's page. */
+  /** The path of a resource below the page of its job. */
   path: string;
 }
 
-/** A link to a page below a job's page. The entry lacks the job, so it is fetched; one request covers all rows of the page. */
+/**
+ * A link to a page below a job's page. The audit entry does not contain the job, so the resource is fetched. One request covers all rows of the page.
+ */
 function JobResourceLink({ reference, id, name, path }: OfJobProps) {
   const { referenceRecord } = useReference<{ id: number; job_id: number }>({ reference, id });
   return referenceRecord ? <TextLink path={`/jobs/${referenceRecord.job_id}/${path}`} name={name} /> : name;
 }
 
-/** The list of all users' tokens, filtered by this name. */
+/** Return the path of the list of all users' tokens, filtered by this name. */
 function tokensPath({ before, after }: Entry): string {
   const tokenName = after?.name ?? before?.name;
   const filter = { everybody: true, ...(typeof tokenName === 'string' ? { name: tokenName } : {}) };

@@ -1,16 +1,16 @@
-/** The changed fields of an audit entry. Pure. */
+/** Computes the changed fields of an audit entry. Pure. */
 interface Difference {
   /** `spec.checkpointing.interval`. */
   path: string;
   kind: 'added' | 'removed' | 'changed';
-  /** As text. Null: the field did not exist. */
+  /** The value as text. Null: the field did not exist. */
   before: string | null;
   after: string | null;
 }
 
 type Fields = Record<string, unknown>;
 
-/** The changed fields in their order, those of `before` first. */
+/** Return the changed fields in their original order. Fields of `before` come first. */
 export function differences(before: Fields | null, after: Fields | null): Difference[] {
   const [old, now] = [flat(before ?? {}), flat(after ?? {})];
   const found: Difference[] = [];
@@ -31,7 +31,7 @@ function flat(fields: Fields, prefix = '', into = new Map<string, string>()): Ma
   return into;
 }
 
-/** The names of changed fields in one line: `role, disabled`. */
+/** Return the names of changed fields in one line, such as `role, disabled`. */
 export function summarizeFields(found: readonly Difference[], most = 4): string {
   const names = found.map(({ path }) => path);
   return names.length <= most ? names.join(', ') : `${names.slice(0, most).join(', ')} and ${names.length - most} more`;

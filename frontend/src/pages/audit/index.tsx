@@ -45,7 +45,7 @@ export default function Audit() {
   );
 }
 
-/** `update of job 7 by olga`. */
+/** Return the accessible name of an entry, such as `update of job 7 by olga`. */
 function rowLabel({ action, resource, resource_id, user_name }: Entry): string {
   return `${action} of ${resourceLabel(resource, resource_id)} by ${user_name}`;
 }

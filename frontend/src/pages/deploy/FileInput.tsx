@@ -5,7 +5,7 @@ import { bytes } from '../../format';
 
 interface Props {
   file: File | null;
-  /** Describes the file that is used if no other is chosen. Null: none. */
+  /** Describes the file that is used if the user chooses no file. Null: there is no such file. */
   defaultFile: string | null;
   problem: string | undefined;
   onChoose(file: File): void;
@@ -29,7 +29,7 @@ export function FileInput({ file, defaultFile, problem, onChoose }: Props) {
       }}
       sx={{ border: '1.5px dashed', borderColor: problem ? 'error.main' : over ? 'primary.main' : 'divider', borderRadius: 1, px: 2, py: 1.75, display: 'flex', gap: 2, alignItems: 'center', flexWrap: 'wrap' }}
     >
-      {/* The input is invisible, so the button shows the focus ring. */}
+      {/* The input is invisible, so the button shows its focus ring. */}
       <Button component="label" role={undefined} tabIndex={-1} variant="outlined" size="small" sx={{ '&:has(:focus-visible)': { outline: '2px solid', outlineColor: 'primary.main', outlineOffset: 2 } }}>
         {file || defaultFile ? 'Choose another file' : 'Choose file'}
         <input

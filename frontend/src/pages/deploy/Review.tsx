@@ -24,7 +24,7 @@ import { GraphPreview } from './GraphPreview';
 
 type Spec = Schemas['SpecRead'];
 
-/** A version after its upload: the result of compiling it, its graph, and buttons to start or upgrade the job. */
+/** Shows a version after its upload: the result of the compilation, the graph, and buttons to start or upgrade the job. */
 export function ReviewPage() {
   const { jobId, version } = useParams();
   const query = useGetOne<Job>('jobs', { id: Number(jobId) });
@@ -74,7 +74,7 @@ function Compiling({ spec }: { spec: Spec }) {
         <CircularProgress size={18} thickness={5} aria-label="Compiling" />
         <div>
           <span role="status">A worker is compiling the code in a separate process.</span>
-          {/* Outside of the status role: it changes every second. */}
+          {/* The elapsed time is outside of the status role, because a screen reader would announce it every second. */}
           {passed > 2_000 && <> Running for {duration(passed)}.</>}
         </div>
       </Box>

@@ -9,9 +9,9 @@ import { FileInput } from './FileInput';
 
 interface Props {
   initial: Draft;
-  /** Hide the fields of the job itself, which already exists. */
+  /** Hide the fields of the job itself, because the job already exists. */
   isNewVersion: boolean;
-  /** Describes the file that is used if no other is chosen. Null: a file is required. */
+  /** Describes the file that is used if the user chooses no file. Null: a file is required. */
   defaultFile: string | null;
   busy: boolean;
   error: Error | null;
@@ -25,7 +25,7 @@ export function SpecForm({ initial, isNewVersion, defaultFile, busy, error, onSe
   const [submitted, setSubmitted] = useState(false);
   const values: Record<string, unknown> = { ...draft, file };
   const [sent, setSent] = useState(values);
-  // The API has not refused values that were changed since.
+  // Show no error of the API at fields that the user has changed since the request.
   const refused: Problems = Object.fromEntries(Object.entries(error instanceof ApiProblem ? fieldProblems(error) : {}).filter(([field]) => values[field] === sent[field]));
   const invalid = formProblems(draft, { file, hasFile: defaultFile !== null });
   // Invalid fields are reported after the first attempt to submit.
@@ -65,7 +65,7 @@ export function SpecForm({ initial, isNewVersion, defaultFile, busy, error, onSe
         />
         <FieldGrid>
           {!isNewVersion && field('name', 'Job name')}
-          {field('entry', 'Function', 'In an archive: package.module:function')}
+          {field('entry', 'Function', 'For an archive, use package.module:function')}
           {!isNewVersion && field('description', 'Description')}
           {field('comment', 'Version comment')}
         </FieldGrid>
@@ -74,14 +74,14 @@ export function SpecForm({ initial, isNewVersion, defaultFile, busy, error, onSe
         <FieldGrid>
           {field('parallelism', 'Parallelism', 'Subtasks per operator')}
           {field('interval', 'Checkpoint interval', 'For example 10s, 2m or 500ms. Empty: only manual checkpoints')}
-          {field('retained', 'Retained checkpoints', 'In addition to savepoints and pinned checkpoints')}
+          {field('retained', 'Retained checkpoints', 'Savepoints and pinned checkpoints are retained in addition')}
           {field('timeout', 'Checkpoint timeout', 'A checkpoint that takes longer fails')}
           {field('minPause', 'Minimum pause', 'Between two checkpoints. Empty: none')}
-          {field('tolerable', 'Tolerable failed checkpoints', 'In a row, before the job fails over. Empty: any number')}
+          {field('tolerable', 'Tolerable failed checkpoints', 'Failed checkpoints in a row before the job fails over. Empty: any number')}
         </FieldGrid>
       </Panel>
       <Panel title="Parameters" actions={<Button size="small" onClick={() => set({ parameters: [...draft.parameters, { name: '', value: '' }] })}>Add parameter</Button>}>
-        {draft.parameters.length === 0 && <Typography sx={{ color: 'text.secondary' }}>Arguments of the function: numbers, true, false or text. Do not enter secrets: every user can read versions.</Typography>}
+        {draft.parameters.length === 0 && <Typography sx={{ color: 'text.secondary' }}>Arguments of the function. Each is a number, true, false or text. Do not enter secrets: every user can read versions.</Typography>}
         <Box sx={{ display: 'flex', flexDirection: 'column', gap: 1.5, pt: 0.5 }}>
           {draft.parameters.map(({ name, value }, at) => {
             const change = (one: Partial<{ name: string; value: string }>): void => set({ parameters: draft.parameters.map((before, index) => (index === at ? { ...before, ...one } : before)) });

@@ -13,7 +13,7 @@ interface Parameter {
   value: string;
 }
 
-/** The form fields, with the request field that has the limits, the default and the API's errors of each. */
+/** The form fields. Each has the name of its request field, which has the limits, the default and the errors of the API. */
 const REQUEST_FIELDS = {
   name: 'name', description: 'description', comment: 'comment', entry: 'spec.entry', parallelism: 'spec.parallelism', interval: 'spec.checkpointing.interval',
   timeout: 'spec.checkpointing.timeout', minPause: 'spec.checkpointing.min_pause', tolerable: 'spec.checkpointing.tolerable_failed_checkpoints',
@@ -26,14 +26,17 @@ export type TextFieldName = keyof typeof REQUEST_FIELDS;
 const TEXT_FIELDS = Object.keys(REQUEST_FIELDS) as TextFieldName[];
 const mapFields = <Value>(map: (field: TextFieldName) => Value) => Object.fromEntries(TEXT_FIELDS.map((field) => [field, map(field)])) as Record<TextFieldName, Value>;
 
-/** Field values as typed; numbers are converted when they are sent. `interval` empty: manual checkpoints only. `tolerable` empty: unlimited. */
+/**
+ * The field values as the user typed them. Numbers are converted when they are sent. If `interval` is empty, checkpoints are only triggered manually.
+ * If `tolerable` is empty, the number of failed checkpoints is unlimited.
+ */
 export type Draft = Record<TextFieldName, string> & { parameters: readonly Parameter[] };
-/** Errors by form field, or for `parameters` by name. */
+/** Errors by form field. Errors of `parameters` are listed by parameter name. */
 export type Problems = Partial<Record<TextFieldName | 'file' | `parameters.${string}`, string>>;
 
 export const EMPTY_DRAFT: Draft = { ...mapFields((field) => defaultOf(`JobCreate.${REQUEST_FIELDS[field]}`)), parameters: [] };
 
-/** The form of a new version, filled from an existing spec. */
+/** Return the form of a new version, filled from an existing spec. */
 export function draftFromSpec({ name, description }: Pick<Schemas['JobRead'], 'name' | 'description'>, body: Record<string, unknown>): Draft {
   const { entry, parallelism, parameters, checkpointing: { interval, timeout, min_pause, tolerable_failed_checkpoints, retained } } = body as CompleteSpec;
   return {
@@ -53,7 +56,7 @@ function convert(draft: Draft) {
   };
 }
 
-/** The spec to send. `before`: the previous spec; settings without a field are copied from it. */
+/** The spec to send. `before`: the previous spec. Settings that have no form field are copied from it. */
 export function specFromDraft(draft: Draft, digest: string, before: Record<string, unknown> = {}): JobSpec {
   const kept = before as Partial<JobSpec>;
   const { entry, parallelism, interval, timeout, minPause, tolerable, retained } = convert(draft);
@@ -67,7 +70,7 @@ export function specFromDraft(draft: Draft, digest: string, before: Record<strin
   };
 }
 
-/** Parse a parameter: 5 is a number, true a boolean, "5" in quotes a text. */
+/** Parse a parameter. 5 is a number, true is a boolean, and "5" in quotes is text. */
 export function parseScalar(text: string): Scalar {
   const trimmed = text.trim();
   if (trimmed === 'true' || trimmed === 'false') return trimmed === 'true';
@@ -98,12 +101,12 @@ export function formProblems(draft: Draft, { file, hasFile }: { file: Pick<File,
   return Object.fromEntries(Object.entries(found).filter(([, problem]) => problem !== null)) as Problems;
 }
 
-/** Suggest a job name for a file: route-delays for route_delays.py. */
+/** Suggest a job name for a file, such as route-delays for route_delays.py. */
 export function suggestJobName(file: string): string {
   return file.replace(/\.(py|zip|whl)$/, '').replaceAll(/[^A-Za-z0-9]+/g, '-').replaceAll(/^-|-$/g, '').toLowerCase();
 }
 
-/** The errors of an API response. */
+/** Return the errors of an API response by form field. */
 export function fieldProblems({ code, message, body: { errors = {} } }: Pick<ApiProblem, 'code' | 'message' | 'body'>): Problems {
   if (FIELD_OF_CODE[code]) return { [FIELD_OF_CODE[code]]: message };
   const ofParameters = Object.entries(errors).filter(([path]) => path.startsWith('spec.parameters.')).map(([path, error]) => [path.split('.').slice(1, 3).join('.'), error]);

@@ -1,4 +1,4 @@
-/** Lays out a graph preview: operators in layers from left to right. Pure. */
+/** Lays out a graph preview. Operators are in layers from left to right. Pure. */
 import { mean } from '../../shared/statistics';
 
 export interface Node {
@@ -63,7 +63,7 @@ export function layoutGraph(graph: Record<string, unknown>): Drawing {
   };
 }
 
-/** The layer of each operator: one more than the highest layer of its inputs, without feedback edges. */
+/** Return the layer of each operator, which is one more than the highest layer of its inputs. Feedback edges are ignored. */
 function layersOf(inputs: ReadonlyMap<string, readonly Input[]>): Map<string, number> {
   const found = new Map<string, number>();
   const visit = (uid: string, above: ReadonlySet<string>): number => {
@@ -79,7 +79,7 @@ function layersOf(inputs: ReadonlyMap<string, readonly Input[]>): Map<string, nu
   return found;
 }
 
-/** The row of each operator: as close to its inputs as the other operators of its layer permit. */
+/** Return the row of each operator, which is as close to the rows of its inputs as the other operators of its layer permit. */
 function rowsOf(uids: readonly string[], inputs: ReadonlyMap<string, readonly Input[]>, layer: ReadonlyMap<string, number>): Map<string, number> {
   const rows = new Map<string, number>();
   const layers = Math.max(-1, ...layer.values()) + 1;

@@ -16,7 +16,7 @@ interface Submission {
   file: File | null;
 }
 
-/** Shows the form only to users who may submit it. */
+/** Shows the form only to users with the permission to submit it. */
 function RequireOperator({ children }: { children: ReactNode }) {
   const { permissions, isPending } = usePermissions<Permission[]>();
   if (isPending) return <LoadingState height={320} />;
@@ -24,7 +24,7 @@ function RequireOperator({ children }: { children: ReactNode }) {
   return children;
 }
 
-/** Deploys a new job. `?again=7`: replaces job 7, which did not compile. */
+/** Deploys a new job. With `?again=7`, the new job replaces job 7, which did not compile. */
 export function DeployPage() {
   const [search] = useSearchParams();
   const again = Number(search.get('again') ?? 0);
@@ -61,7 +61,7 @@ function Deploy({ instead }: { instead: BaseVersion | null }) {
   );
 }
 
-/** Creates a version of a job, based on the current one or on `?from=3`. */
+/** Creates a version of a job, based on the current version or, with `?from=3`, on version 3. */
 export function NewVersionPage() {
   const { jobId } = useParams();
   const [search] = useSearchParams();
@@ -102,7 +102,7 @@ function NewVersion({ before }: { before: BaseVersion }) {
 function WithBaseVersion({ jobId, version, children }: { jobId: number; version: number | null; children: (before: BaseVersion) => ReactNode }) {
   const query = useQuery({
     queryKey: ['deploy', jobId, version],
-    // A refetch must not reset fields that the user has edited.
+    // Do not refetch, because this would reset fields that the user has edited.
     staleTime: Infinity,
     gcTime: 0,
     queryFn: async ({ signal }): Promise<BaseVersion> => {

@@ -23,7 +23,7 @@ export async function upload(file: File): Promise<string> {
 export interface BaseVersion {
   job: Schemas['JobRead'];
   body: Record<string, unknown>;
-  /** The newest version number when the form was opened. */
+  /** The number of the newest version when the form was opened. */
   newest: number;
 }
 
@@ -36,7 +36,7 @@ export class NewerVersionError extends Error {
 
 const artifactOf = (before: BaseVersion | null): string => String(before?.body.artifact ?? '');
 
-/** Deploy a job without starting it. `instead`: a job that did not compile and has never run; it is deleted first. */
+/** Create a job without starting it. `instead`: a job that did not compile and has never run. It is deleted first. */
 export async function deploy(draft: Draft, file: File | null, instead: BaseVersion | null): Promise<Schemas['JobRead']> {
   const digest = file ? await upload(file) : artifactOf(instead);
   if (instead) await deleteReplacedJob(instead);
@@ -49,7 +49,7 @@ async function deleteReplacedJob(before: BaseVersion): Promise<void> {
   try {
     await retryIfStale(before, (version) => unwrap(api.DELETE('/api/v1/jobs/{job_id}', { params: { path, header: ifMatch(version) } })));
   } catch (error) {
-    // Already deleted: a previous attempt failed after this step.
+    // The job is already deleted, because a previous attempt failed after this step.
     if (!(error instanceof ApiProblem && error.status === 404)) throw error;
   }
 }
@@ -61,8 +61,8 @@ export async function latestVersion(jobId: number, signal?: AbortSignal): Promis
 }
 
 /**
- * Send a change with the job version that the user saw, and retry once with the current one if it is stale: starting or stopping the job does
- * not conflict with a new spec version. Throws NewerVersionError if the newest spec version has changed.
+ * Send a change with the job version that the user saw. If this version is stale, retry once with the current version, because starting or stopping
+ * the job does not conflict with a new spec version. Throws NewerVersionError if the newest spec version has changed.
  */
 async function retryIfStale<Answer>({ job, newest }: BaseVersion, send: (version: number) => Promise<Answer>): Promise<Answer> {
   try {

@@ -1,7 +1,7 @@
 import { Box, Paper, Typography } from '@mui/material';
 import type { ReactNode } from 'react';
 
-/** A card with one number and its details. */
+/** A card with a number and its details. */
 export function StatCard({ label, value, children }: { label: string; value: ReactNode; children: ReactNode }) {
   return (
     <Paper component="section" aria-label={label} sx={{ px: 2, py: 1.5 }}>

@@ -17,7 +17,7 @@ import { countsByState, mergeLive, unhealthyJobs, stalestCheckpoint } from './su
 import { StatCard } from './StatCard';
 import { OpenAlerts } from './OpenAlerts';
 
-/** The list of jobs that need attention. */
+/** The path of the list of jobs that need attention. */
 const NEEDS_ATTENTION_PATH = `/jobs?${new URLSearchParams({ filter: JSON.stringify({ needs_attention: true }) })}`;
 
 export function Home() {
@@ -56,7 +56,7 @@ function Summary({ jobs, total }: { jobs: Job[]; total: number }) {
       {jobs.length < total && (
         <Box sx={{ color: 'text.secondary', mt: -1 }}>
           States, health and checkpoints cover the first {count(jobs.length)} of {count(total)} jobs.{' '}
-          <Link component={RouterLink} underline="always" to={NEEDS_ATTENTION_PATH}>Those of all that need attention</Link>
+          <Link component={RouterLink} underline="always" to={NEEDS_ATTENTION_PATH}>Show all jobs that need attention</Link>
         </Box>
       )}
       <Panel title="Jobs not in their desired state" flush>
@@ -76,7 +76,7 @@ function StalestCheckpoint({ jobs }: { jobs: Job[] }) {
           <Link component={RouterLink} underline={oldest.ever ? 'hover' : 'always'} to={`/jobs/${oldest.job.id}`}>{oldest.job.name}</Link>
           {oldest.ever ? '' : ' has no completed checkpoint since its start'}
         </>
-      ) : 'No job should be running'}
+      ) : 'No job has the desired state RUNNING'}
     </StatCard>
   );
 }

@@ -13,24 +13,27 @@ export function mergeLive(jobs: readonly Job[], told: ReadonlyMap<number, JobSum
       ...job,
       desired_state: news.desired_state,
       state: currentState(job, news),
-      // The stream lacks is_savepoint, which this page does not show.
+      // The stream does not contain is_savepoint. This page does not show it.
       last_checkpoint: last ? { is_savepoint: false, ...last } : job.last_checkpoint,
     };
   });
 }
 
-/** The newest state. The stream has the state that the driver reported last; only the server knows that a driver is unreachable. */
+/** Return the newest state. The stream has the state that the driver last reported. Only the server knows whether a driver is unreachable. */
 export function currentState(job: Pick<Job, 'state'>, news: Pick<JobSummary, 'state'> | undefined): Job['state'] {
   return job.state === 'RECONCILING' ? job.state : (news?.state ?? job.state);
 }
 
-/** The number of jobs in each state, in the order of the states; states without jobs are left out. */
+/** Return the number of jobs in each state, in the order of the states. States without jobs are omitted. */
 export function countsByState(jobs: readonly Job[]): [state: StateOf<'run'>, count: number][] {
   const order = Object.keys(STATES.run) as StateOf<'run'>[];
   return order.map((state) => [state, jobs.filter((job) => job.state === state).length] as [StateOf<'run'>, number]).filter(([, count]) => count > 0);
 }
 
-/** The job that should be running whose last completed checkpoint is the oldest. A job without checkpoints counts from its start. */
+/**
+ * Among the jobs whose desired state is RUNNING, return the job whose last completed checkpoint is the oldest. For a job without checkpoints, use its
+ * start.
+ */
 export function stalestCheckpoint(jobs: readonly Job[]): { job: Job; sinceMs: number; ever: boolean } | null {
   let oldest: { job: Job; sinceMs: number; ever: boolean } | null = null;
   for (const job of jobs) {
@@ -42,7 +45,7 @@ export function stalestCheckpoint(jobs: readonly Job[]): { job: Job; sinceMs: nu
   return oldest;
 }
 
-/** Those that need attention first, then those on their way to where they are wanted. */
+/** Return the unhealthy jobs. Jobs that need attention come first, followed by degraded jobs. */
 export function unhealthyJobs(jobs: readonly Job[]): Job[] {
   const rank = { needs_attention: 0, degraded: 1, healthy: 2 } as const;
   return jobs.filter(({ health }) => health !== 'healthy').sort((a, b) => rank[a.health] - rank[b.health] || a.name.localeCompare(b.name));

@@ -20,7 +20,7 @@ import { HEALTH_REFETCH_MS, type Job } from './useAllJobs';
 
 const DESIRED_STATES = (['RUNNING', 'SUSPENDED', 'CANCELLED'] satisfies Job['desired_state'][]).map((value) => ({ value, label: stateLabel(value) }));
 const HEALTH = [{ value: true, label: 'Needs attention' }, { value: false, label: 'Needs no attention' }];
-/** Columns that narrow screens omit. */
+/** Columns that are hidden on narrow screens. */
 const IF_VERY_WIDE = { display: { xs: 'none', xl: 'table-cell' } } as const;
 const IF_WIDE = { display: { xs: 'none', lg: 'table-cell' } } as const;
 

@@ -5,13 +5,13 @@ import type { Schemas } from '../../api/types';
 
 export type Job = Schemas['JobRead'];
 
-/** The refetch interval of health, which is not in the stream. */
+/** The refetch interval. Jobs are refetched because the stream does not contain health. */
 export const HEALTH_REFETCH_MS = 15_000;
 const PAGE = 500;
-/** The limit of fetched jobs. The home page says when it covers only a part. */
+/** The maximum number of jobs to fetch. If there are more, the home page says so. */
 export const JOBS_MAX = 2_000;
 
-/** Fetch all jobs in a few requests. The query key starts with `jobs`, so it is invalidated together with lists of jobs. */
+/** Fetch all jobs in a few requests. The query key starts with `jobs`, so this query becomes stale together with the lists of jobs. */
 export function useAllJobs(): UseQueryResult<{ jobs: Job[]; total: number }> {
   const provider = useDataProvider<DataProvider>();
   return useQuery({

@@ -9,7 +9,7 @@ export type Rates = Schemas['JobRatesRead'];
 /** The interval at which drivers report metrics. */
 const REFETCH_MS = 5_000;
 
-/** The current rates of the jobs of one list page. Jobs without metrics are missing. */
+/** Return the current rates of the jobs on one page of the list. Jobs without metrics are omitted. */
 export function useRates(jobIds: readonly number[]): ReadonlyMap<number, Rates> {
   const { data } = useQuery({
     queryKey: ['rates', jobIds],

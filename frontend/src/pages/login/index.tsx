@@ -50,7 +50,7 @@ export function LoginPage() {
         {oidc && (
           <>
             <Divider sx={{ my: 2, color: 'text.secondary' }}>or</Divider>
-            {/* A link, because the browser leaves the page for the provider. */}
+            {/* This button is a link, because the browser leaves the page and opens the provider's page. */}
             <Button href={oidc.login_path} variant="outlined" fullWidth size="large">Log in with {oidc.name}</Button>
           </>
         )}
@@ -59,14 +59,14 @@ export function LoginPage() {
   );
 }
 
-/** The OpenID Connect provider. Null: none, or not known yet. */
+/** The OpenID Connect provider. Null: none is configured, or the response has not arrived yet. */
 function useOidc(): Schemas['OidcProviderRead'] | null {
   const [oidc, setOidc] = useState<Schemas['OidcProviderRead'] | null>(null);
   useEffect(() => {
     let mounted = true;
     fetchSessionStatus().then(
       (status) => mounted && setOidc(status.oidc),
-      // An unreachable API is reported when the user logs in.
+      // If the API is unreachable, the user sees the error when logging in.
       () => undefined,
     );
     return () => {

@@ -12,7 +12,7 @@ export const KINDS: readonly { id: Kind; name: string; help: string }[] = [
   { id: 'lag', name: 'lag', help: 'Fires if a source’s lag exceeds a limit for one minute.' },
 ];
 
-/** A condition in words: `no checkpoint for 10 min`. */
+/** Return a condition as text, such as `no checkpoint for 10 min`. */
 export function formatCondition(condition: Condition): string {
   switch (condition.kind) {
     case 'no-checkpoint':
@@ -35,13 +35,13 @@ const FIELDS: Record<Kind, readonly string[]> = {
   'no-checkpoint': ['minutes'], failures: ['count'], restarts: ['count', 'minutes'], lag: ['records', 'seconds', 'source'],
 };
 
-/** The form values that belong to the chosen kind. */
+/** Return only the form values that belong to the chosen kind. */
 export function conditionFromForm(filled: Record<string, unknown>): Record<string, unknown> {
   const kind = filled.kind as Kind;
   return { kind, ...Object.fromEntries(FIELDS[kind].map((name) => [name, filled[name] ?? null])) };
 }
 
-/** An error if a lag condition has no limit. Undefined: valid. */
+/** Return an error if a lag condition has no limit. Undefined: valid. */
 export function validateLag(filled: Record<string, unknown>): string | undefined {
   const { kind, records, seconds } = filled;
   return kind === 'lag' && (records ?? null) === null && (seconds ?? null) === null ? 'Enter a limit in records, in seconds or both' : undefined;

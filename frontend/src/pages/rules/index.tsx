@@ -25,7 +25,7 @@ export default function Rules() {
           <SelectFilter name="enabled" label="State" allLabel="any" choices={[{ value: true, label: 'on' }, { value: false, label: 'off' }]} />
         </>
       }
-      empty={<EmptyState title="No rules">A rule raises alerts for one job or for all jobs. Create one to learn when a job needs attention.</EmptyState>}
+      empty={<EmptyState title="No rules">A rule raises alerts for one job or for all jobs. Create a rule to be notified when a job needs attention.</EmptyState>}
     >
       <DataTable bulkActionButtons={false} rowClick={(id) => `/alert-rules/${id}`} size="small">
         <DataTable.Col source="name" render={({ id, name }: Rule) => <RowLink to={`/alert-rules/${id}`}>{name}</RowLink>} />

@@ -21,7 +21,7 @@ const NAME = [required(), fieldValidator('TokenCreate.name', 'Use printable char
 const DAYS = [7, 30, 90, 180, 365].map((days) => ({ id: days, name: `in ${days} days` }));
 const DEFAULT_DAYS = 90;
 
-/** Not through the data provider: react-admin would cache the response with the secret. Only this component holds it. */
+/** Do not use the data provider, because react-admin would cache the response with the secret. Only this component stores the secret. */
 export default function TokenCreate() {
   const [made, setMade] = useState<Schemas['TokenCreatedRead'] | null>(null);
   if (made) return <CreatedToken token={made} onMore={() => setMade(null)} />;

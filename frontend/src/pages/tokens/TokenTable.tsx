@@ -10,7 +10,7 @@ import { ConfirmDialog } from '../../shared/ConfirmDialog';
 import { useNow } from '../../shared/useNow';
 import { isValid, tokenState, type Token } from './tokenState';
 
-/** The tokens of the surrounding list. `showOwner`: with the user's name. */
+/** The tokens of the surrounding list. `showOwner`: add a column with the name of the user. */
 export function TokenTable({ showOwner = false }: { showOwner?: boolean }) {
   return (
     <DataTable bulkActionButtons={false} rowClick={false} size="small">

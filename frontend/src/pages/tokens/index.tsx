@@ -27,7 +27,7 @@ export default function Tokens() {
           <SelectFilter name="live" label="State" allLabel="any" choices={LIVE} />
         </>
       }
-      empty={<EmptyState title="No valid tokens">Programs call the API with tokens. Create one with New token.</EmptyState>}
+      empty={<EmptyState title="No valid tokens">Programs call the API with tokens. To create a token, select New token.</EmptyState>}
     >
       <Table all={all} />
     </ResourceList>

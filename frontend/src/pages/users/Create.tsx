@@ -16,7 +16,7 @@ export default function UserCreate() {
         source="password"
         autoComplete="new-password"
         validate={PASSWORD}
-        helperText={`At least ${FIELDS['UserCreate.password'].minLength} characters. Empty: the user cannot log in with a password`}
+        helperText={`At least ${FIELDS['UserCreate.password'].minLength} characters. If this field is empty, the user cannot log in with a password`}
       />
       <RoleInput />
       <RollbackInput />

@@ -25,7 +25,7 @@ export default function Users() {
           <SelectFilter name="disabled" label="Account" allLabel="any" choices={[{ value: false, label: 'active' }, { value: true, label: 'disabled' }]} />
         </>
       }
-      empty={<EmptyState title="No users">Create the first account with New user.</EmptyState>}
+      empty={<EmptyState title="No users">To create an account, select New user.</EmptyState>}
     >
       <DataTable bulkActionButtons={false} rowClick="edit" size="small">
         <DataTable.Col source="name" render={({ id, name }: User) => <RowLink to={`/users/${id}`}>{name}</RowLink>} />

@@ -2,14 +2,14 @@ import type { Schemas } from '../../api/types';
 
 type Role = Schemas['Role'];
 
-/** The roles and what they permit. */
+/** The roles, with descriptions of what they permit. */
 export const ROLES: readonly { id: Role; name: string; may: string }[] = [
   { id: 'viewer', name: 'viewer', may: 'Read only' },
   { id: 'operator', name: 'operator', may: 'Deploy, start and stop jobs, trigger savepoints, apply upgrades, edit alert rules' },
-  { id: 'admin', name: 'admin', may: 'All of this, and manage users, tokens, webhooks and the audit log' },
+  { id: 'admin', name: 'admin', may: 'Everything that operators can do, and manage users, tokens, webhooks and the audit log' },
 ];
 
-/** The roles that a user with these permissions may give a token: at most the user's own. */
+/** Return the roles that a user with these permissions can give to a token. A token has at most the user's own role. */
 export function grantableRoles(permissions: readonly string[]): Role[] {
   return ROLES.map(({ id }) => id).filter((role) => (role === 'viewer' ? true : permissions.includes(role === 'operator' ? 'operate' : 'administer')));
 }

@@ -16,7 +16,7 @@ import { SendTest } from './SendTest';
 type Webhook = Schemas['WebhookRead'];
 type Delivery = Schemas['DeliveryRead'];
 
-/** The refetch interval of deliveries, which are in no stream. */
+/** The refetch interval of deliveries. No stream contains deliveries. */
 const DELIVERIES_REFRESH_MS = 10_000;
 const MESSAGE_KINDS: Record<Delivery['message_kind'], string> = { FIRING: 'firing', RESOLVED: 'resolved', TEST: 'test' };
 
