@@ -88,7 +88,10 @@ export function formatScalar(value: Scalar): string {
   return parseScalar(value) === value ? value : `"${value}"`;
 }
 
-/** Why the form cannot be sent. `file`: the chosen file. `hasFile`: there is another file if none is chosen. */
+/**
+ * Return the errors that prevent sending the form. `file`: the chosen file. `hasFile`: the previous version has a file, so the user need not choose
+ * one.
+ */
 export function formProblems(draft: Draft, { file, hasFile }: { file: Pick<File, 'name'> | null; hasFile: boolean }): Problems {
   const values = convert(draft);
   const found: Record<string, string | null> = mapFields((field) => (values[field] === null ? null : fieldError(`JobCreate.${REQUEST_FIELDS[field]}`, values[field], FORMATS[field])));

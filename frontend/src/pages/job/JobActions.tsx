@@ -14,7 +14,7 @@ import { disabledReason, hasAction, REQUEST_PENDING } from './actions';
 import { usePropose } from './recovery/useRecovery';
 import { useJob, useSpec } from './useJob';
 
-/** Verbs in the header and in the menu, in this order. A savepoint is offered in the header while the job can be suspended. */
+/** The verbs of the header and the menu, in order of display. The header has the verb savepoint while the job can be suspended. */
 const HEADER = ['start', 'savepoint', 'suspend', 'cancel'] as const;
 const MENU = ['rescale', 'upgrade', 'delete'] as const;
 type JobVerb = (typeof HEADER)[number] | (typeof MENU)[number];
@@ -22,19 +22,19 @@ type RequestVerb = Exclude<JobVerb, 'rescale' | 'upgrade'>;
 
 const LABEL: Record<JobVerb, string> = { start: 'Start', suspend: 'Suspend', cancel: 'Cancel', savepoint: 'Trigger savepoint', rescale: 'Rescale…', upgrade: 'New version…', delete: 'Delete…' };
 
-/** `accepted`: the notification after the request was accepted. */
+/** `accepted`: the notification that is shown after the API has accepted the request. */
 type Confirmation = Pick<ConfirmDialogProps, 'title' | 'description' | 'confirmLabel' | 'dismissLabel' | 'destructive'> & { accepted: string };
 const CONFIRMATION: Record<RequestVerb, Confirmation> = {
   start: { title: 'Start', confirmLabel: 'Start', accepted: 'Start requested', description: 'The job resumes from its newest checkpoint, or starts without state if there is none.' },
-  suspend: { title: 'Suspend', confirmLabel: 'Suspend', accepted: 'Suspend requested', description: 'The job takes a last checkpoint and stops. It resumes from this checkpoint when you start it.' },
+  suspend: { title: 'Suspend', confirmLabel: 'Suspend', accepted: 'Suspend requested', description: 'The job takes a last checkpoint and stops. When you start the job again, it resumes from this checkpoint.' },
   cancel: {
     title: 'Cancel', confirmLabel: 'Cancel job', dismissLabel: 'Keep running', accepted: 'Cancel requested', destructive: true,
-    description: 'The job stops immediately, without a last checkpoint. When you start it again, it reads all input since its newest checkpoint again.',
+    description: 'The job stops immediately, without a last checkpoint. When you start the job again, it reads all input since its newest checkpoint again.',
   },
   savepoint: { title: 'Trigger savepoint of', confirmLabel: 'Trigger savepoint', accepted: 'Savepoint triggered', description: 'A savepoint stays until a user deletes it. The job continues to run.' },
   delete: {
     title: 'Delete', confirmLabel: 'Delete job', accepted: 'Job deleted', destructive: true,
-    description: 'The job is removed from this installation. Its checkpoints and its output are not deleted; the logs of its runs are deleted soon.',
+    description: 'The job is removed from this installation. Its checkpoints and its output are kept. The logs of its runs are deleted.',
   },
 };
 
@@ -70,7 +70,7 @@ export function JobActions() {
     onSuccess: (_, verb) => {
       notify(CONFIRMATION[verb].accepted, { type: 'info' });
       if (verb === 'delete') void navigate('/jobs');
-      // A deleted job must not be refetched.
+      // Remove the deleted job from the cache, so that it is not refetched.
       void queries.invalidateQueries({ queryKey: verb === 'delete' ? ['jobs', 'getList'] : ['jobs'] });
     },
     onError: (error) => notify(error.message, { type: 'error' }),

@@ -4,7 +4,7 @@ import { useNotify } from 'react-admin';
 import { useJobStore } from '../../live/JobLiveProvider';
 import { isFailedRequest, eventText } from './events/eventText';
 
-/** Shows a notification when an operation fails, on every tab: operations are accepted at once and fail later. */
+/** Shows a notification on every tab when an operation fails, because the API accepts operations at once and they can fail later. */
 export function OperationFailures() {
   const store = useJobStore();
   const notify = useNotify();
@@ -12,7 +12,7 @@ export function OperationFailures() {
     let { lastEventNumber } = store.get();
     return store.subscribe(() => {
       const now = store.get();
-      // Only new events: older ones are in the event log.
+      // Notify only about new events. Older events are in the event log.
       const fresh = now.events.filter(({ number }) => number > lastEventNumber);
       ({ lastEventNumber } = now);
       for (const event of fresh.filter(isFailedRequest)) notify(eventText(event), { type: 'error', autoHideDuration: null });

@@ -5,7 +5,7 @@ import type { Schemas } from '../../api/types';
 import { NO_VALUE } from '../../format';
 import { useJob } from './useJob';
 
-/** Limit of one answer: backend/weir_backend/kit/listing.py, ROWS_MAX. */
+/** The maximum number of rows in a response (ROWS_MAX in backend/weir_backend/kit/listing.py). */
 const MOST = 500;
 
 const numbersOf = (runs: readonly Schemas['RunRead'][]): ReadonlyMap<number, number> => new Map(runs.map(({ id, number }) => [id, number]));

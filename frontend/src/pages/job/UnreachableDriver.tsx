@@ -4,7 +4,7 @@ import { duration, toMs } from '../../format';
 import { useNow } from '../../shared/useNow';
 import { useJob } from './useJob';
 
-/** A warning that the server has no contact to the driver. LineBanner covers the connection from the browser to the server. */
+/** Warns that the control plane cannot reach the driver. ConnectionBanner reports an interrupted connection between browser and API. */
 export function UnreachableDriver() {
   const { run } = useJob();
   const now = useNow();
@@ -13,7 +13,7 @@ export function UnreachableDriver() {
   return (
     <Alert severity="warning" role="none">
       <span role="status">The driver of run {run.number} is unreachable. This page shows the last known state until Weir knows whether the driver is alive.</span>
-      {/* Outside the live region, because it changes every second. */}
+      {/* The text is outside the live region, because it changes every second. */}
       {contactMs !== null && <> Last contact: {duration(now - contactMs)} ago.</>}
     </Alert>
   );

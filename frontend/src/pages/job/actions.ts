@@ -1,4 +1,4 @@
-/** The actions that the API lists on jobs, checkpoints and plans. It decides what is allowed; the UI has no rules. */
+/** The actions that the API lists on jobs, checkpoints and plans. The API decides which actions are allowed; the UI has no rules. */
 import type { Schemas } from '../../api/types';
 
 type Action = Schemas['ActionRead'];
@@ -6,7 +6,7 @@ export type Verb = Action['verb'];
 
 export const REQUEST_PENDING = 'Another request is in progress.';
 
-/** Return why a verb is disabled; null if it is allowed. */
+/** Return the reason why a verb is disabled, or null if it is allowed. */
 export function disabledReason(actions: readonly Action[], verb: Verb): string | null {
   const action = actions.find((one) => one.verb === verb);
   return action ? action.reason : 'Not available in the current state.';

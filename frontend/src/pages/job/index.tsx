@@ -17,13 +17,13 @@ import { UnreachableDriver } from './UnreachableDriver';
 import { tabAt, TABS } from './tabs';
 import { JobContext, useJob, type Job } from './useJob';
 
-/** The stream does not report the last contact of a driver, so the job is also polled. */
+/** The stream does not report when the API last heard from a driver, so the job is also polled. */
 const ASK_EVERY_MS = 15_000;
 
 export function JobPage() {
   const { jobId } = useParams();
   if (!/^[1-9]\d*$/.test(jobId ?? '')) return <Page title="No such job"><EmptyState title="No such job">The URL contains no job ID.</EmptyState></Page>;
-  // Remounts for another job, so that selections and input are not carried over.
+  // The key remounts the page when the job changes, so that selections and input are not kept.
   return <OneJob key={jobId} jobId={Number(jobId)} />;
 }
 
@@ -49,7 +49,7 @@ function OneJob({ jobId }: { jobId: number }) {
 function Shell() {
   const job = useJob();
   const { '*': rest } = useParams();
-  // The stream is faster than polling, but only the server knows that a driver is unreachable.
+  // The stream is faster than polling, but only the polled job shows whether the driver is unreachable.
   const run = useJobLive((live) => live.run);
   const state = run && job.state !== 'RECONCILING' && (!job.run || run.number >= job.run.number) ? run.state : job.state;
   return (
@@ -68,7 +68,7 @@ function Shell() {
   );
 }
 
-/** A live stream reports ten times a second; only changes of its status matter here. */
+/** A live stream reports ten times a second, but this component uses only its status. */
 const shownLine = ({ connection }: JobLive): ConnectionState => (connection.status === 'live' ? LIVE : connection);
 
 function Mark() {
@@ -79,7 +79,7 @@ function Banner() {
   return <ConnectionBanner connection={useJobLive(shownLine)} />;
 }
 
-// Memoized, because tabs do not depend on the rest of the page.
+// The tab is memoized, because it does not depend on the rest of the page.
 const Content = memo(function Content({ id }: { id: number }) {
   return (
     <Routes>

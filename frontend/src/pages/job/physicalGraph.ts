@@ -1,6 +1,6 @@
 /**
- * The physical graph of a run. The API returns it as the driver wrote it, so invalid parts are dropped. Chains and edges are in topological
- * order, except feedback edges.
+ * The physical graph of a run. The API returns the graph as the driver wrote it, so invalid parts are dropped. Chains and edges are in topological
+ * order, except for feedback edges.
  */
 export interface Operator {
   uid: string;
@@ -68,13 +68,16 @@ export const isObject = (value: unknown): value is Json => typeof value === 'obj
 const isNonNegativeInteger = (value: unknown): value is number => Number.isInteger(value) && (value as number) >= 0;
 const objects = (value: unknown): Json[] => (Array.isArray(value) ? value.filter(isObject) : []);
 
-/** The names of a chain's operators, first to last. */
+/** Return the names of a chain's operators, from first to last. */
 export const chainName = (operators: readonly { name: string }[], index: number): string => operators.map(({ name }) => name).join(' → ') || `chain ${index}`;
 
 /** `hash origin, dest`. */
 export const partitioningLabel = ({ partitioning, key }: Edge): string => (key.length > 0 ? `${partitioning} ${key.join(', ')}` : partitioning);
 
-/** Return the number of channels of an edge: forward connects subtasks of equal index, all others connect all to all. */
+/**
+ * Return the number of channels of an edge. A forward edge connects subtasks with equal indexes. Every other edge connects each subtask to each
+ * subtask.
+ */
 export function channelCount(edge: Edge, { chains }: PhysicalGraph): number {
   const parallelism = (index: number): number => chains.find((one) => one.index === index)?.parallelism ?? 0;
   return edge.partitioning === 'forward' ? parallelism(edge.source) : parallelism(edge.source) * parallelism(edge.target);

@@ -4,12 +4,12 @@ interface JobTab {
   /** Path segment: `/jobs/7/checkpoints`. Empty for the first tab. */
   path: string;
   label: string;
-  /** Has paths below its own. */
+  /** Whether the tab has pages with longer paths, such as `/jobs/7/recovery/3`. */
   nested?: true;
   Content: LazyExoticComponent<ComponentType>;
 }
 
-/** Each tab is a lazily loaded folder with a default export. It gets its job from `useJob()`. */
+/** Each tab is a lazily loaded folder with a default export. The tab gets the job from `useJob()`. */
 export const TABS: readonly JobTab[] = [
   { path: '', label: 'Overview', Content: lazy(() => import('./overview')) },
   { path: 'checkpoints', label: 'Checkpoints', Content: lazy(() => import('./checkpoints')) },
@@ -22,7 +22,7 @@ export const TABS: readonly JobTab[] = [
   { path: 'runs', label: 'Runs', Content: lazy(() => import('./runs')) },
 ];
 
-/** Return the tab of a path; `rest` is what follows the job id. */
+/** Return the tab of a path. `rest`: the part of the path after the job id. */
 export function tabAt(rest = ''): JobTab | undefined {
   const [first] = rest.split('/');
   return TABS.find(({ path }) => path === first);

@@ -8,7 +8,7 @@ export type Job = Schemas['JobRead'];
 
 export const JobContext = createContext<Job | null>(null);
 
-/** The job of this page, updated by its stream. Its `version` is for `ifMatch`. */
+/** Return the job of this page. The stream updates it. Pass its `version` to `ifMatch`. */
 export function useJob(): Job {
   const job = use(JobContext);
   if (job === null) throw new Error('useJob needs a JobContext.');
@@ -24,7 +24,7 @@ export function useSpec() {
   });
 }
 
-/** The graph that a run deployed. `keep`: return the graph of the previous run until this one is loaded. */
+/** The graph that a run deployed. `keep`: return the graph of the previous run until the graph of this run is loaded. */
 export function useGraph(runId: number | null, { keep = false } = {}): UseQueryResult<Schemas['GraphRead']> {
   const { id } = useJob();
   return useQuery({
@@ -35,7 +35,7 @@ export function useGraph(runId: number | null, { keep = false } = {}): UseQueryR
   });
 }
 
-/** The newest run if it has deployed a graph, else null. */
+/** Return the newest run if it has deployed a graph, else null. */
 export function useDeployedRun(): number | null {
   const { run } = useJob();
   return run?.graph_id == null ? null : run.id;

@@ -22,7 +22,7 @@ interface Shown {
   source: boolean;
 }
 
-/** Charts of one operator: its use of time, by subtask, and its alignment. */
+/** Charts of one operator: its busy, idle, backpressured and queued time, the selected metric by subtask, and its alignment. */
 export function OperatorCharts({ chosen: { chain, index }, name, measure, source }: Shown) {
   const [range, setRange] = useState<Range>(RANGES[0]!);
   const query = useMetrics(range, chain);
@@ -65,12 +65,12 @@ function OverTime({ subtasks, index, stepS, measure, range }: Props) {
   const { spent, label } = useMemo(() => {
     const shown = subtasks.filter((one) => index === null || one.index === index);
     const lines = TIMES.map((time) => ({ name: LABELS[time], colour: '', points: meanTime(shown, time, stepS * 1000) }));
-    return { spent: timeChart(shown, stepS, ink), label: chartLabel(`Use of time in the last ${range}`, lines, (ms) => percent(ms / 1000)) };
+    return { spent: timeChart(shown, stepS, ink), label: chartLabel(`Busy, idle, backpressured and queued time in the last ${range}`, lines, (ms) => percent(ms / 1000)) };
   }, [subtasks, index, stepS, ink, range]);
   const heat = useMemo(() => heatChart(buildGrid(subtasks, measure, stepS * 1000), measure, ink), [subtasks, measure, stepS, ink]);
   return (
     <Box sx={{ display: 'grid', gridTemplateColumns: { xs: '1fr', md: '1fr 1fr' }, gap: 2 }}>
-      <Chart title={index === null ? 'Use of time, mean of its subtasks' : `Use of time, subtask ${index}`} label={label} option={spent} height={220} />
+      <Chart title={index === null ? 'Busy, idle, backpressured and queued time (mean of all subtasks)' : `Busy, idle, backpressured and queued time (subtask ${index})`} label={label} option={spent} height={220} />
       <Chart
         title={`${LABELS[measure]}, by subtask`}
         label={`${LABELS[measure]} of ${pluralize(subtasks.length, 'subtask')} in the last ${range}; the table above has the current values`}
@@ -81,7 +81,7 @@ function OverTime({ subtasks, index, stepS, measure, range }: Props) {
   );
 }
 
-/** Alignment is measured once per checkpoint, so it has its own time axis. */
+/** Alignment is measured once per checkpoint, so its chart has its own time axis. */
 function Alignment({ chain, index }: Selection) {
   const ink = useChartTheme();
   const query = useCheckpointSeries(chain);
@@ -96,7 +96,7 @@ function Alignment({ chain, index }: Selection) {
     <QueryContent query={query} height={190}>
       {() =>
         found === null ? (
-          <EmptyState title="No completed checkpoints yet">Alignment is measured by checkpoints.</EmptyState>
+          <EmptyState title="No completed checkpoints yet">Alignment is measured during checkpoints.</EmptyState>
         ) : (
           <Box sx={{ mt: 2 }}>
             <Chart title={`Alignment in the last ${pluralize(found.over, 'checkpoint')}, ${index === null ? 'slowest subtask' : `subtask ${index}`}`} label={found.label} option={found.option} />

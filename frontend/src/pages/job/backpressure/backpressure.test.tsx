@@ -12,7 +12,7 @@ describe('the backpressure tab', () => {
     expect(await within(map).findAllByRole('button', { name: /^events → clean \[\d\]: \d+ % backpressured$/ })).toHaveLength(8);
     expect(within(map).getByText('high')).toBeVisible();
     const operator = await screen.findByRole('region', { name: 'events → clean' });
-    expect(await within(operator).findByRole('img', { name: /^Use of time in the last 15 min: Backpressured last \d+ %/ })).toBeVisible();
+    expect(await within(operator).findByRole('img', { name: /^Busy, idle, backpressured and queued time in the last 15 min: Backpressured last \d+ %/ })).toBeVisible();
   });
 
   it('shows the alignment of each subtask, except for sources', async () => {
@@ -60,7 +60,7 @@ describe('the backpressure tab', () => {
     const { user, fake } = await renderJob(2, '/backpressure');
     await user.click(await within(await now()).findByRole('button', { name: /^counts by user → counts \[1\]/ }));
     const chosen = await screen.findByRole('region', { name: 'counts by user → counts [1]' });
-    expect(await within(chosen).findByText('Use of time, subtask 1')).toBeVisible();
+    expect(await within(chosen).findByText('Busy, idle, backpressured and queued time (subtask 1)')).toBeVisible();
     expect(await within(chosen).findByText(/^Alignment in the last \d+ checkpoints, subtask 1$/)).toBeVisible();
     expect(fake.requests.some(({ url }) => /checkpoints\/series\?.*chain=1/.test(url))).toBe(true);
   });
@@ -68,7 +68,7 @@ describe('the backpressure tab', () => {
   it('fetches metrics of the selected time range', async () => {
     const { user, fake } = await renderJob(2, '/backpressure');
     await user.click(await screen.findByRole('button', { name: '24 h' }));
-    expect(await screen.findByRole('img', { name: /^Use of time in the last 24 h/ })).toBeVisible();
+    expect(await screen.findByRole('img', { name: /^Busy, idle, backpressured and queued time in the last 24 h/ })).toBeVisible();
     const asked = fake.requests.map(({ url }) => new URL(url).searchParams).find((query) => query.get('step_s') === '240')!;
     expect(Date.now() - Date.parse(asked.get('since')!)).toBeGreaterThan(86_000_000);
   });

@@ -1,4 +1,4 @@
-/** Rows of the heat map: current use of time, or alignment in the last checkpoint, by subtask. Pure. */
+/** Computes the rows of the heat map: the current share of a kind of time by subtask, or the alignment in the last checkpoint by subtask. Pure. */
 import type { Schemas } from '../../../api/types';
 import { duration, percent } from '../../../format';
 import { toneOf, type StateOf, type Tone } from '../../../theme/states';
@@ -15,7 +15,7 @@ export const LABELS: Record<Measure, string> = { backpressured: 'Backpressured',
 
 interface Cell {
   index: number;
-  /** Share of time, or milliseconds of alignment. Null: unknown. */
+  /** The share of time, or the milliseconds of alignment. Null: unknown. */
   value: number | null;
   /** Intensity of the colour, 0 to 1. */
   heat: number;
@@ -24,7 +24,7 @@ interface Cell {
 export interface HeatRow {
   chain: number;
   name: string;
-  /** Highest level of its subtasks; null: not measured. */
+  /** The highest backpressure level of the operator's subtasks. Null: not measured. */
   level: Schemas['BackpressureLevel'] | null;
   cells: Cell[];
 }
@@ -35,7 +35,7 @@ export function toneOfMeasure(measure: Measure): Tone {
   return measure === 'alignment' ? toneOf('phase', 'alignment') : toneOf('time', measure);
 }
 
-/** Return the milliseconds per second of one kind of time. */
+/** Return the milliseconds per second that a subtask is, for example, busy. */
 export function timeSeries(one: Series, time: Time): readonly number[] {
   return one[`${time}_ms_per_s`];
 }
@@ -74,8 +74,8 @@ export function emptyRows(chains: readonly Chain[]): HeatRow[] {
 }
 
 /**
- * Return chains by level, then by share of backpressured time. Operators at level ok stay in graph order, because their small differences are noise
- * and would make rows jump.
+ * Return chains sorted by level, then by share of backpressured time. Operators at level ok stay in graph order. Their differences are small and
+ * random, so sorting by them would often move rows.
  */
 export function worstFirst(subtasks: readonly Series[]): number[] {
   const rank = (own: readonly Series[]): number => {
@@ -89,7 +89,7 @@ export function worstFirst(subtasks: readonly Series[]): number[] {
     .map(({ chain }) => chain);
 }
 
-/** `order`: chains; null: graph order. Chains that it lacks come last. */
+/** `order`: the sorted chains; null: graph order. Chains that are not in `order` come last. */
 export function sortRows(rows: readonly HeatRow[], order: readonly number[] | null): readonly HeatRow[] {
   if (order === null) return rows;
   const places = new Map(order.map((chain, place) => [chain, place]));

@@ -35,12 +35,12 @@ export default function Backpressure() {
   const order = useOperatorOrder(subtasks, map);
   const rows = useMemo(() => {
     if (measure === 'alignment') return alignmentRows(aligned ?? [], subtasks);
-    // A stopped job still has past metrics.
+    // The charts also show past metrics of a stopped job.
     return stopped ? emptyRows(chains) : timeRows(subtasks, measure);
   }, [measure, subtasks, aligned, stopped, chains]);
   const ordered = useMemo(() => sortRows(rows, order.chains), [rows, order.chains]);
   const [selected, choose] = useSelection();
-  // Selected once when the page opens; following the metrics would make the charts jump.
+  // The default operator is selected only once, when the page opens. If it changed with the metrics, the charts would often change.
   const [first, setFirst] = useState<number | null>(null);
   if (first === null && samples !== undefined && ordered.length > 0) setFirst(ordered[0]!.chain);
   const chosen = useMemo(() => existing(selected, rows) ?? (first === null ? null : { chain: first, index: null }), [selected, rows, first]);
@@ -51,7 +51,7 @@ export default function Backpressure() {
       <LoadingState height={220} />
     ) : rows.length === 0 ? (
       measure === 'alignment' ? (
-        <EmptyState title="No completed checkpoints yet">Alignment is measured by checkpoints.</EmptyState>
+        <EmptyState title="No completed checkpoints yet">Alignment is measured during checkpoints.</EmptyState>
       ) : (
         <EmptyState title="No current metrics">A running job reports metrics every few seconds.</EmptyState>
       )
@@ -84,14 +84,14 @@ export default function Backpressure() {
   );
 }
 
-/** Return the selection if it exists in the current graph, else null. */
+/** Return the selection if its operator and subtask are in the current graph, else null. */
 function existing(selected: Selection | null, rows: readonly HeatRow[]): Selection | null {
   const row = rows.find(({ chain }) => chain === selected?.chain);
   if (!selected || (!row && rows.length > 0)) return null;
   return row && row.cells.length > 0 && !row.cells.some(({ index }) => index === selected.index) ? { ...selected, index: null } : selected;
 }
 
-/** The selection in the URL. The setter is stable, because each of thousands of cells has it. */
+/** The selection in the URL. The setter is a stable function, because thousands of cells use it. */
 function useSelection(): [Selection | null, (chosen: Selection) => void] {
   const [params, setParams] = useSearchParams();
   const latest = useRef({ params, setParams });
@@ -101,7 +101,7 @@ function useSelection(): [Selection | null, (chosen: Selection) => void] {
   const choose = useCallback((chosen: Selection): void => {
     const before = latest.current.params;
     const after = withSelection(before, chosen);
-    // Selecting the same again adds no history entry.
+    // Selecting the same subtask again adds no entry to the browser history.
     latest.current.setParams(after, { replace: after.toString() === before.toString() });
   }, []);
   return [useMemo(() => parseSelection(params), [params]), choose];

@@ -1,6 +1,6 @@
 /** The selected operator in the address: `?operator=3&subtask=2`. Pure. */
 
-/** An operator and one of its subtasks; null: all its subtasks. */
+/** An operator, and the index of one of its subtasks. Index null: all subtasks of the operator. */
 export interface Selection {
   chain: number;
   index: number | null;

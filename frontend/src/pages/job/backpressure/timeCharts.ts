@@ -1,4 +1,4 @@
-/** Charts of the subtasks of an operator over time. Pure. */
+/** Computes charts of the subtasks of an operator over time. Pure. */
 import type { Schemas } from '../../../api/types';
 import { absolute, clock, duration, percent, toMs } from '../../../format';
 import { shade } from '../../../theme/colours';
@@ -9,13 +9,13 @@ import { LABELS, timeSeries, TIMES, toneOfMeasure, type Time } from './heatRows'
 
 type Series = Schemas['SubtaskSeriesRead'];
 
-/** Return a stacked chart of the use of time, the mean of several subtasks. */
+/** Return a stacked chart of busy, idle, backpressured and queued time. The values are means over the subtasks. */
 export function timeChart(subtasks: readonly Series[], stepS: number, ink: ChartTheme): Option {
   const lines = TIMES.map((time) => ({ name: LABELS[time], colour: coloursOf('time', time, ink.mode).ink, points: meanTime(subtasks, time, stepS * 1000) }));
   return timeSeriesOption({ lines, theme: ink, format: (value) => percent(value / 1000), stacked: true, max: 1000 });
 }
 
-/** Return the mean per step. Slots report at different times; all samples of a step count. */
+/** Return the mean per time step. Slots report at different times, so the mean covers all samples within a time step. */
 export function meanTime(subtasks: readonly Series[], time: Time, stepMs: number): Point[] {
   const steps = new Map<number, number[]>();
   for (const one of subtasks)
@@ -32,10 +32,10 @@ export function meanTime(subtasks: readonly Series[], time: Time, stepMs: number
 }
 
 interface Grid {
-  /** Start times of steps, without gaps. */
+  /** The start times of all time steps, including steps without samples. */
   moments: number[];
   indexes: number[];
-  /** Position in `moments`, position in `indexes`, share of time. */
+  /** Each cell is a position in `moments`, a position in `indexes`, and a share of time. */
   cells: [x: number, y: number, share: number][];
 }
 
@@ -62,7 +62,7 @@ const FINE_MS = 180_000;
 
 export function heatChart({ moments, indexes, cells }: Grid, measure: Time, ink: ChartTheme): Option {
   const labels = { color: ink.secondaryText, fontSize: 11 };
-  // In a short range, labels by the minute would all be equal.
+  // In a short range, several labels would show the same minute.
   const fine = moments.length > 0 && moments.at(-1)! - moments[0]! < FINE_MS;
   const names = moments.map((moment) => (fine ? clock(moment) : clock(moment).slice(0, 5)));
   const bare = { axisLine: { show: false }, axisTick: { show: false }, splitArea: { show: false } };
@@ -89,7 +89,7 @@ export function heatChart({ moments, indexes, cells }: Grid, measure: Time, ink:
 
 type Part = Pick<Schemas['CheckpointPhaseSeriesRead'], 'alignment_ms' | 'start_delay_ms'>;
 
-/** Return the series of a subtask, or of the slowest if `index` is null. Undefined: no measurements. */
+/** Return the alignment series of a subtask, or of the slowest subtask if `index` is null. Undefined: no measurements. */
 export function alignmentSeries(parts: readonly Schemas['CheckpointPhaseSeriesRead'][], chain: number, index: number | null): Part | undefined {
   const own = parts.filter((one) => one.chain === chain && (index === null || one.index === index));
   const [first] = own;

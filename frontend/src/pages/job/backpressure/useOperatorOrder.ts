@@ -15,8 +15,8 @@ export interface Order {
 }
 
 /**
- * The order of operators. Sorted with the first samples, on request and periodically, but not while the pointer or the focus is in `among`, where
- * rows would move away.
+ * The order of operators. Operators are sorted with the first samples, on request and periodically. They are not sorted while the pointer or the
+ * focus is in `among`, so that rows do not move away from it.
  */
 export function useOperatorOrder(subtasks: readonly Schemas['SubtaskSeriesRead'][], among: RefObject<HTMLElement | null>): Order {
   const [by, setBy] = useState<OrderBy>('worst');

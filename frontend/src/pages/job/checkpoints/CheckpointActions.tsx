@@ -35,7 +35,7 @@ export function CheckpointActions({ of }: { of: Checkpoint }) {
     onError: (error) => notify(error.message, { type: 'error' }),
     onSettled: () => {
       setDialog(null);
-      // Also after an error: the page may show an old state.
+      // Refetch even after an error, because the page may show an old state.
       void queries.invalidateQueries({ queryKey: ['checkpoints'] });
       void queries.invalidateQueries({ queryKey: ['job', job.id, 'checkpoints'] });
     },

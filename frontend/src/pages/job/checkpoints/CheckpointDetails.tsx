@@ -34,7 +34,7 @@ export function CheckpointDetails({ of }: { of: Checkpoint }) {
 }
 
 function Subtasks({ of, detail }: { of: Checkpoint; detail: Schemas['CheckpointDetailRead'] }) {
-  // Keeps the progress after the end of the checkpoint until its details are refetched.
+  // Use the progress from the stream until the details of the ended checkpoint are refetched.
   const live = useJobLive(({ progress }) => (progress?.checkpoint_id === of.id ? progress : null));
   const { data } = useGraph(of.run_id);
   const graph = useMemo(() => parseGraph(data?.graph ?? {}).chains, [data]);

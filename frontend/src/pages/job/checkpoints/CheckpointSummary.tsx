@@ -55,7 +55,7 @@ function CheckpointText({ of }: { of: Checkpoint }) {
   return <>No. {of.number}, <RelativeTime at={of.completed_at} />, in {duration(of.end_to_end_ms)}, {bytes(of.state_bytes)}</>;
 }
 
-/** The checkpoint that was restored last: one of this job, or a copy from a path. */
+/** The checkpoint that was restored last. It is a checkpoint of this job, or a copy of an external checkpoint. */
 function RestoreText({ of: { run, cause, at, checkpoint, is_savepoint, path } }: { of: Schemas['RestoreRead'] }) {
   const origin = path === null ? null : restoreOrigin({ start: { mode: 'path', path } });
   return (
@@ -66,7 +66,7 @@ function RestoreText({ of: { run, cause, at, checkpoint, is_savepoint, path } }:
   );
 }
 
-/** A checkpoint follows the retention policy; a savepoint stays until a user deletes it. */
+/** Triggers a checkpoint or a savepoint. A checkpoint follows the retention policy. A savepoint stays until a user deletes it. */
 type CheckpointKind = 'checkpoint' | 'savepoint';
 
 function useTriggerCheckpoint(): { trigger: (what: CheckpointKind) => void; isPending: boolean } {

@@ -58,7 +58,7 @@ function Expanded() {
   return one ? <CheckpointDetails of={one} /> : null;
 }
 
-/** Narrow padding, so that all columns fit into 1280 px. */
+/** The padding is narrow, so that all columns fit into 1280 px. */
 const DENSE = { '& .MuiTableCell-sizeSmall': { px: 1 } };
 const EXPANDED = <Expanded />;
 
@@ -66,9 +66,9 @@ function StateCell({ of }: { of: Checkpoint }) {
   return <StateChip kind="checkpoint" state={of.state} />;
 }
 
-/** Updated by the stream as subtasks acknowledge. */
+/** The number of acknowledged subtasks. The stream updates it when a subtask acknowledges. */
 function Acknowledged({ of }: { of: Checkpoint }) {
-  // Keeps the progress after the end of the checkpoint until the list is refetched.
+  // Use the progress from the stream until the list contains the ended checkpoint.
   const streamed = useJobLive(({ progress }) => (progress?.checkpoint_id === of.id ? progress.acknowledged : 0));
   const acknowledged = Math.max(streamed, of.acknowledged);
   return (
@@ -95,12 +95,12 @@ function Remarks({ of }: { of: Checkpoint }) {
   );
 }
 
-/** HistoryFilters of the API. Active filters are combined with AND. */
+/** Filters of the API. A checkpoint must match all active filters. */
 const FILTERS = { Failed: { state: 'FAILED' }, Savepoints: { is_savepoint: true }, Pinned: { pinned: true } } as const;
 type Name = keyof typeof FILTERS;
 const NAMES = Object.keys(FILTERS) as Name[];
 
-/** HistoryFilters for failed checkpoints and for those kept on purpose. */
+/** Filters for failed checkpoints, savepoints and pinned checkpoints. */
 function HistoryFilters() {
   const { filterValues, setFilters } = useListContext();
   const chosen = NAMES.filter((name) => Object.keys(FILTERS[name]).every((field) => field in filterValues));

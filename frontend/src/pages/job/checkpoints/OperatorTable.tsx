@@ -14,7 +14,7 @@ const COLUMNS: readonly Column[] = [
 /** Rows rendered in one animation frame. */
 const ROWS_AT_ONCE = 15;
 
-/** The longest durations of each operator, with its subtasks in expandable rows. */
+/** A table with the longest durations of each operator. The subtasks of an operator are in expandable rows. */
 export function OperatorTable({ rows }: { rows: readonly OperatorRow[] }) {
   const shown = useIncrementalList(rows, ROWS_AT_ONCE, isEqualRow);
   const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
@@ -24,7 +24,7 @@ export function OperatorTable({ rows }: { rows: readonly OperatorRow[] }) {
   );
   return (
     <LongTable columns={COLUMNS}>
-      {/* Keyed by position: during a gradual update, old and new rows coexist. */}
+      {/* The key is the position, because during a gradual update an operator can be in both an old and a new row. */}
       {shown.map((row, place) => <OperatorRows key={place} of={row} open={open.has(row.chain)} onToggle={toggle} />)}
     </LongTable>
   );

@@ -9,14 +9,14 @@ import { useJob } from '../useJob';
 type Checkpoint = Schemas['CheckpointRead'];
 
 interface Props {
-  /** Id of the newest checkpoint in the list; null: the list is live. */
+  /** The id of the newest checkpoint in the paused list. Null: the list is live. */
   pausedAt: number | null;
   onPause: (pausedAt: number | null) => void;
 }
 
 /**
- * Pauses the list while a row is expanded, because new checkpoints would push it away. Renders a button that collapses the row and resumes the
- * list.
+ * Pauses the list while a row is expanded, because new checkpoints would move this row. The notice has a button that collapses the row and resumes
+ * the list.
  */
 export function PausedNotice({ pausedAt, onPause }: Props) {
   const { last_checkpoint } = useJob();
@@ -24,15 +24,15 @@ export function PausedNotice({ pausedAt, onPause }: Props) {
   const [expanded, collapseAll] = useStore<Identifier[]>('checkpoints.datagrid.expanded', []);
   const ref = useFocusHandoff();
   const first = data[0];
-  // In other orders, new checkpoints do not move the rows.
+  // If the list is not sorted by newest first, new checkpoints do not move the rows.
   const newestFirst = sort.field === 'number' && sort.order === 'DESC';
   const open = newestFirst && data.some(({ id }) => expanded.includes(id));
   useEffect(() => {
     if (open === (pausedAt !== null) || !first) return;
-    // A transition, because expanding already renders the details.
+    // Pause in a transition, because expanding a row already renders its details.
     startTransition(() => {
       onPause(open ? first.id : null);
-      // The paused list starts with the current page.
+      // The paused list initially has the rows of the current page.
       if (open) setPage(1);
     });
   }, [first, onPause, open, setPage, pausedAt]);

@@ -29,7 +29,7 @@ function Statistics({ of }: { of: Schemas['CheckpointOverviewRead'] }) {
   return (
     <Panel title={of.summarized === 0 ? 'Statistics' : `Statistics of the last ${count(of.summarized)} completed`} flush>
       {of.summarized === 0 ? (
-        <EmptyState title="No completed checkpoints yet">Statistics appear here after the first one.</EmptyState>
+        <EmptyState title="No completed checkpoints yet">Statistics appear here after the first completed checkpoint.</EmptyState>
       ) : (
         <Table size="small">
           <TableHead>

@@ -13,7 +13,7 @@ import { isEqualBar, axisPercent, axisAt, tickLabel, ticks, type Bar, type Phase
 
 type Checkpoint = Schemas['CheckpointRead'];
 
-/** Subtasks shown by default, the slowest. */
+/** The number of subtasks that are shown by default. These are the slowest subtasks. */
 const SHOWN = 10;
 const BAR_HEIGHT = 14;
 
@@ -37,7 +37,7 @@ export function SubtaskTimeline({ of, checkpoint }: { of: Of; checkpoint: Checkp
       <Legend of={of} checkpoint={checkpoint} mode={mode} />
       <AxisVariables of={of} checkpoint={checkpoint}>
         <LongTable dense columns={columns}>
-          {/* Keyed by position: during a gradual update, old and new rows coexist. */}
+          {/* The key is the position, because during a gradual update a subtask can be in both an old and a new row. */}
           {shown.map((bar, place) => <Row key={place} bar={bar} limitAt={limitAt} mode={mode} />)}
         </LongTable>
       </AxisVariables>
@@ -51,12 +51,15 @@ interface AxisProps {
   checkpoint: Checkpoint;
 }
 
-/** Updates every second while the checkpoint is in progress. */
+/** Return the lengths of the axis. They are updated every second while the checkpoint is in progress. */
 function useAxis({ of, checkpoint }: AxisProps): ReturnType<typeof axisAt> {
   return axisAt(of, checkpoint, useNow());
 }
 
-/** Sets the length of open bars as CSS variables, so that rows do not render while bars grow. */
+/**
+ * Sets the length of the bars of missing subtasks in CSS variables. These bars grow every second, and the CSS variables avoid rendering their rows
+ * again.
+ */
 function AxisVariables({ of, checkpoint, children }: AxisProps & { children: ReactNode }) {
   const { openMs, spanMs } = useAxis({ of, checkpoint });
   return <div style={{ '--open': openMs, '--span': spanMs } as object}>{children}</div>;
@@ -64,7 +67,7 @@ function AxisVariables({ of, checkpoint, children }: AxisProps & { children: Rea
 
 interface RowProps {
   bar: Bar;
-  /** Position of the straggler limit, in percent. */
+  /** The position of the straggler limit on the axis, in percent. */
   limitAt: number | null;
   mode: Mode;
 }
@@ -97,7 +100,7 @@ function Track({ bar, limitAt, mode }: RowProps) {
   );
 }
 
-/** `tookMs`: milliseconds, or a CSS variable that `AxisVariables` sets. */
+/** `tookMs`: the duration in milliseconds, or a CSS variable that `AxisVariables` sets. */
 function PhaseBar({ phase, fromMs, tookMs, mode, title }: { phase: Phase; fromMs: number; tookMs: number | string; mode: Mode; title: string }) {
   const { ink, ground } = coloursOf('phase', phase, mode);
   const hollow = isHollow(phase);
@@ -109,7 +112,7 @@ function PhaseBar({ phase, fromMs, tookMs, mode, title }: { phase: Phase; fromMs
 }
 
 const onAxis = (ms: number | string): string => `calc(100% * ${ms} / var(--span))`;
-/** Waiting is outlined, work is filled, unknown is dashed: phases differ without colour. */
+/** Phases can be distinguished without colour. Phases of waiting are outlined, phases of work are filled, and unknown phases are dashed. */
 const isHollow = (phase: Phase): boolean => phase === 'acknowledging' || phase === 'start delay' || phase === 'not acknowledged';
 const dashes = (phase: Phase): string | undefined => (phase === 'not acknowledged' ? '4 2' : undefined);
 
@@ -131,7 +134,7 @@ function Axis(axis: AxisProps) {
 const PHASE_TEXT: Record<Exclude<Phase, 'not acknowledged'>, string> = {
   'start delay': 'start delay: until the first barrier',
   alignment: 'alignment: until the last barrier',
-  sync: 'sync: copies the state, the subtask pauses',
+  sync: 'sync: copies the state while the subtask pauses',
   async: 'async: writes files',
   acknowledging: 'acknowledging: waits for its slot',
 };

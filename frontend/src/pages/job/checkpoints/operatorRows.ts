@@ -39,7 +39,7 @@ export function chainProgress({ id, statistics }: Pick<Detail, 'id' | 'statistic
   return [...merged.values()].sort((a, b) => a.chain - b.chain);
 }
 
-/** An acknowledged subtask without measurements, which are stored when the checkpoint completes. */
+/** A subtask that has acknowledged but has no measurements yet. Measurements are stored when the checkpoint completes. */
 function acknowledgedSubtask(index: number, afterMs: number): Schemas['SubtaskStatisticsRead'] {
   return {
     index, status: 'COMPLETED', ack_timestamp: null, end_to_end_duration: afterMs, state_size: null, checkpoint: null, alignment: null, start_delay: null,
@@ -47,7 +47,7 @@ function acknowledgedSubtask(index: number, afterMs: number): Schemas['SubtaskSt
   };
 }
 
-/** `graph`: the subtasks to expect; empty if unknown. */
+/** `graph`: the chains whose subtasks take part in the checkpoint; empty if unknown. */
 export function operatorRows(chains: readonly ChainStatistics[], graph: readonly Chain[]): OperatorRow[] {
   const parallelisms = new Map(graph.map(({ index, parallelism }) => [index, parallelism]));
   return chains.map((one) => {
@@ -85,7 +85,7 @@ function subtaskRow(index: number, measured: Schemas['SubtaskStatisticsRead'] | 
   };
 }
 
-/** True if both render sameFields, as most operators do between two updates. */
+/** Return whether both rows look the same. Between two updates, most rows do. */
 export function isEqualRow(one: OperatorRow, other: OperatorRow): boolean {
   return one.subtasks.length === other.subtasks.length && sameFields(one, other) && one.subtasks.every((subtask, place) => sameFields(subtask, other.subtasks[place]!));
 }

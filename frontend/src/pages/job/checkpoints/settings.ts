@@ -13,9 +13,9 @@ export function checkpointSettings(body: Record<string, unknown>): [name: string
   const { interval, retained, directory, staging_directory } = (body.checkpointing ?? {}) as Checkpointing;
   return [
     ['Mode', 'exactly-once; one checkpoint at a time; continues after the end of an input'],
-    ['Interval', interval === 'none' ? 'none: only on request and when the job stops' : interval ? `${interval}` : ''],
+    ['Interval', interval === 'none' ? 'none: a checkpoint is taken only on request and when the job stops' : interval ? `${interval}` : ''],
     ...checkpointLimits(body),
-    ['Retained', retained === undefined ? '' : `newest ${retained}, plus pinned checkpoints, savepoints and those that plans need`],
+    ['Retained', retained === undefined ? '' : `newest ${retained}, plus savepoints, pinned checkpoints and checkpoints that plans need`],
     ['Directory', directory ?? 'managed by this installation'],
     ['Staging directory', staging_directory ?? 'none'],
     ['Alignment', 'aligned: records after a barrier wait for the barriers of the other inputs'],
@@ -23,7 +23,7 @@ export function checkpointSettings(body: Record<string, unknown>): [name: string
   ];
 }
 
-/** Limits of a checkpoint, and the consequences of exceeding them. */
+/** Return the limits of checkpoints, and what happens when they are exceeded. */
 export function checkpointLimits(body: Record<string, unknown>): [name: string, value: string][] {
   const { timeout, min_pause, tolerable_failed_checkpoints: tolerable } = (body.checkpointing ?? {}) as Checkpointing;
   return [

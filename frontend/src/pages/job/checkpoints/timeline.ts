@@ -1,4 +1,7 @@
-/** Geometry of a Gantt chart of a checkpoint: a bar per subtask, those that have not acknowledged first, then the slowest. Pure. */
+/**
+ * Computes the bars of a Gantt chart of a checkpoint, one per subtask. Subtasks that have not acknowledged come first, followed by the others,
+ * slowest first. Pure.
+ */
 import type { Schemas } from '../../../api/types';
 import { duration, toMs, dropZeroTenths } from '../../../format';
 import type { StateOf } from '../../../theme/states';
@@ -16,29 +19,31 @@ export interface Bar {
   chain: number;
   index: number;
   name: string;
-  /** Not acknowledged: the bar reaches from the trigger until now. */
+  /** The subtask has not acknowledged, so its bar extends from the trigger until now. */
   open: boolean;
-  /** From the trigger until the acknowledgement; null if that was not reported. */
+  /** The time from the trigger until the acknowledgement. Null: the acknowledgement was not reported. */
   tookMs: number | null;
   segments: Segment[];
   straggler: boolean;
 }
 export interface Timeline {
   bars: Bar[];
-  /** Number of open bars, which come first. */
+  /** The number of open bars, which come first. */
   open: number;
-  /** Length of the longest bar that is not open. */
+  /** The length of the longest bar that is not open. */
   spanMs: number;
-  /** Subtasks that take longer are stragglers; null: too few to compare, or some are missing and take longest. */
+  /**
+   * Subtasks that take longer than this limit are stragglers. Null: there are too few subtasks to compare, or some subtasks have not acknowledged.
+   */
   limitMs: number | null;
-  /** Phases are measured. Otherwise only acknowledgements are known. */
+  /** Whether phases are measured. If not, only acknowledgements are known. */
   measured: boolean;
 }
 
 type Subtask = Schemas['SubtaskStatisticsRead'];
 type Checkpoint = Schemas['CheckpointRead'];
 
-/** `graph`: the subtasks to expect; empty if unknown, so that no subtask counts as missing. */
+/** Return the bars of a checkpoint. `graph`: the chains whose subtasks take part in the checkpoint. If it is empty, no subtask counts as missing. */
 export function buildTimeline(chains: readonly ChainStatistics[], graph: readonly Chain[], state: Checkpoint['state']): Timeline {
   const isCompleted = state === 'COMPLETED';
   const missing = isCompleted ? [] : missingOf(chains, graph);
@@ -48,14 +53,14 @@ export function buildTimeline(chains: readonly ChainStatistics[], graph: readonl
   return {
     bars: [...missing, ...ended],
     open: missing.length,
-    // Sorted: the first is the slowest.
+    // The bars are sorted, so the first bar is the slowest.
     spanMs: ended[0] ? Math.max(0, endOf(ended[0])) : 0,
     limitMs: isCompleted ? stragglerThreshold(ended.flatMap(({ tookMs }) => (tookMs === null ? [] : [tookMs]))) : null,
     measured: chains.some(({ subtasks }) => subtasks.some(({ checkpoint }) => checkpoint !== null)),
   };
 }
 
-/** In graph order, since none is slower than another. */
+/** Return the bars of missing subtasks, in graph order. */
 function missingOf(chains: readonly ChainStatistics[], graph: readonly Chain[]): Bar[] {
   const parallelisms = new Map(graph.map(({ index, parallelism }) => [index, parallelism]));
   return chains.flatMap((chain) => {
@@ -73,16 +78,17 @@ function barOf(chain: ChainStatistics, one: Subtask): Bar {
 
 const barName = (chain: ChainStatistics, index: number): string => `${chainName(chain.operators, chain.chain)} [${index}]`;
 
-/** Return the length of open bars and of the axis, from the trigger. Both grow while the checkpoint is in progress, until it fails. */
+/** Return the lengths of open bars and of the axis. Both start at the trigger, and grow until the checkpoint ends. */
 export function axisAt({ open, spanMs }: Timeline, { triggered_at, failed_at, state }: Pick<Checkpoint, 'triggered_at' | 'failed_at' | 'state'>, nowMs: number): { openMs: number; spanMs: number } {
   if (open === 0) return { openMs: 0, spanMs };
   const end = state === 'FAILED' ? toMs(failed_at) : nowMs;
-  // The driver's clock may be ahead of this one. A missing subtask has taken longer than all others.
+  // Each missing subtask has taken longer than all others. Without this minimum, its bar would be too short if the driver's clock is ahead of this
+  // clock.
   const openMs = Math.max((end ?? 0) - (toMs(triggered_at) ?? 0), spanMs, 0);
   return { openMs, spanMs: openMs };
 }
 
-/** True if both render alike, as most subtasks do between two updates. */
+/** Return whether both bars look the same. Between two updates, most bars do. */
 export function isEqualBar(one: Bar, other: Bar): boolean {
   const [mine, others] = [one.segments, other.segments];
   return (
@@ -92,8 +98,8 @@ export function isEqualBar(one: Bar, other: Bar): boolean {
 }
 
 /**
- * Return the phases in sequence from the trigger. `async` is measured from the start of the sync phase, so its bar begins when sync ends. A slot
- * acknowledges all its subtasks together: the rest is waiting for that.
+ * Return the phases in sequence from the trigger. `async` is measured from the start of the sync phase, but its segment begins when the sync phase
+ * ends. A slot acknowledges all its subtasks together, so the last segment is the wait for the other subtasks.
  */
 export function phaseSegments({ start_delay, alignment, checkpoint, end_to_end_duration: tookMs }: Subtask): Segment[] {
   const found: Segment[] = [];
@@ -110,7 +116,7 @@ export function phaseSegments({ start_delay, alignment, checkpoint, end_to_end_d
   return found;
 }
 
-/** Clocks of subtasks and driver differ, so measurements may extend past the acknowledgement. */
+/** The clocks of subtasks and driver differ, so measurements can end after the acknowledgement. */
 function endOf({ tookMs, segments }: Bar): number {
   return Math.max(tookMs ?? 0, segments.at(-1)?.toMs ?? 0);
 }
@@ -124,7 +130,7 @@ export function ticks(spanMs: number, count = 5): number[] {
   return Array.from({ length: Math.floor(spanMs / step + 1e-9) + 1 }, (_, place) => place * step);
 }
 
-/** Format an axis value with as many decimals as distinguish it from its neighbours. */
+/** Format an axis value with enough decimals to distinguish it from its neighbours. */
 export function tickLabel(all: readonly number[], place: number): string {
   const tick = all[place]!;
   const stepMs = all[1] ?? 1;
@@ -132,7 +138,7 @@ export function tickLabel(all: readonly number[], place: number): string {
   return stepMs < 1 ? `${tick.toFixed(-Math.floor(Math.log10(stepMs) + 1e-9))} ms` : dropZeroTenths(duration(tick));
 }
 
-/** Return a position on the axis in percent. */
+/** Return the position of a time on the axis, in percent. */
 export function axisPercent(ms: number, spanMs: number): number {
   return spanMs > 0 ? Math.min(100, (100 * ms) / spanMs) : 0;
 }

@@ -1,4 +1,4 @@
-/** Charts of the last completed checkpoints. Pure. */
+/** Computes charts of the last completed checkpoints. Pure. */
 import type { Schemas } from '../../../api/types';
 import { bytes, duration } from '../../../format';
 import { coloursOf } from '../../../theme/states';
@@ -14,7 +14,7 @@ interface Trend {
 
 export function trendCharts(checkpoints: readonly Point[], ink: ChartTheme, scale: Scale): Trend[] {
   const at = checkpoints.map(({ triggered_at }) => triggered_at);
-  // Gaps while the job was down are not bridged by a line.
+  // Lines have gaps while the job was down.
   const step = medianStepMs(at);
   const line = (name: string, colour: string, value: (one: Point) => number | null, dashed = false): Series => ({
     name, colour, dashed, dots: checkpoints.length <= DOTS_MAX, points: pointsOf(at, checkpoints.map(value), step),
@@ -39,7 +39,7 @@ export function trendCharts(checkpoints: readonly Point[], ink: ChartTheme, scal
   ];
 }
 
-/** With more points, dots would overlap. */
+/** The maximum number of points for which dots are drawn. With more points, dots would overlap. */
 const DOTS_MAX = 60;
 
 /** Return an accessible name with the last and the largest value of each line. */

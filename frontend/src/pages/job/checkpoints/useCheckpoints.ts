@@ -5,8 +5,8 @@ import type { Schemas } from '../../../api/types';
 import { useJob } from '../useJob';
 
 /**
- * Details of a checkpoint, fetched once per state, since they are large: the stream reports progress, and an ended checkpoint does not change.
- * Null: none.
+ * Details of a checkpoint. Because they are large, they are fetched only once per state. The stream reports progress, and an ended checkpoint does
+ * not change. Null: none.
  */
 export function useCheckpointDetails(of: Pick<Schemas['CheckpointRead'], 'id' | 'state'> | null): UseQueryResult<Schemas['CheckpointDetailRead']> {
   const job = useJob();
@@ -15,7 +15,7 @@ export function useCheckpointDetails(of: Pick<Schemas['CheckpointRead'], 'id' | 
     enabled: of !== null,
     staleTime: Infinity,
     structuralSharing: false,
-    // Keep the previous details until the new ones are loaded.
+    // Keep the previous details until the new details are loaded.
     placeholderData: keepPreviousData,
     queryFn: ({ signal }) => unwrap(api.GET('/api/v1/checkpoints/{checkpoint_id}', { params: { path: { checkpoint_id: of!.id } }, signal })),
   });
@@ -24,7 +24,10 @@ export function useCheckpointDetails(of: Pick<Schemas['CheckpointRead'], 'id' | 
 /** Statistics and charts cover this many completed checkpoints. */
 const LAST = 100;
 
-/** Series over the last completed checkpoints; with `chain`, also by the subtasks of that chain (a large job has hundreds of chains). */
+/**
+ * Series over the last completed checkpoints. With `chain`, the series also contain the subtasks of that chain, but of no other, because a large job
+ * has hundreds of chains.
+ */
 export function useCheckpointSeries(chain: number | null = null): UseQueryResult<Schemas['CheckpointSeriesRead']> {
   const { id } = useJob();
   return useQuery({
@@ -39,7 +42,7 @@ export function useCheckpointSeries(chain: number | null = null): UseQueryResult
 export function useCheckpointSummary(): UseQueryResult<Schemas['CheckpointOverviewRead']> {
   const { id, run } = useJob();
   return useQuery({
-    // Refetched when a run starts: no checkpoint event reports a restore.
+    // The summary is refetched when a run starts, because no checkpoint event reports a restore.
     queryKey: ['job', id, 'checkpoints', 'summary', run?.running_at ?? null],
     placeholderData: keepPreviousData,
     queryFn: ({ signal }) => unwrap(api.GET('/api/v1/jobs/{job_id}/checkpoints/summary', { params: { path: { job_id: id }, query: { last: LAST } }, signal })),

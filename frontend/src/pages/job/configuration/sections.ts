@@ -1,4 +1,4 @@
-/** A spec body as sections of names and values: known settings first, then all others. Pure. */
+/** Returns a spec body as sections of names and values. Known settings come first, followed by all other settings. Pure. */
 import { duration, dropZeroTenths } from '../../../format';
 import { checkpointSettings } from '../checkpoints/settings';
 import { isObject } from '../physicalGraph';
@@ -12,7 +12,7 @@ const TITLES: Record<string, string> = { restart: 'Driver restarts', parameters:
 
 const time = (s: unknown): string => dropZeroTenths(duration(1000 * Number(s)));
 
-/** Settings with a label or value format of their own. */
+/** Settings that need a specific label or value format. */
 const LABELS: Record<string, [name: string, format?: (value: unknown) => string]> = {
   entry: ['Function'],
   master: ['Spark master'],
@@ -41,7 +41,7 @@ export function sections(body: Record<string, unknown>): Section[] {
   return found;
 }
 
-/** Sort in the order of LABELS; the API's order has no meaning. */
+/** Sort in the order of LABELS, because the API's order has no meaning. */
 function inOrder(group: string, value: Record<string, unknown>): [string, unknown][] {
   const places = Object.keys(LABELS);
   const rank = (key: string): number => (places.indexOf(`${group}.${key}`) + 1) || Infinity;
@@ -53,7 +53,7 @@ function fact(place: string, name: string, value: unknown): [name: string, value
   return [title, (format ?? shown)(value)];
 }
 
-/** Return a label: `reset_after_s` becomes `Reset after (s)`. */
+/** Return the label of a setting. For example, `reset_after_s` becomes `Reset after (s)`. */
 export function labelOf(name: string): string {
   const unit = /_(s|ms|bytes)$/.exec(name)?.[1];
   const words = (unit ? name.slice(0, -unit.length - 1) : name).replaceAll('_', ' ');

@@ -2,7 +2,7 @@ import { Autocomplete, TextField } from '@mui/material';
 
 import { KINDS, groupOf } from './eventKinds';
 
-/** Filter by kind of event; empty: all. Unlisted kinds can be typed. */
+/** Filters by kind of event. An empty filter matches all kinds. Users can type kinds that are not listed. */
 export function KindFilter({ chosen, onChoose }: { chosen: readonly string[]; onChoose: (kinds: readonly string[]) => void }) {
   return (
     <Autocomplete

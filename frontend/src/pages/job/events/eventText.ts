@@ -71,7 +71,7 @@ export function eventText({ kind, fields }: Pick<JobEvent, 'kind' | 'fields'>): 
   }
 }
 
-/** True for an accepted request that failed later. */
+/** Return whether the event reports that an accepted operation has failed. */
 export function isFailedRequest({ kind, fields }: Pick<JobEvent, 'kind' | 'fields'>): boolean {
   return (kind === 'OperationEnded' && fields.state === 'FAILED') || (kind === 'CommandAnswered' && fields.outcome === 'REFUSED');
 }

@@ -15,18 +15,18 @@ import { liveTotal, mergeLiveEvents } from './mergeEvents';
 import { eventText } from './eventText';
 
 const PER_PAGE = 50;
-/** Refetch after half of the events that the stream buffers. */
+/** Refetch when the number of new events is half of what the stream's state keeps. */
 const AGAIN_AFTER = EVENTS_MAX / 2;
 
 export default function Events() {
   const { id } = useJob();
-  // In the URL, so that it can be shared: `?kind=PlanFailed&kind=PlanApplied`.
+  // The filter is in the URL, so that users can share it: `?kind=PlanFailed&kind=PlanApplied`.
   const [search, setSearch] = useSearchParams();
   const kinds = search.getAll('kind');
   return (
     <Panel title="Log" actions={<KindFilter chosen={kinds} onChoose={(chosen) => setSearch({ kind: [...chosen] }, { replace: true })} />} flush>
       <ListBase
-        // Another filter starts at the first page.
+        // A changed filter starts at the first page.
         key={kinds.join()}
         resource="events"
         filter={{ job_id: id, ...(kinds.length > 0 ? { kind: [...kinds] } : {}) }}
@@ -62,7 +62,7 @@ function Reporter({ event: { run_id, run_event } }: { event: JobEvent }) {
   return run_event === null || run_id === null ? <>control plane</> : <>run <RunNumber of={run_id} /></>;
 }
 
-/** The list with streamed events on top, on the first page in descending order. */
+/** The list of events. On the first page, if the newest events come first, streamed events are added on top. */
 function LiveList({ kinds, children }: { kinds: readonly string[]; children: ReactNode }) {
   const list = useListContext<JobEvent>();
   const streamed = useJobLive((live) => live.events);
@@ -71,7 +71,7 @@ function LiveList({ kinds, children }: { kinds: readonly string[]; children: Rea
   const last = streamed.at(-1)?.number ?? 0;
   const [fetched, setFetched] = useState({ data, at: last });
   if (fetched.data !== data) setFetched({ data, at: last });
-  // The stream buffers few events: without a refetch, those between the list and the buffer would be missing.
+  // The stream's state keeps only a few events. Without a refetch, events between the list and the oldest kept event would be missing.
   const mustRefetch = newestFirst && fetched.data === data && last - fetched.at >= AGAIN_AFTER;
   useEffect(() => {
     if (mustRefetch) void refetch();

@@ -14,7 +14,7 @@ type Failure = Schemas['FailureRead'];
 /** Recovery actions as text. */
 const RECOVERIES: Record<string, string> = {
   full: 'all subtasks, from the last checkpoint',
-  restart: 'another driver, from the last checkpoint',
+  restart: 'new driver, from the last checkpoint',
   none: 'none: the run ended',
 };
 

@@ -12,7 +12,7 @@ import { useJob } from '../useJob';
 type Run = Schemas['RunRead'];
 
 const NARROW = { whiteSpace: 'nowrap' } as const;
-/** As narrow as possible: the relative time wraps below the time of day, which leaves room for reasons. */
+/** The column is as narrow as possible, to leave space for reasons. The relative time is therefore below the time of day. */
 const STACKED = { width: '1px' } as const;
 
 export default function Runs() {
@@ -41,7 +41,7 @@ export default function Runs() {
   );
 }
 
-/** Why the run ended, or why it cannot be reassigned from an unreachable host. */
+/** The reason why the run ended, or why it cannot be reassigned from an unreachable host. */
 function reasonOf({ reason, reassignment_problem, host }: Run): string {
   return reassignment_problem === null ? reason : `Host ${host} is unreachable. Cannot reassign the run: ${reassignment_problem}`;
 }

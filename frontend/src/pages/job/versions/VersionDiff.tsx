@@ -16,7 +16,7 @@ interface Props {
   onClose(): void;
 }
 
-/** The difference between two versions: settings, operators, code. */
+/** The differences between two versions in settings, operators and code. */
 export function VersionDiff({ jobId, before, after, onClose }: Props) {
   const query = useQuery({
     queryKey: ['job', jobId, 'specs', 'diff', before, after],
@@ -24,7 +24,7 @@ export function VersionDiff({ jobId, before, after, onClose }: Props) {
     queryFn: ({ signal }) =>
       unwrap(api.GET('/api/v1/jobs/{job_id}/specs/{before}/diff/{after}', { params: { path: { job_id: jobId, before, after } }, signal })),
   });
-  // Closing returns the focus to the element that opened the comparison.
+  // When the comparison is closed, the focus returns to the element that opened it.
   const openedBy = useRef<Element | null>(null);
   useEffect(() => {
     openedBy.current = document.activeElement;
@@ -72,7 +72,7 @@ function shown(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** A unified diff. The signs have the same meaning as the colours. */
+/** A unified diff. The signs + and - have the same meaning as the colours. */
 function Code({ lines }: { lines: string[] }) {
   return (
     // Focusable, because it scrolls.

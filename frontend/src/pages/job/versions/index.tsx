@@ -50,7 +50,7 @@ export default function Versions() {
   );
 }
 
-/** Parse `?compare=1..2`, which makes the comparison part of the URL. */
+/** Parse `?compare=1..2`. The comparison is in the URL, so that users can share it. */
 function parseComparison(text: string | null): { before: number; after: number } | null {
   const [, before, after] = /^([1-9]\d{0,8})\.\.([1-9]\d{0,8})$/.exec(text ?? '') ?? [];
   return before === undefined || after === undefined ? null : { before: Number(before), after: Number(after) };
