@@ -13,7 +13,7 @@ export function checkpointSettings(body: Record<string, unknown>): [name: string
   const { interval, retained, directory, staging_directory } = (body.checkpointing ?? {}) as Checkpointing;
   return [
     ['Mode', 'exactly-once; one checkpoint at a time; continues after the end of an input'],
-    ['Interval', interval === 'none' ? 'none: a checkpoint is taken only on request and when the job stops' : interval ? `${interval}` : ''],
+    ['Interval', interval === 'none' ? 'none: only on request and when the job stops' : interval ? `${interval}` : ''],
     ...checkpointLimits(body),
     ['Retained', retained === undefined ? '' : `newest ${retained}, plus savepoints, pinned checkpoints and checkpoints that plans need`],
     ['Directory', directory ?? 'managed by this installation'],

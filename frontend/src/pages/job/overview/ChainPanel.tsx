@@ -16,16 +16,16 @@ const COLUMNS: readonly Column[] = [
   { title: 'Subtask', width: '92px' }, { title: 'Time', width: 'minmax(60px, 1fr)' }, { title: 'In', width: '64px', number: true }, { title: 'Out', width: '64px', number: true },
   { title: 'State', width: '72px', number: true }, { title: 'Barrier', width: '124px' },
 ];
-/** Leaves part of the graph above it visible. */
+/** The height of the panel leaves part of the graph above it visible. */
 const BELOW = { width: 'auto', borderLeft: 0, borderTop: 1, borderColor: 'divider', maxHeight: 'max(220px, 38vh)' } as const;
 const TIMES = ['busy', 'backpressured', 'queued', 'idle'] as const;
 
-/** The operators of the selected chain, and metrics of each of their subtasks. */
+/** Shows the operators of the selected chain and the metrics of each of its subtasks. */
 export function ChainPanel({ chain, metrics, onClose }: { chain: Chain; metrics: ChainMetrics | undefined; onClose: () => void }) {
   const heading = useId();
   const handOver = useFocusHandoff(() => document.querySelector<HTMLElement>(`.weir-graph .react-flow__node[data-id="${chain.index}"]`));
   const opened = useCallback((panel: HTMLElement | null) => {
-    // Below the graph it may open outside the visible area.
+    // If the panel is below the graph, it can open outside the visible area.
     panel?.scrollIntoView({ block: 'nearest' });
     return handOver(panel);
   }, [handOver]);
@@ -70,7 +70,7 @@ const Subtask = memo(function Subtask({ index, of, step }: { index: number; of: 
   );
 });
 
-/** Busy, backpressured, queued and idle as shares of a bar. The label has the same numbers as text. */
+/** A bar that shows the shares of busy, backpressured, queued and idle time. Its label has the same numbers as text. */
 function TimeBar({ of }: { of: SubtaskMetrics }) {
   if (of.busy === null) return <>–</>;
   const label = TIMES.map((time) => `${time} ${percent(of[time])}`).join(', ');

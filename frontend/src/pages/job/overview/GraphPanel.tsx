@@ -26,14 +26,14 @@ import { useLiveWavefront, useReplay, useWavefrontSource, WavefrontContext } fro
 
 type Detail = Schemas['CheckpointDetailRead'];
 
-/** The graph of the job with its barriers. `?replay=ID` replays a stored checkpoint on the graph of its run. */
+/** The graph of the job with its barriers. With `?replay=ID`, it replays a stored checkpoint on the graph of that checkpoint's run. */
 export function GraphPanel() {
   const { id, run, last_checkpoint: last } = useJob();
   const [params, setParams] = useSearchParams();
   const match = /^[1-9]\d{0,15}$/.exec(params.get('replay') ?? '');
   const replayId = match ? Number(match[0]) : null;
   const detail = useReplayedCheckpoint(replayId);
-  // A checkpoint of another job does not belong on this graph.
+  // Do not show a checkpoint of a different job on this graph.
   const replayed = replayId !== null && detail.data?.job_id === id ? detail.data : null;
   // A run that has just started has no graph yet.
   const deployedRun = run && run.graph_id !== null ? run.id : null;

@@ -11,7 +11,7 @@ import { useJob } from '../useJob';
 /** One line above the graph: run, exceptions, last checkpoint and operation. */
 export function JobSummary() {
   const { id, run, restarts, last_checkpoint: last, operation } = useJob();
-  // Only the total; the link leads to the list.
+  // Fetch only the total. The link opens the list.
   const { total: exceptions } = useGetList<Schemas['FailureRead']>('failures', { filter: { job_id: id }, pagination: { page: 1, perPage: 1 }, sort: { field: 'id', order: 'DESC' } });
   return (
     <Paper component="section" aria-label="Job summary" sx={{ px: 2, py: 1 }}>

@@ -11,7 +11,7 @@ import { NAMES_MAX } from './layout';
 import type { ChainNodeType } from './nodes';
 import { SubtaskCells } from './SubtaskCells';
 
-/** A chain: operator names, metrics, and its subtasks as cells. Zoomed out, only the cells. */
+/** A chain with its operator names, its metrics, and its subtasks as cells. When zoomed out, it shows only the cells. */
 export const ChainNode = memo(function ChainNode({ data: { chain, near, metrics }, selected }: NodeProps<ChainNodeType>) {
   const box = useRef<HTMLDivElement>(null);
   const createPainter = useCallback(() => {

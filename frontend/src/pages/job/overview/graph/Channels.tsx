@@ -18,7 +18,7 @@ const EDGES_AT_ONCE = 24;
 interface DrawnEdge {
   edge: Edge;
   path: string;
-  /** Null: too small to read. */
+  /** The position of the label. Null: the text would be too small to read. */
   label: Rect | null;
   rate: number | null;
   channels: number;
@@ -31,7 +31,7 @@ interface Props {
   graph: PhysicalGraph;
   layout: GraphLayout;
   metrics: ReadonlyMap<number, ChainMetrics>;
-  /** The part of the graph in which labels are drawn; null: none. */
+  /** The part of the graph in which labels are drawn. Null: no labels are drawn. */
   region: Rect | null;
 }
 
@@ -62,7 +62,7 @@ export const Channels = memo(function Channels({ graph, layout, metrics, region 
   );
 });
 
-/** One edge: its partitioning and rate, and how many of its channels a barrier blocks. The latter is painted outside React. */
+/** One edge with its partitioning, its rate, and the number of its channels that a barrier blocks. This number is painted outside React. */
 const Channel = memo(function Channel({ of: { edge, path, label, rate, channels } }: { of: DrawnEdge }) {
   const group = useRef<SVGGElement>(null);
   const createPainter = useCallback(() => {

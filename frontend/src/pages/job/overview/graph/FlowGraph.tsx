@@ -14,7 +14,7 @@ import { cssVariables } from './graphTheme';
 import { FIT, panIntoView, isEqualNode, flowNodes, visibleRegion, isEqualRect, fitViewport, ZOOM_MAX, ZOOM_MIN, type ChainNodeType, type Size } from './nodes';
 
 const NODE_TYPES: NodeTypes = { chain: ChainNode };
-/** Larger graphs get a minimap while zoomed in. */
+/** Graphs with at least this number of chains have a minimap while zoomed in. */
 const MAP_FROM_CHAINS = 24;
 const SHOWN = {};
 const HIDDEN = { display: 'none' };
@@ -34,12 +34,12 @@ interface Props {
   layout: GraphLayout;
   /** By chain index. */
   metrics: ReadonlyMap<number, ChainMetrics>;
-  /** Index of the selected chain. */
+  /** The index of the selected chain. */
   selected: number | null;
   onSelect: (chain: number | null) => void;
 }
 
-/** The graph in a container whose size decides the first viewport. */
+/** The graph in its container. The size of the container determines the initial viewport. */
 export const FlowGraph = memo(function FlowGraph(props: Props) {
   const { palette } = useTheme();
   const [container, setContainer] = useState<HTMLDivElement | null>(null);
@@ -55,8 +55,8 @@ export const FlowGraph = memo(function FlowGraph(props: Props) {
 });
 
 /**
- * Adds nodes and edges over several frames, because 200 operators at once would freeze the page. The nodes stay the same objects while
- * barriers move; moving parts paint themselves (wavefrontSource.ts).
+ * Adds nodes and edges over several frames, because adding 200 operators in one frame would freeze the page. The node objects do not change while
+ * barriers move. Components that show barriers paint them directly (wavefrontSource.ts).
  */
 function Flow({ graph, layout, metrics, selected, onSelect, container }: Props & { container: HTMLDivElement }) {
   const { palette } = useTheme();
@@ -77,13 +77,13 @@ function Flow({ graph, layout, metrics, selected, onSelect, container }: Props &
     const observer = new ResizeObserver(() => {
       const now = sizeOf(container);
       setSize(now);
-      // A larger container shows more of the graph without a viewport change.
+      // In a larger container, more of the graph is visible, so the viewport need not change.
       updateRegion(flow.current?.getViewport() ?? initialViewport, now);
     });
     observer.observe(container);
     return () => observer.disconnect();
   }, [container, updateRegion, initialViewport]);
-  // The chain panel may take space from the graph: keep the zoom, and pan only to keep the selected chain visible.
+  // The chain panel can make the graph narrower. Keep the zoom, and pan only if the selected chain would not be visible.
   const box = selected === null ? undefined : layout.chains.get(selected);
   useEffect(() => {
     if (!box) return;
@@ -139,7 +139,7 @@ function Flow({ graph, layout, metrics, selected, onSelect, container }: Props &
   );
 }
 
-/** False in the first frame, which renders no nodes. */
+/** Return false in the first frame, which renders no nodes. */
 function useAfterFirstFrame(): boolean {
   const [afterFirstFrame, setAfterFirstFrame] = useState(false);
   useEffect(() => {

@@ -9,7 +9,7 @@ type Series = Schemas['SubtaskSeriesRead'];
 export interface SubtaskMetrics {
   index: number;
   level: Level | null;
-  /** Shares of time, 0 to 1; null: not measured. */
+  /** Shares of time from 0 to 1. Null: not measured. */
   busy: number | null;
   idle: number | null;
   backpressured: number | null;
@@ -21,7 +21,10 @@ export interface SubtaskMetrics {
 export interface ChainMetrics {
   /** The highest level of its subtasks. */
   level: Level | null;
-  /** The subtasks with the largest shares of backpressured and of busy time; null: not measured. A bottleneck is busy, and its inputs are backpressured. */
+  /**
+   * The subtask with the largest share of backpressured time, and the subtask with the largest share of busy time. Null: not measured. A bottleneck
+   * is busy, and its inputs are backpressured.
+   */
   worst: SubtaskMetrics | null;
   busiest: SubtaskMetrics | null;
   recordsInPerS: number | null;
@@ -30,14 +33,14 @@ export interface ChainMetrics {
   subtasks: readonly SubtaskMetrics[];
 }
 
-/** Jobs in other states report no metrics; their last values are outdated. */
+/** Return whether the job reports metrics. In other states, the last values are outdated. */
 export const reportsMetrics = (state: Schemas['RunState']): boolean => state === 'RUNNING' || state === 'RESTARTING';
 
 const RANK: Record<Level, number> = { ok: 0, low: 1, high: 2 };
 
 /**
- * Aggregate metrics by chain. `measured` comes from `GET /jobs/{id}/metrics`, `checkpoint` from the last completed checkpoint (state sizes). Either
- * may be empty or belong to another graph, so chains are matched by operators and not by index.
+ * Aggregate metrics by chain. `measured` comes from `GET /jobs/{id}/metrics`. `checkpoint` has the state sizes of the last completed checkpoint. Both
+ * can be empty or belong to a different graph, so chains are matched by operators and not by index.
  */
 export function chainMetrics(
   { chains }: PhysicalGraph,
@@ -75,19 +78,22 @@ function subtaskMetrics(index: number, series: Series | undefined, stateBytes: n
 
 export const operatorKey = ({ operators }: { operators: readonly { uid: string }[] }): string => operators.map(({ uid }) => uid).join();
 
-/** Return the subtask with the largest share, the first of several. */
+/** Return the subtask with the largest share. If several have the same share, return the first. */
 function most(subtasks: readonly SubtaskMetrics[], share: 'busy' | 'backpressured'): SubtaskMetrics | null {
   return subtasks.reduce<SubtaskMetrics | null>((found, one) => (one[share] !== null && one[share] > (found?.[share] ?? -1) ? one : found), null);
 }
 
-/** Return state sizes by subtask index; empty if the checkpoint belongs to another graph. */
+/** Return state sizes by subtask index. The result is empty if the checkpoint belongs to a different graph. */
 function sizesOf(chain: Chain, checkpoint: readonly Schemas['ChainStatisticsRead'][]): Map<number, number | null> {
   const uids = operatorKey(chain);
   const match = checkpoint.find((one) => operatorKey(one) === uids);
   return new Map((match?.subtasks ?? []).map(({ index, state_size }) => [index, state_size]));
 }
 
-/** Records per second over an edge: the output of its source, times the subtasks of the target for a broadcast. */
+/**
+ * Return the records per second over an edge. This is the output rate of the source chain. For a broadcast edge, it is multiplied by the number of
+ * subtasks of the target chain.
+ */
 export function edgeRate({ source, target, partitioning }: Edge, metrics: ReadonlyMap<number, ChainMetrics>): number | null {
   const rate = metrics.get(source)?.recordsOutPerS ?? null;
   if (rate === null) return null;

@@ -7,7 +7,7 @@ import { toElkGraph, fromElkGraph, type GraphLayout } from './layout';
 
 interface LayoutWorker {
   elk: ELK;
-  /** Never resolves; rejects if the worker cannot be loaded, which elkjs does not report. */
+  /** Return a promise that rejects if the worker cannot be loaded, because elkjs does not report this error. The promise never resolves. */
   broken: Promise<never>;
 }
 

@@ -4,7 +4,7 @@ import type { CSSProperties } from 'react';
 
 import { coloursOf, STATES, type Mode, type StateKind, type StateOf } from '../../../../theme/states';
 
-/** In narrower windows the chain panel is below the graph. */
+/** The chain panel is below the graph in windows that are narrower than this. */
 export const NARROW_WINDOW = '@media (max-width: 1399.95px)';
 
 const KINDS = { backpressure: 'backpressure', wavefront: 'wave', time: 'time' } as const;

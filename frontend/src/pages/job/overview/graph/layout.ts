@@ -7,10 +7,10 @@ import type { ElkExtendedEdge, ElkNode, ElkPoint } from 'elkjs/lib/elk-api';
 import { partitioningLabel, type Chain, type Edge, type PhysicalGraph } from '../../physicalGraph';
 
 export const NODE_WIDTH = 206;
-/** Operators named in a node; the chain panel lists the rest. */
+/** The maximum number of operator names in a node. The chain panel lists all operators. */
 export const NAMES_MAX = 4;
 const NAME_HEIGHT = 19;
-/** Always three lines, so that a node keeps its height when metrics arrive. */
+/** The metrics always have three lines, so that the height of a node does not change when metrics arrive. */
 const FACTS_HEIGHT = 60;
 const PADDING = 8;
 
@@ -39,7 +39,7 @@ export interface CellGrid {
 }
 
 const CELLS_WIDTH = NODE_WIDTH - 2 * PADDING - 6;
-/** From the largest to the smallest readable cell. */
+/** Cell sizes, from the largest to the smallest readable one. */
 const STEPS = [17, 13, 10, 7] as const;
 const ROWS_MAX = 4;
 
@@ -50,7 +50,7 @@ export function cellGrid(parallelism: number): CellGrid {
   return { step, size: step - (step > 10 ? 3 : 2), columns, rows: Math.max(1, Math.ceil(parallelism / columns)) };
 }
 
-/** Return cells that fill the node; zoomed out, it shows nothing else. */
+/** Return the size of cells that fill the node. When zoomed out, a node shows only its cells. */
 export function zoomedOutCellGrid(parallelism: number, height: number): CellGrid {
   const available = Math.max(STEPS.at(-1)!, height - 2 * PADDING);
   let step = Math.min(CELLS_WIDTH, available);
@@ -59,10 +59,10 @@ export function zoomedOutCellGrid(parallelism: number, height: number): CellGrid
   return { step, size: step * 0.88, columns, rows: Math.max(1, Math.ceil(parallelism / columns)) };
 }
 
-/** The filled share of a cell by step of the wavefront, so that colour is not the only difference. */
+/** The filled share of a cell for each step of the wavefront. With the shares, users can distinguish steps without colour. */
 export const STEP_FILL = [0, 0.4, 0.75, 1] as const;
 
-/** Return a path of the cells for which `is` holds, each filled from below to `share` of its height. */
+/** Return an SVG path of the cells for which `is` returns true. Each cell is filled from the bottom up to `share` of its height. */
 export function cellPath(cells: CellGrid, parallelism: number, is: (index: number) => boolean, share: number): string {
   const { size, step, columns } = cells;
   const filledHeight = size * share;
@@ -106,7 +106,7 @@ export function toElkGraph(graph: PhysicalGraph): ElkNode {
       'elk.spacing.edgeEdge': '14',
       'elk.layered.spacing.nodeNodeBetweenLayers': '26',
       'elk.layered.spacing.edgeNodeBetweenLayers': '14',
-      // Keep the order of the program where possible.
+      // Where possible, chains have the same order as in the program.
       'elk.layered.considerModelOrder.strategy': 'NODES_AND_EDGES',
       'elk.layered.nodePlacement.strategy': 'NETWORK_SIMPLEX',
       'elk.padding': '[top=12,left=12,bottom=12,right=12]',

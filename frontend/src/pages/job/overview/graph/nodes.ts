@@ -1,4 +1,4 @@
-/** The graph as xyflow nodes, one per chain, and the viewport. Channels.tsx draws the edges. Pure. */
+/** Converts the graph to xyflow nodes, one per chain, and computes viewports. Channels.tsx draws the edges. Pure. */
 import { getViewportForBounds, type Node, type Viewport } from '@xyflow/react';
 
 import { pluralize, percent } from '../../../../format';
@@ -6,16 +6,16 @@ import type { ChainMetrics } from './chainMetrics';
 import { chainName, type Chain, type PhysicalGraph } from '../../physicalGraph';
 import type { Rect, GraphLayout } from './layout';
 
-/** `near`: zoomed in enough to read text. Otherwise a node shows only its coloured cells. */
+/** `near`: whether the graph is zoomed in enough to read text. If not, a node shows only its coloured cells. */
 export type ChainNodeType = Node<{ chain: Chain; near: boolean; metrics: ChainMetrics | undefined }, 'chain'>;
 
 /** Below this zoom, text is not readable and not drawn. */
 export const NEAR_ZOOM = 0.42;
 export const ZOOM_MIN = 0.08;
 export const ZOOM_MAX = 2;
-/** Fitting a small graph does not zoom in further. */
+/** The maximum zoom with which a graph is fitted into the container. It limits the zoom of small graphs. */
 const FIT_ZOOM_MAX = 1.1;
-/** Free space around the graph; at the bottom it holds the zoom controls. */
+/** The free space around the graph. The space at the bottom contains the zoom controls. */
 const MARGIN = { top: 12, left: 12, right: 12, bottom: 50 } as const;
 export const FIT = { padding: { top: `${MARGIN.top}px`, left: `${MARGIN.left}px`, right: `${MARGIN.right}px`, bottom: `${MARGIN.bottom}px` }, maxZoom: FIT_ZOOM_MAX } as const;
 
@@ -24,13 +24,13 @@ export interface Size {
   height: number;
 }
 
-/** Return the viewport that shows the whole graph; the identity if nothing has a size, as in jsdom. */
+/** Return the viewport that shows the whole graph. If sizes are 0, as in jsdom, return the identity. */
 export function fitViewport(layout: GraphLayout, container: Size): Viewport {
   if (container.width === 0 || layout.width === 0) return { x: 0, y: 0, zoom: 1 };
   return getViewportForBounds({ x: 0, y: 0, width: layout.width, height: layout.height }, container.width, container.height, ZOOM_MIN, FIT_ZOOM_MAX, FIT.padding);
 }
 
-/** Return the viewport panned just enough to show the box at the same zoom; the same object if it is visible. */
+/** Return a viewport with the same zoom, panned just enough to show the box. If the box is visible already, return the same object. */
 export function panIntoView(viewport: Viewport, box: Rect, container: Size): Viewport {
   if (container.width === 0) return viewport;
   const { zoom } = viewport;
@@ -39,15 +39,15 @@ export function panIntoView(viewport: Viewport, box: Rect, container: Size): Vie
   return x === viewport.x && y === viewport.y ? viewport : { x, y, zoom };
 }
 
-/** Return the offset nearest to `offset` that shows the range in the container; its start if the container is too small. */
+/** Return the offset nearest to `offset` at which the range is inside the container. If the container is too small, show the start of the range. */
 function nearestOffset(offset: number, range: { from: number; length: number }, container: { from: number; to: number }): number {
   return Math.max(container.from - range.from, Math.min(offset, container.to - range.from - range.length));
 }
 
-/** The region moves in these steps and extends one step beyond the visible area. */
+/** The region to draw in detail moves in steps of this size, and extends one step beyond the visible area. */
 const STEP = 300;
 
-/** Return the region to draw in detail; null if zoomed out too far. */
+/** Return the region to draw in detail, or null if the graph is zoomed out too far. */
 export function visibleRegion(layout: GraphLayout, { x, y, zoom }: Viewport, container: Size): Rect | null {
   if (zoom < NEAR_ZOOM) return null;
   if (container.width === 0) return { x: 0, y: 0, width: layout.width, height: layout.height };
@@ -75,7 +75,7 @@ export function flowNodes({ chains }: PhysicalGraph, layout: GraphLayout, metric
       {
         id: String(chain.index), type: 'chain', position: { x, y }, width, height, data: { chain, near: intersects(near, box), metrics: metrics.get(chain.index) },
         ariaLabel: nodeLabel(chain, metrics.get(chain.index)),
-        // Known from the layout, so that xyflow does not measure the DOM.
+        // The size is known from the layout. With this size, xyflow does not measure the DOM.
         measured: { width, height }, handles: [],
       },
     ];
@@ -90,7 +90,7 @@ function nodeLabel(chain: Chain, metrics: ChainMetrics | undefined): string {
   return parts.join(', ');
 }
 
-/** True if both render alike. Zoomed out, a node shows only the level and the label. */
+/** Return whether both nodes look the same. When zoomed out, a node shows only the level and the label. */
 export function isEqualNode(first: ChainNodeType, second: ChainNodeType): boolean {
   const { id, data: one, position: at, ariaLabel: label } = first;
   const { id: otherId, data: other, position: otherAt, ariaLabel: otherLabel } = second;

@@ -1,4 +1,4 @@
-/** Queries that repeat every few seconds: metrics, and state sizes of the last checkpoint. */
+/** Queries for metrics and for the state sizes of the last checkpoint. They are repeated every few seconds. */
 import { useQuery, type UseQueryResult } from '@tanstack/react-query';
 
 import { unwrap, api } from '../../../../api/client';
@@ -9,10 +9,10 @@ import { reportsMetrics } from './chainMetrics';
 
 const METRICS_EVERY_MS = 5_000;
 const SIZES_EVERY_MS = 15_000;
-/** Few points, because a job may have thousands of subtasks and only the newest point is shown. */
+/** The query returns few points, because a job can have thousands of subtasks and only the newest point is shown. */
 const STEP_S = 10;
 const WINDOW_MS = 40_000;
-/** Comparing new with old numbers of thousands of subtasks costs time and never finds them equal. */
+/** Do not compare new with old metrics. For thousands of subtasks the comparison is slow, and some metrics always differ. */
 const STRUCTURAL_SHARING = false;
 
 /** Metrics of all subtasks over the last seconds. */
@@ -35,7 +35,7 @@ export function useSubtaskMetrics(): readonly Schemas['SubtaskSeriesRead'][] {
   return running && data ? data.subtasks : NONE;
 }
 
-/** State sizes of the last completed checkpoint, throttled because checkpoints may complete many times a second. */
+/** State sizes of the last completed checkpoint. The query is throttled, because several checkpoints can complete within a second. */
 export function useStateSizes(): readonly Schemas['ChainStatisticsRead'][] {
   const { id, last_checkpoint: last } = useJob();
   const { data } = useQuery({
@@ -50,7 +50,7 @@ export function useStateSizes(): readonly Schemas['ChainStatisticsRead'][] {
 
 const NONE: readonly never[] = [];
 
-/** Details of the replayed checkpoint. They never change, so they are fetched once. */
+/** Details of the replayed checkpoint. The details never change, so they are fetched only once. */
 export function useReplayedCheckpoint(checkpointId: number | null): UseQueryResult<Schemas['CheckpointDetailRead']> {
   const { id } = useJob();
   return useQuery({

@@ -10,7 +10,7 @@ import { useJob } from '../../useJob';
 type Checkpoint = Schemas['CheckpointRead'];
 const LIST_SIZE = 50;
 
-/** Select a stored checkpoint, one of the newest or by number. Renders nothing if none can be replayed. */
+/** Selects a stored checkpoint, from a list of the newest checkpoints or by its number. Renders nothing if no checkpoint can be replayed. */
 export function CheckpointSelect({ onSelect }: { onSelect: (checkpointId: number) => void }) {
   const { id } = useJob();
   const [input, setInput] = useState('');
@@ -21,12 +21,12 @@ export function CheckpointSelect({ onSelect }: { onSelect: (checkpointId: number
     pagination: { page: 1, perPage: LIST_SIZE },
   });
   const options = data.filter(({ state, acknowledged }) => state !== 'IN_PROGRESS' && acknowledged > 0);
-  // With more checkpoints than listed, one may still be found by number.
+  // If the list does not contain all checkpoints, users can enter the number of a checkpoint.
   if (input === '' && options.length === 0 && total <= LIST_SIZE) return null;
   return (
     <Autocomplete
       size="small"
-      // Selecting starts the replay; the field stays empty.
+      // A selection starts the replay, and the field stays empty.
       value={null}
       inputValue={input}
       onInputChange={(_, text, reason) => setInput(reason === 'input' ? text : '')}

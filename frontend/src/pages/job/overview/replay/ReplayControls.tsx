@@ -9,7 +9,7 @@ import { useFocusHandoff } from '../../../../shared/useFocusHandoff';
 import { SLOWDOWNS, type Slowdown } from './playback';
 import type { ReplayStore } from '../wavefront/wavefrontSource';
 
-/** Steps of the slider from end to end. */
+/** The number of steps of the slider. */
 const SLIDER_STEPS = 200;
 
 export function ReplayControls({ store, onExit }: { store: ReplayStore; onExit: () => void }) {

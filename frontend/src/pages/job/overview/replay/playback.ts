@@ -9,7 +9,7 @@ export interface Playback {
   durationMs: number;
   positionMs: number;
   playing: boolean;
-  /** Milliseconds of playback per millisecond of the checkpoint. */
+  /** The number of milliseconds of playback per millisecond of the checkpoint. */
   slowdown: Slowdown;
 }
 
@@ -20,9 +20,9 @@ export type PlaybackAction =
   | { type: 'slowdown'; slowdown: Slowdown }
   | { type: 'frame'; passedMs: number };
 
-/** A hidden page draws no frames; the playback does not catch up on them. */
+/** The maximum time by which one frame advances the playback. A hidden page draws no frames, and its playback continues where it was. */
 const FRAME_MS_MAX = 250;
-/** Target length of a replay at the default speed. */
+/** The intended length of a replay at the default speed. */
 const DEFAULT_LENGTH_MS = 9_000;
 
 export function initialPlayback(durationMs: number): Playback {

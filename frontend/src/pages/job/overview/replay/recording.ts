@@ -1,9 +1,9 @@
 /**
  * A stored checkpoint as step changes in order of time, for replay. Pure.
  *
- * Subtasks measure durations by their own clocks: start delay, alignment, sync and async phase. The order in which barriers travel gives the
- * times: the barrier passes a subtask after it passed all its inputs, and not previous its own start delay and alignment are over. Each step is
- * placed at the earliest time that agrees with all measurements.
+ * Subtasks measure durations by their own clocks: start delay, alignment, sync and async phase. The times are derived from the order in which
+ * barriers travel. The barrier passes a subtask after it has passed all upstream subtasks, and not before the subtask's own start delay and alignment
+ * have ended. Each step gets the earliest time that is consistent with all measurements.
  */
 import type { Schemas } from '../../../../api/types';
 import { forEachNeighbour, subtaskNumber, type Topology } from '../wavefront/topology';
@@ -65,7 +65,7 @@ function acknowledgements({ progress }: Detail, topology: Topology): StepChange[
 function measuredFacts(measured: ReadonlyMap<number, Measurement>, topology: Topology): StepChange[] {
   const passedMs = new Float64Array(topology.count);
   const facts: StepChange[] = [];
-  // Subtask numbers are in topological order: inputs come first.
+  // Subtask numbers are in topological order, so upstream subtasks come first.
   for (let subtask = 0; subtask < topology.count; subtask += 1) {
     const { startDelayMs, alignmentMs, syncMs, asyncMs, acknowledgedMs } = measured.get(subtask)!;
     let firstMs = Infinity;
@@ -86,7 +86,10 @@ function measuredFacts(measured: ReadonlyMap<number, Measurement>, topology: Top
   return facts;
 }
 
-/** Return the wavefront at a time. It continues from `previous`, the last one shown of this recording, unless that is later. */
+/**
+ * Return the wavefront at a time. `previous`: the last wavefront of this recording that was shown. If it is earlier than the requested time, the
+ * result is computed from it.
+ */
 export function wavefrontAt({ topology, facts, exact, durationMs, end }: Recording, atMs: number, previous: Wavefront | null): Wavefront {
   const continues = previous !== null && previous.topology === topology && previous.end === null && previous.atMs <= atMs;
   const wave = continues ? previous : initialWavefront(topology, { exact });
@@ -94,7 +97,7 @@ export function wavefrontAt({ topology, facts, exact, durationMs, end }: Recordi
   return atMs >= durationMs ? reduceWavefront(after, { type: 'end', outcome: end, atMs: durationMs }) : after;
 }
 
-/** Return the position of the first later change. */
+/** Return the position of the first change after a time. */
 function firstAfter(facts: readonly StepChange[], atMs: number): number {
   let low = 0;
   let high = facts.length;

@@ -1,4 +1,4 @@
-/** One line above the graph: the checkpoint that is shown, its progress, and what it waits for. */
+/** Describes above the graph which checkpoint is shown, its progress, and what it waits for. */
 import { Box } from '@mui/material';
 import type { ReactNode } from 'react';
 
@@ -25,7 +25,7 @@ export function LiveStatus({ store, graph }: { store: LiveStore; graph: Physical
   return <StatusLine>{name} {kind} <StateChip kind="checkpoint" state="IN_PROGRESS" /> <Progress wave={wave} graph={graph} /></StatusLine>;
 }
 
-/** Shown before the stream reports a checkpoint. */
+/** The text that is shown before the stream reports a checkpoint. */
 function LastCheckpoint() {
   const { state, last_checkpoint: last } = useJob();
   const stopped = STOPPED_STATES.has(state);
@@ -59,7 +59,7 @@ function Progress({ wave, graph }: { wave: Wavefront; graph: PhysicalGraph }) {
 }
 
 function StatusLine({ children }: { children: ReactNode }) {
-  // Always two lines high, so that the graph below does not move while the text changes.
+  // The text is always two lines high, so that the graph below it does not move when the text changes.
   return (
     <Box data-testid="checkpoint-status" sx={{ display: 'flex', flexWrap: 'wrap', alignContent: 'center', alignItems: 'baseline', columnGap: 1.25, px: 2, py: 0.5, minHeight: 50, color: 'text.secondary', fontVariantNumeric: 'tabular-nums', '& b': { color: 'text.primary' } }}>
       {children}

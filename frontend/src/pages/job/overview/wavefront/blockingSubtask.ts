@@ -1,23 +1,26 @@
-/** The subtask that delays a checkpoint, the channels that a barrier blocks, and both as text. Pure. */
+/** Finds the subtask that delays a checkpoint and the channels that a barrier blocks, and describes both as text. Pure. */
 import { pluralize, duration } from '../../../../format';
 import { chainName, type Chain, type Edge, type PhysicalGraph } from '../../physicalGraph';
 import { forEachNeighbour, subtaskPosition, type Topology } from './topology';
 import { ACKNOWLEDGED, ALIGNING, SNAPSHOTTED, type Wavefront } from './wavefront';
 
 export type Blocker =
-  /** No acknowledgement was reported yet. */
+  /** No acknowledgement has been reported yet. */
   | { kind: 'unknown' }
   /**
-   * The barrier passed all inputs of this subtask, but not the subtask. `inputs`: its input subtasks, one per channel; a source has none.
-   * `awaiting`: the number of its output subtasks that are aligning and lack its barrier.
+   * The barrier has passed all upstream subtasks of this subtask, but not the subtask itself. `inputs`: its upstream subtasks, one per channel. A
+   * source has no upstream subtasks. `awaiting`: how many downstream subtasks are aligning and still wait for this subtask's barrier.
    */
   | { kind: 'aligning'; subtask: number; inputs: readonly number[]; awaiting: number; forMs: number }
-  /** The barrier passed all subtasks; this one has been writing its state for the longest time. `others`: the number of others that write. */
+  /**
+   * The barrier has passed all subtasks, and this subtask has been writing its state for the longest time. `others`: the number of other subtasks
+   * that are writing their state.
+   */
   | { kind: 'snapshotting'; subtask: number; others: number; forMs: number }
-  /** All subtasks acknowledged; the coordinator writes the log entry. */
+  /** All subtasks have acknowledged, and the coordinator is writing the log entry. */
   | { kind: 'completing'; forMs: number };
 
-/** Return what the checkpoint waits for; null if it has ended. */
+/** Return what the checkpoint waits for, or null if it has ended. */
 export function findBlocker(wave: Wavefront): Blocker | null {
   const { topology, steps, sinceMs, atMs } = wave;
   if (wave.end !== null) return null;
@@ -36,7 +39,8 @@ export function findBlocker(wave: Wavefront): Blocker | null {
     const sentMs = allSentMs(wave, subtask);
     if (sentMs !== null && (!held || sentMs < held.sinceMs)) held = { subtask, sinceMs: sentMs };
   }
-  // A subtask that holds the barrier back comes first: the subtasks after it cannot even start.
+  // Return a subtask that delays the barrier rather than a subtask that is writing, because downstream subtasks cannot start their snapshot before
+  // the barrier arrives.
   if (held) {
     const inputs: number[] = [];
     forEachNeighbour(topology, held.subtask, 'inputs', (other) => inputs.push(other));
@@ -51,24 +55,32 @@ function latest(moments: Float64Array): number {
   return moments.reduce((a, b) => Math.max(a, b), 0);
 }
 
-/** Return when the barrier passed the last input subtask; 0 (the trigger) for a source; null if it has not passed all of them. */
+/**
+ * Return the time at which the barrier passed the last upstream subtask. For a source, return 0, the time of the trigger. Return null if the barrier
+ * has not passed all upstream subtasks.
+ */
 function allSentMs({ topology, passedMs }: Wavefront, subtask: number): number | null {
   let lastMs = 0;
-  // Math.max keeps NaN, which means: not passed.
+  // NaN means that the barrier has not passed the subtask. Math.max returns NaN if any argument is NaN.
   forEachNeighbour(topology, subtask, 'inputs', (other) => (lastMs = Math.max(lastMs, passedMs[other]!)));
   return Number.isNaN(lastMs) ? null : lastMs;
 }
 
-/** Numbers of channels of an edge. */
+/** The numbers of channels of an edge with a barrier. */
 interface ChannelProgress {
-  /** Their barrier was sent, and their target waits for barriers of other subtasks. */
+  /** The number of channels on which the barrier was sent, while their target waits for barriers of other subtasks. */
   blocked: number;
-  /** All inputs of the target sent their barrier, and it has not passed: on some channels it is queued behind records. */
+  /**
+   * The number of channels whose target has not been passed, although all its upstream subtasks have sent the barrier. On some of these channels, the
+   * barrier is queued behind records.
+   */
   inFlight: number;
 }
 const NO_PROGRESS: ChannelProgress = { blocked: 0, inFlight: 0 };
 
-/** Return the channels of an edge with a barrier. Subtasks report when they sent a barrier, not when one arrived. */
+/**
+ * Return the numbers of channels of an edge that have a barrier. Subtasks report when they have sent a barrier, but not when a barrier has arrived.
+ */
 export function blockedChannels(wave: Wavefront, { source, target, partitioning, feedback }: Edge): ChannelProgress {
   const { topology, steps } = wave;
   const from = topology.chains[topology.at.get(source) ?? -1];
@@ -86,13 +98,19 @@ export function blockedChannels(wave: Wavefront, { source, target, partitioning,
   return progress;
 }
 
-/** `passed`: by chain position, the number of subtasks that the barrier passed. `awaits`: by subtask, 1 if it is aligning and lacks a barrier. */
+/**
+ * `passed`: for each chain position, the number of subtasks that the barrier has passed. `awaits`: for each subtask, 1 if it is aligning and still
+ * waits for a barrier.
+ */
 interface BarrierProgress {
   passed: Uint32Array;
   awaits: Uint8Array;
 }
 
-/** Cached by the array of steps, which stays the same while only time passes: hundreds of edges query it ten times a second. */
+/**
+ * The cache is keyed by the array of steps, which does not change while only time passes. It is needed because hundreds of edges query it ten times a
+ * second.
+ */
 const progressCache = new WeakMap<Uint8Array, BarrierProgress>();
 
 function barrierProgress({ topology, steps }: Wavefront): BarrierProgress {
@@ -129,7 +147,7 @@ export function blockingIndex(wave: Wavefront | null, chain: number): number {
   return position.chain === chain ? position.index : -1;
 }
 
-/** Input chains named in a sentence. */
+/** The maximum number of upstream chains that a sentence names. */
 const NAMES_MAX = 2;
 
 /** `delay by route → routes [2]`. */
@@ -147,7 +165,10 @@ function chainAt(subtask: number, { chains }: PhysicalGraph, topology: Topology)
   return chains.find(({ index }) => index === chain);
 }
 
-/** Describe what the checkpoint waits for, and for how long. `exact`: from measurements; otherwise only acknowledgements are known. */
+/**
+ * Describe what the checkpoint waits for, and for how long. `exact`: whether the steps come from measurements. If not, only acknowledgements are
+ * known.
+ */
 export function blockerText(blocker: Blocker, graph: PhysicalGraph, topology: Topology, exact: boolean): string {
   switch (blocker.kind) {
     case 'unknown':
@@ -164,7 +185,10 @@ export function blockerText(blocker: Blocker, graph: PhysicalGraph, topology: To
   }
 }
 
-/** A missing barrier is queued behind records. Without measurements, a stateful subtask or a sink may also be writing its snapshot. */
+/**
+ * A barrier that has not arrived is queued behind records. Without measurements, it is also possible that a stateful subtask or a sink is writing its
+ * snapshot.
+ */
 function aligningText({ subtask, inputs, forMs }: Blocker & { kind: 'aligning' }, graph: PhysicalGraph, topology: Topology, exact: boolean): string {
   const name = subtaskLabel(subtask, graph, topology);
   const time = duration(forMs);
@@ -176,7 +200,7 @@ function aligningText({ subtask, inputs, forMs }: Blocker & { kind: 'aligning' }
   return `${name} has been aligning for ${time}: barriers from ${inputNames(inputs, graph, topology)} are queued behind records (${pluralize(inputs.length, 'channel')})${alternative}`;
 }
 
-/** Return the names of their chains, shortened: `orders, customers and 3 more`. */
+/** Return the names of the chains of these subtasks as a short list, such as `orders, customers and 3 more`. */
 function inputNames(subtasks: readonly number[], graph: PhysicalGraph, topology: Topology): string {
   const names = [...new Set(subtasks.map((subtask) => inputName(subtask, graph, topology)))];
   const more = names.length - NAMES_MAX;

@@ -1,4 +1,4 @@
-/** The checkpoint that the job's stream reports, as a wavefront: a pure reducer. */
+/** A pure reducer that turns the checkpoint from the job's stream into a wavefront. */
 import type { JobLive } from '../../../../live/jobLive';
 import { subtaskNumber, type Topology } from './topology';
 import { ACKNOWLEDGED, initialWavefront, reduceWavefront, type StepChange, type Wavefront } from './wavefront';
@@ -6,18 +6,18 @@ import { ACKNOWLEDGED, initialWavefront, reduceWavefront, type StepChange, type 
 export interface LiveWavefront {
   topology: Topology;
   wave: Wavefront | null;
-  /** Null: the stream has reported none yet. */
+  /** The displayed checkpoint. Null: the stream has not reported a checkpoint yet. */
   checkpoint: { number: number; runId: number | null; id: number | null; trigger: string } | null;
-  /** Time of the trigger by the server's clock. */
+  /** The time of the trigger by the server's clock. */
   triggeredMs: number;
-  /** Duration measured by the driver; null until the checkpoint ends. */
+  /** The duration that the driver measured. Null until the checkpoint ends. */
   tookMs: number | null;
   reason: string;
 }
 
 export type LiveWavefrontAction = { type: 'stream'; job: Pick<JobLive, 'progress' | 'outcome' | 'events'>; nowMs: number } | { type: 'clock'; nowMs: number };
 
-/** Clocks of driver and browser are trusted if they differ by less. */
+/** The assumed maximum difference between the clocks of driver and browser. A reported start is used only if it is further in the past. */
 const CLOCK_SKEW_MS = 2_000;
 
 export function initialLiveWavefront(topology: Topology): LiveWavefront {
@@ -36,11 +36,11 @@ function applyProgress(live: LiveWavefront, { progress }: Pick<JobLive, 'progres
   if (progress === null) return live;
   const { checkpoint, checkpoint_id, run_id, trigger, triggered_at } = progress;
   const same = live.checkpoint?.number === checkpoint && (live.checkpoint.runId === run_id || live.checkpoint.runId === null);
-  // Another run may have rolled back and restart from a lower number.
+  // A different run can have rolled back, so its checkpoint numbers can be lower.
   if (!same && live.checkpoint?.runId === run_id && checkpoint < live.checkpoint.number) return live;
   if (same && live.wave?.end) return live.checkpoint?.id === checkpoint_id ? live : { ...live, checkpoint: { number: checkpoint, runId: run_id, id: checkpoint_id, trigger } };
   const lastMs = progress.progress.reduce((last, [, , atMs]) => Math.max(last, atMs!), 0);
-  // The driver's clock may differ from this one: the checkpoint cannot have begun later than its progress implies.
+  // The driver's clock can differ from this clock. The checkpoint cannot have begun later than its progress implies.
   const reportedMs = Date.parse(triggered_at);
   const latestStartMs = Math.min(nowMs - lastMs, nowMs - reportedMs > CLOCK_SKEW_MS ? reportedMs : nowMs);
   const triggeredMs = same ? Math.min(live.triggeredMs, latestStartMs) : latestStartMs;
@@ -54,7 +54,7 @@ function applyProgress(live: LiveWavefront, { progress }: Pick<JobLive, 'progres
   return { ...live, wave, triggeredMs, checkpoint: { number: checkpoint, runId: run_id, id: checkpoint_id, trigger }, tookMs: null, reason: '' };
 }
 
-/** Many checkpoints end before the stream reports progress. Then only their end is known. */
+/** Many checkpoints end before the stream reports their progress. For them, only the end is known. */
 function applyEnd(live: LiveWavefront, { outcome, events }: Pick<JobLive, 'outcome' | 'events'>): LiveWavefront {
   if (outcome === null || (live.checkpoint !== null && outcome.checkpoint < live.checkpoint.number)) return live;
   const known = live.checkpoint?.number === outcome.checkpoint;

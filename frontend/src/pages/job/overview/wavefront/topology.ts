@@ -2,15 +2,15 @@
 import type { PhysicalGraph } from '../../physicalGraph';
 
 interface Link {
-  /** Position of the other chain in `chains`. */
+  /** The position of the other chain in `chains`. */
   chain: number;
-  /** Subtask i to subtask i; otherwise all to all. */
+  /** Whether subtask i is connected only to subtask i. If not, each subtask is connected to all subtasks. */
   forward: boolean;
 }
 interface ChainBlock {
   index: number;
   parallelism: number;
-  /** Number of its first subtask. */
+  /** The number of the first subtask of the chain. */
   first: number;
   inputs: Link[];
   outputs: Link[];
@@ -19,9 +19,9 @@ export interface Topology {
   count: number;
   /** In topological order. */
   chains: readonly ChainBlock[];
-  /** Position in `chains` by chain index. */
+  /** The position in `chains` for each chain index. */
   at: ReadonlyMap<number, number>;
-  /** Position of the chain by subtask number. */
+  /** The position of the chain for each subtask number. */
   chainOf: Int32Array;
 }
 
@@ -45,13 +45,13 @@ export function buildTopology({ chains, edges }: PhysicalGraph): Topology {
   return { count, chains: blocks, at, chainOf };
 }
 
-/** Return the number of a subtask; null if the graph does not have it. */
+/** Return the number of a subtask, or null if the graph does not contain the subtask. */
 export function subtaskNumber({ chains, at }: Topology, chain: number, index: number): number | null {
   const block = chains[at.get(chain) ?? -1];
   return block && index >= 0 && index < block.parallelism ? block.first + index : null;
 }
 
-/** Return chain and index of a subtask. */
+/** Return the chain and the index of a subtask. */
 export function subtaskPosition({ chains, chainOf }: Topology, subtask: number): { chain: number; index: number } {
   const { index, first } = chains[chainOf[subtask]!]!;
   return { chain: index, index: subtask - first };

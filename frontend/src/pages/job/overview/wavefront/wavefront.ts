@@ -3,9 +3,9 @@
  *
  *     waiting -> aligning -> snapshotted -> acknowledged
  *
- * `aligning`: some of its barriers arrived or are on their way. `snapshotted`: the barrier passed it, and it is writing its state. A running
- * checkpoint only reports acknowledgements; the rest is inferred: the barrier has passed all subtasks upstream of an acknowledged one, and is
- * on its way to those downstream. A completed checkpoint also has measurements.
+ * `aligning`: some barriers have arrived at the subtask or have been sent to it. `snapshotted`: the barrier has passed the subtask, and the subtask
+ * is writing its state. For a checkpoint in progress, only acknowledgements are known. All other steps are inferred: if a subtask has acknowledged,
+ * the barrier has passed all upstream subtasks and has been sent to all downstream subtasks. For a completed checkpoint, measurements are known, too.
  */
 import { forEachNeighbour, type Topology } from './topology';
 
@@ -25,9 +25,9 @@ export interface StepChange {
 
 export interface Wavefront {
   topology: Topology;
-  /** All steps are reported (replay of measurements). Otherwise steps are inferred from acknowledgements. */
+  /** Whether all steps come from measurements, as in a replay. If not, steps are inferred from acknowledgements. */
   exact: boolean;
-  /** By subtask: index in STEPS, since when, and when the barrier passed (NaN: not yet). */
+  /** For each subtask: the index in STEPS, the time since which it is in this step, and the time when the barrier passed it (NaN: not yet). */
   steps: Uint8Array;
   sinceMs: Float64Array;
   passedMs: Float64Array;
@@ -51,7 +51,7 @@ export function initialWavefront(topology: Topology, { exact }: { exact: boolean
 
 export function reduceWavefront(wave: Wavefront, action: WavefrontAction): Wavefront {
   if (wave.end !== null) return wave;
-  // Clocks of several machines differ: time must not run backwards.
+  // Clocks of different hosts differ, so make sure that time does not run backwards.
   const atMs = Math.max(wave.atMs, action.atMs);
   switch (action.type) {
     case 'clock':
@@ -91,7 +91,7 @@ function advance(wave: Wavefront, { subtask, step, atMs }: StepChange): void {
   forEachNeighbour(wave.topology, subtask, 'outputs', (other) => advance(wave, { subtask: other, step: ALIGNING, atMs }));
 }
 
-/** Return the steps of a chain as a string of digits, so that equal steps compare equal. */
+/** Return the steps of a chain as a string of digits, which can be compared with ===. */
 export function chainSteps({ steps, topology }: Wavefront, chain: number): string {
   const block = topology.chains[topology.at.get(chain) ?? -1];
   if (!block) return '';

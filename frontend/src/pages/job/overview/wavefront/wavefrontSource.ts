@@ -1,4 +1,7 @@
-/** The displayed wavefront outside React: components render only when their part of it changes, in animation frames. */
+/**
+ * Stores the displayed wavefront outside React. A component is rendered only if its part of the wavefront has changed, at most once per animation
+ * frame.
+ */
 import { createContext, use, useEffect, useLayoutEffect, useMemo, useState, useSyncExternalStore } from 'react';
 
 import { serverNow } from '../../../../api/serverClock';
@@ -12,13 +15,13 @@ import type { Wavefront } from './wavefront';
 
 export type LiveStore = Store<LiveWavefront, LiveWavefrontAction>;
 export type ReplayStore = Store<Replay, PlaybackAction>;
-/** What both stores have in common. */
+/** The properties that the live store and the replay store have in common. */
 interface Source {
   get: () => { wave: Wavefront | null };
   subscribe: (listener: () => void) => () => void;
 }
 
-/** The live store or the replay store behind one subscription, which survives a switch between them. */
+/** The current store, which is the live store or the replay store. Subscriptions remain when the store changes. */
 export class WavefrontSource implements Source {
   readonly #listeners = new Set<() => void>();
   #leave: () => void;
@@ -49,14 +52,14 @@ export class WavefrontSource implements Source {
 
 export const WavefrontContext = createContext<WavefrontSource | null>(null);
 
-/** The replay if there is one, else the live checkpoint. */
+/** The replayed checkpoint, or the live checkpoint if nothing is replayed. */
 export function useWavefrontSource(live: LiveStore, replay: ReplayStore | null): WavefrontSource {
   const [source] = useState(() => new WavefrontSource(replay ?? live));
   useLayoutEffect(() => source.show(replay ?? live), [source, live, replay]);
   return source;
 }
 
-/** A part of the wavefront. `select` must return a primitive that is equal while the part is unchanged. */
+/** Return a part of the wavefront. `select` must return a primitive value, which stays equal as long as the part does not change. */
 export function useWavefront<Part extends string | number | boolean | Wavefront | null>(select: (wave: Wavefront | null) => Part): Part {
   const source = use(WavefrontContext);
   if (source === null) throw new Error('useWavefront needs a WavefrontContext.');
@@ -64,8 +67,8 @@ export function useWavefront<Part extends string | number | boolean | Wavefront 
 }
 
 /**
- * Paint at every change of the wavefront, outside React: hundreds of parts change ten times a second. `createPainter` must be stable for the same
- * elements; the painter it returns remembers what it painted last.
+ * Paint outside React at every change of the wavefront, because hundreds of parts change ten times a second. `createPainter` must be the same
+ * function for the same elements. It returns a painter that stores what it painted last.
  */
 export function useWavefrontPainter(createPainter: () => (wave: Wavefront | null) => void): void {
   const source = use(WavefrontContext);
@@ -76,7 +79,7 @@ export function useWavefrontPainter(createPainter: () => (wave: Wavefront | null
     paint(previous);
     return source.subscribe(() => {
       const { wave } = source.get();
-      // Most updates only change the time.
+      // Most updates change only the time.
       const same = wave?.steps === previous?.steps && wave?.end === previous?.end;
       previous = wave;
       if (!same) paint(wave);
@@ -84,7 +87,7 @@ export function useWavefrontPainter(createPainter: () => (wave: Wavefront | null
   }, [createPainter, source]);
 }
 
-/** Interval at which the elapsed time of a checkpoint is updated. */
+/** The interval at which the elapsed time of a checkpoint is updated. */
 const CLOCK_MS = 100;
 
 export function useLiveWavefront(topology: Topology): LiveStore {
@@ -96,7 +99,7 @@ export function useLiveWavefront(topology: Topology): LiveStore {
       frame = 0;
       store.dispatch({ type: 'stream', job: jobStore.get(), nowMs: serverNow() });
     };
-    // All messages of one frame are drawn once.
+    // Draw once for all messages of a frame.
     const ask = (): void => void (frame ||= requestAnimationFrame(update));
     ask();
     const unsubscribe = jobStore.subscribe(ask);
