@@ -3,18 +3,18 @@ import { useId } from 'react';
 
 interface Props extends Pick<ButtonProps, 'color' | 'variant'> {
   label: string;
-  /** A label with its context for screen readers: `Undo plan 7`. */
+  /** A label with more context for screen readers, such as `Undo plan 7`. */
   ariaLabel?: string;
-  /** The id of an element that describes the action. */
+  /** The id of the element that describes the action. */
   describedBy?: string;
-  /** Why the action is not possible now. Null: it is possible. */
+  /** The reason why the action is not possible now. Null: it is possible. */
   disabledReason: string | null;
   onClick: () => void;
 }
 
 const ENABLED = { whiteSpace: 'nowrap' } as const;
 const DISABLED = { ...ENABLED, opacity: 0.75, cursor: 'not-allowed', borderStyle: 'dashed', color: 'text.secondary' } as const;
-/** Hide the tooltip without a transition, because its text is already gone. */
+/** Hide the tooltip without a transition, because its text has already been removed. */
 const NO_EXIT_TRANSITION = { transition: { timeout: { enter: 200, exit: 0 } } };
 
 /**

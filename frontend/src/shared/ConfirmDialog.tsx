@@ -7,11 +7,11 @@ export interface ConfirmDialogProps {
   description: string;
   /** The label of the confirming button: a verb and its object, such as `Cancel job`. */
   confirmLabel: string;
-  /** The label of the other button. `Cancel` would be ambiguous if the action cancels something. */
+  /** The label of the button that closes the dialog. `Cancel` would be ambiguous if the action cancels something. */
   dismissLabel?: string;
-  /** The action cannot be undone: the other button has the initial focus. */
+  /** Whether the action cannot be undone. If so, the button that closes the dialog has the initial focus. */
   destructive?: boolean;
-  /** The request is in progress. */
+  /** Whether the request is in progress. */
   busy: boolean;
   onConfirm(): void;
   onClose(): void;

@@ -6,7 +6,7 @@ import { lastHeardAtMs, type ConnectionState } from '../live/connectionState';
 import { StateChip } from './StateChip';
 import { useNow } from './useNow';
 
-/** A shorter outage shows no banner. */
+/** The minimum duration of an outage for which the banner is shown. */
 const BANNER_AFTER_MS = 3_000;
 
 /** The state of the live connection, shown next to a page title. */
@@ -27,7 +27,7 @@ export function ConnectionStatus({ connection }: { connection: ConnectionState }
   }
 }
 
-/** A banner for stale data: how old it is and when the page reconnects. */
+/** A banner that says how old the data is and when the page reconnects. */
 export function ConnectionBanner({ connection }: { connection: ConnectionState }) {
   const now = useNow();
   if (connection.status === 'refused') return <Alert severity="warning">Live updates have stopped. {sentence(connection.reason)} Reload the page to try again.</Alert>;
@@ -36,7 +36,7 @@ export function ConnectionBanner({ connection }: { connection: ConnectionState }
   if (heard !== null && now - heard < BANNER_AFTER_MS) return null;
   const wait = Math.max(0, connection.retryAtMs - now);
   return (
-    // The ticking text is not in the status role: a screen reader would announce it every second.
+    // The text is outside of the status role, because a screen reader would announce it every second.
     <Alert severity="warning" role="none">
       <span role="status">API unreachable{heard === null ? '' : ` since ${clock(heard)}`}. Jobs continue without it.</span>{' '}
       {heard === null ? 'No data has arrived yet.' : `This data is ${duration(now - heard)} old.`}{' '}

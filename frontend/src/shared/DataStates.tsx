@@ -1,11 +1,11 @@
-/** What a page shows instead of data: an empty state, a loading state or an error. */
+/** Components that a page shows instead of data: an empty state, a loading state or an error. */
 import { Alert, AlertTitle, Box, Button, CircularProgress, Typography } from '@mui/material';
 import type { ReactNode } from 'react';
 import type { UseQueryResult } from '@tanstack/react-query';
 
 import { ApiProblem } from '../api/problem';
 
-/** Shown for an empty list. `children`: what will appear here and how to get it. */
+/** Shown for an empty list. `children`: a text that says what will appear here and how to get it. */
 export function EmptyState({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <Box sx={{ py: 4, px: 2, textAlign: 'center', color: 'text.secondary' }}>
@@ -19,13 +19,13 @@ export function EmptyState({ title, children }: { title: string; children?: Reac
 export function LoadingState({ label = 'Loading', height = 120 }: { label?: string; height?: number }) {
   return (
     <Box role="status" aria-label={label} sx={{ minHeight: height, display: 'grid', placeItems: 'center' }}>
-      {/* Delayed, so that a fast response shows no spinner. */}
+      {/* The spinner is delayed, so that a fast response shows no spinner. */}
       <CircularProgress size={22} thickness={5} sx={{ opacity: 0, animation: 'weir-late 0.2s 0.3s forwards', '@keyframes weir-late': { to: { opacity: 1 } } }} />
     </Box>
   );
 }
 
-/** Shown for an error: the API's message and next step. */
+/** Shown for an error, with the message and the next step from the API. */
 export function ErrorState({ error, onRetry }: { error: unknown; onRetry?: (() => void) | undefined }) {
   const problem = error instanceof ApiProblem ? error : null;
   const unreachable = problem?.unreachable ?? false;
@@ -43,7 +43,7 @@ export function ErrorState({ error, onRetry }: { error: unknown; onRetry?: (() =
   );
 }
 
-/** The data of a query, or its loading or error state. If a refetch fails, the old data stays below the error. */
+/** Shows the data of a query, or its loading or error state. If a refetch fails, the old data stays visible below the error. */
 export function QueryContent<Data>({ query, height, children }: { query: UseQueryResult<Data>; height?: number; children: (data: Data) => ReactNode }) {
   const retry = (): void => void query.refetch();
   if (query.data === undefined) return query.error ? <ErrorState error={query.error} onRetry={retry} /> : <LoadingState {...(height ? { height } : {})} />;

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 
 import { NO_VALUE } from '../format';
 
-/** A list of names and values. Null and empty values are shown as unknown. */
+/** A list of names and values. Null and empty values are shown as `–`. */
 export function DescriptionList({ items }: { items: readonly (readonly [name: string, value: ReactNode])[] }) {
   return (
     <Box

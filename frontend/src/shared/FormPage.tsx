@@ -8,7 +8,7 @@ import { Panel } from './Panel';
 import { ErrorState, LoadingState } from './DataStates';
 import { ConfirmDialog } from './ConfirmDialog';
 
-/** Fields of equal width below each other. */
+/** Form fields of equal width, one below the other. */
 export const FORM_STYLES = { maxWidth: 520, p: 0, '& .MuiFormControl-root, & .ra-input': { width: '100%' }, '& .ra-input + *': { mt: 1 }, '& .MuiFormHelperText-root': { mb: 0.5 } } as const;
 
 interface CreateProps {
@@ -35,27 +35,27 @@ export function CreatePage({ resource, title, defaults, transform, children }: C
 
 interface EditProps<Row> {
   resource: string;
-  /** The kind of record, shown until its name is loaded: `User`. */
+  /** The kind of record, such as `User`. It is shown until the record's name is loaded. */
   noun: string;
   titleOf: (row: Row) => string;
-  /** Users without the permission to change it may see this page. */
+  /** Whether users without the permission to change the record can see this page. */
   publiclyReadable?: boolean;
   /** Shown next to the title. */
   titleAddon?: (row: Row) => ReactNode;
   transform?: (form: Record<string, unknown>) => Record<string, unknown>;
-  /** The fields. Null: the user may not change anything. */
+  /** The form fields. Null: the user does not have the permission to change the record. */
   form: ReactNode;
-  /** The consequences of deleting it, shown in the confirmation. */
+  /** The consequences of deleting the record, which the confirmation shows. */
   deleteWarning?: string;
   actions?: (row: Row) => ReactNode;
   /** Shown below the form. */
   children?: (row: Row) => ReactNode;
 }
 
-/** Show an error if the record is missing. By default react-admin redirects to the list. */
+/** Show an error if the record does not exist. By default, react-admin redirects to the list. */
 const STAY_ON_ERROR = { onError: () => {} };
 
-/** The page of one record: its form and related content. Changes appear once the API has confirmed them. */
+/** The page of a record, with its form and related content. Changes appear after the API has confirmed them. */
 export function EditPage<Row extends RaRecord>({ resource, transform, publiclyReadable = false, ...props }: EditProps<Row>) {
   return (
     <EditBase resource={resource} redirect={false} mutationMode="pessimistic" disableAuthentication={publiclyReadable} queryOptions={STAY_ON_ERROR} {...(transform ? { transform } : {})}>
@@ -79,7 +79,7 @@ function EditContent<Row extends RaRecord>({ resource, noun, titleOf, titleAddon
     <Page title={titleOf(record)} titleAddon={titleAddon?.(record)} actions={<>{actions?.(record)}{canDelete && deleteWarning && <DeleteButton noun={noun} name={titleOf(record)} warning={deleteWarning} />}</>}>
       {form && (
         <Panel>
-          {/* A saved version resets the form. */}
+          {/* The form is reset when a new version is saved. */}
           <SimpleForm key={String(record.version)} sx={FORM_STYLES} toolbar={<FormToolbar save="Save" />}>{form}</SimpleForm>
         </Panel>
       )}

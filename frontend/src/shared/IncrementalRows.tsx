@@ -3,8 +3,8 @@ import { useEffect, useMemo, useState, type ReactNode } from 'react';
 import { ListContextProvider, useListContext, type ListControllerResult, type RaRecord } from 'react-admin';
 
 /**
- * Renders the rows of a list over several frames, a batch per frame, because each row has a dozen components. Later updates render only new and
- * changed rows.
+ * Renders the rows of a list in batches, one batch per frame, because each row has about twelve components. Later updates render only new and changed
+ * rows.
  */
 export function IncrementalRows({ batchSize, children }: { batchSize: number; children: ReactNode }) {
   const list = useListContext<RaRecord>();
@@ -19,7 +19,7 @@ export function IncrementalRows({ batchSize, children }: { batchSize: number; ch
   return <ListContextProvider value={{ ...list, data: limit < count ? data?.slice(0, limit) : data } as ListControllerResult}>{children}</ListContextProvider>;
 }
 
-/** Keep the identity of unchanged records, so that their rows are not rendered again even if they have moved. */
+/** Return the same objects for unchanged records, so that their rows are not rendered again, even if their positions have changed. */
 function useStableRecords(data: RaRecord[] | undefined): RaRecord[] | undefined {
   const [cache] = useState(() => new Map<RaRecord['id'], RaRecord>());
   return useMemo(() => {

@@ -15,13 +15,13 @@ interface Props {
   /** Shown for an empty list. */
   empty: ReactElement;
   actions?: ReactNode;
-  /** The refetch interval, for data that is in no stream. */
+  /** The refetch interval, for data that no stream contains. */
   refreshMs?: number;
   /** Usually a DataTable. */
   children: ReactNode;
 }
 
-/** A list in a panel. Its page and sorting are not in the URL, because a page may have several lists. */
+/** A list in a panel. The current page and the sorting of the list are not in the URL, because a page can have several lists. */
 export function ListPanel({ resource, title, filter = {}, sort, perPage = 25, empty, actions, refreshMs, children }: Props) {
   return (
     <ListBase resource={resource} filter={filter} sort={sort} perPage={perPage} queryOptions={{ refetchInterval: refreshMs ?? false }} disableSyncWithLocation storeKey={false} disableAuthentication>
@@ -46,5 +46,5 @@ export function ListContent({ empty, children }: { empty: ReactElement; children
   );
 }
 
-/** Passed through to MUI's pagination; react-admin's types lack it. */
+/** This property is passed to MUI's pagination, but react-admin's types do not contain it. */
 const LABELS = { labelDisplayedRows: formatRange };

@@ -2,10 +2,10 @@ import { alpha, Box, type SxProps, type Theme } from '@mui/material';
 import type { ReactNode } from 'react';
 
 export interface Column {
-  /** The column heading, or `ariaLabel` for a column without a visible one. */
+  /** The column heading. A column without a visible heading has an `ariaLabel`. */
   title?: ReactNode;
   ariaLabel?: string;
-  /** A CSS grid track. Rows are laid out independently, so the width must be fixed here. */
+  /** The width of the column, as a CSS grid track. It must be independent of the content, because the browser lays out each row separately. */
   width: string;
   number?: boolean;
 }

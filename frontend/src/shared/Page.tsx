@@ -3,9 +3,9 @@ import { createContext, type ReactNode, use, useEffect, useState } from 'react';
 
 interface Props {
   title: string;
-  /** The open section of a page with several. It precedes the title in the browser's tab and history. */
+  /** The open section, if the page has several sections. It precedes the title in the browser's tab and history. */
   section?: string;
-  /** Shown next to the title, such as a state. */
+  /** Content that is shown next to the title, such as a state. */
   titleAddon?: ReactNode;
   /** Buttons at the right. */
   actions?: ReactNode;
@@ -33,7 +33,7 @@ export function Page({ title, section, titleAddon, actions, children }: Props) {
 /** Sets the name of the detail that a page shows. Null: none. */
 const TitleContext = createContext<(name: string | null) => void>(() => {});
 
-/** Put a name first in the document title while the component is mounted. For details that have their own URL. */
+/** Put a name at the start of the document title while the component is mounted. Use this for details that have their own URL. */
 export function useTitle(name: string): void {
   const setDetail = use(TitleContext);
   useEffect(() => {

@@ -4,7 +4,7 @@ import { useId, type ReactNode } from 'react';
 interface Props {
   title?: string;
   actions?: ReactNode;
-  /** Without padding, for tables that reach the edges. */
+  /** Whether to omit the padding, for tables that extend to the edges. */
   flush?: boolean;
   children: ReactNode;
 }

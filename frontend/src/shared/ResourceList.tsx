@@ -10,7 +10,7 @@ import { EmptyState } from './DataStates';
 interface Props {
   resource: string;
   title: string;
-  /** Shown next to the title. */
+  /** Content that is shown next to the title. */
   titleAddon?: ReactNode;
   /** Shown above the list. */
   banner?: ReactNode;
@@ -22,13 +22,13 @@ interface Props {
   filters?: ReactNode;
   actions?: ReactNode;
   refreshMs?: number;
-  /** Shown for an empty list without filters. */
+  /** Content that is shown if the list is empty and not filtered. */
   empty: ReactElement;
   /** A DataTable. */
   children: ReactNode;
 }
 
-/** The page of a list. Sorting, page and filters are in the URL, so that it can be shared. */
+/** The page of a list. Sorting, page and filters are in the URL, so that users can share it. */
 export function ResourceList({ resource, title, titleAddon, banner, sort, perPage = 25, filterDefaults = {}, filters, actions, refreshMs, empty, children }: Props) {
   return (
     <ListBase resource={resource} sort={sort} perPage={perPage} filterDefaultValues={filterDefaults} queryOptions={{ refetchInterval: refreshMs ?? false }}>

@@ -3,14 +3,14 @@ import { Box, useTheme } from '@mui/material';
 import { coloursOf, type StateKind, type StateOf } from '../theme/states';
 
 interface Props<Kind extends StateKind> {
-  /** What kind of state: `run`, `checkpoint`, `health`, … */
+  /** The kind of state, such as `run`, `checkpoint` or `health`. */
   kind: Kind;
   state: StateOf<Kind>;
-  /** Replaces the state's own word. */
+  /** The text to show instead of the name of the state. */
   label?: string;
 }
 
-/** A state as a word on its colour: `<StateChip kind="run" state="RUNNING" />`. */
+/** The name of a state on the colour of the state, such as `<StateChip kind="run" state="RUNNING" />`. */
 export function StateChip<Kind extends StateKind>({ kind, state, label }: Props<Kind>) {
   const { palette } = useTheme();
   const { ink, ground } = coloursOf(kind, state, palette.mode);
@@ -24,7 +24,7 @@ export function StateChip<Kind extends StateKind>({ kind, state, label }: Props<
       }}
     >
       <Box component="span" aria-hidden sx={{ width: 7, height: 7, borderRadius: '50%', backgroundColor: 'currentColor', flexShrink: 0 }} />
-      {/* Sentence case is a matter of style: the text stays as the API, the CLI and the logs have it. */}
+      {/* CSS shows the text in sentence case. The text itself is the same as in the API, the CLI and the logs. */}
       <Box component="span" sx={{ display: 'inline-block', '&::first-letter': { textTransform: 'uppercase' } }}>{label ?? stateLabel(state)}</Box>
     </Box>
   );

@@ -13,7 +13,7 @@ export function RelativeTime({ at, clock = false }: { at: Moment; clock?: boolea
   if (ms === null) return <>{relative(null, now)}</>;
   const ago = relative(ms, now);
   return (
-    // Describe the text instead of replacing it.
+    // The tooltip describes the text and does not replace it for screen readers.
     <Tooltip title={absolute(ms)} describeChild>
       <time dateTime={new Date(ms).toISOString()} style={clock ? undefined : NO_WRAP}>
         {clock ? <><span style={NO_WRAP}>{clockWithDate(ms, now)}</span> <Box component="span" sx={SECONDARY}>{ago}</Box></> : ago}

@@ -19,7 +19,7 @@ export function TextFilter({ name, label }: { name: string; label: string }) {
   const [value, setValue] = useFilter<string>(name);
   const [typed, setTyped] = useState(value ?? '');
   const [seen, setSeen] = useState(value);
-  // Another component cleared the filter.
+  // A different component has cleared the filter.
   if (value !== seen) {
     setSeen(value);
     if (value === undefined) setTyped('');

@@ -1,14 +1,14 @@
 import { useEffect, useState } from 'react';
 
 /**
- * A long list that is updated over several frames, so that hundreds of rows are rendered without blocking the page. The state is pure;
+ * A long list that is updated over several frames, so that the page stays responsive while hundreds of rows are rendered. The state is pure;
  * `useIncrementalList` connects it to React.
  */
 export interface IncrementalList<Row> {
-  /** The rows requested last, and the same rows with unchanged ones replaced by those already shown. */
+  /** `source`: the rows that were requested last. `target`: the same list, but with the displayed object for each row that looks the same. */
   source: readonly Row[];
   target: readonly Row[];
-  /** The rows to render: some already updated, the others still old. Never longer than the target, and without gaps. */
+  /** The rows to render. Some of them are already updated, the others are still old. The list is never longer than `target`, and has no gaps. */
   shown: readonly Row[];
   /** The next row to update, and the number of rows that are left to check. */
   position: number;
@@ -20,8 +20,8 @@ export function emptyList<Row>(): IncrementalList<Row> {
 }
 
 /**
- * Set new rows. Updating continues at the current position and wraps around, so each row is updated eventually, however often the rows change.
- * `same`: whether two rows look the same.
+ * Set new rows. The update continues at the current position and wraps around. Each row is therefore updated eventually, even if the rows change
+ * often. `same` returns whether two rows look the same.
  */
 export function setTarget<Row>(before: IncrementalList<Row>, asked: readonly Row[], same: (one: Row, other: Row) => boolean = Object.is): IncrementalList<Row> {
   const wanted = asked.map((row, place) => (place < before.shown.length && same(before.shown[place]!, row) ? before.shown[place]! : row));
@@ -48,8 +48,8 @@ export function advance<Row>({ source, target, shown: before, position: from, re
 export const isComplete = ({ remaining }: IncrementalList<unknown>): boolean => remaining === 0;
 
 /**
- * Return the rows to render now: `atOnce` more in each frame, the first ones at once. `rows` must be memoised, rows must be rendered by memoised
- * components, and `same` must be a stable function.
+ * Return the rows to render now. The first `atOnce` rows are rendered immediately, and further `atOnce` rows in each frame. `rows` must be memoised,
+ * the components of rows must be memoised, and `same` must be a stable function.
  */
 export function useIncrementalList<Row>(rows: readonly Row[], atOnce: number, same?: (one: Row, other: Row) => boolean): readonly Row[] {
   const [kept, setKept] = useState(() => advance(setTarget(emptyList<Row>(), rows, same), atOnce));

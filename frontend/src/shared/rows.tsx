@@ -1,4 +1,4 @@
-/** Keyboard access to rows, which react only to clicks: a link or button in the first cell. */
+/** Links and buttons for the first cell of a row. They make rows accessible by keyboard, because rows themselves react only to clicks. */
 import { Box, Link } from '@mui/material';
 import type { ReactNode } from 'react';
 import { useDataTableConfigContext, useExpanded, useRecordContext, useResourceContext } from 'react-admin';
@@ -9,14 +9,14 @@ import { VISUALLY_HIDDEN } from './visuallyHidden';
 /** A link to the page of the row's record. */
 export function RowLink({ to, children }: { to: string; children: ReactNode }) {
   return (
-    // The click handler of the row would navigate a second time.
+    // Stop the event, because the click handler of the row would navigate a second time.
     <Link component={RouterLink} to={to} onClick={(event) => event.stopPropagation()} sx={{ color: 'text.primary', fontWeight: 600, overflowWrap: 'anywhere' }}>
       {children}
     </Link>
   );
 }
 
-/** Expands and collapses the row. `more`: context for screen readers. */
+/** Expands and collapses the row. `more`: additional context for screen readers. */
 export function RowToggle({ more, children }: { more: string; children: ReactNode }) {
   const resource = useResourceContext();
   const record = useRecordContext();

@@ -3,7 +3,7 @@ import type { Schemas } from '../api/types';
 
 export type Summary = Schemas['StatsSummaryRead'];
 
-/** A percentile of sorted, non-empty values, with linear interpolation. */
+/** Return a percentile of sorted, non-empty values, with linear interpolation. */
 export function percentile(ordered: readonly number[], share: number): number {
   const at = share * (ordered.length - 1);
   const low = ordered[Math.floor(at)]!;
@@ -18,7 +18,10 @@ export function summarize(values: readonly number[]): Summary | null {
   return { min: ordered[0]!, max: ordered.at(-1)!, avg: mean(values), p50, p90, p95, p99, p999 };
 }
 
-/** The duration from which a subtask is a straggler: the 95th percentile, and at least 1.5 times the median. Null with fewer than two values. */
+/**
+ * Return the duration from which a subtask is a straggler. This is the 95th percentile, but at least 1.5 times the median. Null: there are fewer than
+ * two values.
+ */
 export function stragglerThreshold(durations: readonly number[]): number | null {
   if (durations.length < 2) return null;
   const ordered = [...durations].sort((a, b) => a - b);
@@ -28,13 +31,13 @@ export function stragglerThreshold(durations: readonly number[]): number | null 
 /** Of non-empty values. */
 export const mean = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0) / values.length;
 
-/** The sum of the known values. Null if there are none. */
+/** Return the sum of the known values, or null if no value is known. */
 export function sum(values: readonly (number | null)[]): number | null {
   const known = values.filter((value) => value !== null);
   return known.length === 0 ? null : known.reduce((a, b) => a + b, 0);
 }
 
-/** The largest known value, or null. */
+/** Return the largest known value, or null if no value is known. */
 export function largest(values: Iterable<number | null | undefined>): number | null {
   let found: number | null = null;
   for (const value of values) if (value !== null && value !== undefined && (found === null || value > found)) found = value;

@@ -3,8 +3,8 @@ import { useCallback, useEffect, useRef, type RefCallback } from 'react';
 type FocusTarget = () => HTMLElement | null | undefined;
 
 /**
- * Moves the focus when the focused element is removed, such as a form that was sent: to `to`, or else to the heading of the surrounding panel.
- * Browsers drop the focus instead, so the next Tab would start at the top of the page.
+ * Moves the focus when the focused element is removed, for example when a form was sent. The focus moves to `to`, or if that is missing, to the
+ * heading of the surrounding panel. Without this hook, the browser would drop the focus, and the next Tab would start at the top of the page.
  */
 export function useFocusHandoff(to?: FocusTarget): RefCallback<HTMLElement> {
   const place = useRef(to);
@@ -17,9 +17,9 @@ export function useFocusHandoff(to?: FocusTarget): RefCallback<HTMLElement> {
     return () => {
       if (!part.contains(document.activeElement)) return;
       const around = headingAround(part);
-      // The replacement is mounted in the same commit, but after this.
+      // Wait, because the replacement is mounted in the same commit, but after this cleanup.
       queueMicrotask(() => {
-        // Another element has taken the focus, such as a field of a dialog.
+        // A different element has taken the focus, such as a field of a dialog.
         if (document.activeElement !== document.body) return;
         const next = [place.current?.(), around].find((one) => one?.isConnected && one !== document.body);
         if (next) focus(next);
@@ -31,7 +31,7 @@ export function useFocusHandoff(to?: FocusTarget): RefCallback<HTMLElement> {
 const headingAround = (part: HTMLElement): HTMLElement | null => document.getElementById(part.closest('section')?.getAttribute('aria-labelledby') ?? '');
 
 function focus(place: HTMLElement): void {
-  // Headings and rows are focusable by script, but not by Tab.
+  // Make the element focusable by script, but not by Tab, because headings and rows are not focusable by default.
   if (!place.hasAttribute('tabindex')) place.tabIndex = -1;
   place.focus();
 }

@@ -2,7 +2,7 @@ import { useSyncExternalStore } from 'react';
 
 import { serverNow } from '../api/serverClock';
 
-/** One clock for the page: all relative times tick together, and none on a hidden page. */
+/** The clock of the page. All relative times change at the same moment, and on a hidden page they do not change. */
 const TICK_MS = 1_000;
 const listeners = new Set<() => void>();
 let now = 0;
@@ -25,7 +25,7 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** The server's time in milliseconds since 1970, updated every second. */
+/** Return the server's time in milliseconds since 1970, updated every second. */
 export function useNow(): number {
   return useSyncExternalStore(subscribe, () => (timer === undefined ? (now = Math.floor(serverNow() / TICK_MS) * TICK_MS) : now));
 }

@@ -32,7 +32,7 @@ export async function renderPage(path: string, { as = 'admin', installation = ne
   localStorage.clear();
   globalThis.history.replaceState(null, '', path);
   const queries = newQueryClient();
-  // No retries: tests should see errors at once.
+  // Queries are not retried, so that tests see errors immediately.
   queries.setDefaultOptions({ queries: { ...queries.getDefaultOptions().queries, retry: false } });
   render(<App queryClient={queries} />);
   await screen.findByRole('heading', { level: 1 });
@@ -48,7 +48,7 @@ export async function renderJob(jobId: number, tab = '', options: Options = {}):
   return rendered;
 }
 
-/** Delay responses to requests with this method until the returned function is called. */
+/** Delay the responses to requests with this method until the returned function is called. */
 export function holdResponses({ fake }: Rendered, method: string): () => void {
   let release = (): void => {};
   const released = new Promise<void>((done) => {

@@ -3,12 +3,12 @@ import '@testing-library/jest-dom/vitest';
 import { cleanup, configure } from '@testing-library/react';
 import { afterEach } from 'vitest';
 
-// Tabs are loaded lazily, and CI machines are slow.
+// Tabs are loaded lazily, which takes long on slow CI machines.
 configure({ asyncUtilTimeout: 25_000 });
 
 afterEach(cleanup);
 
-// jsdom has no matchMedia. Tests run as on a 1280 px screen with the light theme.
+// jsdom has no matchMedia. Tests run with a screen width of 1280 px and the light theme.
 window.matchMedia ??= (query) =>
   ({
     matches: /min-width/.test(query) && Number(/(\d+(\.\d+)?)px/.exec(query)?.[1] ?? 0) <= 1280,
@@ -21,7 +21,7 @@ HTMLCanvasElement.prototype.getContext = () => null;
 // jsdom does not scroll.
 Element.prototype.scrollIntoView ??= () => {};
 
-// The graph requires ResizeObserver. Nothing has a size in jsdom, so it never fires.
+// The graph requires ResizeObserver. In jsdom elements have no size, so this observer never reports a change.
 window.ResizeObserver ??= class {
   observe(): void {}
   unobserve(): void {}

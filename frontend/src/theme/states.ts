@@ -83,7 +83,7 @@ const time: Tones<'busy' | 'idle' | 'backpressured' | 'queued'> = {
   backpressured: 'bad',
   queued: 'attention',
 };
-/** The phases of a checkpoint in a subtask. Those of a subtask that has not acknowledged are unknown. */
+/** The phases of a checkpoint in a subtask. The phases of a subtask that has not acknowledged are unknown. */
 const phase: Tones<'start delay' | 'alignment' | 'sync' | 'async' | 'acknowledging' | 'not acknowledged'> = {
   'start delay': 'waiting',
   alignment: 'attention',
@@ -102,7 +102,7 @@ export type StateKind = keyof typeof STATES;
 export type StateOf<Kind extends StateKind> = Extract<keyof (typeof STATES)[Kind], string>;
 
 export function toneOf<Kind extends StateKind>(kind: Kind, state: StateOf<Kind>): Tone {
-  // A newer backend may have states that this page does not know.
+  // A newer backend can have states that this page does not know.
   return (STATES[kind] as Record<string, Tone>)[state] ?? 'unknown';
 }
 

@@ -11,7 +11,7 @@ import { DrawQueue } from './drawQueue';
 
 register([LineChart, HeatmapChart, GridComponent, LegendComponent, TooltipComponent, VisualMapComponent, CanvasRenderer]);
 
-/** Null without a canvas (in jsdom): nothing is drawn. */
+/** Return null if there is no canvas, as in jsdom. Nothing is drawn then. */
 const pen = typeof ResizeObserver === 'undefined' ? null : document.createElement('canvas').getContext('2d');
 if (pen) {
   const ask = (text: string, font: string): number => {
@@ -24,7 +24,7 @@ if (pen) {
 /** Shared by all charts. */
 const drawQueue = new DrawQueue();
 
-/** Loaded by the first chart: see Chart.tsx. */
+/** The first chart loads this file (see Chart.tsx). */
 export default function EChart({ option, height }: { option: Option; height: number }) {
   const box = useRef<HTMLDivElement>(null);
   const chart = useRef<ECharts | null>(null);
@@ -56,7 +56,7 @@ export default function EChart({ option, height }: { option: Option; height: num
       drawQueue.cancel(place);
       const made = chart.current;
       chart.current = null;
-      // zrender 6.1 continues a progressive rendering after `dispose` and fails. Rendering an empty chart stops it.
+      // After `dispose`, zrender 6.1 continues a progressive rendering and fails. Rendering an empty chart first prevents this failure.
       made?.clear();
       made?.getZr().refreshImmediately();
       made?.dispose();
@@ -67,9 +67,9 @@ export default function EChart({ option, height }: { option: Option; height: num
     if (!pen) return;
     missed.current = chart.current && !seen.current ? option : null;
     if (missed.current) return;
-    // Merge the option, so that the tooltip stays on new data. A chart always has the same number of series.
+    // Merge the option, so that the tooltip stays open when new data arrives. A chart always has the same number of series.
     const draw = (): void => chart.current?.setOption(option);
-    // The first drawing is expensive: draw axes and lines in separate frames.
+    // The first drawing is slow, so draw axes and lines in separate frames.
     const begin = (): void => {
       chart.current?.setOption({ ...option, series: [] });
       drawQueue.request(place, draw);

@@ -1,4 +1,4 @@
-/** Draws charts one per frame, so that a page with many charts stays responsive. */
+/** Draws one chart per frame, so that a page with many charts stays responsive. */
 export class DrawQueue {
   readonly #pending = new Map<object, () => void>();
   #frame: number | null = null;

@@ -1,4 +1,4 @@
-/** Options that all charts share: axes, a tooltip drawn on the canvas, and the theme's colours. Pure. */
+/** The options that all charts share: axes, a tooltip that is drawn on the canvas, and the theme's colours. Pure. */
 import type { HeatmapSeriesOption, LineSeriesOption } from 'echarts/charts';
 import type { GridComponentOption, LegendComponentOption, TooltipComponentOption, VisualMapComponentOption } from 'echarts/components';
 import type { ComposeOption } from 'echarts/core';
@@ -9,7 +9,7 @@ import type { Mode } from '../../theme/states';
 export type Option = ComposeOption<
   LineSeriesOption | HeatmapSeriesOption | GridComponentOption | LegendComponentOption | TooltipComponentOption | VisualMapComponentOption
 >;
-/** A time and a value. Null: unknown, so the line is interrupted. */
+/** A point of a line: a time and a value. The value null is unknown and interrupts the line. */
 export type Point = [ms: number, value: number | null];
 
 /** The colours and font of a chart. */
@@ -28,7 +28,7 @@ export interface Series {
   points: Point[];
   /** Distinguishes lines without colour. */
   dashed?: boolean;
-  /** Shows each point; for short series. */
+  /** Whether to draw a dot for each point, for short series. */
   dots?: boolean;
 }
 
@@ -37,13 +37,13 @@ interface TimeSeriesProps {
   theme: ChartTheme;
   /** Formats a value. */
   format: (value: number) => string;
-  /** Stacks the lines as shares of a whole. */
+  /** Whether to stack the lines, if they are shares that add up to 1. */
   stacked?: boolean;
   max?: number;
   scale?: Scale;
 }
 
-/** On a logarithmic scale, one checkpoint of 13 s does not hide a hundred of 20 ms. */
+/** The scale of the value axis. On a logarithmic scale, checkpoints of 20 ms are distinguishable even if another checkpoint took 13 s. */
 export type Scale = 'linear' | 'logarithmic';
 
 export function baseOption(ink: ChartTheme): Pick<Option, 'animation' | 'textStyle' | 'tooltip' | 'legend' | 'grid'> {
@@ -53,7 +53,7 @@ export function baseOption(ink: ChartTheme): Pick<Option, 'animation' | 'textSty
     grid: { left: 8, right: 12, top: 10, bottom: 26, outerBoundsMode: 'same', outerBoundsContain: 'axisLabel' },
     legend: { bottom: 0, left: 4, itemWidth: 16, itemHeight: 8, icon: 'roundRect', textStyle: { color: ink.secondaryText, fontSize: 11 } },
     tooltip: {
-      // Not HTML: operator names are user input.
+      // Draw the tooltip without HTML, because operator names are user input.
       renderMode: 'richText', confine: true, backgroundColor: ink.background, borderColor: ink.gridLine, padding: [6, 9],
       textStyle: { color: ink.text, fontSize: 12, fontFamily: ink.font },
     },
@@ -85,18 +85,18 @@ export function timeSeriesOption({ lines, theme, format, stacked = false, max, s
   };
 }
 
-/** The largest power of ten not above any positive value. */
+/** Return the largest power of ten that is not above any positive value. */
 function floorOf(lines: readonly Series[]): number {
   const least = lines.flatMap(({ points }) => points).reduce((found, [, value]) => (value !== null && value > 0 && value < found ? value : found), Infinity);
   return Number.isFinite(least) ? 10 ** Math.floor(Math.log10(least)) : 1;
 }
 
-/** Zero has no logarithm: draw it at the floor and keep its value for the tooltip. */
+/** Zero has no logarithm, so draw it at the floor, and keep the value 0 for the tooltip. */
 function raiseToFloor(floor: number, [ms, value]: Point): Point | [...Point, number] {
   return value !== null && value < floor ? [ms, floor, value] : [ms, value];
 }
 
-/** The label of the floor, where smaller values are drawn as well. */
+/** Return the axis label of the floor, where smaller values are drawn as well. */
 const orLess = (label: string): string => (label.startsWith('<') ? label : `≤ ${label}`);
 
 /** 5 s instead of 5.0 s; 0 without a unit. */
@@ -114,10 +114,10 @@ export function tooltipText(pointed: readonly HoveredPoint[], format: (value: nu
   return [absolute(at), ...rows].join('\n');
 }
 
-/** A line is interrupted after this many steps without a point. */
+/** A line has a gap where points are missing for this number of steps. */
 const GAP_STEPS = 2.5;
 
-/** Zip times and values to points, with a null point in each gap. */
+/** Combine times and values to points, with a null point in each gap. */
 export function pointsOf(at: readonly string[], values: readonly (number | null)[], stepMs = Infinity): Point[] {
   const found: Point[] = [];
   let before: number | null = null;
@@ -131,7 +131,7 @@ export function pointsOf(at: readonly string[], values: readonly (number | null)
   return found;
 }
 
-/** The median distance of neighbouring points in ms, for series without a fixed step. */
+/** Return the median distance between neighbouring points in ms, for series without a fixed step. */
 export function medianStepMs(at: readonly string[]): number {
   const moments = at.map(toMs).filter((one) => one !== null);
   const steps = moments.slice(1).map((one, place) => one - moments[place]!).filter((step) => step > 0).sort((a, b) => a - b);

@@ -10,15 +10,15 @@ import type { Plan } from './useRecovery';
 
 interface Props {
   plan: Plan;
-  /** The request to apply it is pending. */
+  /** Whether the request to apply the plan is pending. */
   applying: boolean;
-  /** A request to apply or discard it is pending. */
+  /** Whether a request to apply or discard the plan is pending. */
   busy: boolean;
   onApply(): void;
   onDiscard(): void;
 }
 
-/** Confirms or discards a plan. A rollback needs the typed job name; duplicate output needs a checkbox. */
+/** Confirms or discards a plan. For a rollback, the user types the name of the job. For duplicate output, the user checks a checkbox. */
 export function ConfirmPlan({ plan, applying, busy, onApply, onDiscard }: Props) {
   const job = useJob();
   const [typed, setTyped] = useState('');
@@ -28,7 +28,7 @@ export function ConfirmPlan({ plan, applying, busy, onApply, onDiscard }: Props)
   const { sinks_with_duplicates: duplicates, inspection } = plan.preview;
   const needsName = revokesOutput(plan);
   const confirmed = (!needsName || typed.trim() === job.name) && (duplicates.length === 0 || accepted);
-  // The preview itself shows a pending inspection and the problem that it found.
+  // The preview already shows a pending inspection, and the problem that an inspection has found.
   const problem = inspectionProblem(plan);
   const isInPreview = inspection === null || (problem !== null && reason !== null && reason.includes(problem));
   const shown = isInPreview ? null : reason;
@@ -60,7 +60,7 @@ export function ConfirmPlan({ plan, applying, busy, onApply, onDiscard }: Props)
         />
       )}
       <Box sx={{ display: 'flex', gap: 1 }}>
-        {/* aria-disabled, because a disabled button would lose focus. */}
+        {/* The button uses aria-disabled, because a disabled button would lose the focus. */}
         <Button
           type="submit"
           variant="contained"

@@ -18,7 +18,7 @@ import { usePropose, type Plan } from './useRecovery';
 /** The trigger of an imported checkpoint. */
 const IMPORTED = 'import';
 
-/** The lineage, newest first; lines lead down to the origin of each branch. */
+/** The lineage with the newest checkpoint at the top. Lines connect each branch with its origin further down. */
 export const LineageTree = memo(function LineageTree({ lineage, plans }: { lineage: Lineage; plans: readonly Plan[] }) {
   const propose = usePropose();
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
@@ -71,8 +71,8 @@ function CheckpointItem({ checkpoint, row, newest, busy, onRollBack }: Checkpoin
   const reason = disabledReason(checkpoint.actions, 'roll_back');
   const { number } = checkpoint;
   const { palette } = useTheme();
-  const retention = checkpoint.kept_because.length > 0 ? checkpoint.kept_because : ['Not retained: it may be deleted at any time.'];
-  // Viewers have no button, and see why the checkpoint is retained.
+  const retention = checkpoint.kept_because.length > 0 ? checkpoint.kept_because : ['This checkpoint is not retained, so it can be deleted at any time.'];
+  // Viewers have no button. They see why the checkpoint is retained.
   const text = (may ? reason : null) ?? [...retention, ...(row.deleted ? [`${missingText(row.deleted)} before it.`] : [])].join(' ');
   return (
     <>
@@ -87,7 +87,7 @@ function CheckpointItem({ checkpoint, row, newest, busy, onRollBack }: Checkpoin
       </Box>
       <Box sx={{ whiteSpace: 'nowrap' }}><RelativeTime at={checkpoint.completed_at} clock /></Box>
       <Box sx={{ textAlign: 'right', fontVariantNumeric: 'tabular-nums' }}>{bytes(checkpoint.state_bytes)}</Box>
-      {/* In a row of its own, because reasons are long. */}
+      {/* Reasons are long, so each has its own row. */}
       <Box id={reasonId(number)} title={text} sx={{ gridArea: '2 / 1 / auto / span 3', color: may && reason ? coloursOf('checkpoint', 'FAILED', palette.mode).ink : 'text.secondary', fontSize: '0.8rem', overflow: 'hidden', textOverflow: 'ellipsis', whiteSpace: 'nowrap' }}>
         {text}
       </Box>
@@ -159,7 +159,7 @@ function OriginText({ at }: { at: RestoreOrigin }) {
   }
 }
 
-/** Decorative: the list has the same information. */
+/** The drawing is decorative, because the list has the same information. */
 function Lines({ of: { rows, edges, lanes } }: { of: Shown }) {
   const { palette } = useTheme();
   const on = coloursOf('checkpoint', 'COMPLETED', palette.mode).ink;
@@ -196,14 +196,14 @@ function Lines({ of: { rows, edges, lanes } }: { of: Shown }) {
 export const ROW_HEIGHT = 46;
 const LANE_WIDTH = 20;
 const MARGIN = 16;
-/** More lanes would reach into the text, so they share the last lane. */
+/** The drawing of more lanes would overlap the text, so further branches share the last lane. */
 const LANES_MAX = 8;
 
 export const xOf = (lane: number): number => MARGIN + Math.min(lane, LANES_MAX - 1) * LANE_WIDTH;
 const yOf = (row: number): number => (row + 0.5) * ROW_HEIGHT;
 export const widthOf = (lanes: number): number => xOf(lanes - 1) + MARGIN;
 
-/** Return an SVG path that first moves into the lane of the newer row, then straight up. */
+/** Return an SVG path that first curves into the lane of the newer row and then continues straight up. */
 export function edgePath(older: { row: number; lane: number }, newer: { row: number; lane: number }): string {
   const [x1, y1, x2, y2] = [xOf(older.lane), yOf(older.row), xOf(newer.lane), yOf(newer.row)];
   if (x1 === x2) return `M${x1} ${y1}V${y2}`;

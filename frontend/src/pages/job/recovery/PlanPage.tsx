@@ -18,7 +18,7 @@ import { PlanPreview } from './PlanPreview';
 import type { Plan } from './useRecovery';
 import { PlanProgress } from './PlanProgress';
 
-/** One plan: its preview, confirmation, progress and undo. */
+/** The page of a plan, with its preview, confirmation, progress and undo. */
 export function PlanPage() {
   const { id } = useJob();
   const { planId } = useParams();
@@ -36,7 +36,7 @@ export function PlanPage() {
         <EmptyState title="No such plan">The URL contains no plan ID.</EmptyState>
       ) : (
         <QueryContent query={query} height={240}>
-          {/* Remounts for another plan, so that typed confirmations are not carried over. */}
+          {/* The key remounts the component when the plan changes, so that a typed confirmation is not kept for a different plan. */}
           {(plan) => (plan.job_id === id ? <OnePlan key={plan.id} plan={plan} /> : <EmptyState title={`Plan ${number} belongs to another job`} />)}
         </QueryContent>
       )}
@@ -52,7 +52,7 @@ function OnePlan({ plan }: { plan: Plan }) {
     <>
       <Panel
         title={title}
-        actions={<><StateChip kind="plan" state={plan.state} /><Box component="span" sx={{ color: 'text.secondary' }}>made <RelativeTime at={plan.created_at} /></Box></>}
+        actions={<><StateChip kind="plan" state={plan.state} /><Box component="span" sx={{ color: 'text.secondary' }}>proposed <RelativeTime at={plan.created_at} /></Box></>}
       >
         {plan.state === 'APPLYING' && <PlanProgress plan={plan} />}
         {plan.state === 'APPLIED' && <Applied plan={plan} />}
@@ -66,7 +66,7 @@ function OnePlan({ plan }: { plan: Plan }) {
   );
 }
 
-/** Confirm or discard the plan. */
+/** The form to confirm or discard the plan. */
 function ReviewActions({ plan }: { plan: Plan }) {
   const job = useJob();
   const may = useCan('operate');
@@ -85,7 +85,7 @@ function ReviewActions({ plan }: { plan: Plan }) {
     onError: (error) => notify(error.message, { type: 'error' }),
     onSettled: () => {
       void queries.invalidateQueries({ queryKey: ['jobs'] });
-      // Keeps the button busy until the new state of the plan is isValid.
+      // The button stays busy until the new state of the plan is loaded.
       return refetchPlans();
     },
   });
@@ -106,7 +106,7 @@ function Applied({ plan }: { plan: Plan }) {
     <>
       <Alert severity="success" variant="outlined" action={<Undo plan={plan} />}>
         <AlertTitle>Plan applied <RelativeTime at={plan.ended_at} /></AlertTitle>
-        {plan.safety_checkpoint !== null && `The job stopped with checkpoint ${plan.safety_checkpoint}. An undo returns to it.`}
+        {plan.safety_checkpoint !== null && `The job stopped with checkpoint ${plan.safety_checkpoint}. An undo restores this checkpoint.`}
       </Alert>
       <PlanProgress plan={plan} />
     </>

@@ -11,7 +11,7 @@ import { useDeployedRun, useGraph } from '../useJob';
 import { checkpointNumbers, duplicatedRecords, inspectionProblem, isInStorage, revokesOutput, splitPosition } from './planText';
 import type { Plan } from './useRecovery';
 
-/** The id of the message that says why the plan cannot work. */
+/** The id of the element with the reason why the plan would fail. */
 export const PROBLEM_ID = 'why-not-working';
 
 type Inspection = NonNullable<Plan['preview']['inspection']>;
@@ -47,7 +47,7 @@ export function PlanPreview({ plan }: { plan: Plan }) {
   );
 }
 
-/** Operators by the names of the newest run's graph; a plan has only uids. */
+/** Shows operators by name. A plan contains only uids, so the names come from the graph of the newest run. */
 function OperatorNames({ uids }: { uids: readonly string[] }) {
   const { data } = useGraph(useDeployedRun());
   const names = useMemo(() => new Map(data && parseGraph(data.graph).chains.flatMap(({ operators }) => operators.map(({ uid, name }) => [uid, name]))), [data]);
@@ -69,7 +69,7 @@ function factsOf(plan: Plan): Fact[] {
   return [...stateOf(plan), ...found];
 }
 
-/** The state that the job starts from, and the input that it reads again. */
+/** Return the state from which the job starts, and the input that it reads again. */
 function stateOf({ preview }: Plan): Fact[] {
   const { checkpoint, path, without_state, inspection } = preview;
   if (without_state) return [['State', 'none'], ['Input read again', 'all']];
@@ -87,11 +87,11 @@ function stateOf({ preview }: Plan): Fact[] {
   return [
     ['State', `${preview.is_savepoint ? 'savepoint' : 'checkpoint'} ${checkpoint}, ${bytes(preview.state_bytes)}`],
     ['Taken', <AbsoluteTime key="taken" at={preview.completed_at} />],
-    ['Input read again', preview.age_s === null ? null : `everything read since (${duration(preview.age_s * 1000)} when this plan was made)`],
+    ['Input read again', preview.age_s === null ? null : `everything read since (${duration(preview.age_s * 1000)} when this plan was proposed)`],
   ];
 }
 
-/** Compatibility with the current graph, where a worker can check it. The notes list what it cannot check. */
+/** Shows whether the state is compatible with the graph. Notes list what a worker cannot check. */
 function Compatibility({ plan: { request }, compatible }: { plan: Plan; compatible: boolean }) {
   return (
     <Box component="span" sx={{ display: 'inline-flex', gap: 1, alignItems: 'center', flexWrap: 'wrap' }}>
@@ -111,7 +111,7 @@ function Inspecting({ at }: { at: Plan }) {
   return (
     <Box role="status" sx={{ display: 'flex', gap: 1.5, alignItems: 'center', color: 'text.secondary' }}>
       <CircularProgress size={18} thickness={5} aria-label="Inspecting" />
-      A worker is {what}. The preview is not complete yet; the job is not affected.
+      A worker is {what}. The preview is not complete yet. The job is not affected.
     </Box>
   );
 }

@@ -47,7 +47,7 @@ export function PlanProgress({ plan }: { plan: Plan }) {
                 );
               })}
             </Box>
-            {/* Only changes of the status are announced, not the durations that change every second. */}
+            {/* Screen readers announce only changes of the status, and not the durations, which change every second. */}
             <Box role="status">
               <Box component="span" sx={VISUALLY_HIDDEN}>{currentStep(stages)}</Box>
               {plan.state === 'APPLYING' && run && (

@@ -9,7 +9,7 @@ import { useJob } from '../useJob';
 import { parsePastedPath, validate, toRequest, type RestoreForm } from './restorePath';
 import { usePropose } from './useRecovery';
 
-/** Actions that propose a start without state or from a path. */
+/** The actions that propose a start without state, or a restore from a path. */
 export function RestoreActions() {
   const job = useJob();
   const [open, setOpen] = useState(false);
@@ -51,7 +51,7 @@ function RestoreFromPathDialog({ onClose }: { onClose(): void }) {
           </DialogContentText>
           {/* eslint-disable-next-line jsx-a11y/no-autofocus -- the main field of the dialog */}
           <TextField autoFocus label="Path" value={form.path} onChange={({ target: { value } }) => setForm(parsePastedPath(value, form))} error={errorOf('path') !== undefined} helperText={errorOf('path') ?? 'The checkpoint directory of one job, such as /srv/checkpoints/job or s3://bucket/prefix'} fullWidth />
-          <TextField label="Checkpoint" value={form.checkpoint} onChange={({ target: { value } }) => setForm({ ...form, checkpoint: value })} error={errorOf('checkpoint') !== undefined} helperText={errorOf('checkpoint') ?? 'Its number; empty for the newest'} slotProps={{ htmlInput: { inputMode: 'numeric' } }} sx={{ maxWidth: 260 }} />
+          <TextField label="Checkpoint" value={form.checkpoint} onChange={({ target: { value } }) => setForm({ ...form, checkpoint: value })} error={errorOf('checkpoint') !== undefined} helperText={errorOf('checkpoint') ?? 'Leave empty for the newest checkpoint'} slotProps={{ htmlInput: { inputMode: 'numeric' } }} sx={{ maxWidth: 260 }} />
           {propose.error && <Alert severity="error" variant="outlined" sx={{ overflowWrap: 'anywhere' }}>{propose.error.message}</Alert>}
         </DialogContent>
         <DialogActions>

@@ -1,24 +1,26 @@
-/**
- * Collapses long runs of unremarkable checkpoints in the lineage tree into one row, since a job may retain hundreds of them. Pure.
- */
+/** Collapses consecutive checkpoints without flags in the lineage tree into one row, because a job can retain hundreds of checkpoints. Pure. */
 import type { Edge, Lineage, Row } from './lineage';
 
-/** Of a collapsed stretch, the newest rows and the oldest row stay visible. */
+/** The number of rows that stay visible at the newer end of a collapsed stretch. */
 const NEWEST_SHOWN = 10;
+/** The number of rows that stay visible at the older end of a collapsed stretch. */
 const OLDEST_SHOWN = 1;
-/** Fewer rows are not collapsed. */
+/** The minimum number of rows to collapse. */
 const COLLAPSED_MIN = 5;
 
-/** `stretch`: its stable name in `open`, which does not change when checkpoints are added or deleted at its ends. */
+/**
+ * A row that stands for a stretch of consecutive checkpoints. `stretch`: the name of the stretch in `open`. The name does not change when checkpoints
+ * are added or deleted at the ends of the stretch.
+ */
 export type CollapsedRow = Pick<Row, 'key' | 'lane' | 'current'> & { kind: 'collapsed'; stretch: string; newest: number; oldest: number; count: number };
 export type Shown = Omit<Lineage, 'rows'> & { rows: readonly (Row | CollapsedRow)[] };
 
-/** `open`: names of the stretches to show in full. */
+/** Return the rows to display. `open`: the names of the stretches to show in full. */
 export function collapse(lineage: Lineage, open: ReadonlySet<string>): Shown {
   const { rows, edges } = lineage;
   const plain = plainRows(lineage);
   const shown: (Row | CollapsedRow)[] = [];
-  /** Displayed row by row of the lineage. */
+  /** For each row of the lineage, the index of the displayed row. */
   const at: number[] = [];
   for (let first = 0; first < rows.length; ) {
     let end = first;
@@ -51,7 +53,9 @@ function collapsedRow(rows: readonly Row[]): CollapsedRow | null {
   return { key: `collapse-${stretch}-${newest.number}`, stretch, kind: 'collapsed', lane: row.lane, current: row.current, newest: newest.number, oldest: oldest.number, count: checkpoints.length };
 }
 
-/** Return which rows are plain: checkpoints without flags that are only connected to the rows directly above and below. */
+/**
+ * Return for each row whether it is plain. A plain row is a checkpoint without flags that is connected only to the rows directly above and below it.
+ */
 function plainRows({ rows, edges, newest, branchPoints }: Lineage): boolean[] {
   const above = new Map<number, number[]>();
   const below = new Map<number, number>();

@@ -1,8 +1,8 @@
 /**
- * The tree of a job's checkpoints: each restore starts a branch. Pure: turns API lists into rows and lanes.
+ * Turns lists of runs and checkpoints into the rows and lanes of the lineage tree. Each restore starts a branch. Pure.
  *
- * Rows are ordered newest first. The current branch is a straight branch in lane 0. Abandoned branches are beside it, each in the first lane that is
- * free from its newest row down to its branch point.
+ * Rows are ordered newest first. The current branch is a straight line in lane 0. Each abandoned branch is in the first other lane that is free from
+ * the newest row of the branch down to its branch point.
  */
 import type { Schemas } from '../../../api/types';
 import { toMs } from '../../../format';
@@ -20,11 +20,11 @@ interface RowBase {
 export type RestoreOrigin = { at: 'checkpoint'; number: number } | { at: 'external'; path: string; number: number | null } | { at: 'none' };
 export type Row = RowBase &
   (
-    | { kind: 'checkpoint'; checkpoint: Checkpoint; /** Deleted checkpoints between this one and the one below. */ deleted: readonly [first: number, last: number] | null }
-    | { kind: 'restore'; began: RestoreOrigin; run: Run; /** One of the runs that tried this restore reached RUNNING. */ ran: boolean }
+    | { kind: 'checkpoint'; checkpoint: Checkpoint; /** The numbers of deleted checkpoints between this checkpoint and the row below it. */ deleted: readonly [first: number, last: number] | null }
+    | { kind: 'restore'; began: RestoreOrigin; run: Run; /** Whether one of the runs that tried this restore has reached RUNNING. */ ran: boolean }
     | { kind: 'beginning'; run: Run }
   );
-/** An edge between two rows, by index. `from` is the older row. Broken: checkpoints between them are deleted. */
+/** An edge between two rows, which are given by index. `from`: the older row. `broken`: checkpoints between the two rows are deleted. */
 export interface Edge {
   from: number;
   to: number;
@@ -35,20 +35,20 @@ export interface Lineage {
   rows: readonly Row[];
   edges: readonly Edge[];
   lanes: number;
-  /** Number of the newest checkpoint of the current branch. */
+  /** The number of the newest checkpoint of the current branch. */
   newest: number | null;
-  /** Checkpoints from which an abandoned branch starts. */
+  /** The numbers of checkpoints at which an abandoned branch starts. */
   branchPoints: ReadonlySet<number>;
 }
 
 interface Branch {
-  /** Null: the first branch that is known. */
+  /** What the first run of the branch restored. Null: this is the oldest listed branch. */
   began: RestoreOrigin | null;
   runs: Run[];
   checkpoints: Checkpoint[];
 }
 
-/** `checkpoints`: completed ones, including deleted ones that runs rolled back to. */
+/** Return the lineage of a job. `checkpoints`: all completed checkpoints, including deleted checkpoints to which runs have rolled back. */
 export function lineageOf(runs: readonly Run[], checkpoints: readonly Checkpoint[]): Lineage {
   const branches = groupRuns(runs, checkpoints);
   const onCurrent = currentHistory(branches);
@@ -71,7 +71,7 @@ export function lineageOf(runs: readonly Run[], checkpoints: readonly Checkpoint
   };
 }
 
-/** Return the origin of a run; null if it resumed from the newest checkpoint. */
+/** Return the origin of a run, or null if the run resumed from the newest checkpoint. */
 export function restoreOrigin({ start: { mode, checkpoint, path } }: Pick<Run, 'start'>): RestoreOrigin | null {
   if (mode === 'path' && typeof path === 'string') {
     const [, base, number] = /^(.*?)(?:#(\d+))?$/s.exec(path)!;
@@ -81,7 +81,7 @@ export function restoreOrigin({ start: { mode, checkpoint, path } }: Pick<Run, '
   return checkpoint === 0 ? { at: 'none' } : { at: 'checkpoint', number: checkpoint };
 }
 
-/** Return the checkpoint of this job that a run rolled back to. */
+/** Return the checkpoint of this job to which a run rolled back. */
 export function rolledBackTo(run: Pick<Run, 'start'>): number | null {
   return numberOf(restoreOrigin(run));
 }
@@ -93,27 +93,30 @@ function isSame(one: RestoreOrigin, other: RestoreOrigin | null): boolean {
   return one.at === other?.at && numberOf(one) === numberOf(other);
 }
 
-/** Group runs into branches: a restart continues the branch of the previous run, a restore starts another. */
+/** Group runs into branches. A restart continues the branch of the previous run. A restore starts a new branch. */
 function groupRuns(runs: readonly Run[], checkpoints: readonly Checkpoint[]): Branch[] {
   const branches: Branch[] = [];
   const branchOfRun = new Map<number, Branch>();
   for (const run of [...runs].sort((a, b) => a.number - b.number)) {
     const began = restoreOrigin(run);
     const last = branches.at(-1);
-    // Another attempt of the same restore.
+    // Whether this run is another attempt of the same restore.
     const again = began !== null && last !== undefined && isSame(began, last.began) && last.runs.every(({ running_at }) => running_at === null);
     if (last === undefined || (began !== null && !again)) branches.push({ began, runs: [run], checkpoints: [] });
     else last.runs.push(run);
     branchOfRun.set(run.id, branches.at(-1)!);
   }
   for (const one of [...checkpoints].sort((a, b) => a.number - b.number)) {
-    // Checkpoints of runs that are not listed are older than all listed runs.
+    // If the run of a checkpoint is not listed, the checkpoint is older than all listed runs and belongs to the first branch.
     (branchOfRun.get(one.run_id) ?? branches[0])?.checkpoints.push(one);
   }
   return branches;
 }
 
-/** Return the branches and checkpoints of the current branch of history: from each branch, those up to the next branch point. */
+/**
+ * Return the branches and the checkpoints from which the current state descends. From each branch, these are the checkpoints up to the point where
+ * the next branch starts.
+ */
 function currentHistory(branches: readonly Branch[]): Set<Branch | number> {
   const found = new Set<Branch | number>();
   let branch = branches.at(-1);
@@ -129,7 +132,7 @@ function currentHistory(branches: readonly Branch[]): Set<Branch | number> {
 
 interface Draft {
   row: Row;
-  /** Key of the row that this one continues. */
+  /** The key of the older row to which this row is connected. */
   before: string | null;
   broken: boolean;
   order: readonly number[];
@@ -144,7 +147,7 @@ function rowsOf(branches: readonly Branch[], onCurrent: ReadonlySet<Branch | num
     const [first] = branch.runs as [Run];
     const begin = `run-${first.number}`;
     const base = { key: begin, lane: 0, current: onCurrent.has(branch) };
-    // Checkpoints of unlisted runs are above the start of the list.
+    // The row of the first branch gets run number 0, so that checkpoints of unlisted runs are displayed above it.
     const order = [branch === branches[0] ? 0 : first.number, 0, 0];
     const { began } = branch;
     if (began !== null) {
@@ -175,14 +178,14 @@ function compare(a: readonly number[], b: readonly number[]): number {
 /** Assign lanes to the pieces of abandoned branches, and return the number of lanes. */
 function assignLanes(drafts: readonly Draft[], edges: readonly Edge[]): number {
   const below = new Map(edges.map(({ from, to }) => [to, from]));
-  /** Occupied ranges by lane. Pieces are ordered oldest first. */
+  /** Occupied ranges by lane. A piece is a part of an abandoned branch that is drawn in one lane. Pieces are ordered oldest first. */
   const taken: { top: number; bottom: number }[][] = [[]];
   const pieceOf = new Map<number, { lane: number; top: number; bottom: number }>();
   for (let index = drafts.length - 1; index >= 0; index -= 1) {
     if (drafts[index]!.row.current) continue;
     const from = below.get(index);
     const piece = from === undefined ? undefined : pieceOf.get(from);
-    // Only the first row that continues a piece stays in its lane.
+    // If several rows continue a piece, only the first of them is in the same lane.
     if (piece && piece.top === from) {
       piece.top = index;
       pieceOf.set(index, piece);
@@ -202,7 +205,7 @@ function assignLanes(drafts: readonly Draft[], edges: readonly Edge[]): number {
 
 type Plan = Schemas['PlanRead'];
 
-/** Return the plan that started a run: it has the same origin, and it was being applied when the run was created. */
+/** Return the plan that started a run. This plan has the same origin, and it was being applied when the run was created. */
 export function planOfRun({ created_at }: Pick<Run, 'created_at'>, began: RestoreOrigin, plans: readonly Plan[]): Plan | null {
   const createdMs = toMs(created_at)!;
   const matches = plans.filter(({ preview, approved_at, ended_at }) => {

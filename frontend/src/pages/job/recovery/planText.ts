@@ -21,23 +21,23 @@ export function planTitle({ kind, request, preview }: Pick<Plan, 'kind' | 'reque
   }
 }
 
-/** An upgrade to the current version, which only discards the state. */
+/** Return whether a plan is an upgrade to the current version without state. Such a plan changes only the state. */
 const isSameVersion = (request: Plan['request']): boolean => request.spec === request.spec_before;
 
 const APPLY_LABELS: Record<Plan['kind'], string> = { rollback: 'Roll back', undo: 'Undo plan', upgrade: 'Upgrade', rescale: 'Rescale', restore: 'Restore' };
 
-/** The label of the button that applies the plan. */
+/** Return the label of the button that applies the plan. */
 export function applyLabel({ kind, preview, request }: Pick<Plan, 'kind' | 'preview' | 'request'>): string {
   return preview.without_state && isSameVersion(request) ? 'Start without state' : APPLY_LABELS[kind];
 }
 
-/** The worker verifies the files of a checkpoint before the plan is applied. */
+/** Return whether the plan restores a stored checkpoint. A worker verifies the files of this checkpoint before the plan is applied. */
 export const isInStorage = ({ preview }: Pick<Plan, 'preview'>): boolean => preview.checkpoint !== null || Boolean(preview.path);
 
-/** Committed output is revoked; other plans resume where the job stops. */
+/** Return whether the plan revokes committed output. The job resumes from its last checkpoint with plans that do not. */
 export const revokesOutput = (plan: Pick<Plan, 'preview'>): boolean => isInStorage(plan) || plan.preview.without_state === true;
 
-/** Return the problem that the inspection found: damage or incompatible state. */
+/** Return the problem that the inspection has found, which is damage or incompatible state. */
 export const inspectionProblem = ({ preview: { inspection } }: Pick<Plan, 'preview'>): string | null =>
   inspection && (inspection.intact ? (inspection.incompatibility ?? null) : (inspection.damage ?? 'the checkpoint is damaged'));
 
@@ -46,7 +46,7 @@ export interface Position {
   from: string;
 }
 
-/** Return a source's split as text. The API returns `{id, payload, position}`; the format of the position depends on the source. */
+/** Return a split and its position as text. The API returns `{id, payload, position}`. The format of the position depends on the source. */
 export function splitPosition(split: unknown): Position {
   if (typeof split !== 'object' || split === null) return { split: String(split), from: '' };
   const { id, position } = split as { id?: unknown; position?: unknown };
@@ -59,7 +59,7 @@ function positionText(position: unknown): string {
   return Object.entries(position).map(([name, value]) => `${name} ${positionText(value)}`).join(', ');
 }
 
-/** Join ascending numbers into ranges: `41–44, 47`. */
+/** Join ascending numbers into ranges, such as `41–44, 47`. */
 export function ranges(numbers: readonly number[]): string {
   const result: [number, number][] = [];
   for (const number of numbers) {
@@ -83,7 +83,7 @@ const PENDING_STEPS: Record<NonNullable<Plan['phase']>, readonly string[]> = {
   REVERTING: [],
 };
 
-/** Return the steps that are done, the running step and the pending ones. */
+/** Return the completed steps, the running step and the pending steps. */
 export function planStages(plan: Pick<Plan, 'phase' | 'state'>, { steps, state }: Pick<Operation, 'steps' | 'state'>): Stage[] {
   const reported = (steps as { at?: string; text?: string }[]).filter(({ text }) => typeof text === 'string');
   const ended = state !== 'PENDING' && state !== 'RUNNING';
@@ -97,7 +97,7 @@ export function planStages(plan: Pick<Plan, 'phase' | 'state'>, { steps, state }
 
 export const checkpointNumbers = (checkpoints: readonly number[]): string => `${checkpoints.length === 1 ? 'checkpoint' : 'checkpoints'} ${ranges(checkpoints)}`;
 
-/** Describe the output that readers of an irrevocable sink see twice after a rollback. */
+/** Describe the output that readers see twice after a rollback if a sink cannot revoke output. */
 export function duplicatedRecords({ abandoned, recommitted = [] }: Pick<Schemas['PlanInspection'], 'abandoned' | 'recommitted'>): string[] {
   const result: string[] = [];
   if (abandoned.length > 0) result.push(`output committed with ${checkpointNumbers(abandoned)}, and until the job stops`);

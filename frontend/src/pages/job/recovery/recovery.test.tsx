@@ -89,7 +89,7 @@ describe('the recovery tab', () => {
     const applied = one.plans.find(({ state, safety_checkpoint }) => state === 'APPLIED' && safety_checkpoint !== null)!;
     one.checkpoints.find(({ body }) => body.number === applied.safety_checkpoint)!.body.discarded_at = '2026-11-20T10:00:00Z';
     await renderJob(1, `/recovery/${applied.id}`, { installation });
-    expect(await screen.findByText(`The job stopped with checkpoint ${applied.safety_checkpoint}. An undo returns to it.`)).toBeVisible();
+    expect(await screen.findByText(`The job stopped with checkpoint ${applied.safety_checkpoint}. An undo restores this checkpoint.`)).toBeVisible();
     const undo = await screen.findByRole('button', { name: `Undo plan ${applied.id}` });
     expect(undo).toHaveAttribute('aria-disabled', 'true');
     expect(undo).toHaveAccessibleDescription(/were deleted/);

@@ -8,7 +8,7 @@ export interface RestoreForm {
   checkpoint: string;
 }
 
-/** Split a pasted `/srv/checkpoints/flights#12`, the form that the CLI prints, into its parts. */
+/** Split a pasted path such as `/srv/checkpoints/flights#12` into path and checkpoint number. The CLI prints paths in this format. */
 export function parsePastedPath(text: string, before: RestoreForm): RestoreForm {
   const [, path, checkpoint] = /^\s*(.*?)#(\d+)\s*$/.exec(text) ?? [];
   return path === undefined ? { ...before, path: text } : { path, checkpoint: checkpoint! };

@@ -10,7 +10,7 @@ import { rolledBackTo, type Checkpoint, type Run } from './lineage';
 export type Plan = Schemas['PlanRead'];
 type PlanRequest = Schemas['PlanCreate']['request'];
 
-/** Limit of one answer: backend/weir_backend/kit/listing.py, ROWS_MAX. */
+/** The maximum number of rows in a response (ROWS_MAX in backend/weir_backend/kit/listing.py). */
 const ROWS_MAX = 500;
 const PLANS_MAX = 200;
 
@@ -28,7 +28,7 @@ export interface LineageRows {
   runs: Run[];
 }
 
-/** The job's runs, its stored checkpoints, and deleted ones that runs rolled back to. */
+/** The job's runs, its stored checkpoints, and deleted checkpoints to which runs have rolled back. */
 export function useLineage(jobId: number) {
   return useQuery({
     queryKey: ['job', jobId, 'checkpoints', 'lineage'],
@@ -47,7 +47,10 @@ export function useLineage(jobId: number) {
   });
 }
 
-/** Propose a plan and open its page. A plan changes nothing until it is applied. `toast`: show errors as notifications; otherwise the caller shows them. */
+/**
+ * Propose a plan and open its page. A plan changes nothing until it is applied. `toast`: whether to show errors as notifications. If not, the caller
+ * shows the errors.
+ */
 export function usePropose({ toast = true } = {}) {
   const { id } = useJob();
   const queries = useQueryClient();
