@@ -11,7 +11,7 @@ from weir_backend.alerts.schemas import AlertRuleCreate, AlertRuleUpdate, parame
 from weir_backend.errors import Conflict, Invalid, NotFound, or_raise
 from weir_backend.jobs import repository as jobs
 from weir_backend.kit.access import Caller
-from weir_backend.kit.audit import audit
+from weir_backend.kit.audit import audit, audit_changes
 from weir_backend.kit.clock import now
 from weir_backend.kit.etags import check_if_match
 from weir_backend.kit.tasks import Tasks
@@ -69,14 +69,8 @@ def change(session: Session, caller: Caller, rule_id: int, seen: str | None, wan
         rule.webhook_id = wanted.webhook_id
     if wanted.enabled is not None:
         rule.enabled = wanted.enabled
-    after = _as_audited(rule)
-    if after != before:
-        changed = {name for name in after if after[name] != before[name]}
-        audit(
-            session, caller, "update", "alert-rule", rule.id,
-            before={name: before[name] for name in changed}, after={name: after[name] for name in changed},
-        )  # fmt: skip
-        session.flush()
+    audit_changes(session, caller, "alert-rule", rule.id, before, _as_audited(rule))
+    session.flush()
     return rule
 
 

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from weir_backend.errors import Invalid
 from weir_backend.kit.clock import now
-from weir_backend.kit.listing import Fields, Listing, contains, equals, page
+from weir_backend.kit.listing import Fields, Listing, contains, equals, flag, page
 from weir_backend.kit.notifications import ACCOUNTS, publish
 from weir_backend.models import Role, Token, TokenKind, User
 
@@ -29,11 +29,8 @@ USERS = Fields(
 )
 
 
-def _live(value: Any) -> ColumnElement[bool]:
-    if type(value) is not bool:
-        raise Invalid("invalid", "filter: live must be true or false.")
-    live = and_(Token.revoked_at.is_(None), Token.expires_at > now())
-    return live if value else ~live
+def _live() -> ColumnElement[bool]:
+    return and_(Token.revoked_at.is_(None), Token.expires_at > now())
 
 
 def _everybody(value: Any) -> ColumnElement[bool]:
@@ -56,7 +53,7 @@ TOKENS = Fields(
         "user_id": equals(Token.user_id, int),
         "name": contains(Token.name),
         "kind": equals(Token.kind, str),
-        "live": _live,
+        "live": flag("live", _live),
         "everybody": _everybody,
     },
     default=("id", True),

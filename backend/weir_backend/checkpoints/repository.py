@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
-    BigInteger,
     ColumnElement,
     Row,
     and_,
@@ -17,7 +16,6 @@ from sqlalchemy import (
     column,
     delete,
     func,
-    not_,
     null,
     or_,
     select,
@@ -29,15 +27,12 @@ from sqlalchemy.orm import Session, aliased, undefer
 
 from weir_backend.checkpoints.location import CheckpointLocation, job_name_in_graph
 from weir_backend.checkpoints.retention_rules import UNDO_PIN, PlanReference
-from weir_backend.errors import Invalid
-from weir_backend.kit.listing import Fields, equals, one_of
+from weir_backend.kit.listing import Fields, equals, flag, one_of
 from weir_backend.models import (
     Checkpoint,
     CheckpointState,
     Graph,
     Job,
-    Operation,
-    OperationKind,
     PlanKind,
     PlanState,
     RecoveryPlan,
@@ -47,12 +42,9 @@ from weir_backend.models import (
 )
 
 
-def _kept(value: Any) -> ColumnElement[bool]:
-    """Return the condition of the filter ``kept``: the checkpoint is completed, and its files are not deleted."""
-    if type(value) is not bool:
-        raise Invalid("invalid", "Filter `kept` must be true or false.")
-    kept = (Checkpoint.state == CheckpointState.COMPLETED) & Checkpoint.discarded_at.is_(None)
-    return kept if value else not_(kept)
+def _kept() -> ColumnElement[bool]:
+    """Return the condition: the checkpoint is completed, and its files are not deleted."""
+    return (Checkpoint.state == CheckpointState.COMPLETED) & Checkpoint.discarded_at.is_(None)
 
 
 FIELDS = Fields(
@@ -74,7 +66,7 @@ FIELDS = Fields(
         "trigger": equals(Checkpoint.trigger, str),
         "is_savepoint": equals(Checkpoint.is_savepoint, bool),
         "pinned": equals(Checkpoint.pinned, bool),
-        "kept": _kept,
+        "kept": flag("kept", _kept),
     },
     default=("id", True),
     key=Checkpoint.id,
@@ -276,18 +268,6 @@ def end_verification(session: Session, checkpoint_id: int) -> None:
     session.execute(delete(Verification).where(Verification.checkpoint_id == checkpoint_id))
 
 
-def open_verifications(session: Session, job_id: int, number: int) -> Sequence[Operation]:
-    """Return the open operations that verify this checkpoint."""
-    return session.scalars(
-        select(Operation).where(
-            Operation.job_id == job_id,
-            Operation.ended_at.is_(None),
-            Operation.kind == OperationKind.VERIFY,
-            Operation.request["checkpoint"].astext.cast(BigInteger) == number,
-        )
-    ).all()
-
-
 def jobs_due_for_gc(session: Session, moment: datetime, *, limit: int) -> Sequence[int]:
     """Return the jobs that are due for garbage collection. Jobs that are locked are skipped."""
     return session.scalars(
@@ -317,15 +297,6 @@ def kept_at(session: Session, job_id: int, place: CheckpointLocation) -> Sequenc
         .order_by(Checkpoint.number)
         .with_for_update(of=Checkpoint, key_share=True)
         .execution_options(populate_existing=True)
-    ).all()
-
-
-def open_deletions(session: Session, job_id: int) -> Sequence[Operation]:
-    """Return the open operations that delete a checkpoint."""
-    return session.scalars(
-        select(Operation)
-        .where(Operation.job_id == job_id, Operation.kind == OperationKind.DELETE, Operation.ended_at.is_(None))
-        .order_by(Operation.id)
     ).all()
 
 

@@ -37,6 +37,7 @@ from weir_backend.kit.audit import audit
 from weir_backend.kit.clock import now
 from weir_backend.kit.tasks import COLLECT_GARBAGE, PIN, Tasks, enqueue_after_commit
 from weir_backend.models import Checkpoint, Job, Operation, OperationKind, OperationState
+from weir_backend.operations import repository as operation_rows
 from weir_backend.operations import service as operations
 from weir_backend.operations.lifecycle import OperationOutcome
 from weir_backend.reconciler.service import next_start_of
@@ -96,9 +97,9 @@ def enqueue_due(session: Session, tasks: Tasks, moment: datetime) -> int:
 def delete(session: Session, settings: Settings, tasks: Tasks, caller: Caller, job_id: int, number: int) -> Operation:
     """Request the deletion of a checkpoint. A worker deletes it, unless the job log contains a reason against that. Raises NotFound, Conflict."""
     job = job_service.get(session, job_id, lock=True)
-    for operation in repository.open_deletions(session, job.id):
-        if operation.request["checkpoint"] == number:
-            return operation  # the request is repeated
+    requested = _open_deletions(session, job).get(number)
+    if requested is not None:
+        return requested  # the request is repeated
     found = get_restorable(session, job, number)
     moment = now()
     retention = kept.load(session, settings, [job], moment)[job.id]
@@ -122,7 +123,7 @@ def gc_target(session: Session, job_id: int) -> GcTarget | None:
     if job is None or place is None or spec is None:
         return None
     retained: int = spec.body.get("checkpointing", {}).get("retained", 3)
-    return GcTarget(place, retained, bool(repository.open_deletions(session, job.id)))
+    return GcTarget(place, retained, bool(_open_deletions(session, job)))
 
 
 def plan_gc(
@@ -136,7 +137,7 @@ def plan_gc(
     if job.retention_until is not None and moment < job.retention_until:
         job.next_retention_at = job.retention_until
         return None
-    wanted = {operation.request["checkpoint"]: operation for operation in repository.open_deletions(session, job.id)}
+    wanted = _open_deletions(session, job)
     rows = {row.number: row for row in repository.kept_at(session, job.id, place)}
     obstacle = gc_obstacle(_facts(session, job, place), log_generation=log.run_generation)
     decided = decide(
@@ -191,7 +192,7 @@ def finish_gc(
         return
     moment = now()
     rows = {row.number: row for row in repository.kept_at(session, job.id, place)}
-    wanted = {operation.request["checkpoint"]: operation for operation in repository.open_deletions(session, job.id)}
+    wanted = _open_deletions(session, job)
     over = [row for number, row in rows.items() if number in retired]
     mark_discarded(session, job, over, moment)
     if over:
@@ -219,6 +220,12 @@ def _facts(session: Session, job: Job, place: CheckpointLocation) -> GcJobFacts:
     neighbour = repository.job_sharing_log(session, job.id, place)
     known_generation = repository.known_generation(session, job.id, place)
     return GcJobFacts.of(job, run, applying.id if applying is not None else None, neighbour, known_generation)
+
+
+def _open_deletions(session: Session, job: Job) -> dict[int, Operation]:
+    """Return the open operations that delete a checkpoint, by its number."""
+    found = operation_rows.open_of(session, job.id, OperationKind.DELETE)
+    return {operation.request["checkpoint"]: operation for operation in found}
 
 
 def _references(session: Session, settings: Settings, job: Job) -> dict[int, list[str]]:

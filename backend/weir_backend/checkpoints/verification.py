@@ -30,6 +30,7 @@ from weir_backend.kit.clock import now
 from weir_backend.kit.jsonb import clean_text
 from weir_backend.kit.tasks import VERIFY, Tasks, enqueue_after_commit
 from weir_backend.models import Checkpoint, Job, Operation, OperationKind, Verification
+from weir_backend.operations import repository as operation_rows
 from weir_backend.operations import service as operations
 from weir_backend.settings import Settings
 
@@ -119,7 +120,7 @@ def record_outcome(session: Session, tasks: Tasks, checkpoint_id: int, claim: in
             enqueue_after_commit(session, tasks, VERIFY, checkpoint_id, claim, row.files_done)
         case StorageUnavailable(reason):
             row.problem = clean_text(reason)
-            for operation in repository.open_verifications(session, job.id, checkpoint.number):
+            for operation in _open_operations(session, checkpoint):
                 operations.step(operation, f"storage did not answer; the worker will retry: {row.problem}")
         case Intact(files, size):
             _settle(session, job, checkpoint, Intact(files_done + files, row.bytes_done + size))
@@ -127,6 +128,12 @@ def record_outcome(session: Session, tasks: Tasks, checkpoint_id: int, claim: in
             _settle(session, job, checkpoint, Damaged(tuple(map(clean_text, problems))))
         case Retired():
             _settle(session, job, checkpoint, what)
+
+
+def _open_operations(session: Session, checkpoint: Checkpoint) -> list[Operation]:
+    """Return the open operations that verify this checkpoint."""
+    found = operation_rows.open_of(session, checkpoint.job_id, OperationKind.VERIFY)
+    return [operation for operation in found if operation.request["checkpoint"] == checkpoint.number]
 
 
 def _holds_claim(row: Verification, claim: int, files_done: int) -> bool:
@@ -143,6 +150,6 @@ def _settle(session: Session, job: Job, checkpoint: Checkpoint, what: Intact | D
         mark_discarded(session, job, [checkpoint], moment)
     if settled.event is not None:
         record_event(session, job, settled.event, checkpoint=checkpoint.number, damage=settled.damage)
-    for operation in repository.open_verifications(session, job.id, checkpoint.number):
+    for operation in _open_operations(session, checkpoint):
         operations.end_and_record(session, job, operation, settled.over)
     repository.end_verification(session, checkpoint.id)

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from weir_backend.checkpoints.location import job_name_in_graph
 from weir_backend.errors import Invalid
-from weir_backend.kit.listing import Fields, contains, equals
+from weir_backend.kit.listing import Fields, contains, equals, flag
 from weir_backend.models import (
     Checkpoint,
     CheckpointState,
@@ -25,16 +25,11 @@ from weir_backend.models import (
 )
 
 
-def _needs_attention(value: Any) -> ColumnElement[bool]:
-    """Return the condition of the filter ``needs_attention``. It must agree with ``jobs.health.job_health``."""
-    if not isinstance(value, bool):
-        raise Invalid("invalid", "filter: needs_attention must be true or false.")
+def _needs_attention() -> ColumnElement[bool]:
+    """Return the condition: only a user can bring the job to its desired state. It must agree with ``jobs.health.job_health``."""
     invalid = exists().where(Spec.job_id == Job.id, Spec.number == Job.spec_number, Spec.state == SpecState.INVALID)
-    needs = and_(
-        Job.desired_state == DesiredState.RUNNING,
-        or_(Job.restarts_stopped_reason.is_not(None), and_(Job.run_number == 0, invalid)),
-    )
-    return needs if value else ~needs
+    stopped = or_(Job.restarts_stopped_reason.is_not(None), and_(Job.run_number == 0, invalid))
+    return and_(Job.desired_state == DesiredState.RUNNING, stopped)
 
 
 FIELDS = Fields(
@@ -50,7 +45,7 @@ FIELDS = Fields(
         "name": equals(Job.name, str),
         "q": contains(Job.name),
         "desired_state": lambda value: Job.desired_state.in_(_enum_values(value, DesiredState)),
-        "needs_attention": _needs_attention,
+        "needs_attention": flag("needs_attention", _needs_attention),
     },
     default=("name", False),
     key=Job.id,
@@ -120,22 +115,11 @@ def last_completed(session: Session, job_ids: Sequence[int]) -> dict[int, Checkp
     return {checkpoint.job_id: checkpoint for checkpoint in session.scalars(select(Checkpoint).where(Checkpoint.id.in_(found)))}
 
 
-def spec_states(session: Session, jobs: Sequence[Job]) -> dict[int, SpecState]:
-    rows = session.execute(
-        select(Spec.job_id, Spec.state)
-        .join(Job, (Job.id == Spec.job_id) & (Job.spec_number == Spec.number))
-        .where(Job.id.in_([job.id for job in jobs]))
-    )
-    return {job_id: state for job_id, state in rows}  # noqa: C416  # dict() takes rows, but has no type for them
-
-
-def spec_problems(session: Session, jobs: Sequence[Job]) -> dict[int, str]:
-    rows = session.execute(
-        select(Spec.job_id, Spec.problem)
-        .join(Job, (Job.id == Spec.job_id) & (Job.spec_number == Spec.number))
-        .where(Job.id.in_([job.id for job in jobs]), Spec.problem.is_not(None))
-    )
-    return {job_id: problem for job_id, problem in rows if problem is not None}
+def spec_states(session: Session, job_ids: Sequence[int]) -> dict[int, tuple[SpecState, str | None]]:
+    """Return, by job, the state and the problem of the version that is to run."""
+    of_job = (Job.id == Spec.job_id) & (Job.spec_number == Spec.number)
+    rows = session.execute(select(Spec.job_id, Spec.state, Spec.problem).join(Job, of_job).where(Job.id.in_(job_ids)))
+    return {job_id: (state, problem) for job_id, state, problem in rows}
 
 
 def open_operations(session: Session, job_ids: Sequence[int]) -> dict[int, Operation]:

@@ -22,25 +22,24 @@ def read_jobs(session: Session, caller: Caller, jobs: Sequence[Job]) -> list[Job
     ids = [job.id for job in jobs]
     runs = newest_runs(session, ids)
     checkpoints = repository.last_completed(session, ids)
-    states = repository.spec_states(session, jobs)
-    problems = repository.spec_problems(session, jobs)
+    specs = repository.spec_states(session, ids)
     operations = repository.open_operations(session, ids)
     applying = applying_by_job(session, ids)
     limit = unreachable_before(session, now())
     result = []
     for job in jobs:
         run, checkpoint, operation = runs.get(job.id), checkpoints.get(job.id), operations.get(job.id)
-        spec_state = states.get(job.id, SpecState.COMPILING)
+        spec_state, problem = spec = specs.get(job.id, (SpecState.COMPILING, None))
         health = job_health(
             desired=job.desired_state,
             spec_state=spec_state,
-            spec_problem=problems.get(job.id),
+            spec_problem=problem,
             run_state=shown_state(run, limit) if run else None,
             run_reason=run.reason if run else "",
             restarts_stopped_reason=job.restarts_stopped_reason,
             restart_at=job.restart_at,
         )
-        facts = JobActionFacts.of(job, run, applying=applying.get(job.id), spec=(spec_state, problems.get(job.id)))
+        facts = JobActionFacts.of(job, run, applying=applying.get(job.id), spec=spec)
         result.append(
             JobRead.read(
                 job,

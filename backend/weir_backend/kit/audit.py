@@ -10,6 +10,16 @@ from weir_backend.kit.access import Caller
 from weir_backend.models import AuditEntry
 
 
+def audit_changes(
+    session: Session, caller: Caller, resource: str, resource_id: int, before: dict[str, Any], after: dict[str, Any], *also: str
+) -> None:
+    """Add an entry for an update, with the values that differ. ``also``: values to record even if they are the same."""
+    changed = {name for name in after if after[name] != before[name]} | {*also}
+    if changed:
+        of = [{name: values[name] for name in changed} for values in (before, after)]
+        audit(session, caller, "update", resource, resource_id, before=of[0], after=of[1])
+
+
 def audit(
     session: Session,
     caller: Caller,

@@ -193,6 +193,17 @@ def equals(column: InstrumentedAttribute[Any], kind: type) -> FilterClause:
     return condition
 
 
+def flag(name: str, condition: Callable[[], ColumnElement[bool]]) -> FilterClause:
+    """Return a filter with the values true (the condition holds) and false (it does not hold)."""
+
+    def clause(value: Any) -> ColumnElement[bool]:
+        if type(value) is not bool:
+            raise Invalid("invalid", f"filter: {name} must be true or false.")
+        return condition() if value else ~condition()
+
+    return clause
+
+
 def one_of(column: InstrumentedAttribute[Any], enum: type[StrEnum]) -> FilterClause:
     """Return a filter: the column equals this enum value or one of a list of them."""
 

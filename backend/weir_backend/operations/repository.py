@@ -8,7 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from weir_backend.kit.listing import Fields, equals
-from weir_backend.models import Operation
+from weir_backend.models import Operation, OperationKind
 
 FIELDS = Fields(
     sortable={"id": Operation.id, "created_at": Operation.created_at},
@@ -18,8 +18,7 @@ FIELDS = Fields(
 )
 
 
-def open_of(session: Session, job_id: int) -> Sequence[Operation]:
-    """Return the open operations of a job, oldest first."""
-    return session.scalars(
-        select(Operation).where(Operation.job_id == job_id, Operation.ended_at.is_(None)).order_by(Operation.id)
-    ).all()
+def open_of(session: Session, job_id: int, *kinds: OperationKind) -> Sequence[Operation]:
+    """Return the open operations of a job, oldest first. ``kinds``: only of these kinds."""
+    query = select(Operation).where(Operation.job_id == job_id, Operation.ended_at.is_(None)).order_by(Operation.id)
+    return session.scalars(query.where(Operation.kind.in_(kinds)) if kinds else query).all()

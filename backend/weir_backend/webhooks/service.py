@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from weir_backend.alerts import repository as rules
 from weir_backend.errors import Conflict, NotFound, or_raise
 from weir_backend.kit.access import Caller
-from weir_backend.kit.audit import audit
+from weir_backend.kit.audit import audit, audit_changes
 from weir_backend.kit.clock import now
 from weir_backend.kit.etags import check_if_match
 from weir_backend.kit.tasks import DELIVER, Tasks, enqueue_after_commit
@@ -62,15 +62,9 @@ def change(session: Session, caller: Caller, webhook_id: int, seen: str | None, 
         webhook.enabled = wanted.enabled
         if not wanted.enabled:
             repository.give_up_open(session, webhook_id, "the webhook was disabled", now())
-    after = _as_audited(webhook)
-    if after != before or webhook.url != url:
-        changed = {name for name in after if after[name] != before[name]}
-        if webhook.url != url:
-            changed.add("receiver")  # record that the URL has changed, even if only its secret part has
-        audit(
-            session, caller, "update", "webhook", webhook_id,
-            before={name: before[name] for name in changed}, after={name: after[name] for name in changed},
-        )  # fmt: skip
+    # Record that the URL has changed, even if only its secret part has.
+    also = ("receiver",) if webhook.url != url else ()
+    audit_changes(session, caller, "webhook", webhook_id, before, _as_audited(webhook), *also)
     session.flush()
     return webhook
 

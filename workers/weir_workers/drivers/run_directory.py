@@ -29,19 +29,20 @@ class ProcessIdentity:
     started: float
 
 
-@dataclass(frozen=True, slots=True)
 class RunDirectory:
-    path: Path
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lock = path / "lock"
+        self.process = path / "process"
+        self.code = path / "code"
+        self.log = path / "driver.log"
+        self.spool = path / "spool"
 
     @classmethod
     def of(cls, data_dir: Path, name: str) -> RunDirectory:
         """Return the directory of a run. ``name``: ``Run.directory``."""
         assert name and "/" not in name and name not in (".", ".."), name
         return cls(data_dir / "runs" / name)
-
-    @property
-    def lock(self) -> Path:
-        return self.path / "lock"
 
     @contextmanager
     def starting(self) -> Iterator[bool]:
@@ -56,22 +57,6 @@ class RunDirectory:
                 yield True
         finally:
             os.close(descriptor)
-
-    @property
-    def process(self) -> Path:
-        return self.path / "process"
-
-    @property
-    def code(self) -> Path:
-        return self.path / "code"
-
-    @property
-    def log(self) -> Path:
-        return self.path / "driver.log"
-
-    @property
-    def spool(self) -> Path:
-        return self.path / "spool"
 
     def make(self) -> None:
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -281,14 +281,7 @@ class DeployResult:
     notes: list[str] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "job": self.job,
-            "spec": self.spec,
-            "spec_before": self.spec_before,
-            "changed": self.changed,
-            "plan": self.plan,
-            "operation": self.operation,
-        }
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "notes"}
 
 
 def deploy(client: ApiClient, deployment: DeployRequest, deadline: Deadline) -> DeployResult:

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from weir.errors import ConfigError
@@ -33,43 +32,18 @@ _OURS = frozenset({"lock", "platform.json", "secrets.json"})
 _FOLDERS = ("valkey", "beat", "ready", "logs", "runs", "checkpoints")
 
 
-@dataclass(frozen=True, slots=True)
 class DataDir:
-    """``root``: absolute."""
-
-    root: Path
-
-    @property
-    def lock(self) -> Path:
-        return self.root / "lock"
-
-    @property
-    def state(self) -> Path:
-        return self.root / "platform.json"
-
-    @property
-    def secrets(self) -> Path:
-        return self.root / "secrets.json"
-
-    @property
-    def postgres(self) -> Path:
-        return self.root / "postgres"
-
-    @property
-    def valkey(self) -> Path:
-        return self.root / "valkey"
-
-    @property
-    def beat(self) -> Path:
-        return self.root / "beat"
-
-    @property
-    def ready(self) -> Path:
-        return self.root / "ready"
-
-    @property
-    def logs(self) -> Path:
-        return self.root / "logs"
+    def __init__(self, root: Path) -> None:
+        """``root``: absolute."""
+        self.root = root
+        self.lock = root / "lock"
+        self.state = root / "platform.json"
+        self.secrets = root / "secrets.json"
+        self.postgres = root / "postgres"
+        self.valkey = root / "valkey"
+        self.beat = root / "beat"
+        self.ready = root / "ready"
+        self.logs = root / "logs"
 
     def log_of(self, name: str) -> Path:
         return self.logs / f"{name}.log"
