@@ -27,6 +27,7 @@ from sqlalchemy.orm import Session, aliased, undefer
 
 from weir_backend.checkpoints.location import CheckpointLocation, job_name_in_graph
 from weir_backend.checkpoints.retention_rules import UNDO_PIN, PlanReference
+from weir_backend.kit.database import pairs
 from weir_backend.kit.listing import Fields, equals, flag, one_of
 from weir_backend.models import (
     Checkpoint,
@@ -111,23 +112,8 @@ def counts(session: Session, job_id: int) -> Sequence[Row[CheckpointState, bool,
 
 def completed_since(session: Session, job_id: int, generation: int) -> frozenset[int]:
     """Return the numbers of the checkpoints that this generation of the runtime, or a later one, has completed."""
-    return frozenset(
-        session.scalars(
-            select(Checkpoint.number).where(
-                Checkpoint.job_id == job_id, Checkpoint.state == CheckpointState.COMPLETED, Checkpoint.generation >= generation
-            )
-        )
-    )
-
-
-def measurements_of_last(session: Session, job_id: int, count: int) -> Sequence[Row[int | None, int | None, int | None]]:
-    """Return the duration and sizes of the last completed checkpoints."""
-    return session.execute(
-        select(Checkpoint.end_to_end_ms, Checkpoint.state_bytes, Checkpoint.checkpointed_bytes)
-        .where(Checkpoint.job_id == job_id, Checkpoint.completed_at.is_not(None))
-        .order_by(Checkpoint.number.desc())
-        .limit(count)
-    ).all()
+    taken = (Checkpoint.job_id == job_id, Checkpoint.state == CheckpointState.COMPLETED, Checkpoint.generation >= generation)
+    return frozenset(session.scalars(select(Checkpoint.number).where(*taken)))
 
 
 def last_completed(
@@ -208,8 +194,7 @@ def due_for_verification(session: Session, moment: datetime, *, cutoff: datetime
         )
         .join(Job, Job.id == Checkpoint.job_id)
         .where(
-            Checkpoint.state == CheckpointState.COMPLETED,
-            Checkpoint.discarded_at.is_(None),
+            _kept(),
             Checkpoint.deleting_since.is_(None),
             Job.deleted_at.is_(None),
         )
@@ -253,10 +238,9 @@ def claim_verification(
 
 def verification_tries(session: Session, checkpoint_ids: Sequence[int]) -> dict[int, int]:
     """Return how often the verification of each checkpoint was tried without progress."""
-    rows = session.execute(
-        select(Verification.checkpoint_id, Verification.tries).where(Verification.checkpoint_id.in_(checkpoint_ids))
+    return pairs(
+        session, select(Verification.checkpoint_id, Verification.tries).where(Verification.checkpoint_id.in_(checkpoint_ids))
     )
-    return {checkpoint_id: count for checkpoint_id, count in rows}  # noqa: C416  # dict() takes rows, but has no type for them
 
 
 def find_verification(session: Session, checkpoint_id: int, *, lock: bool = False) -> Verification | None:
@@ -290,8 +274,7 @@ def kept_at(session: Session, job_id: int, place: CheckpointLocation) -> Sequenc
         .join(Run, Run.id == Checkpoint.run_id)
         .where(
             Checkpoint.job_id == job_id,
-            Checkpoint.state == CheckpointState.COMPLETED,
-            Checkpoint.discarded_at.is_(None),
+            _kept(),
             Run.checkpoint_directory == place.directory,
         )
         .order_by(Checkpoint.number)
@@ -301,12 +284,8 @@ def kept_at(session: Session, job_id: int, place: CheckpointLocation) -> Sequenc
 
 
 def discarded_among(session: Session, job_id: int, numbers: Collection[int]) -> frozenset[int]:
-    found = session.scalars(
-        select(Checkpoint.number).where(
-            Checkpoint.job_id == job_id, Checkpoint.number.in_(numbers), Checkpoint.discarded_at.is_not(None)
-        )
-    )
-    return frozenset(found)
+    discarded = (Checkpoint.job_id == job_id, Checkpoint.number.in_(numbers), Checkpoint.discarded_at.is_not(None))
+    return frozenset(session.scalars(select(Checkpoint.number).where(*discarded)))
 
 
 def known_generation(session: Session, job_id: int, place: CheckpointLocation) -> int:
@@ -364,10 +343,8 @@ def plan_references(session: Session, job_ids: Collection[int]) -> dict[int, lis
 def retained_of_jobs(session: Session, job_ids: Collection[int]) -> dict[int, int | None]:
     """Return how many checkpoints each job retains; None: its spec uses the default."""
     retained = Spec.body["checkpointing"]["retained"].as_integer()
-    rows = session.execute(
-        select(Job.id, retained).join(Spec, (Spec.job_id == Job.id) & (Spec.number == Job.spec_number)).where(Job.id.in_(job_ids))
-    )
-    return {job_id: count for job_id, count in rows}  # noqa: C416  # dict() takes rows, but has no type for them
+    of_job = (Spec.job_id == Job.id) & (Spec.number == Job.spec_number)
+    return pairs(session, select(Job.id, retained).join(Spec, of_job).where(Job.id.in_(job_ids)))
 
 
 def runs_of_kept(session: Session, job_ids: Collection[int], numbers: Collection[int]) -> dict[int, dict[int, int]]:
@@ -397,12 +374,8 @@ def by_number(session: Session, job_id: int, number: int) -> Checkpoint | None:
 
 def by_numbers(session: Session, keys: Collection[tuple[int, int]]) -> dict[tuple[int, int], Checkpoint]:
     """Return completed checkpoints, by job and number."""
-    rows = session.scalars(
-        select(Checkpoint).where(
-            tuple_(Checkpoint.job_id, Checkpoint.number).in_(keys), Checkpoint.state == CheckpointState.COMPLETED
-        )
-    )
-    return {(row.job_id, row.number): row for row in rows}
+    completed = (tuple_(Checkpoint.job_id, Checkpoint.number).in_(keys), Checkpoint.state == CheckpointState.COMPLETED)
+    return {(row.job_id, row.number): row for row in session.scalars(select(Checkpoint).where(*completed))}
 
 
 def plans_with_expired_undo_pin(session: Session, before: datetime, *, limit: int) -> Sequence[RecoveryPlan]:
@@ -436,8 +409,7 @@ def unconfirmed_pins(session: Session, *, limit: int) -> Sequence[int]:
         .where(
             Job.deleted_at.is_(None),
             Checkpoint.pinned != Checkpoint.pin_in_force,
-            Checkpoint.discarded_at.is_(None),
-            Checkpoint.state == CheckpointState.COMPLETED,
+            _kept(),
         )
         .order_by(func.random())
         .limit(limit)

@@ -98,7 +98,7 @@ def summary(session: Session, settings: Settings, caller: Caller, job_id: int, l
     check_exists(session, job_id)
     counted = repository.counts(session, job_id)
     by_state = {state: sum(count for one, _, count in counted if one is state) for state in CheckpointState}
-    rows = repository.measurements_of_last(session, job_id, last)
+    rows = repository.last_completed(session, job_id, last)
     completed = repository.latest(session, job_id, CheckpointState.COMPLETED)
     failed = repository.latest(session, job_id, CheckpointState.FAILED)
     savepoint = repository.latest(session, job_id, CheckpointState.COMPLETED, Checkpoint.is_savepoint.is_(True))
@@ -170,11 +170,10 @@ def _part_series(
 
 def get_restorable(session: Session, job: Job, number: int) -> Checkpoint:
     """Return a completed checkpoint whose files exist. Raises NotFound, Conflict. The caller holds the lock on the job."""
-    found = repository.by_number(session, job.id, number)
-    if found is None:
-        raise NotFound(
-            "no-checkpoint", f"Job '{job.name}' has no checkpoint {number}.", "Choose one from the list of its checkpoints."
-        )
+    missing = NotFound(
+        "no-checkpoint", f"Job '{job.name}' has no checkpoint {number}.", "Choose one from the list of its checkpoints."
+    )
+    found = or_raise(repository.by_number(session, job.id, number), missing)
     refusal = availability_refusal(facts_of(found, None, None))
     if refusal is not None and found.state is not CheckpointState.COMPLETED:
         raise NotFound(refusal.code, refusal.reason, refusal.next_step)

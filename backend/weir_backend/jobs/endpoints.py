@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fastapi import APIRouter, Response
 
-from weir_backend.errors import NotFound
+from weir_backend.errors import NotFound, or_raise
 from weir_backend.jobs import repository, service
 from weir_backend.jobs.schemas import (
     JobCreate,
@@ -136,9 +136,6 @@ def diff(job_id: Id, before: Id, after: Id, session: SessionDep, _: ViewerCaller
 def graph(job_id: Id, number: Id, session: SessionDep, _: ViewerCaller) -> Graph:
     """Get the logical and physical graph of a version of the spec of a job."""
     spec = service.spec(session, job_id, number)
-    found = session.get(Graph, spec.graph_id) if spec.graph_id is not None else None
-    if found is None:
-        raise NotFound(
-            "no-graph", f"Version {number} has no graph: its state is {spec.state.value}.", spec.problem or "Retry soon."
-        )
-    return found
+    problem = f"Version {number} has no graph: its state is {spec.state.value}."
+    missing = NotFound("no-graph", problem, spec.problem or "Retry soon.")
+    return or_raise(session.get(Graph, spec.graph_id) if spec.graph_id is not None else None, missing)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 import structlog
-from sqlalchemy import Engine, ExceptionContext, create_engine, event, text
+from sqlalchemy import Engine, ExceptionContext, Select, create_engine, event, text
 from sqlalchemy.orm import Session, sessionmaker
 
 from weir_backend.kit.jsonb import dumps, loads
 
 log = structlog.get_logger(__name__)
+K = TypeVar("K")
+V = TypeVar("V")
 _AFTER = "after_commit"
 STATEMENT_TIMEOUT_MS = 30_000
 LOCK_TIMEOUT_MS = 10_000
@@ -87,3 +90,8 @@ def _discard(session: Session) -> None:
 def notify(session: Session, channel: str, payload: str) -> None:
     """Notify the listeners of ``channel`` when this transaction commits."""
     session.execute(text("SELECT pg_notify(:channel, :payload)"), {"channel": channel, "payload": payload})
+
+
+def pairs(session: Session, query: Select[K, V]) -> dict[K, V]:
+    """Return the rows of a query with two columns as a dictionary."""
+    return {key: value for key, value in session.execute(query)}  # noqa: C416  # dict() takes rows, but has no type for them

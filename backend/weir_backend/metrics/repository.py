@@ -11,6 +11,7 @@ from sqlalchemy import BigInteger, ColumnElement, Float, Row, Select, Text, cast
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import Session
 
+from weir_backend.kit.database import pairs
 from weir_backend.metrics.series import Sample
 from weir_backend.models import (
     RECOVERED,
@@ -46,7 +47,7 @@ def thinned_of_live(
 ) -> dict[int, list[Sample]]:
     """Return the samples of ``thinned`` for the live runs of several jobs, by job."""
     live = select(Run.id, Run.job_id).where(Run.job_id.in_(job_ids), Run.ended_at.is_(None))
-    job_of = {run_id: job_id for run_id, job_id in session.execute(live)}  # noqa: C416  # dict() takes rows, but has no type for them
+    job_of = pairs(session, live)
     found: dict[int, list[Sample]] = {}
     for sample in _thinned(session, live.with_only_columns(Run.id), since=since, until=until, step_s=step_s):
         if sample.run_id in job_of:
@@ -106,7 +107,7 @@ def first_live(session: Session, count: int) -> Sequence[int]:
 def edges_of(session: Session, job_ids: Collection[int]) -> dict[int, Any]:
     """Return the edges of the graph that the live run of each job has deployed, as stored."""
     query = select(Run.job_id, Graph.body["edges"]).join(Graph, Run.graph_id == Graph.id)
-    return {job_id: edges for job_id, edges in session.execute(query.where(Run.job_id.in_(job_ids), Run.ended_at.is_(None)))}  # noqa: C416  # as above
+    return pairs(session, query.where(Run.job_id.in_(job_ids), Run.ended_at.is_(None)))
 
 
 def newest_graph(session: Session, job_id: int) -> tuple[int, dict[str, Any]] | None:

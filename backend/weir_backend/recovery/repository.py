@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from sqlalchemy import BigInteger, select
 from sqlalchemy.orm import Session
 
+from weir_backend.kit.database import pairs
 from weir_backend.kit.listing import Fields, equals, one_of
 from weir_backend.models import PlanKind, PlanState, RecoveryPlan
 
@@ -33,12 +34,8 @@ def applying(session: Session, job_id: int) -> RecoveryPlan | None:
 
 def applying_by_job(session: Session, job_ids: Collection[int]) -> dict[int, int]:
     """Return the id of the plan that is being applied, by job."""
-    rows = session.execute(
-        select(RecoveryPlan.job_id, RecoveryPlan.id).where(
-            RecoveryPlan.job_id.in_(job_ids), RecoveryPlan.state == PlanState.APPLYING
-        )
-    )
-    return {job_id: plan_id for job_id, plan_id in rows}  # noqa: C416  # dict() takes rows, but has no type for them
+    applying = (RecoveryPlan.job_id.in_(job_ids), RecoveryPlan.state == PlanState.APPLYING)
+    return pairs(session, select(RecoveryPlan.job_id, RecoveryPlan.id).where(*applying))
 
 
 def undone(session: Session, plan_ids: Collection[int]) -> frozenset[int]:

@@ -11,6 +11,7 @@ from sqlalchemy.dialects.postgresql import JSONB, insert
 from sqlalchemy.orm import Session, aliased
 
 from weir_backend.checkpoints.lineage import newest_completed
+from weir_backend.kit.database import pairs
 from weir_backend.kit.heartbeats import host_component
 from weir_backend.kit.listing import Fields, equals, one_of
 from weir_backend.models import Command, Failure, Graph, Heartbeat, Job, Operation, RecoveryPlan, Run, RunState
@@ -96,10 +97,8 @@ def restores(session: Session, job_ids: Collection[int]) -> dict[int, dict[int, 
 
 def newest_that_ran(session: Session, job_ids: Collection[int]) -> dict[int, int]:
     """Return, by job, the number of the newest run that has reached RUNNING."""
-    rows = session.execute(
-        select(Run.job_id, func.max(Run.number)).where(Run.job_id.in_(job_ids), Run.running_at.is_not(None)).group_by(Run.job_id)
-    )
-    return {job_id: number for job_id, number in rows}  # noqa: C416  # dict() takes rows, but has no type for them
+    query = select(Run.job_id, func.max(Run.number)).where(Run.job_id.in_(job_ids), Run.running_at.is_not(None))
+    return pairs(session, query.group_by(Run.job_id))
 
 
 def has_run(session: Session, spec_id: int) -> bool:
@@ -120,10 +119,8 @@ def runs_of_plan(session: Session, plan: RecoveryPlan) -> Sequence[Run]:
 
 def commands_given(session: Session, run_id: int) -> frozenset[str]:
     """Return the kinds of the commands that the run was given and has not refused."""
-    rows = session.scalars(
-        select(Command.kind).where(Command.run_id == run_id, or_(Command.outcome.is_(None), Command.outcome != "REFUSED"))
-    )
-    return frozenset(rows)
+    accepted = (Command.run_id == run_id, or_(Command.outcome.is_(None), Command.outcome != "REFUSED"))
+    return frozenset(session.scalars(select(Command.kind).where(*accepted)))
 
 
 def cancelled_at(session: Session, run_id: int) -> datetime | None:
