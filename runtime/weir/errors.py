@@ -3,13 +3,13 @@
     WeirError
     ├── GraphError          the job cannot run as written (names the operator and the correction)
     ├── SchemaError         a column or type does not match (names the operator and the nearest name)
-    ├── ConfigError         a setting, argument or environment is unusable
+    ├── ConfigError         a setting, an argument or the environment is invalid
     ├── InputError          a source cannot read its input (names the file, line or row group)
     ├── UserCodeError       a user function raised an error (names the operator; the cause is chained)
     ├── SinkError           a sink cannot write, pre-commit or commit
     ├── StorageError        checkpoint storage failed
     │   ├── StorageFull     no space left on the device
-    │   ├── UnknownOutcome  a write may or may not have taken effect; never delete after it
+    │   ├── UnknownOutcome  it is unknown whether a write has taken effect; never delete after it
     │   └── ObjectNotFound  the object does not exist
     ├── CheckpointError     a checkpoint is damaged, incomplete, retired or missing
     ├── RestoreError        the graph or its parallelism cannot restore a checkpoint

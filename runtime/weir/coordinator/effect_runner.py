@@ -1,7 +1,7 @@
-"""Executes the effects that access storage and sinks, in background executors.
+"""Executes in background executors the effects that access storage and sinks.
 
 There are three executors, each of which runs its calls in order: for the job log, for manifests, and for sinks. So the
-preparation of a recovery follows the commits before it. The job master handles the results, in the coordinator's loop.
+preparation of a recovery starts after all earlier commits. The job master handles the results, in the coordinator's loop.
 """
 
 from __future__ import annotations
@@ -77,7 +77,10 @@ class Executors:
     stopping: StopSignal = field(default_factory=threading.Event)
 
     def close(self) -> None:
-        """Wait for all queued calls. The log executor closes last, because the sink executor submits calls to it and waits for them."""
+        """Wait for all queued calls.
+
+        The log executor closes last, because the sink executor submits calls to it and waits for them.
+        """
         self.stopping.set()
         for executor in (self.sinks, self.manifests, self.log):
             executor.shutdown(wait=True)
@@ -85,7 +88,7 @@ class Executors:
 
 @dataclass(slots=True)
 class _UnconfirmedEntry:
-    """An entry to append, and the number under which the log may contain it already."""
+    """An entry to append, and its number in the log if an earlier attempt has already created it."""
 
     request: LogRequest | None
     entry: Entry
@@ -94,14 +97,17 @@ class _UnconfirmedEntry:
 
 @dataclass(frozen=True, slots=True)
 class _WrittenCheckpoint:
-    """A manifest that is written, and whose checkpoint has no entry in the log yet."""
+    """A manifest that is durable but whose checkpoint has no entry in the log yet."""
 
     manifest: Manifest
     written: WrittenManifest
 
 
 class EffectRunner:
-    """Call ``start`` with a function that posts events to the loop. Call ``submit`` from the loop. ``close`` waits for all calls."""
+    """Call ``start`` with a function that posts events to the loop.
+
+    Call ``submit`` from the loop. ``close`` waits for all calls.
+    """
 
     def __init__(
         self,
@@ -113,7 +119,7 @@ class EffectRunner:
         summary_every: int = SUMMARY_EVERY,
         executors: Executors | None = None,
     ) -> None:
-        """``abandonable``: completed checkpoints that a generation may abandon; None: any.
+        """``abandonable``: the completed checkpoints that a generation is allowed to abandon. None allows all.
 
         ``summary_every``: number of log entries between summaries. ``executors``: threads by default.
         """
@@ -128,7 +134,7 @@ class EffectRunner:
         self._post: Callable[[MasterEvent], None] = lambda event: None
         self._executors = executors if executors is not None else Executors()
         self._open: _UnconfirmedEntry | None = None
-        """The requested entry, until the log is known to contain it."""
+        """The requested entry. Cleared when the log is known to contain it."""
         self._owned: Generation | None = None
         """The newest generation that this process has started."""
         self._manifests: dict[CheckpointId, _WrittenCheckpoint] = {}
@@ -141,7 +147,10 @@ class EffectRunner:
         self._executors.close()
 
     def successor(self) -> Generation | None:
-        """Return the generation of another process that has taken over the job, or None (also if the log is unreadable). Call after ``close``."""
+        """Return the generation of another process that has taken over the job, or None (also if the log is unreadable).
+
+        Call after ``close``.
+        """
         try:
             view, _ = self._log.read()
         except WeirError:
@@ -166,7 +175,7 @@ class EffectRunner:
     def _append(self, effect: AppendLog) -> None:
         self._executors.stopping.wait(effect.delay_ms / 1_000)
         request = effect.request
-        # Every attempt uses the same entry with the same nonce, because the log may contain it already.
+        # Every attempt uses the same entry with the same nonce, because an earlier attempt has possibly created it.
         try:
             if self._open is None or self._open.request is not request:
                 self._open = _UnconfirmedEntry(request, self._entry(request), self._log.next_number)
@@ -236,7 +245,9 @@ class EffectRunner:
         self._create(_UnconfirmedEntry(None, entry, self._log.next_number))
 
     def _create(self, open_entry: _UnconfirmedEntry) -> None:
-        """Raises Superseded if the log contains a newer generation, StorageError if it is unknown whether the entry exists."""
+        """Raises Superseded if the log contains a newer generation, and StorageError if it cannot determine whether
+        the entry exists.
+        """
         while True:
             if isinstance(open_entry.entry, GenerationStarted):
                 self._check_abandoned(open_entry.entry)
@@ -308,7 +319,7 @@ class EffectRunner:
             reason, retry = _reason(error), _may_retry(error)
             self._post(lambda master, now_ms: master.on_commit_failed(permit, reason, retry, now_ms))
             return
-        # Submitted first, because the last commit ends the job, after which the executors accept no calls.
+        # Submit it before reporting the commit: the last commit ends the job, and then the executors accept no more calls.
         self._executors.log.submit(_best_effort, self._retain)
         self._post(lambda master, now_ms: master.on_committed(permit, now_ms))
 
@@ -338,9 +349,10 @@ class EffectRunner:
     def _retain(self) -> None:
         """Retire old checkpoints and summarise the log, unless a newer generation owns the job.
 
-        If this process does not know of a newer generation yet, the log refuses the entry and nothing is deleted. This also
-        runs while the executors close, so that an ended job retains no more than a running one. A summary must wait while it
-        is unknown whether an entry exists, because it would hide the answer.
+        If a newer generation exists that this process does not know yet, the log refuses the entry, and nothing is
+        deleted. This also runs while the executors close, so that an ended job retains no more checkpoints than a
+        running job. While it is unknown whether an entry exists, no summary is written, because a summary would make
+        this impossible to find out.
         """
         owned = self._owned
         if owned is None or self._log.view.generation != owned:
@@ -351,7 +363,7 @@ class EffectRunner:
 
 
 def _best_effort(work: Callable[[], None]) -> None:
-    """Run ``work`` and log its errors. Nothing waits for it, and the next checkpoint repeats it."""
+    """Run ``work`` and log its errors. No caller needs the result, and the next checkpoint repeats the work."""
     try:
         work()
     except Exception:

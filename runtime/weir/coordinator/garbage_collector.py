@@ -22,7 +22,7 @@ from weir.storage.layout import JobLayout
 log = structlog.get_logger(__name__)
 
 SUMMARY_EVERY = 128
-"""Number of log entries between summaries. Each append lists the entries, so many entries would cost more than a summary."""
+"""Number of log entries between summaries. Each append lists all entries, so a long log would cost more than a summary."""
 
 
 class GarbageCollector:
@@ -43,7 +43,10 @@ class GarbageCollector:
         """The newest checkpoint that may have orphaned files: it was aborted, or retired but not deleted."""
 
     def completed(self, manifest: Manifest) -> None:
-        """The log contains the checkpoint. The ids between it and the previous one belong to aborted checkpoints."""
+        """Call when the log contains the checkpoint.
+
+        The ids between this checkpoint and the previous one belong to aborted checkpoints.
+        """
         self._references.add(manifest)
         if self._newest is not None and manifest.checkpoint > self._newest + 1:
             self._orphans_up_to = CheckpointId(manifest.checkpoint - 1)
@@ -52,10 +55,10 @@ class GarbageCollector:
     def retire(self, generation: Generation, *, uncommitted_from: CheckpointId) -> None:
         """Retire and delete the checkpoints that are no longer retained.
 
-        ``generation``: of this process. ``uncommitted_from``: this checkpoint and later ones are kept.
+        ``generation``: of this process. The checkpoint ``uncommitted_from`` and later ones are kept.
         """
         if self._orphans_up_to is not None and orphan_horizon(self._log.view) > self._orphans_up_to:
-            # An aborted checkpoint may have written a complete state. From now on nothing can refer to it.
+            # An aborted checkpoint may have written a complete state. From now on no checkpoint can refer to its files.
             self._orphans_up_to = None
             self.delete_orphans()
         view = self._log.view
@@ -74,8 +77,8 @@ class GarbageCollector:
     def summarise(self, generation: Generation) -> None:
         """Summarise the log if it has grown enough, and delete the entries that the summary covers.
 
-        If it is unknown whether the summary was written, the next one deletes the entries. Call only while no append of
-        this process is open (see ``JobLog.summarise``).
+        If it is unknown whether the summary was written, the entries are deleted after the next summary. Call only
+        while no append of this process is open (see ``JobLog.summarise``).
         """
         if self._log.unsummarised < self._summary_every:
             return

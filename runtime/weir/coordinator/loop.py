@@ -125,7 +125,7 @@ class Coordinator:
         return finish
 
     def _final_finish(self, finish: Finish) -> Finish:
-        """Report SUPERSEDED instead of a failure that a newer generation has caused, for example by deleting files."""
+        """Report SUPERSEDED instead of a failure that was caused by a newer generation, which for example deletes files."""
         successor = self._runner.successor() if finish.outcome is JobOutcome.FAILED else None
         if successor is None:
             return finish
@@ -185,7 +185,7 @@ class Coordinator:
             return  # The peer was dropped in the meantime.
         if isinstance(message, Register):
             if message.incarnation != incarnation or incarnation in self._connection_of:
-                raise ProtocolError("a slot must register once, with its authenticated incarnation")
+                raise ProtocolError("a slot must register only once, and with the incarnation that it has authenticated")
             self._connection_of[incarnation] = peer
             self._tasks[incarnation] = message.task
         elif incarnation not in self._connection_of:
@@ -219,7 +219,7 @@ class Coordinator:
                     self._finish = effect
 
     def _send(self, peer: ControlPeer, message: ToSlot) -> bool:
-        """Return False if the message is invalid, for example too large. The job has failed then."""
+        """Return False if the message is invalid, for example too large. In that case the job has failed."""
         try:
             self._server.send(peer, encode(message))
         except ProtocolError as error:
@@ -235,7 +235,7 @@ class Coordinator:
         self._server.drop(peer)
         log.warning("slot dropped", incarnation=incarnation, reason=reason)
         task = self._tasks.pop(incarnation)
-        # Spark may have started a replacement already, which must not be killed.
+        # Do not kill the replacement, which Spark has possibly started already.
         if task not in self._tasks.values():
             self._slot_control.replace(task)
 

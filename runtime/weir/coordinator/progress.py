@@ -30,7 +30,7 @@ class CheckpointSummary:
     async_ms_max: float
     longest_batch_ms_max: float
     longest_batch_core_wait_ms: float
-    """How long the loop waited for a CPU core during that longest batch."""
+    """How long the loop waited for a CPU core during the longest batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,11 @@ class RecoverySummary:
 
 @dataclass(frozen=True, slots=True)
 class ProgressSnapshot:
-    """A consistent view of a job. ``records``: read by the sources of the running generation. ``*_total``: counted since the driver
-    started. The histories contain the newest ``HISTORY_MAX`` items."""
+    """A consistent view of a job.
+
+    ``records`` counts what the sources of the running generation have read. The counters ``*_total`` start with the
+    driver. Each history contains the newest ``HISTORY_MAX`` items.
+    """
 
     phase: JobPhase
     generation: Generation
@@ -59,7 +62,7 @@ class ProgressSnapshot:
     recoveries_total: int
     downtime_total_ms: int
     last_completed_age_ms: int | None
-    """None: no checkpoint has completed."""
+    """None if no checkpoint has completed yet."""
     in_progress: int
     """Number of pending checkpoints."""
     slots: tuple[SlotMetrics, ...]

@@ -37,7 +37,7 @@ log = structlog.get_logger(__name__)
 _K = TypeVar("_K")
 _T = TypeVar("_T")
 CurrentView = Callable[[Generation], LogView]
-"""Reads the log. Raises Superseded if it contains a newer generation, and StorageError."""
+"""Reads the log. Raises Superseded if the log contains a newer generation, and StorageError."""
 
 
 class SinkCoordinator:
@@ -63,7 +63,7 @@ class SinkCoordinator:
         """All checkpoints of the current branch up to this one are published."""
 
     def commit(self, permit: CommitPermit, committables: Iterable[Committable]) -> None:
-        """Raises SinkError. Then nothing counts as published, and the commit can be repeated."""
+        """Raises SinkError. After an error, no checkpoint counts as published, so the commit can be repeated."""
         self._publish(permit, committables)
         self.confirmed = max(self.confirmed, permit.checkpoint)
 
@@ -72,7 +72,10 @@ class SinkCoordinator:
             self._committers[sink].commit(permit, mine)
 
     def prepare(self, generation: Generation, permit: CommitPermit | None) -> None:
-        """Prepare the sinks for a generation. Every step is idempotent. Raises Superseded, SinkError, CheckpointError, StorageError."""
+        """Prepare the sinks for a generation.
+
+        Every step is idempotent. Raises Superseded, SinkError, CheckpointError, StorageError.
+        """
         view = self._current_view(generation)
         for sink, committer in self._plan.committers.items():
             self._claim(sink, committer, view)
@@ -136,7 +139,10 @@ class SinkCoordinator:
             self._record(entry, lambda now: now.abandonment_due)
 
     def _reinstate(self, generation: Generation, permit: CommitPermit) -> None:
-        """Reinstate revoked output of checkpoints that are on the current branch again. The log entry follows after all output is visible."""
+        """Reinstate revoked output of checkpoints that are on the current branch again.
+
+        The log entry follows after all output is visible.
+        """
         while by_branch := _grouped((view := self._current_view(generation)).reinstatement_due, _branch):
             branch, back = next(iter(by_branch.items()))
             committables = [committable for one in back for committable in self._committables(view, one.checkpoint)]
@@ -150,7 +156,7 @@ class SinkCoordinator:
     def _record(
         self, entry: BranchAbandoned | BranchReinstated, due: Callable[[LogView], tuple[AbandonedCheckpoint, ...]]
     ) -> None:
-        """Append ``entry``, unless an earlier attempt has appended it without receiving the answer."""
+        """Append ``entry``, unless the log contains it because an earlier attempt succeeded without receiving the answer."""
         try:
             self._append(entry)
         except CheckpointError:
@@ -158,7 +164,10 @@ class SinkCoordinator:
                 raise
 
     def _committables(self, view: LogView, checkpoint: CheckpointId) -> tuple[Committable, ...]:
-        """Return the committables of an abandoned checkpoint. For a damaged one return none: the sink finds its output by itself."""
+        """Return the committables of an abandoned checkpoint.
+
+        If the checkpoint is damaged, return an empty result: the sink then finds the output without the committables.
+        """
         try:
             manifest = self._read(view, checkpoint)
         except CheckpointError as error:

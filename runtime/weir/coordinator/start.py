@@ -20,15 +20,16 @@ from weir.storage.manifests import read_manifest
 
 @dataclass(frozen=True, slots=True)
 class Fresh:
-    """Start without state. Refused if the job already has a job log."""
+    """Start a new job without state. The start is refused if the job already has a job log."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resume:
     """Start from the newest checkpoint of the current branch, or without state if no checkpoint has completed.
 
-    ``at_least``: a checkpoint that the job is known to have completed. If the log does not contain it, the log is missing
-    (its disk may not be mounted) or is that of another job, and the start is refused.
+    ``at_least``: a checkpoint that the job is known to have completed. If the log does not contain this checkpoint, the
+    start is refused, because the directory has no log (for example because its disk is not mounted) or the log of another
+    job.
     """
 
     at_least: CheckpointId | None = None
@@ -36,10 +37,10 @@ class Resume:
 
 @dataclass(frozen=True, slots=True)
 class FromCheckpoint:
-    """Start from a given checkpoint, or (None) without state. Output that was committed after it is revoked.
+    """Start from ``checkpoint``, or without state if it is None. Output that was committed after it is revoked.
 
-    ``abandonable``: the checkpoints that the user has agreed to abandon. If the start would abandon others, it is refused.
-    None: any.
+    ``abandonable``: the checkpoints that the user has agreed to abandon. If the start would abandon any other checkpoint,
+    it is refused. None: any.
     """
 
     checkpoint: CheckpointId | None
@@ -71,7 +72,8 @@ def find_start(storage: CheckpointStorage, job: str, mode: StartMode) -> StartPo
         try:
             manifest = read_manifest(storage, JobLayout(job), record) if record is not None else None
         except CheckpointError:
-            # A running job may have retired and deleted the checkpoint since the log was read. Then the log has grown.
+            # A running job has possibly retired and deleted the checkpoint since the log was read. If so, the log
+            # has new entries.
             if log.read()[1] == number:
                 raise
         else:
@@ -92,7 +94,8 @@ def _select(view: LogView, url: str, job: str, mode: StartMode) -> CheckpointRec
             if at_least is not None and view.highest_checkpoint < at_least:
                 state = f"ends at checkpoint {view.highest_checkpoint}" if view.generation else "does not exist"
                 raise StorageError(
-                    f"job '{job}' has completed checkpoint {at_least}, but its log in {url} {state}. Check that the right directory is "
+                    f"job '{job}' has completed checkpoint {at_least}, but its log in {url} {state}. Check that the "
+                    "right directory is "
                     "mounted and was not restored from a backup. The job was not started"
                 )
             return view.newest

@@ -15,12 +15,12 @@ from weir.protocol.ids import OperatorUid
 
 @dataclass(frozen=True, slots=True)
 class Compatibility:
-    """The differences of a compatible graph. ``notes`` are sentences for the user."""
+    """How a compatible graph differs from the checkpoint's graph. ``notes`` are sentences for the user."""
 
     fresh: tuple[OperatorUid, ...]
     """Stateful operators that are not in the checkpoint: they start without state."""
     dropped: tuple[OperatorUid, ...]
-    """Operators whose state is not restored. Empty unless ``allow_non_restored_state``."""
+    """Operators whose state is not restored. Empty unless ``allow_non_restored_state`` is given."""
     notes: tuple[str, ...]
 
 
@@ -63,7 +63,8 @@ def _check_parallelism(operator: LogicalOperator, parallelism: int, planned: int
         return
     if parallelism > fixed:
         raise RestoreError(
-            f"{operator.label} has parallelism {parallelism}, but its state has only {fixed} key groups: set a parallelism of {fixed} or less"
+            f"{operator.label} has parallelism {parallelism}, but its state has only {fixed} key groups: set a "
+            f"parallelism of {fixed} or less"
         )
     if planned != fixed:
         raise RestoreError(
@@ -76,6 +77,7 @@ def _check_state(old: OperatorInGraph, new: OperatorInGraph) -> None:
     kind = new.operator.kind
     if old.operator.kind is not kind:
         raise RestoreError(
-            f"{new.operator.label} was a {old.operator.kind} in the checkpoint: one kind cannot restore the state of another; use a new uid"
+            f"{new.operator.label} was a {old.operator.kind} in the checkpoint: one kind cannot restore the state of "
+            "another; use a new uid"
         )
     OPERATOR_KINDS[kind].check_state(old, new)

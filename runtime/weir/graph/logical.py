@@ -65,24 +65,24 @@ class LogicalOperator:
     kind: OperatorKind
     inputs: tuple[Input, ...]
     columns: tuple[Column, ...]
-    """Columns of the output; of a sink: columns of the input."""
+    """The columns of the output; for a sink, the columns of the input."""
     schema: str
     """The exact schema of ``columns``: base64 of the Arrow IPC schema message."""
     uid_derived: bool = False
     parallelism: int | None = None
-    """None: the parallelism of the job."""
+    """None means the parallelism of the job."""
     max_parallelism: int | None = None
     stateful: bool = False
     config: JsonValue = None
-    """The configuration, in the form of the operator's kind."""
+    """The configuration. Its form depends on the operator's kind."""
     code: str | None = None
-    """Reference into the code bundle."""
+    """The key of the operator's function in the code bundle."""
     site: str | None = None
     """Where the author wrote the operator: ``flights.py:12``. For messages and rendering only."""
 
     @property
     def label(self) -> str:
-        """The operator in messages: its kind, uid and site."""
+        """How messages name the operator: its kind, uid and site."""
         return f"{self.kind} {self.uid!r}" + (f" (at {self.site})" if self.site else "")
 
 

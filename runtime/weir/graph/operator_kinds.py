@@ -31,7 +31,7 @@ class KindProperties:
     stateful: bool = False
     """A checkpoint contains state of the operator (splits, keyed rows or committables), which a restore must match to a uid."""
     keyed: bool = False
-    """State is partitioned by key, so the input must be a HASH edge."""
+    """The state is partitioned by key, so the input must be a HASH edge."""
     describe: Callable[[Config], str] = _expressions
     """Describes the configuration on one line."""
     check_state: StateCheck = state_checks.accept

@@ -47,7 +47,7 @@ class PhysicalGraph:
     chains: tuple[Chain, ...]
     edges: tuple[Edge, ...]
     max_parallelism: dict[str, int]
-    """By operator uid. The first manifest of a job fixes it for all later ones."""
+    """By operator uid. A job's first manifest fixes the value for all later manifests."""
 
     def subtasks(self) -> Iterator[SubtaskId]:
         for chain in self.chains:
@@ -58,7 +58,10 @@ class PhysicalGraph:
         return (subtask for subtask in self.subtasks() if subtask.index == slot)
 
     def channels_of_edge(self, edge: Edge) -> Iterator[ChannelId]:
-        """FORWARD: subtask i to subtask i, with equal parallelism at both ends. Other partitionings: all to all."""
+        """A FORWARD edge connects subtask i to subtask i, with equal parallelism at both ends.
+
+        Every other edge connects all subtasks to all subtasks.
+        """
         targets = self.chains[edge.target].parallelism
         for source in range(self.chains[edge.source].parallelism):
             if edge.partitioning is Partitioning.FORWARD:

@@ -54,7 +54,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def _details(operator: LogicalOperator) -> str:
-    """Return the operator's name, unless it repeats the uid or kind, and its configuration."""
+    """Return the operator's configuration, preceded by its name if the name differs from the uid and the kind."""
     name = operator.name
     if name in (operator.uid, operator.kind) or name.startswith(("read ", "write ", "aggregate by ")):
         name = ""

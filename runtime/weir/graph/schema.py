@@ -36,9 +36,9 @@ def schema_of(operator: LogicalOperator) -> pa.Schema:
 def canonical_type(kind: pa.DataType) -> pa.DataType:
     """Return the type that channels use for values of ``kind``.
 
-    Arrow has several layouts for the same values (string, large_string, string_view, dictionary encoding), and
-    libraries return different ones. Weir uses ``string``, ``binary`` and ``list`` with 32-bit offsets and no dictionary:
-    batches are far smaller than 2 GiB, and short offsets need less space.
+    Arrow has several layouts for the same values (string, large_string, string_view, dictionary encoding), and libraries
+    differ in the layout that they return. Weir uses ``string``, ``binary`` and ``list`` with 32-bit offsets and no
+    dictionary: batches are far smaller than 2 GiB, and short offsets need less space.
     """
     if pa.types.is_dictionary(kind):
         return canonical_type(kind.value_type)

@@ -1,7 +1,7 @@
 """Whether an operator can restore its state from a checkpoint: the checks of sources, sinks and aggregates.
 
-A source enumerates its splits only when the job first starts. If its uid now names another input, the job would not
-read that input: it would end early, or continue at a meaningless position.
+A source enumerates its splits only when the job first starts. If the input behind its uid changes, the job would not read the
+new input. It would end early, or continue at a meaningless position.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ INPUT_FIELDS: Mapping[str, tuple[str, ...]] = {
     "generator": ("columns", "rows", "seed"),
     "iterable": ("data",),
 }
-"""By kind of source: the fields that identify its input and the meaning of a position in it.
+"""For each kind of source, the fields that identify the input and define what a position in the input means.
 
 Other fields may change: the rate, the split size (which only affects new splits), and the columns read from a file.
 """
@@ -53,52 +53,60 @@ def config_of(operator: LogicalOperator) -> Config:
 
 
 def accept(old: OperatorInGraph, new: OperatorInGraph) -> None:
-    """For kinds whose state fits every operator of the kind."""
+    """Accept every operator of the same kind."""
 
 
 def check_source(old: OperatorInGraph, new: OperatorInGraph) -> None:
-    """The same connector and the same input. A field that is missing on one side comes from another version of Weir."""
+    """Require the same connector and the same input.
+
+    Ignore a field that only one side has, because the two were written by different versions of Weir.
+    """
     _check_connector(old, new)
     for field in INPUT_FIELDS.get(str(new.config.get("kind")), ()):
         if field in old.config and field in new.config and not _equal(field, old.config[field], new.config[field]):
             raise RestoreError(
-                f"{new.operator.label} reads another input than in the checkpoint: "
-                f"{_difference(field, old.config[field], new.config[field])}. Its position does not fit the new input. Restore the old "
-                "input, or give the source a new uid to read the new input from the beginning (and drop the old position with "
-                "--allow-non-restored-state)"
+                f"{new.operator.label} reads an input that differs from the checkpoint's: "
+                f"{_difference(field, old.config[field], new.config[field])}. The positions in the checkpoint do not "
+                "apply to the new input. Restore the old input, or give the source a new uid to read the new input "
+                "from the beginning (and drop the old positions with --allow-non-restored-state)"
             )
 
 
 def check_sink(old: OperatorInGraph, new: OperatorInGraph) -> None:
-    """The same connector and directory: a sink commits and revokes output where it was written."""
+    """Require the same connector and directory, because a sink commits and revokes output in the directory where it was
+    written.
+    """
     _check_connector(old, new)
     if old.config.get("temporary") or new.config.get("temporary"):
         return  # The directory belongs to one process, and no other process can find it.
     if "directory" in old.config and old.config["directory"] != new.config.get("directory"):
         raise RestoreError(
-            f"{new.operator.label} writes to {new.config.get('directory')}, in the checkpoint it wrote to {old.config['directory']}: "
-            "its committed output there could not be completed or revoked. Restore the old directory, or give the sink a new uid "
+            f"{new.operator.label} writes to {new.config.get('directory')}, but wrote to {old.config['directory']} when "
+            "the checkpoint was taken. The output there could not be committed or revoked any more. Restore the old "
+            "directory, or give the sink a new uid "
             "(its old output stays, and --allow-non-restored-state drops its state)"
         )
 
 
 def check_aggregate(old: OperatorInGraph, new: OperatorInGraph) -> None:
-    """The same key, the same aggregates, and the same types of all columns that the state is computed from."""
+    """Require the same key, the same aggregates, and the same types of all columns from which the state is computed."""
     label = new.operator.label
     if old.config.get("key") != new.config.get("key"):
         raise RestoreError(
-            f"{label} is keyed by {_list(new.config.get('key'))}, its state by {_list(old.config.get('key'))}: use a new uid"
+            f"{label} is keyed by ({_list(new.config.get('key'))}), but its state in the checkpoint is keyed by "
+            f"({_list(old.config.get('key'))}): use a new uid"
         )
     if old.config.get("aggregates") != new.config.get("aggregates"):
         raise RestoreError(
-            f"{label} computes {describe_aggregates(new.config.get('aggregates'))}, its state holds "
-            f"{describe_aggregates(old.config.get('aggregates'))}: use a new uid"
+            f"{label} computes {describe_aggregates(new.config.get('aggregates'))}, but its state in the checkpoint "
+            f"contains {describe_aggregates(old.config.get('aggregates'))}: use a new uid"
         )
     old_types = _state_types(old)
     for name, kind in _state_types(new).items():
         if old_types.get(name) != kind:
             raise RestoreError(
-                f"{label}: column {name!r} is now {kind}, its state has {old_types.get(name)}: cast it, or use a new uid"
+                f"{label}: column {name!r} is now {kind}, but was {old_types.get(name)} when the checkpoint was taken: "
+                "cast the column, or use a new uid"
             )
 
 
@@ -116,23 +124,25 @@ def describe_aggregates(aggregates: JsonValue) -> str:
 def _check_connector(old: OperatorInGraph, new: OperatorInGraph) -> None:
     before, after = old.config.get("kind"), new.config.get("kind")
     if before != after:
-        raise RestoreError(f"{new.operator.label} is now of kind {after!r}, in the checkpoint it was {before!r}: use a new uid")
+        raise RestoreError(
+            f"{new.operator.label} is now of kind {after!r}, but was {before!r} when the checkpoint was taken: use a new uid"
+        )
 
 
 def _equal(field: str, before: JsonValue, after: JsonValue) -> bool:
     if before == after:
         return True
     if field == "paths" and isinstance(before, list) and isinstance(after, list):
-        # The source sorts all files, whatever the order of its paths.
+        # The order of the paths has no effect, because the source sorts all files.
         return set(map(str, before)) == set(map(str, after))
     if field == "data" and isinstance(before, str) and isinstance(after, str):
-        # Another version of Arrow may compress the same rows differently.
+        # Versions of Arrow can differ in how they compress the same rows.
         return bool(_rows(before).equals(_rows(after)))
     return False
 
 
 def _rows(data: str) -> pa.Table:
-    """``data`` of an iterable source: base64 of an Arrow IPC stream."""
+    """Decode the field ``data`` of an iterable source: base64 of an Arrow IPC stream."""
     return pa.ipc.open_stream(pa.py_buffer(base64.b64decode(data))).read_all()
 
 
@@ -141,7 +151,7 @@ def _difference(field: str, before: JsonValue, after: JsonValue) -> str:
         case "data":
             return "its rows have changed"
         case "schema_ipc":
-            return "the query has other columns or types than the staged rows"
+            return "the columns or types of the query differ from those of the staged rows"
         case _:
             return f"{field.replace('_', ' ')} {_shorten(_list(after))} instead of {_shorten(_list(before))}"
 

@@ -21,7 +21,8 @@ def validate_graph(graph: LogicalGraph) -> None:
     for operator in graph.operators:
         if operator.uid in by_uid:
             raise GraphError(
-                f"{operator.label} has the uid of {by_uid[operator.uid].label}. State belongs to a uid: give each operator its own uid"
+                f"{operator.label} has the uid of {by_uid[operator.uid].label}. State belongs to a uid: give each "
+                "operator its own uid"
             )
         by_uid[operator.uid] = operator
     visited: set[OperatorUid] = set()
@@ -61,7 +62,7 @@ def _check_inputs(operator: LogicalOperator) -> None:
 def _check_key(operator: LogicalOperator, source: Input, upstream: LogicalOperator) -> None:
     hashed = source.partitioning is Partitioning.HASH
     if hashed != bool(source.key):
-        raise GraphError(f"{operator.label}: a hash edge needs key columns, and no other edge has any")
+        raise GraphError(f"{operator.label}: a hash edge must have key columns, and other edges must not have any")
     if OPERATOR_KINDS[operator.kind].keyed and not hashed:
         raise GraphError(
             f"{operator.label} keeps state by key, but its input is not partitioned by key: put .key_by(...) before it"

@@ -2,8 +2,8 @@
 
 A channel that has delivered the barrier of the current checkpoint is blocked until all other channels have
 delivered it (lines 9-10). Then the subtask takes its snapshot, broadcasts the barrier (lines 12-13) and unblocks
-all channels (lines 14-15). This module adds to the paper: checkpoint ids only grow, so a stale barrier has no effect.
-The first barrier of a newer checkpoint aborts the older alignment. The end of an input counts as its barrier.
+all channels (lines 14-15). This module adds three rules to the paper. Checkpoint ids only grow, so a stale barrier has no
+effect. The first barrier of a newer checkpoint aborts the older alignment. The end of an input counts as its barrier.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ AlignmentEffect: TypeAlias = TakeSnapshot | AlignmentAborted
 class Aligner:
     """Aligns the barriers of one subtask.
 
-    ``inputs``: all input channels of the subtask (at least one). ``last``: the restored checkpoint, or 0.
+    ``inputs`` are all input channels of the subtask (at least one). ``last`` is the restored checkpoint, or 0 if there is none.
     """
 
     def __init__(self, inputs: Iterable[ChannelId], *, mode: CheckpointMode, last: CheckpointId) -> None:
@@ -93,7 +93,7 @@ class Aligner:
         return self._complete_if_aligned(now_ns)
 
     def on_aborted(self, checkpoint: CheckpointId) -> list[AlignmentEffect]:
-        """The coordinator has aborted ``checkpoint``. Later barriers of it are ignored."""
+        """The coordinator has aborted ``checkpoint``. Later barriers of this checkpoint are ignored."""
         if self._current is not None and self._current <= checkpoint:
             effects = self._abort(self._current)
         else:

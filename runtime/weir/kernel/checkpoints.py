@@ -42,7 +42,7 @@ class CheckpointKind(StrEnum):
     """Triggered by a user. Retained like a periodic one."""
     SAVEPOINT = "savepoint"
     FINAL = "final"
-    """All input has ended. The completion of this checkpoint finishes the job."""
+    """The last checkpoint of a job whose input has ended. Its completion finishes the job."""
     SUSPEND = "suspend"
     """The last checkpoint before the job is suspended."""
 
@@ -133,7 +133,7 @@ CheckpointEffect: TypeAlias = Trigger | AllAcknowledged | Record | Completed | A
 
 
 def permit_for_restore(checkpoint: CheckpointId, generation: Generation) -> CommitPermit:
-    """Return the permit to commit everything up to a restored checkpoint again. Its entry is in the log."""
+    """Return the permit to commit again everything up to a restored checkpoint, whose entry is in the log."""
     return CommitPermit(checkpoint, generation)
 
 
@@ -233,7 +233,10 @@ class CheckpointCoordinator:
         return [Completed(pending, CommitPermit(checkpoint, self._generation))]
 
     def abort_all(self, reason: str, *, now_ms: int) -> list[CheckpointEffect]:
-        """For a failover or a shutdown. A checkpoint in RECORDING stays, because the log decides whether it completes."""
+        """For a failover or a shutdown.
+
+        A checkpoint in RECORDING is not aborted, because the log decides whether it completes.
+        """
         effects: list[CheckpointEffect] = []
         for pending in list(self._pending.values()):
             if pending.phase is not CheckpointPhase.RECORDING:
@@ -282,13 +285,16 @@ class LastCheckpoint:
 
     @property
     def kind(self) -> CheckpointKind | None:
-        """Return the required kind, or None while the job continues. FINAL wins, because ended input leaves nothing to suspend."""
+        """Return the required kind, or None while the job continues.
+
+        FINAL takes precedence, because a job whose input has ended cannot be suspended.
+        """
         if self._ended == self._subtasks:
             return CheckpointKind.FINAL
         return CheckpointKind.SUSPEND if self._suspending else None
 
     def suspend(self) -> None:
-        """Remains in effect across a recovery."""
+        """Request a SUSPEND checkpoint. The request survives a recovery."""
         self._suspending = True
 
     def subtask_ended(self, subtask: SubtaskId) -> None:
@@ -299,12 +305,14 @@ class LastCheckpoint:
         self._ended.clear()
 
     def expect(self, generation: Generation, checkpoint: CheckpointId) -> None:
-        """``checkpoint`` is about to be triggered as the last one."""
+        """Call before triggering ``checkpoint`` as the last one."""
         assert self.kind is not None, "the job is not ending"
         self._expected = _Expected(generation, checkpoint, self.kind)
 
     def is_completed(self, generation: Generation, newest: CheckpointId | None) -> bool:
-        """Return whether ``newest``, the newest completed checkpoint, was triggered in ``generation`` as the last one, with the required kind."""
+        """Return whether ``newest``, the newest completed checkpoint, was triggered in ``generation`` as the last
+        checkpoint and has the required kind.
+        """
         if newest is None or self.kind is None:
             return False
         return self._expected == _Expected(generation, newest, self.kind)

@@ -10,13 +10,16 @@ class CheckpointConfig:
     """When checkpoints are triggered and when they fail. At most one checkpoint is pending at a time."""
 
     interval_ms: int | None = 10_000
-    """Between triggers of periodic checkpoints. None: no periodic checkpoints."""
+    """Time between the triggers of periodic checkpoints. None: no periodic checkpoints."""
     timeout_ms: int = 600_000
-    """From the trigger until every subtask has acknowledged. Applies to every kind of checkpoint."""
+    """Maximum time from the trigger until every subtask has acknowledged, for every kind of checkpoint."""
     min_pause_ms: int = 0
-    """From the end of one checkpoint to the next periodic trigger. Other kinds do not wait."""
+    """Minimum time from the end of a checkpoint to the next periodic trigger. Other kinds of checkpoints do not wait."""
     tolerable_failed_checkpoints: int | None = 3
-    """Consecutive failed checkpoints of any kind before the job fails over. None: the job never fails over for this reason."""
+    """The job fails over after this many consecutive failed checkpoints of any kind.
+
+    None means that it never fails over for this reason.
+    """
 
 
 @dataclass(frozen=True, slots=True)

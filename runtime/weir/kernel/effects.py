@@ -36,7 +36,7 @@ class StartGeneration:
     generation: Generation
     restored_from: CheckpointId | None
     first_checkpoint: CheckpointId
-    """Higher than every id that this process has triggered."""
+    """The first checkpoint id of the generation: higher than every id that this process has triggered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +69,10 @@ class WriteManifest:
 
 @dataclass(frozen=True, slots=True)
 class Prepare:
-    """Before the deployment: commit everything up to the restore point, and abort or revoke everything after it.
+    """Before the deployment, commit everything up to the restore point, and abort or revoke everything after it.
 
-    ``enumerate_sources``: sources that are not in the restore point, so their input must be enumerated. Answer with
-    on_prepared or on_prepare_failed.
+    ``enumerate_sources``: the sources that the restore point does not contain, so that their splits must be enumerated.
+    Answer with on_prepared or on_prepare_failed.
     """
 
     generation: Generation
@@ -101,7 +101,7 @@ class JobOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The last effect: the process ends. ``kind`` is the class name of the first cause of a failure."""
+    """The last effect, which ends the process. ``kind`` is the class name of a failure's first cause."""
 
     outcome: JobOutcome
     reason: str = ""

@@ -22,7 +22,8 @@ class HeartbeatMonitor:
         """Return each silent slot with the length of its silence in ms."""
         last_ms, self._last_check_ms = self._last_check_ms, now_ms
         if last_ms is not None and now_ms - last_ms > self._timeout_ms // 2:
-            # This process was paused. Messages of that time may still be unread, so every slot gets the full timeout again.
+            # This process was paused. Messages that arrived in the meantime are possibly unread, so every slot
+            # gets the full timeout again.
             for slot in slots:
                 slot.last_heard_ms = now_ms
             return []
@@ -48,7 +49,10 @@ class RestartPolicy:
         return self._restarts
 
     def on_failure(self, now_ms: int) -> bool:
-        """Return False if the job must fail. Otherwise the next generation may be deployed as soon as ``may_deploy``."""
+        """Return False if the job must fail.
+
+        Otherwise the next generation can be deployed as soon as ``may_deploy`` returns True.
+        """
         if self._restarts >= self._config.attempts_max:
             return False
         self._restarts += 1
@@ -61,7 +65,7 @@ class RestartPolicy:
         return now_ms >= self._deploy_at_ms
 
     def on_running(self, now_ms: int) -> int | None:
-        """Return the downtime in ms since the first failure, or None if no failure preceded."""
+        """Return the downtime in ms since the first failure, or None if no failure has occurred."""
         first_failure_ms, self._first_failure_ms = self._first_failure_ms, None
         return None if first_failure_ms is None else now_ms - first_failure_ms
 
@@ -76,7 +80,10 @@ class RestartPolicy:
 
 
 class Backoff:
-    """Delays between the attempts of one request: ``first_delay_ms`` before the second attempt, then doubling."""
+    """The delays between the attempts of one request.
+
+    The second attempt starts after ``first_delay_ms``, and then the delay doubles.
+    """
 
     def __init__(self, *, attempts_max: int, first_delay_ms: int) -> None:
         self._attempts_max = attempts_max
@@ -84,7 +91,7 @@ class Backoff:
         self._attempts = 1
 
     def next_delay_ms(self) -> int | None:
-        """Call after a failed attempt. Return the delay before the next one, or None after ``attempts_max`` attempts."""
+        """Call after a failed attempt. Return the delay before the next attempt, or None after ``attempts_max`` attempts."""
         if self._attempts >= self._attempts_max:
             return None
         self._attempts += 1

@@ -32,12 +32,12 @@ class AdvanceWatermark:
 
 @dataclass(frozen=True, slots=True)
 class BecomeIdle:
-    """Every input that has not ended is idle: send IDLE downstream."""
+    """Every input that has not ended is idle, so send IDLE downstream."""
 
 
 @dataclass(frozen=True, slots=True)
 class InputsEnded:
-    """The last input has ended: call on_end_of_input if ``run_operators``, then send END downstream."""
+    """The last input has ended. Call on_end_of_input if ``run_operators`` is True, then send END downstream."""
 
     run_operators: bool
 
@@ -47,7 +47,9 @@ SubtaskEffect: TypeAlias = Deliver | AlignmentEffect | AdvanceWatermark | Become
 
 @dataclass(frozen=True, slots=True)
 class InputStart:
-    """The initial state of an input channel: sequence number of the first data frame, restored watermark and idleness."""
+    """The initial state of an input channel: the sequence number of its first data frame, and the restored watermark and
+    idleness.
+    """
 
     sequence: int = 0
     watermark_ms: int | None = None
@@ -56,7 +58,10 @@ class InputStart:
 
 
 class InputProcessor:
-    """For a subtask with at least one input. ``ended``: on_end_of_input ran before the restored snapshot."""
+    """Processes the inputs of a subtask that has at least one.
+
+    ``ended`` is True if on_end_of_input ran before the restored snapshot.
+    """
 
     def __init__(
         self,
@@ -87,13 +92,15 @@ class InputProcessor:
         if frame.generation != self._generation:
             if frame.generation > self._generation:
                 raise ProtocolError(
-                    f"{frame.channel}: frame of generation {frame.generation}, but this subtask runs generation {self._generation}"
+                    f"{frame.channel}: frame of generation {frame.generation}, but this subtask runs generation "
+                    f"{self._generation}"
                 )
             return ()
         assert not self.is_blocked(frame.channel)
         if frame.sequence != self._expected[frame.channel]:
             raise ProtocolError(
-                f"{frame.channel}: {frame.kind.name} frame with sequence number {frame.sequence}, expected {self._expected[frame.channel]}"
+                f"{frame.channel}: {frame.kind.name} frame with sequence number {frame.sequence}, expected "
+                f"{self._expected[frame.channel]}"
             )
         match frame.kind:
             case FrameKind.DATA:
@@ -120,7 +127,7 @@ class InputProcessor:
         return self._aligner.on_aborted(checkpoint)
 
     def input_snapshots(self) -> tuple[ChannelSnapshot, ...]:
-        """Return the input channels' part of the snapshot. Call together with the operators' sync phase."""
+        """Return the input channels' part of the snapshot. Call it together with the operators' sync phase."""
         ended = self._aligner.ended
         result = []
         for channel, expected in self._expected.items():
@@ -132,7 +139,7 @@ class InputProcessor:
         was_idle = self._watermarks.idle
         advanced = self._advance(self._watermarks.on_end(channel))
         if self._watermarks.idle and not was_idle:
-            # Only idle inputs remain, so downstream must not wait for the watermark of this subtask.
+            # All remaining inputs are idle, so downstream subtasks must not wait for the watermark of this subtask.
             advanced = (*advanced, BecomeIdle())
         # InputsEnded precedes a snapshot that this end completes: the output of on_end_of_input belongs to the epoch
         # before the barrier.

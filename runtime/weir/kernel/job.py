@@ -94,14 +94,17 @@ LEGAL: dict[JobPhase, frozenset[JobPhase]] = {
 }
 
 _DEPLOYED = frozenset({JobPhase.DEPLOYING, JobPhase.RUNNING})
-"""Phases in which slots run the generation, or are about to: the failure of one slot fails the generation."""
+"""The phases in which slots run the generation or are about to run it.
+
+In these phases the failure of one slot fails the generation.
+"""
 
 
 class JobMaster:
     """Call ``start`` once, then pass in events and results. Every method returns the effects to execute, in order.
 
     ``generation`` and ``next_checkpoint`` are the first unused numbers of the job log. ``restore`` is the checkpoint to
-    start from (None: start without state).
+    start from, or None to start without state.
     """
 
     def __init__(
@@ -134,11 +137,14 @@ class JobMaster:
         self._commits = CommitQueue(attempts_max=config.commit_attempts_max)
         self._last = LastCheckpoint(graph.subtasks())
         self._last_loss: str | None = None
-        """Spark's reason for the last slot that ended early, since the last deployment."""
+        """Why the most recent slot ended early, as reported by Spark.
+
+        None if no slot has ended early since the last deployment.
+        """
         self._requested: CheckpointKind | None = None
         """The checkpoint that a user has requested. The request survives a recovery."""
         self._ending: Finish | None = None
-        """How the job ends when no append or commit is open."""
+        """How the job will end, once no append or commit is open."""
 
     # ---- state -------------------------------------------------------------------
 
@@ -174,19 +180,25 @@ class JobMaster:
         return self._end(Finish(JobOutcome.CANCELED, "cancelled on request"), now_ms)
 
     def superseded(self, reason: str, now_ms: int) -> list[Effect]:
-        """Stop without a checkpoint: another driver has taken over the job.
+        """Stop without a checkpoint, because another driver has taken over the job.
 
-        Unlike in ``on_log_superseded``, the log may not contain the other driver's generation yet, so an open append is
-        awaited. An open commit is not: the next generation commits it first.
+        In contrast to ``on_log_superseded``, the log possibly does not contain the other driver's generation yet, so
+        wait for an open append. Do not wait for an open commit, because the next generation repeats it first.
         """
         return self._end(Finish(JobOutcome.SUPERSEDED, reason, "Superseded"), now_ms)
 
     def fail(self, reason: str, kind: str, now_ms: int) -> list[Effect]:
-        """Fail the job without a restart. The coordinator also calls this for causes outside the kernel, such as the loss of Spark."""
+        """Fail the job without a restart.
+
+        The coordinator also calls this for causes outside the kernel, such as the loss of Spark.
+        """
         return self._end(Finish(JobOutcome.FAILED, reason, kind), now_ms)
 
     def savepoint(self, now_ms: int) -> list[Effect]:
-        """Trigger a savepoint as soon as the job runs and no checkpoint is pending. An aborted savepoint is reported and not retried."""
+        """Trigger a savepoint as soon as the job runs and no checkpoint is pending.
+
+        An aborted savepoint is reported and not retried.
+        """
         return self._request(CheckpointKind.SAVEPOINT, now_ms)
 
     def checkpoint(self, now_ms: int) -> list[Effect]:
@@ -209,7 +221,7 @@ class JobMaster:
     # ---- slots -----------------------------------------------------------------------------
 
     def on_slot_ended_early(self, reason: str, now_ms: int) -> list[Effect]:
-        """Record Spark's reason. The loss itself is detected by the connection, if the slot had one."""
+        """Record Spark's reason. If the slot had a connection, the loss of the slot is detected by its end."""
         self._last_loss = reason
         return []
 
@@ -284,7 +296,8 @@ class JobMaster:
                 effects += self._fail_over("deployment did not finish in time", "SlotError", now_ms)
             case JobPhase.RUNNING:
                 assert self._checkpoints is not None
-                # Before a periodic checkpoint that is due as well, which could otherwise delay the request indefinitely.
+                # This precedes a periodic checkpoint that is also due. Otherwise periodic checkpoints could
+                # delay the request indefinitely.
                 effects += self._trigger_requested(now_ms)
                 commits_full = len(self._commits) >= self._config.commits_waiting_max
                 effects += self._checkpoint_effects(self._checkpoints.tick(now_ms, may_trigger=not commits_full), now_ms)
@@ -332,7 +345,7 @@ class JobMaster:
         return self._deploy_when_allocated(now_ms)
 
     def on_prepare_failed(self, reason: str, kind: str, retry: bool, now_ms: int) -> list[Effect]:
-        """Retry the preparation, whose steps are idempotent. ``retry`` False: a retry cannot help."""
+        """Retry the preparation, whose steps are idempotent. ``retry`` is False if a retry cannot help."""
         if self._phase is not JobPhase.PREPARING or self._preparation is None or self._ending is not None:
             return []
         again = self._preparation.retry() if retry else None
@@ -471,13 +484,16 @@ class JobMaster:
                 assert_never(request)
 
     def on_log_superseded(self, reason: str, now_ms: int) -> list[Effect]:
-        """Another process runs the job now (see ``reason``). This process must have no further effect."""
+        """Stop, because another process runs the job now (see ``reason``)."""
         self._append.drop()
         self._commits.drop_all()
         return self._end(Finish(JobOutcome.SUPERSEDED, reason, "Superseded"), now_ms)
 
     def on_log_failed(self, request: LogRequest, reason: str, now_ms: int) -> list[Effect]:
-        """Storage could not confirm the entry. It may or may not exist, so retry the same append, or fail the job."""
+        """Storage could not confirm the entry, so it is unknown whether the entry exists.
+
+        Retry the same append, or fail the job.
+        """
         again = self._append.retry(request)
         if again is not None:
             return [again]
@@ -503,7 +519,7 @@ class JobMaster:
     # ---- the end -----------------------------------------------------------------------------------
 
     def _advance_end(self, now_ms: int) -> list[Effect]:
-        """Trigger the last checkpoint when the job is ending, and end the job when it is completed and committed."""
+        """Trigger the last checkpoint when the job is ending. End the job when this checkpoint is completed and committed."""
         if self._phase is not JobPhase.RUNNING or self._checkpoints is None or self._ending is not None:
             return []
         kind = self._last.kind
@@ -535,7 +551,7 @@ class JobMaster:
         return [*effects, *self._end_when_idle(now_ms)]
 
     def _end_when_idle(self, now_ms: int) -> list[Effect]:
-        """End the job when no append and no commit is open, so that neither is left half done."""
+        """End the job when no append and no commit is open, so that neither is interrupted."""
         assert self._ending is not None
         if self._append.is_open or (self._commits and self._ending.outcome is not JobOutcome.SUPERSEDED):
             return []
@@ -543,7 +559,7 @@ class JobMaster:
         return [self._ending]
 
     def _resume(self, now_ms: int) -> list[Effect]:
-        """An append or a commit was answered: continue with what waited for it."""
+        """Continue with what was waiting for an append or a commit that has now completed or failed."""
         if self._ending is not None:
             return self._end_when_idle(now_ms)
         return [*self._advance_end(now_ms), *self._restart_when_cancelled(now_ms)]

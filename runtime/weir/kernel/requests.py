@@ -14,7 +14,7 @@ from weir.protocol.snapshots import Committable, Split
 
 
 class PendingAppend:
-    """The append to the job log that has not been answered yet: at most one.
+    """The append to the job log that has not been answered yet. There is at most one.
 
     Call ``append``, then ``created`` or ``retry`` for each answer. While an append is open the content of the log is
     unknown: no restore point may be chosen, and the job may not end.
@@ -35,12 +35,15 @@ class PendingAppend:
         return AppendLog(request)
 
     def created(self, request: LogRequest) -> None:
-        """The entry is in the log: close the append."""
+        """The entry is in the log, so close the append."""
         self._backoff(request)
         self._open = None
 
     def retry(self, request: LogRequest) -> AppendLog | None:
-        """Storage could not confirm the entry: return the same request again, or None (closed) after the last attempt."""
+        """Storage could not confirm the entry.
+
+        Return the same request again, or close the append and return None after the last attempt.
+        """
         delay_ms = self._backoff(request).next_delay_ms()
         if delay_ms is None:
             self._open = None
@@ -57,10 +60,10 @@ class PendingAppend:
 
 
 class Preparation:
-    """Commits, revocations and input enumeration that precede the deployment of one generation. Every step is idempotent.
+    """The commits, the revocations and the enumeration of input that precede the deployment of a generation. Every step is idempotent.
 
-    ``point`` None: start without state. Only sources that ``point`` does not contain are enumerated; the others continue
-    with the checkpoint's splits.
+    If ``point`` is None, the job starts without state. Only sources that ``point`` does not contain are enumerated. All other sources
+    continue with the splits in the checkpoint.
     """
 
     def __init__(
@@ -93,8 +96,8 @@ class Preparation:
 class CommitQueue:
     """The commits of completed checkpoints, in order and one at a time.
 
-    Call ``add`` for each completed checkpoint, then ``done`` or ``retry`` for each answer. Only the first commit runs: if
-    a later one succeeded while an earlier one is retried, everything up to the later one would count as published.
+    Call ``add`` for each completed checkpoint, then ``done`` or ``retry`` for each answer. Only the first commit runs. If
+    a later commit succeeded while an earlier commit is retried, both would count as published.
     """
 
     def __init__(self, *, attempts_max: int) -> None:
@@ -109,7 +112,7 @@ class CommitQueue:
         return permit.checkpoint in self._open
 
     def add(self, permit: CommitPermit, committables: tuple[Committable, ...]) -> list[Commit]:
-        """Return the commits to run now: none while another one runs."""
+        """Return the commit to run now. The result is empty while a commit is running."""
         commit = Commit(permit, committables)
         runnable = [] if self._open else [commit]
         self._open[permit.checkpoint] = commit
@@ -131,5 +134,5 @@ class CommitQueue:
         return commit
 
     def drop_all(self) -> None:
-        """Commit nothing more in this process. Staged output stays; the next start commits it first."""
+        """Start no more commits in this process. Staged output stays, and the next start commits it first."""
         self._open.clear()

@@ -1,4 +1,4 @@
-"""Plans what each slot restores from a completed checkpoint, with the same or another parallelism."""
+"""Plans what each slot restores from a completed checkpoint, with the same or a different parallelism."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class SlotRestore:
 
 
 def restored_assigners(point: RestorePoint) -> dict[OperatorUid, SplitAssigner]:
-    """Return the assigners of a restored job. Unfinished splits return to their assigner, with positions, to be reassigned."""
+    """Return the assigners of a restored job, which reassign the unfinished splits with their positions."""
     unfinished: dict[OperatorUid, list[Split]] = defaultdict(list)
     for uid, snapshots in point.operator_snapshots().items():
         for snapshot in snapshots:
@@ -77,7 +77,10 @@ def restored_assigners(point: RestorePoint) -> dict[OperatorUid, SplitAssigner]:
 
 
 def plan_restore(graph: PhysicalGraph, point: RestorePoint | None) -> list[SlotRestore]:
-    """Return one entry for each slot. Raises RestoreError naming the operator whose state has no operator in the graph."""
+    """Return what each slot restores: one entry for each slot.
+
+    Raises RestoreError naming the operator whose state has no operator in the graph.
+    """
     if point is None:
         return [SlotRestore((), _new_channels(graph, slot), ()) for slot in range(graph.slots)]
     operators = _restore_operators(graph, point)
@@ -149,7 +152,10 @@ def _edge_identity(graph: PhysicalGraph, edge: Edge) -> tuple[OperatorUid, Opera
 
 
 def _restore_channels(graph: PhysicalGraph, point: RestorePoint) -> dict[ChannelId, RestoredChannel]:
-    """Sequence numbers never restart: a new channel continues after the highest number of its edge, or else of the job."""
+    """Sequence numbers never restart.
+
+    A new channel continues after the highest number of its edge, or of the job if the edge is new, too.
+    """
     sent: dict[ChannelId, int] = {}
     consumed: dict[ChannelId, ChannelSnapshot] = {}
     for subtask in point.subtasks:
@@ -158,7 +164,8 @@ def _restore_channels(graph: PhysicalGraph, point: RestorePoint) -> dict[Channel
     inconsistent = [channel for channel, end in consumed.items() if sent.get(channel) != end.sequence]
     if inconsistent:
         raise RestoreError(
-            f"checkpoint {point.checkpoint} is inconsistent: channel {inconsistent[0]} had sent {sent.get(inconsistent[0])} and consumed "
+            f"checkpoint {point.checkpoint} is inconsistent: channel {inconsistent[0]} had sent "
+            f"{sent.get(inconsistent[0])} and consumed "
             f"{consumed[inconsistent[0]].sequence} data frames at the barrier. Restore an older checkpoint and report this error"
         )
     highest_of_job = max(sent.values(), default=0)
@@ -191,17 +198,18 @@ def _lowest_watermark(ends: Iterable[ChannelSnapshot]) -> int | None:
 
 
 def _all_idle(ends: Iterable[ChannelSnapshot]) -> bool:
-    """A new channel may carry records of any old channel, so it is idle only if all of them were idle."""
+    """A new channel can carry the records of any old channel, so it is idle only if all old channels were idle."""
     open_ends = [end for end in ends if not end.ended]
     return bool(open_ends) and all(end.idle for end in open_ends)
 
 
 def _restore_ended(graph: PhysicalGraph, point: RestorePoint) -> set[SubtaskId]:
-    """Return the subtasks that have ended: those in which every operator had ended, and all of whose senders have ended.
+    """Return the subtasks that start as ended.
 
-    Chains can change with the parallelism, so each operator is decided separately. If its parallelism is unchanged, it has ended
-    in the same subtasks as before; otherwise it has ended only if all its subtasks had. The senders count because a subtask may
-    have new senders.
+    In the checkpoint, all operators of such a subtask had ended, and in the new graph all its upstream subtasks start as
+    ended, too. Chains can change with the parallelism, so each operator is checked separately. If the parallelism of an
+    operator is unchanged, it has ended in the same subtasks as before. Otherwise it has ended only if it had ended in all
+    its subtasks. Upstream subtasks are checked because some of them can be new.
     """
     before: dict[OperatorUid, dict[int, bool]] = defaultdict(dict)
     for subtask in point.subtasks:
@@ -211,7 +219,8 @@ def _restore_ended(graph: PhysicalGraph, point: RestorePoint) -> set[SubtaskId]:
     def had_ended(uid: OperatorUid, index: int, parallelism: int) -> bool:
         old = before.get(uid)
         if old is None or (graph.operator(uid).kind is OperatorKind.SOURCE and uid not in point.assigners):
-            return False  # New in the graph, or a source whose uid belonged to another kind: its input has not been read.
+            # The operator is new, or it is a source whose uid belonged to another kind, so its input has not been read.
+            return False
         return old[index] if len(old) == parallelism else all(old.values())
 
     result: set[SubtaskId] = set()

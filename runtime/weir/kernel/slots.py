@@ -1,4 +1,4 @@
-"""The coordinator's slots: which are registered, what each one runs, and the deployment of one generation to them."""
+"""The coordinator's slots: which slots are registered, what each slot runs, and how a generation is deployed to them."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class SlotTable:
         return sorted(members, key=lambda slot: slot.index if slot.index is not None else -1)
 
     def allocate(self) -> list[Slot] | None:
-        """Return one idle slot for each index, by index, or None if there are too few.
+        """Return an idle slot for each index, in the order of the indices, or None if there are too few.
 
         A slot keeps its index. A new slot gets the index of its Spark task if that index is free.
         """
@@ -118,7 +118,7 @@ class Deployment:
 
     @property
     def is_cancelled(self) -> bool:
-        """No slot runs any part of the deployment."""
+        """True if no slot runs any part of the deployment."""
         return not self._slots.deployed()
 
     def deploy(
@@ -130,7 +130,10 @@ class Deployment:
         restored_checkpoint: CheckpointId | None,
         next_checkpoint: CheckpointId,
     ) -> list[Effect]:
-        """``allocated``: the result of ``SlotTable.allocate``. ``restores``: what each of these slots restores, in the same order."""
+        """``allocated`` is the result of ``SlotTable.allocate``.
+
+        ``restores`` says what each of these slots restores, in the same order.
+        """
         graph = codec.to_json(self._graph)
         peers = tuple(
             Peer(slot.index, slot.registration.host, slot.registration.data_port) for slot in allocated if slot.index is not None

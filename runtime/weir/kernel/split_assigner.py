@@ -1,9 +1,9 @@
-"""The split assigner of one source: which splits are pending and which are assigned to a subtask.
+"""The split assigner of one source knows which splits are pending and which splits are assigned to a subtask.
 
 The manifest contains the assigner's state, which is copied when the trigger of a checkpoint is sent. Assignments and
-triggers use the same ordered connection. So a split assigned before the copy reaches the source before the barrier and
-is in the source's snapshot, and a split assigned later arrives after the barrier. ``precedes`` on each assignment lets
-the source verify this.
+triggers use the same ordered connection. So a split that is assigned before the copy reaches the source before the barrier
+and is part of the source's snapshot. A split that is assigned later arrives after the barrier. The source verifies this with
+the field ``precedes`` of each assignment.
 """
 
 from __future__ import annotations

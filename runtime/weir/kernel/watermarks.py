@@ -16,8 +16,8 @@ class _Input:
 
 
 class WatermarkTracker:
-    """``inputs`` maps each channel, except feedback channels, to its restored watermark (None: minus infinity). ``idle``:
-    the channels that were idle in the restored snapshot."""
+    """``inputs`` maps each channel, except feedback channels, to its restored watermark. None stands for minus infinity.
+    ``idle`` contains the channels that were idle in the restored snapshot."""
 
     def __init__(self, inputs: Mapping[ChannelId, int | None], *, idle: Collection[ChannelId] = ()) -> None:
         self._inputs = {channel: _Input(watermark, channel in idle) for channel, watermark in inputs.items()}
@@ -26,7 +26,7 @@ class WatermarkTracker:
 
     @property
     def idle(self) -> bool:
-        """All inputs are idle or ended, and at least one has not ended: the output of the subtask is idle."""
+        """Whether the output of the subtask is idle: all inputs are idle or have ended, and at least one has not ended."""
         return self._idle
 
     def state(self, channel: ChannelId) -> tuple[int | None, bool]:

@@ -14,18 +14,21 @@ from weir.protocol.snapshots import JsonValue
 
 @dataclass(frozen=True, slots=True)
 class SlotBootstrap:
-    """The same for all slots of a run, including restarted slots and new generations."""
+    """The data that a slot needs to start.
+
+    It is the same for all slots of a run, including restarted slots and new generations.
+    """
 
     job: str
     host: str
     """The address of the coordinator, as slots reach it."""
     port: int
     secret: bytes = field(repr=False)
-    """The secret of this run. It is never logged and never sent. Peers prove by HMAC that they know it."""
+    """The secret of this run. It is never logged and never sent. With an HMAC, peers prove that they know the secret."""
     code: Mapping[str, bytes] = field(default_factory=dict, repr=False)
-    """Code reference of the logical graph -> pickled function (``pickle.loads`` in the slot)."""
+    """Maps each code reference of the logical graph to a pickled function. The slot unpickles the function."""
     data_ports: tuple[int, int] = (0, 0)
-    """First and last port (both inclusive) for data connections; (0, 0): any free port."""
+    """First and last port (both inclusive) for data connections. (0, 0) allows any free port."""
     lease_ms: int = 10_000
     """A slot that has received no message from the coordinator for this long stops."""
     settings: Mapping[str, JsonValue] = field(default_factory=dict, repr=False)

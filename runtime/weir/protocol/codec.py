@@ -79,7 +79,10 @@ def from_json(kind: type[T], value: Any) -> T:
 
 
 class _DecodeError(Exception):
-    """``path``: from the outermost value inwards. It is built while the error propagates, because most values need none."""
+    """``path`` leads from the outermost value inwards.
+
+    It is built while the error propagates, because most values cause no error.
+    """
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -111,7 +114,7 @@ def _decoder(kind: Any) -> _Decoder:
         return _identity
     if origin in (Union, types.UnionType):
         if any(get_origin(member) is list for member in get_args(kind)):
-            return _identity  # JsonValue, expanded by get_type_hints. No other field is a list.
+            return _identity  # get_type_hints has expanded JsonValue, which is the only type of a field that contains a list.
         return _union_decoder(get_args(kind))
     if origin is tuple:
         return _tuple_decoder(get_args(kind))
@@ -253,7 +256,10 @@ def loads(kind: type[T], data: bytes | bytearray | memoryview) -> T:
 
 
 def dump_json(value: Any, *, errors: str = "strict") -> bytes:
-    """Return a JSON value as compact UTF-8. ``errors``: how to encode unpaired surrogates, which file names may contain."""
+    """Return a JSON value as compact UTF-8.
+
+    ``errors`` is the error handler of ``str.encode``. File names can contain unpaired surrogates.
+    """
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode(errors=errors)
 
 

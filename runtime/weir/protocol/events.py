@@ -1,8 +1,8 @@
 """The events that a driver sends to the control plane, and the commands that it receives.
 
-The events of a run are numbered from 1 without gaps, in the order in which they happened. A batch may arrive twice or
-overlap earlier ones. The control plane numbers the commands of a run. The driver answers each command with an event.
-``at_ms`` is the driver's wall clock since 1970, for display only: the event number defines the order.
+The events of a run are numbered from 1 without gaps, in the order in which they happened. A batch can arrive twice or overlap
+earlier batches. The control plane numbers the commands of a run. The driver answers each command with an event. ``at_ms`` is
+the driver's wall clock since 1970, for display only: the event number defines the order.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class DriverState(StrEnum):
     CANCELED = "CANCELED"
     FAILED = "FAILED"
     SUPERSEDED = "SUPERSEDED"
-    """Another driver runs the job. This one has stopped and sends no more events."""
+    """Another driver runs the job. The driver of this run has stopped and sends no more events."""
 
     @property
     def final(self) -> bool:
@@ -45,7 +45,7 @@ _FINAL = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class RunStateChanged:
-    """``generation``: each recovery starts a new one. ``kind``: class name of the first cause of a failure."""
+    """Each recovery starts a new ``generation``. ``kind`` is the class name of a failure's first cause."""
 
     state: DriverState
     generation: Generation
@@ -55,7 +55,7 @@ class RunStateChanged:
 
 @dataclass(frozen=True, slots=True)
 class GraphDeployed:
-    """``graph``: the physical graph as JSON, including the logical graph. Precedes the first RUNNING of a run."""
+    """The physical graph as JSON, including the logical graph. The event precedes the first RUNNING of a run."""
 
     graph: JsonValue
 
@@ -68,7 +68,7 @@ class FailureOccurred:
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """``took_ms``: from the failure until every subtask was running."""
+    """``took_ms`` is the time from the failure until every subtask was running."""
 
     generation: Generation
     reason: str
@@ -77,7 +77,10 @@ class Recovered:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointTriggered:
-    """``trigger``: the checkpoint kind (periodic, manual, savepoint, final, suspend). ``subtasks``: number of subtasks that must acknowledge."""
+    """``trigger`` is the kind of the checkpoint (periodic, manual, savepoint, final, suspend).
+
+    ``subtasks`` is the number of subtasks that must acknowledge.
+    """
 
     checkpoint: CheckpointId
     generation: Generation
@@ -87,7 +90,10 @@ class CheckpointTriggered:
 
 @dataclass(frozen=True, slots=True)
 class SubtaskAcknowledged:
-    """``after_ms``: since the trigger, by the driver's clock. For live display; the completion contains the statistics."""
+    """``after_ms`` is the time since the trigger, by the driver's clock.
+
+    It is for live display only, because the completion contains the statistics.
+    """
 
     checkpoint: CheckpointId
     subtask: SubtaskId
@@ -110,8 +116,9 @@ IMPORTED = "import"
 class CheckpointCompleted:
     """The job log contains the checkpoint, so it can be restored.
 
-    ``state_bytes``: size of all files that a restore needs. ``checkpointed_bytes``: size of the files that this checkpoint
-    wrote; None: sent by an older driver, or by one that found an existing copy of an imported checkpoint.
+    ``state_bytes``: size of all files that a restore needs. ``checkpointed_bytes`` is the size of the files that this
+    checkpoint wrote. It is None if an older driver sent the event, or if the driver found an existing copy of an imported
+    checkpoint.
     """
 
     checkpoint: CheckpointId
@@ -147,7 +154,7 @@ class SamplesDropped:
 
 class CommandOutcome(StrEnum):
     ACCEPTED = "ACCEPTED"
-    """Accepted. Events of the checkpoint or run report the outcome."""
+    """Accepted. The outcome follows in the events of the checkpoint or the run."""
     REFUSED = "REFUSED"
 
 
@@ -180,7 +187,7 @@ class TakeSavepoint:
 
 @dataclass(frozen=True, slots=True)
 class TakeCheckpoint:
-    """Take a checkpoint now. A savepoint that is requested at the same time serves as well."""
+    """Take a checkpoint now. If a savepoint is requested at the same time, it serves both requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +202,7 @@ class Cancel:
 
 @dataclass(frozen=True, slots=True)
 class UnknownCommand:
-    """A command of a newer control plane, which this driver refuses by name."""
+    """A command that only a newer control plane knows. The driver refuses it with its name."""
 
     name: str
 

@@ -8,10 +8,10 @@ Layout, little endian, 64 bytes::
 
 ``sequence`` counts the DATA frames of a channel. It never restarts, and the snapshots of both ends contain it. Frames of
 other kinds carry the sequence number of the *next* data frame. ``argument`` is the checkpoint id of a BARRIER,
-the watermark of a WATERMARK in ms, the bytes granted by a CREDIT, the bytes that a DATA frame uses of its credit, else 0.
+the time of a WATERMARK in ms, the bytes granted by a CREDIT, and the bytes of credit that a DATA frame uses. Otherwise it is 0.
 ``determinants`` belong to the slot, not to the channel: a frame carries all entries that its receiver does not have yet, so
-they arrive before the output that depends on them. They are empty, because determinants are not recorded yet. ``content_hash`` covers
-determinants and payload.
+they arrive before the output that depends on them. They are empty, because determinants are not recorded yet.
+``content_hash`` covers determinants and payload.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class FrameKind(IntEnum):
     IDLE = 5
     """The channel is idle: it does not count for the watermark until its next DATA or WATERMARK frame."""
     END = 6
-    """End of input. Barriers may follow until the final checkpoint."""
+    """End of input. No data follows. Barriers can follow until the final checkpoint."""
     CREDIT = 7
     """Sent from the receiver to the sender: the receiver has consumed ``argument`` bytes of the channel."""
 
@@ -113,7 +113,7 @@ class Frame:
     """A frame in memory: header fields and the batch (None for control events).
 
     The runtime uses only ``num_rows`` and ``nbytes`` of the batch, which is a pyarrow RecordBatch in real slots.
-    ``bytes_held``: the bytes that the frame uses of its channel's credit.
+    ``bytes_held`` is how much of its channel's credit the frame uses, in bytes.
     """
 
     kind: FrameKind

@@ -1,4 +1,4 @@
-"""Ids. Each has a distinct type, so that the type checker rejects a mix-up. Values are parsed where they enter the process."""
+"""Ids. Each has a distinct type, so that the type checker rejects a mix-up. An id is parsed where it enters the process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SlotIndex = NewType("SlotIndex", int)
 """Index of a deployed slot, 0 to slots - 1. Slot i runs subtask i of every chain."""
 
 SlotIncarnation = NewType("SlotIncarnation", str)
-"""One process that is or was a slot. Its replacement has another incarnation."""
+"""One process that is or was a slot. The process that replaces it has a new incarnation."""
 
 KeyGroup = NewType("KeyGroup", int)
 """The unit in which keyed state moves when the parallelism changes."""
@@ -33,7 +33,7 @@ class SubtaskId(NamedTuple):
     """Subtask ``index`` of chain ``chain`` of the physical graph."""
 
     chain: int
-    index: int  # type: ignore[assignment]  # hides tuple.index, which has no use for an id
+    index: int  # type: ignore[assignment]  # shadows tuple.index, which is never needed on an id
 
     def __str__(self) -> str:
         return f"{self.chain}/{self.index}"

@@ -27,17 +27,18 @@ class Purpose(StrEnum):
 
     RUN = "run"
     MAINTENANCE = "maintenance"
-    """Garbage collection while no run was alive. Its generation fences a paused run that might resume."""
+    """Garbage collection while the job has no run. Its generation fences a paused run that might resume."""
     IMPORT = "import"
-    """The import of a checkpoint: see ``CheckpointImported``."""
+    """The import of a checkpoint. See ``CheckpointImported``."""
 
 
 @dataclass(frozen=True, slots=True)
 class GenerationStarted:
-    """Fences every older generation: their later entries have no effect.
+    """Fences all older generations: entries that they append later have no effect.
 
     ``branch``: the branch that the generation continues (``LogView.branch_after``). ``first_checkpoint``: the lowest
-    checkpoint id that it will use, higher than all ids in the log and all ids that the writer has triggered.
+    checkpoint id that the generation will use. It is higher than all ids in the log and all ids that the writer has
+    triggered.
     """
 
     generation: Generation

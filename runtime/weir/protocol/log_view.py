@@ -1,4 +1,4 @@
-"""The state that the entries of a job log describe. A pure fold: the same entries always give the same view.
+"""The state that the entries of a job log describe. The view depends only on the entries.
 
 The checkpoints form a tree. A generation restores one checkpoint. Checkpoints that its predecessor completed after that
 one are *abandoned*: they are kept, and a rollback can return to them, but the current state does not descend from them.
@@ -28,7 +28,7 @@ from weir.protocol.job_log import (
 )
 
 RETIRED_REMEMBERED = 100
-"""The view contains this many of the newest retired checkpoints, for display."""
+"""How many retired checkpoints the view contains (the newest ones), for display."""
 
 SKIPPED_IDS_MAX = 100
 """Upper bound for the checkpoints that an earlier process may have triggered after its last log entry. A new process skips
@@ -72,7 +72,7 @@ class GenerationRecord:
 class AbandonedCheckpoint:
     """A completed checkpoint that a rollback has abandoned.
 
-    ``branch``: its branch, under whose name sinks keep the revoked output. ``after``: the restored checkpoint (0: none). Sinks
+    ``branch``: its branch, under whose name sinks keep the revoked output. ``after`` is the restored checkpoint, or 0 if there is none. Sinks
     revoke all output that was committed after it, including the output of retired checkpoints, which no list contains.
     """
 
@@ -103,9 +103,12 @@ class LogView:
     retired: tuple[CheckpointRecord, ...] = ()
     """The newest RETIRED_REMEMBERED retired checkpoints."""
     abandonment_due: tuple[AbandonedCheckpoint, ...] = ()
-    """Abandoned checkpoints whose output is not recorded as revoked. The next generation revokes it (again) before it runs."""
+    """Abandoned checkpoints whose output is not recorded as revoked. The next generation revokes their output (again) before it runs."""
     withdrawn: tuple[AbandonedCheckpoint, ...] = ()
-    """Checkpoints whose output is revoked. For one on the current branch the revocation may be partial: see ``reinstatement_due``."""
+    """Checkpoints whose output is revoked.
+
+    If such a checkpoint is on the current branch, the revocation is possibly incomplete: see ``reinstatement_due``.
+    """
     ignored_entries: int = 0
     """Number of entries without effect, because their generation was fenced."""
 
@@ -134,7 +137,7 @@ class LogView:
 
     @property
     def next_unused_checkpoint(self) -> CheckpointId:
-        """The first id that no process can have used, not even for a checkpoint without an entry."""
+        """The first checkpoint id that is certainly unused, even if a process has triggered checkpoints that have no entry."""
         return CheckpointId(self.next_checkpoint + (SKIPPED_IDS_MAX if self.generation else 0))
 
     @property
@@ -199,7 +202,9 @@ class LogView:
         return tuple(checkpoint for checkpoint in self.current if checkpoint not in ancestry)
 
     def branch_after(self, restored_from: CheckpointId | None, generation: Generation) -> str:
-        """Return the branch of a new ``generation``: the current one if nothing is abandoned, the branch of an abandoned tip, or a new one."""
+        """Return the branch of a new ``generation``: the current branch if nothing is abandoned, the abandoned branch
+        if the generation restores its newest checkpoint, or a new branch.
+        """
         if (
             self.generation
             and not self.abandoned_by(restored_from)
@@ -214,7 +219,10 @@ class LogView:
         return f"b{generation}"
 
     def is_stale(self, entry: Entry) -> bool:
-        """Return whether the generation of ``entry`` is fenced (of a start: already used), so that its writer is superseded."""
+        """Return whether the generation of ``entry`` is fenced, so that its writer is superseded.
+
+        A start is also superseded if its generation is already used.
+        """
         if isinstance(entry, GenerationStarted | CheckpointImported):
             return entry.generation <= self.generation
         return entry.generation < self.generation
@@ -295,7 +303,7 @@ class LogView:
             case BranchReinstated():
                 return replace(self, withdrawn=tuple(left for left in self.withdrawn if left.checkpoint not in entry.checkpoints))
             case LogSummarised():
-                # Its writer knew every earlier entry, so the view is complete.
+                # The writer of a summary knew every earlier entry, so the view is complete.
                 return _summarised_view(entry)
             case _:
                 assert_never(entry)
@@ -304,7 +312,8 @@ class LogView:
         ancestry = self.ancestry(entry.restored_from)
         restored = self.find(entry.restored_from) if entry.restored_from is not None else None
         abandoned = set(self.current) - set(ancestry)
-        # A writer may have died during a revocation or reinstatement, so a partial one is reversed as a whole.
+        # A process that crashes during a revocation or reinstatement leaves it incomplete. To reverse it, all of its
+        # checkpoints are processed.
         due = [left for left in self.abandonment_due if left.checkpoint not in ancestry]
         due += [AbandonedCheckpoint(checkpoint, self.branch, entry.restored_from or _NO_CHECKPOINT) for checkpoint in abandoned]
         returning = [left for left in self.abandonment_due if left.checkpoint in ancestry]

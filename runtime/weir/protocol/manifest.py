@@ -15,15 +15,15 @@ from weir.protocol.ids import CheckpointId, Generation, OperatorUid
 from weir.protocol.snapshots import Committable, JsonValue, OperatorSnapshot, Split, StateFile, SubtaskSnapshot
 
 MANIFEST_FORMAT = 2
-"""1: each state file is an object. 2: small state files share objects (``StateFile.offset``)."""
+"""In format 1, each state file is an object. In format 2, small state files share objects (``StateFile.offset``)."""
 
 
 @dataclass(frozen=True, slots=True)
 class AssignerState:
     """The split assigner of one source when the checkpoint was triggered.
 
-    ``pending``: unassigned splits. ``assigned``: ids of assigned splits that may be unfinished; the source's snapshot
-    contains the unfinished ones with positions. ``finished``: the number of finished splits.
+    ``pending``: unassigned splits. ``assigned``: ids of assigned splits that are possibly unfinished. The source's
+    snapshot contains the unfinished splits with their positions. ``finished``: the number of finished splits.
     """
 
     pending: tuple[Split, ...]
@@ -82,7 +82,7 @@ class Manifest:
     """The output of checkpoints up to this one was known to be published when the manifest was written."""
     format: int = MANIFEST_FORMAT
     imported_from: Origin | None = None
-    """Where the checkpoint was imported from. It contains no sink state then. None: taken by this job."""
+    """Where the checkpoint was imported from. An imported checkpoint contains no sink state. None if this job took the checkpoint."""
 
     def operators(self) -> Iterator[OperatorSnapshot]:
         for subtask in self.subtasks:
@@ -100,7 +100,7 @@ class Manifest:
 def aggregate_statistics(
     subtasks: Iterable[SubtaskSnapshot], *, end_to_end_ms: float, earlier_files: Collection[str] = ()
 ) -> CheckpointStatistics:
-    """``earlier_files``: paths that an earlier checkpoint wrote, to which an incremental checkpoint only refers."""
+    """``earlier_files``: the paths of files that an earlier checkpoint wrote and that this incremental checkpoint refers to."""
     snapshots = tuple(subtasks)
     files = {
         (file.path, file.offset): file.bytes
@@ -136,7 +136,7 @@ def decode_manifest(data: bytes | bytearray | memoryview) -> Manifest:
             f"manifest of format {written}, but this version of Weir reads formats up to {MANIFEST_FORMAT}: upgrade Weir"
         )
     for state in _objects(value.get("assigners")):
-        state.pop("enumerated", None)  # Older versions wrote this field, which was always true.
+        state.pop("enumerated", None)  # Older versions wrote this field. Its value was always true.
     return codec.from_json(Manifest, value)
 
 

@@ -62,7 +62,7 @@ class Decline:
 
 @dataclass(frozen=True, slots=True)
 class SubtaskFailed:
-    """``kind``: a class name in weir.errors. ``restartable`` False: a restart cannot help."""
+    """``kind``: a class name in weir.errors. ``restartable`` is False if a restart cannot help."""
 
     generation: Generation
     subtask: SubtaskId | None
@@ -95,7 +95,10 @@ class Cancelled:
 
 @dataclass(frozen=True, slots=True)
 class SubtaskMetrics:
-    """Counters since the deployment. The four times add up to the age of the subtask."""
+    """Counters since the deployment.
+
+    ``busy_us``, ``idle_us``, ``backpressured_us`` and ``queued_us`` add up to the time since the subtask started.
+    """
 
     chain: int
     index: int
@@ -131,7 +134,7 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class RestoredOperator:
-    """The snapshots that subtask ``subtask`` of ``operator`` restores: all that contain some of its key groups."""
+    """The snapshots that subtask ``subtask`` of ``operator`` restores: every snapshot that contains some of its key groups."""
 
     operator: OperatorUid
     subtask: int
@@ -158,7 +161,7 @@ class Deploy:
     operators: tuple[RestoredOperator, ...]
     channels: tuple[RestoredChannel, ...]
     ended: tuple[SubtaskId, ...]
-    """Subtasks whose on_end_of_input ran before the snapshot. It does not run again."""
+    """Subtasks in which on_end_of_input ran before the snapshot and does not run again."""
     next_checkpoint: CheckpointId
 
 
@@ -187,7 +190,7 @@ class NotifyCheckpointAborted:
 
 @dataclass(frozen=True, slots=True)
 class AssignSplit:
-    """``split`` None: no splits remain. ``precedes``: the next checkpoint to be triggered."""
+    """``split`` is None if no splits remain. ``precedes``: the next checkpoint to be triggered."""
 
     generation: Generation
     operator: OperatorUid
@@ -205,7 +208,7 @@ class CancelSubtasks:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The answer to a heartbeat. A slot without a lease for ``lease_ms`` stops."""
+    """The answer to a heartbeat. Renews the lease. A slot stops if it receives no ``Lease`` for ``lease_ms``."""
 
     lease_ms: int
 

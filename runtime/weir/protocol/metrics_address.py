@@ -38,5 +38,5 @@ def _is_port(text: str) -> bool:
 
 
 def is_token(text: str) -> bool:
-    """Return whether ``text`` is long enough to be unguessable, and valid in an HTTP header."""
+    """Return whether ``text`` is too long to be guessed and valid in an HTTP header."""
     return len(text) >= TOKEN_CHARACTERS_MIN and text.isascii() and text.isprintable() and " " not in text

@@ -49,5 +49,8 @@ def job_root(job: str) -> str:
 
 
 def manifest_path(checkpoint: CheckpointId, generation: Generation) -> str:
-    """Return the path relative to the job's directory. A generation uses a checkpoint id once, so no two attempts share a path."""
+    """Return the path relative to the job's directory.
+
+    A generation uses a checkpoint id only once, so two attempts never have the same path.
+    """
     return f"checkpoints/{checkpoint}/manifest-g{generation}.json"

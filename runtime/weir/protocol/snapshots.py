@@ -14,8 +14,8 @@ JsonValue: TypeAlias = "None | bool | int | float | str | list[JsonValue] | dict
 class StateFile:
     """A state file: an object in checkpoint storage, or a part of a shared object.
 
-    ``path``: of the object, relative to the job's directory. ``offset``: start of the file in the object. ``checksum``:
-    ``xxh3:<32 hex digits>`` of the ``bytes`` bytes of the file.
+    ``path`` is the object's path, relative to the job's directory, and ``offset`` is where the file starts in the object.
+    ``bytes`` is the size of the file. ``checksum`` is its XXH3-128, as ``xxh3:<32 hex digits>``.
     """
 
     path: str
@@ -29,7 +29,7 @@ class StateFile:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A part of a source's input. ``position``: after the last emitted record; None: not started."""
+    """A part of a source's input. ``position`` is after the last emitted record, or None if the split has not been started."""
 
     id: str
     payload: JsonValue
@@ -63,7 +63,7 @@ class OperatorSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class ChannelSnapshot:
-    """One end of a channel at the snapshot. ``watermark_ms`` None: minus infinity (inputs only)."""
+    """One end of a channel at the snapshot. ``watermark_ms`` exists for inputs only. None stands for minus infinity."""
 
     channel: ChannelId
     sequence: int
@@ -90,7 +90,7 @@ class SubtaskStatistics:
     longest_batch_ms: float = 0.0
     """The longest time that one unit of snapshot work blocked the loop."""
     longest_batch_core_wait_ms: float = 0.0
-    """The part of it in which the loop was runnable but waited for a CPU core."""
+    """The part of ``loop_blocked_max_us`` in which the loop was runnable but waited for a CPU core."""
 
 
 @dataclass(frozen=True, slots=True)

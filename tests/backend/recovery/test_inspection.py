@@ -233,7 +233,7 @@ def test_the_inspection_names_state_that_is_not_compatible_with_the_graph(
         found.intact
         and found.incompatibility is not None
         and "aggregate 'count'" in found.incompatibility
-        and "is keyed by word, length" in found.incompatibility
+        and "is keyed by (word, length)" in found.incompatibility
     )
     renamed = graph(source("lines"), row_map("split", "lines"), counts("sums", "split", "word"), sink("out", "sums"))
     lost = inspect_storage(replace(chosen, wanted=version(renamed), maker=version(word_count())))

@@ -40,13 +40,13 @@ def check(after: Source, before: Source) -> None:
         (sources.generator(INTS), sources.generator({"n": sources.ints(0, 99)}), "columns .* instead of"),
         (sources.iterable([{"n": 1}]), sources.iterable([{"n": 2}]), "its rows have changed"),
         (StagedDataFrame("/staged/1", "a"), StagedDataFrame("/staged/2", "a"), "directory /staged/2 instead of"),
-        (StagedDataFrame("/staged/1", "a"), StagedDataFrame("/staged/1", "b"), "the query has other columns or types"),
+        (StagedDataFrame("/staged/1", "a"), StagedDataFrame("/staged/1", "b"), "the columns or types of the query differ"),
     ],
 )
 def test_a_changed_input_under_the_same_uid_is_refused_and_the_message_says_how_to_fix_it(
     before: Source, after: Source, difference: str
 ) -> None:
-    with pytest.raises(RestoreError, match=rf"source 'in' \(at job.py:1\) reads another input .*: {difference}") as caught:
+    with pytest.raises(RestoreError, match=rf"source 'in' \(at job.py:1\) reads an input that differs .*: {difference}") as caught:
         check(after, before)
     assert "give the source a new uid" in str(caught.value)
 

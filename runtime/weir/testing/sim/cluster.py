@@ -65,7 +65,7 @@ class Cluster:
             self._launch_slot(driver, task)
 
     def _schedule_restart(self, after_ns: int) -> None:
-        """Start another driver after ``after_ns``, unless the newest one runs then."""
+        """Start another driver after ``after_ns``, unless the newest driver is running at that time."""
         self.simulation.schedule(after_ns, self._restart_driver)
 
     def _restart_driver(self) -> None:

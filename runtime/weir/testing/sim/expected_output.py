@@ -1,4 +1,6 @@
-"""The expected output: the result of a failure-free execution on a prefix of every split, and checks against it."""
+"""Computes the expected output, which is the result of a failure-free execution on a prefix of every split, and compares the
+actual output with it.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from weir.testing.sim.records import Identity, SimRow, base_key, chain_hash, key
 from weir.testing.sim.simulation import Violation
 
 Prefix = Mapping[tuple[OperatorUid, int], int]
-"""(source, number of the split) -> number of records from its start."""
+"""Maps (source, number of the split) to the number of records from the start of the split."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ class HashChainCheck:
     """Rebuilds the hash chain of each fold and key from the stamps of all committed records, and checks its order."""
 
     def __init__(self, logical: LogicalGraph, *, splits_may_move: bool) -> None:
-        """``splits_may_move``: splits may have been reassigned to other subtasks."""
+        """``splits_may_move`` is True if splits were possibly reassigned to other subtasks."""
         self._logical = logical
         self._splits_may_move = splits_may_move
         self._links: dict[tuple[OperatorUid, int], dict[int, tuple[int, SimRow, int]]] = {}
@@ -114,7 +116,9 @@ class HashChainCheck:
         last_of[sequence] = order
 
     def _ordered(self, route: tuple[str, ...]) -> bool:
-        """Return whether ``route`` preserves order: no round robin, and no delaying operator whose records might change subtasks."""
+        """Return whether ``route`` preserves order: it contains no round robin, and no delaying operator whose
+        records can move to another subtask.
+        """
         uids = [OperatorUid(step.split("#")[0]) for step in route]
         for upstream, uid in zip(uids, uids[1:], strict=False):
             operator = self._logical.operator(uid)

@@ -26,7 +26,7 @@ from weir.testing.sim.slot import LAYOUT, SimSlot
 from weir.testing.sim.storage import SimStorage, Staged, Torn
 
 SUBTASK_ERRORS = frozenset({"StorageError", "UnknownOutcome", "SinkError", "SlotError"})
-"""Errors with which a subtask may fail. No injected fault causes any other error."""
+"""Errors with which a subtask is allowed to fail. Injected faults cause no other errors."""
 JOB_ERRORS = frozenset({"StorageError", "UnknownOutcome", "SinkError", "SlotError", "CheckpointError"})
 
 
@@ -139,7 +139,7 @@ class InvariantChecker:
         if isinstance(message, SubtaskFailed):
             self._simulation.trace(f"{slot.name}: {message.kind}: {message.reason}")
             if message.kind == "CheckpointError" and message.generation < self.view.generation:
-                return  # Its driver is superseded and does not know it yet, so its checkpoint may be retired.
+                return  # The slot's driver is superseded and does not know it yet, so the checkpoint is possibly retired.
             if message.kind not in SUBTASK_ERRORS:
                 raise Violation(f"{slot.name}, subtask {message.subtask}: {message.kind}: {message.reason}")
 
@@ -297,7 +297,8 @@ class InvariantChecker:
         self._check_published("at the end")
         storage = self._cluster.storage
         expected = expected_records(self._logical, all_records(self._cluster.scenario.sources), {})
-        # A restore reassigns splits, so records that are read later may overtake records that another subtask delays.
+        # A restore can move a split to another subtask. Its later records can then overtake earlier records that are
+        # still delayed in the old subtask.
         restored = any(start.restored_from is not None for start in self.view.generations)
         chains = HashChainCheck(self._logical, splits_may_move=self._cluster.scenario.rescales or restored)
         for one in self._logical.operators:
@@ -310,7 +311,9 @@ class InvariantChecker:
         self._check_orphans()
 
     def _check_orphans(self) -> None:
-        """Only a zombie after the last preparation, or a writer without confirmation, may leave staged output."""
+        """Staged output is allowed to remain only if a zombie wrote it after the last preparation, or if its writer
+        received no confirmation.
+        """
         newest = self.view.generation
         prepared_ns, restored = self._prepared[newest]
         for path, staged in self._cluster.storage.staged.items():

@@ -25,7 +25,7 @@ class LogChecker:
         """Number of entries created at a trimmed number. They are not part of the log."""
 
     def on_created(self, path: str, data: bytes, creator: str) -> Entry | None:
-        """Return the new entry of the log. None: the object is no entry, or its number was trimmed."""
+        """Return the new log entry, or None if the object is not an entry or its number was already trimmed."""
         number = log_number(LAYOUT.relative(path))
         if number is None:
             return None

@@ -31,7 +31,7 @@ class ConnectionEnd:
 
 
 class SimConnection:
-    """A process may still receive messages that arrived before it closed its end, because they were in its inbox."""
+    """A process can still receive messages that were in its inbox when it closed its end."""
 
     def __init__(self, one: ConnectionEnd, other: ConnectionEnd, *, slowness: float) -> None:
         self._ends = (one, other)
@@ -57,7 +57,10 @@ class SimConnection:
         self._simulation.schedule(self._arrival(theirs), lambda: self._arrive(theirs, message))
 
     def close(self, process: ConnectedProcess) -> None:
-        """Close the end of ``process``, also when it dies: sent messages arrive, then the peer detects the end."""
+        """Close the connection at the end of ``process``, also when the process crashes.
+
+        The messages that it has sent arrive, and then the peer detects the close.
+        """
         mine, theirs = self._sides(process)
         if not mine.open:
             return

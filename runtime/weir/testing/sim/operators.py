@@ -12,7 +12,10 @@ from weir.testing.sim.simulation import MS, Simulation
 
 
 class SimSource(SourceOperator):
-    """Reads splits of numbered records. Batch sizes are random, because a real source may cut them differently on a replay."""
+    """Reads splits of numbered records.
+
+    Batch sizes are random, because a real source can split its records into different batches on a replay.
+    """
 
     def __init__(self, simulation: Simulation, *, rows_max: int, row_bytes: int, splits_open_max: int) -> None:
         self._simulation = simulation
@@ -113,7 +116,7 @@ class SimDelay(Operator):
 class DelayedSnapshot:
     """A snapshot that needs several turns of the loop and is then written in the background.
 
-    ``parts``: key groups (None: not keyed) and content of each file. Empty files are omitted.
+    ``parts`` contains the key groups (None if the state is not keyed) and the content of each file. Empty files are omitted.
     """
 
     def __init__(

@@ -10,7 +10,7 @@ from weir.protocol.ids import OperatorUid
 
 
 class Stamp(NamedTuple):
-    """What a keyed fold recorded about a record: its ``number`` within its key (from 1) and the hash chain after it."""
+    """What a keyed fold has recorded about a record: the record's ``number`` within its key (from 1) and the hash chain after the record."""
 
     fold: OperatorUid
     key: int
@@ -33,7 +33,7 @@ class SimRow(NamedTuple):
 
 
 class SimBatch:
-    """The scenario sets the bytes of a row, so that a few rows can fill a credit window."""
+    """A batch whose row size is set by the scenario, so that a few rows can use up the credit of a channel."""
 
     __slots__ = ("nbytes", "num_rows", "rows")
 
@@ -65,5 +65,5 @@ def chain_hash(previous: int, identity: Identity) -> int:
 
 
 def through(identity: Identity, uid: str) -> Identity:
-    """Return the identity after operator ``uid``."""
+    """Return the identity of the record after it has passed operator ``uid``."""
     return identity._replace(path=(*identity.path, uid))

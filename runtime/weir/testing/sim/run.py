@@ -13,7 +13,7 @@ from weir.testing.sim.simulation import MS, Simulation, Violation
 from weir.testing.sim.threads import Threads
 
 ZOMBIE_TIMEOUT_NS = 8_000 * MS
-"""How long processes of older generations may run after the end of the job."""
+"""How long processes of older generations are allowed to run after the end of the job."""
 _THREADS = Threads()
 
 

@@ -23,7 +23,7 @@ class Simulation:
         self.now_ns = 0
         self.events = 0
         self.faults_ended = False
-        """No more faults or long delays occur."""
+        """True if no more faults or long delays occur."""
         self.step_counts: Counter[str] = Counter()
         """How often each kind of step has occurred. A fault can wait for the n-th step of a kind."""
         self.on_step: Callable[[str, int], None] | None = None

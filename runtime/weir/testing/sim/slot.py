@@ -255,7 +255,7 @@ class SimSlot(Process):
 
 
 class _Files:
-    """Stores Python objects instead of bytes. All files of a slot share one object, at ``offset``."""
+    """Stores Python objects instead of bytes. All files of a slot share one object. Each file begins at its ``offset``."""
 
     def __init__(self, storage: SimStorage, port: StoragePort, generation: Generation, checkpoint: CheckpointId) -> None:
         self._storage = storage

@@ -24,14 +24,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class StorageFaults:
-    """Probabilities of faults for each call."""
+    """For each kind of fault, the probability that it hits a call."""
 
     fails: float = 0.0
     """The call has no effect and raises an error."""
     tears_objects: float = 0.0
     """The write leaves half of the object and raises an error."""
     loses_answers: float = 0.0
-    """The answer is lost: the call may or may not have taken effect."""
+    """The answer is lost, so the caller does not know whether the call has taken effect."""
     reads_fail: float = 0.0
 
 
@@ -72,7 +72,7 @@ class SimStorage:
         self.revoked: dict[str, tuple[str, Staged]] = {}
         """By path, with the branch of the output."""
         self.fenced_by = Generation(0)
-        """The newest generation that has revoked or reinstated output. Older generations, which may have been paused, can no longer do so."""
+        """The newest generation that has revoked or reinstated output. Older generations can no longer revoke or reinstate."""
         self.all_staged: dict[str, Staged] = {}
 
     # ---- checkpoint storage --------------------------------------------------------------------
@@ -91,7 +91,7 @@ class SimStorage:
         return True
 
     def put(self, path: str, value: object) -> None:
-        """Paths are unique for each attempt, so a torn object is never read as a complete one."""
+        """Every attempt uses a unique path, so a torn object is never mistaken for a complete object."""
         self._simulation.step("put", path)
         if self._simulation.chance(self.faults.tears_objects):
             self.objects[path] = Torn()
@@ -137,8 +137,11 @@ class SimStorage:
             raise UnknownOutcome(f"staging {path}: no answer")
 
     def publish(self, path: str, generation: Generation) -> bool:
-        """Publish staged output. Atomic and idempotent. Revoked output stays revoked unless a generation that is at least as new as
-        the one that revoked it commits it. Return False if the output is unknown."""
+        """Publish staged output.
+
+        Atomic and idempotent. Revoked output stays revoked, unless it is committed by the generation that revoked it
+        or by a newer generation. Return False if the output is unknown.
+        """
         self._simulation.step("publish", path)
         return self._mutate(f"publish {path}", lambda: self._publish(path, generation))
 
@@ -218,7 +221,7 @@ class StoragePort:
         return self.call(lambda: self._storage.list(prefix))
 
     def delete(self, paths: Sequence[str]) -> None:
-        """Delete one by one. Between any two, another process may read, and this process may die."""
+        """Delete one by one. Between any two steps, another process can read, and this process can crash."""
         for path in paths:
             self.call(partial(self._storage.delete, path))
 

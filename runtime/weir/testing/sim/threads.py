@@ -32,7 +32,7 @@ class SteppedThread:
         self._call: Call = lambda: None
         self._answer: tuple[object, BaseException | None] = (None, None)
         self.request: object = None
-        """What the thread waits for. None: its call has finished."""
+        """What the thread waits for, or None if its call has finished."""
         threading.Thread(target=self._run, daemon=True).start()
 
     def start(self, call: Call) -> None:
