@@ -49,7 +49,10 @@ def test_a_removed_sink_is_refused_like_other_state_without_an_operator() -> Non
 
 def test_changed_key_columns_are_refused() -> None:
     changed = graph(source("lines"), row_map("split", "lines"), counts("count", "split", "word", "length"), sink("out", "count"))
-    with pytest.raises(RestoreError, match=r"aggregate 'count' .* is keyed by \(word, length\), but its state in the checkpoint is keyed by \(word\)"):
+    with pytest.raises(
+        RestoreError,
+        match=r"aggregate 'count' .* is keyed by \(word, length\), but its state in the checkpoint is keyed by \(word\)",
+    ):
         check(changed)
 
 

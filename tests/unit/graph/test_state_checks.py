@@ -46,7 +46,9 @@ def check(after: Source, before: Source) -> None:
 def test_a_changed_input_under_the_same_uid_is_refused_and_the_message_says_how_to_fix_it(
     before: Source, after: Source, difference: str
 ) -> None:
-    with pytest.raises(RestoreError, match=rf"source 'in' \(at job.py:1\) reads an input that differs .*: {difference}") as caught:
+    with pytest.raises(
+        RestoreError, match=rf"source 'in' \(at job.py:1\) reads an input that differs .*: {difference}"
+    ) as caught:
         check(after, before)
     assert "give the source a new uid" in str(caught.value)
 
