@@ -39,8 +39,11 @@ FencedHandler = Callable[[str], None]
 
 
 class ControlLink:
-    """The control link's threads. After ``start``, events are sent as the spool receives them. ``close`` when the run has ended;
-    it returns soon in any case."""
+    """The control link's threads.
+
+    After ``start``, events are sent as the spool receives them. Call ``close`` when the run has ended. It returns soon,
+    even if the control plane does not answer.
+    """
 
     def __init__(
         self,
@@ -187,7 +190,7 @@ class RunLink:
         self._link: ControlLink | None = None
 
     def record(self, event: Event) -> None:
-        """Record an event before a coordinator exists."""
+        """Record an event that occurs before the coordinator exists."""
         self._spool.append(event)
 
     def reporter(self, graph: JsonValue, subtasks: int) -> Reporter:

@@ -44,7 +44,10 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class RequestTooLarge:
-    """The request is too large. ``permanent``: the control plane said so, not a proxy in between whose limit may change."""
+    """The request is too large.
+
+    ``permanent`` is True if the control plane refused it. A proxy in between can have a different limit later.
+    """
 
     permanent: bool = True
 
@@ -114,7 +117,7 @@ class EventDelivery:
         return EventBatch(body, pending[0].number, pending[-1].number, self._spool.first())
 
     def wait_ms(self, now_ms: int) -> int | None:
-        """Return the time until ``due`` should be called again; None: not before an event is appended."""
+        """Return the time until ``due`` should be called again, or None if it need not be called before an event is appended."""
         if self.refused is not None:
             return None
         waits = [self._not_before_ms - now_ms] if self._not_before_ms > now_ms else []
@@ -128,7 +131,7 @@ class EventDelivery:
             case Stored(up_to) | Gap(up_to) if up_to > self._sent:
                 # An earlier, larger request may have arrived although its response was lost. But an event that was never sent
                 # cannot be stored.
-                self.on_result(ControlPlaneUnavailable("it reports events as stored that were never sent"), now_ms, jitter=jitter)
+                self.on_result(ControlPlaneUnavailable("it confirms events that were never sent"), now_ms, jitter=jitter)
             case Stored(up_to):
                 self._on_success()
                 self._confirmed = max(self._confirmed, up_to)
@@ -136,7 +139,7 @@ class EventDelivery:
             case Gap(up_to):
                 self._on_success()
                 self._confirmed = up_to
-                # Limit the request rate if it reports the same gap again.
+                # Limit the request rate, in case the control plane reports the same gap again.
                 self._not_before_ms = now_ms + BACKOFF_MS_MIN
             case RequestTooLarge(permanent):
                 if self._batch_bytes > BATCH_BYTES_MIN:

@@ -6,8 +6,9 @@ too.
 
 ``url`` is the URL of the run (``https://weir.example/api/v1/runs/<run>``). Each request carries the run's token.
 
-A refusal counts only if it comes from a control plane: an ``application/problem+json`` with one of its codes. A proxy, or another
-server on its port, may also answer 401, 404 or 410; then the request is retried.
+A refusal counts only if it comes from a control plane, that is, if it is an ``application/problem+json`` with one of the
+control plane's codes. A 401, 404 or 410 without such a code can come from a proxy or a different server on the port, so the
+request is retried.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class LinkAddress:
 
 @dataclass(frozen=True, slots=True)
 class Commands:
-    """The commands of a response. ``problem``: there is no response, and why; ``refused``: there will be none."""
+    """The commands of a response. ``problem`` says why there is no response. ``refused`` is True if a retry cannot help."""
 
     commands: Sequence[NumberedCommand] = ()
     problem: str | None = None
@@ -124,8 +125,10 @@ class LinkClient:
     def _request(
         self, method: str, path: str, body: bytes | None, *, timeout_s: float
     ) -> tuple[int, bytes, http.client.HTTPMessage]:
-        """Send a request and return status, body and headers. Raise OSError or HTTPException; the connection is then closed, and
-        the next request opens another one."""
+        """Send a request and return status, body and headers.
+
+        Raise OSError or HTTPException. The connection is then closed, and the next request opens a new connection.
+        """
         if self._aborted:
             raise OSError("the control link is closed")
         if self._connection is None:

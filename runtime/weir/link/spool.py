@@ -1,4 +1,4 @@
-"""The spool: events that the control plane has not confirmed, in memory for sending and in files for after this process.
+"""The spool: events that the control plane has not confirmed. They are in memory to be sent, and in files to survive this process.
 
 Files are ``<first number>.jsonl``, one encoded event per line, in a directory of the run. They are written without a sync: a
 killed process loses nothing, and a host failure loses seconds of history. Checkpoints do not depend on events; they are in their
@@ -53,8 +53,8 @@ class Spool:
     """Unconfirmed events. Any thread may call ``append``, which never blocks on the network and never fails. ``wall_ms``: since
     1970.
 
-    Only samples are ever dropped. A ``SamplesDropped`` event before the next recorded event reports which. All other events are
-    kept, however many: each takes a few hundred bytes.
+    Only samples are ever dropped. A ``SamplesDropped`` event before the next recorded event reports which samples were
+    dropped. All other events are kept, however many: each takes a few hundred bytes.
     """
 
     def __init__(
@@ -176,7 +176,7 @@ class Spool:
 def read_unconfirmed(directory: Path) -> Iterator[bytes]:
     """Yield the encoded events that a process left behind, in order. A truncated last line is left out.
 
-    Confirmed events may be among them, since files are deleted as a whole. Raise OSError.
+    The result can contain confirmed events, because only whole files are deleted. Raise OSError.
     """
     segments = sorted(events for events in directory.iterdir() if _SEGMENT.fullmatch(events.name)) if directory.is_dir() else []
     for segment in segments:

@@ -1,9 +1,9 @@
 """The process from which Spark forks Python workers. It imports large modules once, before the fork.
 
-Spark starts it by name (``spark.python.daemon.module``) as ``python -m weir.spark.daemon pyspark.worker``. A worker then costs a
-fork instead of seconds of imports, and shares their memory.
+Spark starts it by name (``spark.python.daemon.module``) as ``python -m weir.spark.daemon pyspark.worker``. Starting a worker
+then takes a fork instead of seconds of imports, and the workers share the memory of the modules.
 
-This process must not start threads: threads do not survive a fork, and every worker would wait for them. Evaluating a polars
+This process must not start threads, because threads do not survive a fork and every worker would wait for them. Evaluating a polars
 expression starts threads. Weir's compiled kernels do not; they run once here, so that workers inherit them.
 """
 
@@ -31,7 +31,9 @@ PRELOADED = (
     "weir.subtask.process",
     "weir.spark.spark_task",
 )
-"""Modules that a slot needs. Missing ones are skipped: an older or smaller executor environment still works, but starts slower.
+"""Modules that a slot needs.
+
+Missing modules are skipped, so that an older or smaller executor environment also works, although it starts slower.
 """
 
 
@@ -57,8 +59,7 @@ def preload() -> None:
 
 
 def warm_up() -> None:
-    """Run the compiled kernels once, so that workers inherit them. A failure only costs each slot that time, and the slots report
-    it."""
+    """Run the compiled kernels once, so that workers inherit them. If this fails, each slot compiles them again and reports the error."""
     try:
         from weir.subtask.program import warm_up as warm_kernels
 
@@ -88,7 +89,7 @@ class QuietTraceback:
 
     @staticmethod
     def print_exc() -> None:
-        # A worker that Spark stopped finds its connection closed, as intended.
+        # This error is expected: the worker was stopped by Spark, which closed its connection.
         if not isinstance(sys.exception(), BrokenPipeError | ConnectionResetError):
             traceback.print_exc()
 

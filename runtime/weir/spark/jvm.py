@@ -31,8 +31,8 @@ _RAISED = re.compile(r"[\w.]*(Error|Exception|Interrupt|Exit)\b(:|$)")
 def launch(settings: Mapping[str, str]) -> Any:
     """Return the gateway to a new JVM, or to the one with which spark-submit started this process.
 
-    pyspark turns settings into arguments of the JVM, which every user of the host can read. So only settings that are not secret
-    are passed here; the others follow through the gateway. Raise ConfigError if Java does not start.
+    pyspark turns settings into arguments of the JVM, which every user of the host can read. So only settings that are not
+    secret are passed here. The secret settings follow through the gateway. Raise ConfigError if Java does not start.
     """
     conf = SparkConf(loadDefaults=False)
     if conf._jconf is not None:
@@ -73,7 +73,9 @@ def end() -> None:
 
 
 class _Relay:
-    """Forwards the JVM's standard error to this process's, without the noise. ``forward`` also prints what came before.
+    """Forwards the JVM's standard error to that of this process, without the lines that no user needs.
+
+    Output is buffered until ``forward`` is called, which prints the buffered lines first.
 
     It uses a pipe to filter line by line. Its thread ends with the JVM.
     """
@@ -91,7 +93,7 @@ class _Relay:
         self._started.set()
 
     def error_message(self) -> str:
-        """Return the JVM's error message. Call it instead of ``forward``, when the JVM has exited."""
+        """Return the JVM's error message. Call it instead of ``forward`` after the JVM has exited."""
         os.close(self.end)
         self._thread.join(_END_S)
         named = [line for line in self._early if re.search(r"error|exception", line, re.IGNORECASE)]
@@ -124,7 +126,7 @@ def _print(text: str) -> None:
 def error_summary(error: Exception) -> str:
     """Return the line of a Spark exception that says what is wrong; the rest is Java's stack.
 
-    It is the last line of a Python traceback (what was raised), else the first line.
+    In a Python traceback this is the last line, which names the error. Otherwise it is the first line.
     """
     java = getattr(error, "java_exception", None)
     message = str(error) if java is None else str(java.getMessage())

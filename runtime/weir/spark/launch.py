@@ -59,9 +59,9 @@ def session_for(options: RunOptions, job: str) -> LazySession:
 def launch(job: JobLike, options: RunOptions, *, session: LazySession | None = None, link: RunLink | None = None) -> RunningJob:
     """Check everything that can be checked first, then start the job.
 
-    ``session``: stays open afterwards; None: use a separate one. ``link``: the control link of the run. It is closed when the job
-    has ended; if this raises, the caller must close it. Raise GraphError, ConfigError, CheckpointError, RestoreError or
-    SlotError; nothing has been changed then.
+    ``session`` stays open afterwards. If it is None, the job gets a separate session. ``link``: the control link of the
+    run. It is closed when the job has ended; if this raises, the caller must close it. Raise GraphError, ConfigError,
+    CheckpointError, RestoreError or SlotError. In that case nothing has been changed.
     """
     job.to_graph()
     storage = open_storage(options.checkpoint_dir, dict(options.storage_options))
@@ -107,7 +107,7 @@ def _launch(
     code = pack_code(job.to_graph()[1].entries, by_value=options.by_value)
     return _start(
         plan,
-        # Plan again, because Spark takes seconds to start. Meanwhile a run that was thought dead may have continued the job.
+        # Plan again, because Spark takes seconds to start. In the meantime, a run that was considered dead has possibly continued the job.
         lambda: plan_job(job, storage, options),
         storage=storage,
         code=code,
@@ -129,8 +129,10 @@ def _start(
     link: RunLink | None,
     options: RunOptions,
 ) -> RunningJob:
-    """Start slots and coordinator. ``plan``: for the slots; ``plan_again``: returns the plan from the newest state of the job
-    log."""
+    """Start slots and coordinator.
+
+    ``plan`` determines the slots to start. ``plan_again`` returns the plan for the newest state of the job log.
+    """
     run = secrets.randbits(63)
     secret = secrets.token_bytes(32)
     address = driver_address(spark)
@@ -153,7 +155,7 @@ def _start(
         settings=_process_settings(run, storage, options),
     )
     loss_callbacks: list[Callable[[str], None]] = []
-    """Called on each slot loss, once there is a coordinator."""
+    """Called on each slot loss after the coordinator has been created."""
 
     def on_loss(loss: SlotLoss) -> None:
         _log_loss(loss)
@@ -193,7 +195,7 @@ def _start(
 
 
 def _log_loss(loss: SlotLoss) -> None:
-    """Log a lost slot. Only Spark knows of containers that were killed for their memory."""
+    """Log a lost slot. Only Spark knows which containers were killed because they used too much memory."""
     log.warning("slot ended early, restarting it", slot=loss.index, how=str(loss.ending), reason=loss.reason)
 
 
@@ -257,8 +259,11 @@ def _clean_up(
 
 
 def runs_newest_generation(view: LogView, progress: ProgressSnapshot) -> bool:
-    """Return whether this run has the newest generation. This is certain only if it has completed a checkpoint in that
-    generation: checkpoint ids are unique, but two runs may request the same generation."""
+    """Return whether this run has the newest generation.
+
+    This is certain only if the run has completed a checkpoint in that generation, because two runs can request the same
+    generation, while checkpoint ids are unique.
+    """
     record = view.newest
     if record is None or not progress.completed:
         return False

@@ -13,7 +13,7 @@ from weir.subtask.settings import LogSettings
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """Options of a run. ``interval_ms`` None: only the final checkpoint. ``checkpoint_timeout_ms``, ``min_pause_ms`` and
+    """Options of a run. If ``interval_ms`` is None, the final checkpoint is the only one. ``checkpoint_timeout_ms``, ``min_pause_ms`` and
     ``tolerable_failed_checkpoints``: see ``CheckpointConfig``. ``spares``: slots beyond the parallelism, kept warm.
 
     ``by_value``: modules whose functions are pickled as a whole (the job's file), because executors do not have them.

@@ -1,4 +1,6 @@
-"""The Spark session of a job: its settings keep slots alive and unauthenticated peers out; closing it leaves nothing behind."""
+"""The Spark session of a job: its settings keep slots alive and refuse unauthenticated peers, and ``close`` removes
+everything that it has created.
+"""
 
 from __future__ import annotations
 
@@ -34,15 +36,17 @@ _LOCK = "owner.lock"
 _BASE_BYTES_MAX = 40
 """Spark's Unix sockets are in the directory, and the kernel limits their path to 107 bytes."""
 _YOUNG_S = 60.0
-"""A younger directory may belong to a process that has not locked it yet."""
+"""A younger directory possibly belongs to a process that has not locked it yet."""
 
 CONF_FILE = "WEIR_SPARK_CONF_FILE"
 """Environment variable: path of a file with Spark settings (``name value`` or ``name=value`` lines), for secret ones."""
 
 
 class ScratchDirectory:
-    """The private directory of a Spark session. Only this user can read ``path``. ``close`` removes it; after a kill, the next
-    session does."""
+    """The private directory of a Spark session.
+
+    Only this user can read ``path``. ``close`` removes it. If the process is killed, the next session removes it.
+    """
 
     def __init__(self) -> None:
         base = tempfile.gettempdir()
@@ -78,7 +82,7 @@ def _remove_abandoned(base: Path) -> None:
 
 
 _scratch: dict[int, ScratchDirectory] = {}
-"""Identity of the SparkContext (its JVM may be dead) -> its private directory."""
+"""Maps the identity of a SparkContext, whose JVM is possibly dead, to its private directory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +98,8 @@ def open_session(
 ) -> SparkSession:  # fmt: skip
     """Open a session with ``slots`` cores if Weir decides that (``local``, ``local[*]``). Spares count as slots.
 
-    ``extra_conf`` overrides the file that WEIR_SPARK_CONF_FILE names. Raise ConfigError for unsupported settings, without a
-    suitable Java, or if another Spark session runs in this process.
+    ``extra_conf`` overrides the file that WEIR_SPARK_CONF_FILE names. Raise ConfigError if a setting is not supported, if
+    no suitable Java is found, or if a Spark session already runs in this process.
     """
     if SparkContext._active_spark_context is not None:
         raise ConfigError(
@@ -157,7 +161,7 @@ def _conf(settings: Mapping[str, str]) -> SparkConf:
     # Check settings of spark-defaults.conf and spark-submit.
     reject_unsupported({name: value for name, value in conf.getAll() if name not in settings}, where="Spark's own configuration")
     conf.setAll(list(settings.items()))
-    # Checked now, because it may be set there.
+    # Check it now, because one of these can set it.
     require_python_memory(settings["spark.master"], dict(conf.getAll()))
     return conf
 
@@ -167,7 +171,7 @@ def _set_environment(master: str) -> None:
     find_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    # The fixed settings also apply to pyspark's own side.
+    # pyspark itself also needs some of the fixed settings.
     os.environ["PYSPARK_UDS_MODE"] = FIXED["spark.python.unix.domain.socket.enabled"][0]
     os.environ["PYSPARK_PIN_THREAD"] = "true"
     if is_loopback(master):
@@ -197,7 +201,7 @@ def _conf_file(path: str | None) -> dict[str, str]:
 
 
 class LazySession:
-    """A Spark session that is opened when it is first needed: by a source that is a query, or by the slots. It is also a
+    """A Spark session that is opened when a source that is a query or the slots first need it. It is also a
     SparkPlanner.
 
     ``slots``: cores to request if Weir decides that, including spares.
@@ -222,7 +226,7 @@ class LazySession:
 
     @contextmanager
     def planning(self) -> Iterator[None]:
-        """Inside this context, jobs may have sources that are Spark queries."""
+        """Allow jobs inside this context to have sources that are Spark queries."""
         with use_planner(self):
             yield
 

@@ -25,7 +25,7 @@ FIXED: Mapping[str, tuple[str, str]] = {
     "spark.python.worker.killOnIdleTimeout": ("false", "a running slot sends nothing to Spark"),
     "spark.python.unix.domain.socket.enabled": ("true", "with a TCP port, Spark's Python daemon forks for any client"),
 }
-"""Setting -> (the only supported value, the reason)."""
+"""Maps each setting to its only supported value and the reason."""
 
 UNSUPPORTED: Mapping[str, str] = {
     "spark.barrier.": "slots are separate Spark jobs, because in a barrier stage the loss of one slot stops all",
@@ -37,7 +37,7 @@ UNSUPPORTED: Mapping[str, str] = {
 TASK_FAILURES_MAX = 4
 """How often Spark itself restarts a lost slot at once. After that its Spark job fails, and the slot pool submits it again.
 
-It is limited, because a DataFrame source whose code raises, or a slot that cannot be unpickled, would be retried forever.
+Without a limit, a DataFrame source whose code raises, or a slot that cannot be unpickled, would be retried forever.
 """
 
 _WORKER_ENVIRONMENT = {
@@ -90,7 +90,7 @@ PYTHON_MEMORY = (
     "spark.executor.memoryOverheadFactor",
     "spark.kubernetes.memoryOverheadFactor",
 )
-"""Each of these reserves memory of an executor's container for other uses than Java. The first one is for Python."""
+"""Each of these settings reserves memory of an executor's container for purposes other than Java. The first one is for Python."""
 
 
 def is_local(master: str) -> bool:
@@ -98,7 +98,7 @@ def is_local(master: str) -> bool:
 
 
 def is_loopback(master: str) -> bool:
-    """Whether everything runs on this host, so nothing needs to listen on its network."""
+    """Return whether everything runs on this host, so that no port needs to be reachable from its network."""
     return is_local(master) or _LOOPBACK.match(master) is not None
 
 
@@ -107,8 +107,9 @@ def is_secret(setting: str) -> bool:
 
 
 def spark_master(master: str, slots: int) -> str:
-    """Return the master for Spark. ``local`` and ``local[*]`` get one core per slot, whatever the host has; ``local[k]`` keeps
-    its k.
+    """Return the master for Spark.
+
+    ``local`` and ``local[*]`` get one core per slot, even if the host has fewer cores. ``local[k]`` is unchanged.
 
     A lost slot's core is free again when Spark restarts the slot, so no extra core is needed.
     """
@@ -120,7 +121,7 @@ def spark_master(master: str, slots: int) -> str:
 
 
 def reject_unsupported(conf: Mapping[str, str], *, where: str) -> None:
-    """Raise ConfigError for the first unsupported setting in ``conf``. ``where``: where it was set, for the message."""
+    """Raise ConfigError for the first unsupported setting in ``conf``. ``where`` says where the settings were given, for the message."""
     for setting, value in conf.items():
         fixed = FIXED.get(setting)
         if fixed is not None and value.strip().lower() != fixed[0]:

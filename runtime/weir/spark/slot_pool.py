@@ -1,7 +1,7 @@
 """The slot pool: long-lived Spark tasks, each in a separate Spark job, restarted while the pool is open.
 
-There is one Spark job per slot, because Spark can lose, cancel and start a job separately. In one common job, too many losses of
-one slot would end all slots; in a barrier stage, any loss would.
+There is one Spark job per slot, because Spark can lose, cancel and start a job separately. If all slots shared one job, too
+many losses of one slot would end all slots. In a barrier stage, any loss would end all slots.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from weir.spark.spark_task import SlotEnd, SlotEntryPoint, run_slot_task, touch_
 _POLL_S = 0.05
 
 STABLE_S = 10.0
-"""A slot that ran this long had started successfully, so its end has a new cause."""
+"""A slot that ran at least this long had started successfully, so its end is not a repetition of an earlier failure."""
 RAISES_MAX = 3
 _DELAY_MIN_S, _DELAY_MAX_S = 0.1, 5.0
 ENTRY = "weir.subtask.process:run_slot"
@@ -55,9 +55,9 @@ def capacity(spark: SparkSession) -> Capacity:
 
 
 def await_capacity(spark: SparkSession, *, slots: int, spares: int, timeout_s: float) -> Capacity:
-    """Wait until there are ``slots + spares`` task slots. After the timeout, ``slots`` are enough.
+    """Wait until there are ``slots + spares`` task slots. After the timeout, ``slots`` task slots are enough.
 
-    Executors of a cluster start one by one, so capacity may appear soon. Raise SlotError.
+    Executors of a cluster start one by one, so more task slots possibly appear soon. Raise SlotError.
     """
     deadline = time.monotonic() + timeout_s
     waits = not is_local(str(spark.sparkContext.master))
@@ -109,8 +109,11 @@ RestartDecision: TypeAlias = Restart | Abandon
 
 
 class SlotRestarts:
-    """The restart history of one slot. A lost slot restarts at once, one that keeps failing with growing delays (at most 5 s). A
-    slot that raises an error right after its start, RAISES_MAX times in a row, is not restarted."""
+    """The restart history of one slot.
+
+    A lost slot restarts immediately. A slot that fails repeatedly restarts with growing delays of at most 5 s. A slot
+    that raises an error right after its start, RAISES_MAX times in a row, is not restarted.
+    """
 
     def __init__(self) -> None:
         self._short_runs = 0
@@ -144,7 +147,7 @@ class SlotPool:
     One thread.
 
     ``on_loss(loss)`` is called for every job that ended early and is submitted again. ``report_failures`` sets the callback for
-    failures. The pool's threads call both, and they must not block.
+    failures. The pool's threads call both callbacks, which must not block.
     """
 
     def __init__(
@@ -178,7 +181,7 @@ class SlotPool:
     def start(self) -> int:
         """Submit the slots and return the number of spares that have a task slot (at most the requested ones).
 
-        Returns before the slots run: they register with the coordinator themselves. Raise SlotError if there are too few task
+        Returns before the slots run. The slots register with the coordinator when they start. Raise SlotError if there are too few task
         slots within ``capacity_timeout_s``.
         """
         if self._threads:
@@ -195,7 +198,7 @@ class SlotPool:
         return spares
 
     def report_failures(self, to: Callable[[SlotError], None]) -> None:
-        """Call ``to`` when a slot cannot be started any more; at once, if that has already happened."""
+        """Call ``to`` when a slot cannot be started any more, or immediately if that is already the case."""
         with self._reporting:
             self._on_failure = to
             error, self._unreported = self._unreported, None
@@ -299,7 +302,7 @@ class SlotPool:
         return SlotEnding.RAISED, end.error
 
     def _warm_up(self, available: Capacity) -> None:
-        """Start the Python daemon of every executor, so that a replacement there starts within milliseconds."""
+        """Start the Python daemon of every executor, so that a replacement for a slot starts within milliseconds."""
         context = self._spark.sparkContext
         context.parallelize(range(available.task_slots), available.task_slots).mapPartitions(touch_rows).count()
 

@@ -14,7 +14,7 @@ from weir.errors import WeirError
 from weir.protocol.bootstrap import SlotBootstrap, SparkTaskInfo
 
 SlotMain: TypeAlias = Callable[[SlotBootstrap, int, SparkTaskInfo], None]
-"""(bootstrap, index of the Spark task, its ids and host). Returns when the slot ends."""
+"""Runs a slot until it ends. The arguments are the bootstrap, the index of the Spark task, and its ids and host."""
 
 SlotEntryPoint: TypeAlias = str | SlotMain
 """``module:function`` that the worker imports, or the function itself, pickled with the task."""
@@ -22,7 +22,7 @@ SlotEntryPoint: TypeAlias = str | SlotMain
 
 @dataclass(frozen=True, slots=True)
 class SlotEnd:
-    """How ``SlotMain`` ended. ``error``: what it raised, in one line; None: it returned."""
+    """How ``SlotMain`` ended. ``error`` is the raised error in one line, or None if the slot returned."""
 
     error: str | None
     trace: str = ""
@@ -32,8 +32,8 @@ class SlotEnd:
 def run_slot_task(entry: SlotEntryPoint, bootstrap: SlotBootstrap, index: int, rows: Iterable[int]) -> Iterator[SlotEnd]:
     """The function of the single partition of a slot's Spark job. It yields once, when the slot ends.
 
-    An exception is returned as a result. If it were raised, Spark would restart the slot with the same error, and hide it from
-    the driver until the last attempt.
+    An exception is returned as a result. If the exception were raised, Spark would restart the slot, which would fail
+    with the same error, and the driver would see the error only after the last attempt.
     """
     for _ in rows:
         pass
@@ -80,9 +80,9 @@ def _executor_pid() -> int:
         with open(f"/proc/{daemon}/stat") as stat:
             return int(stat.read().rpartition(")")[2].split()[1])
     except OSError:
-        return daemon  # No /proc: the daemon identifies the executor too, since there is one daemon per executor.
+        return daemon  # The system has no /proc. Use the pid of the daemon, because each executor has exactly one daemon.
 
 
 def touch_rows(rows: Iterable[int]) -> Iterable[int]:
-    """The function of a warm-up task, whose effect is that Spark loads the Python worker."""
+    """The function of a warm-up task. It does nothing, but to run it Spark loads the Python worker."""
     return rows

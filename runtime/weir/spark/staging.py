@@ -1,9 +1,9 @@
 """Staging of Spark queries: a bounded DataFrame or SQL query as input. Spark runs it once, and its rows are staged in Parquet
 files.
 
-Staging is needed because a source must be replayable by position, and a query may return other rows in another order when it runs
-again. Each history of a job has a staging directory that only it writes. A run without state stages its own directory. The graph
-in each checkpoint names the directory, so a restored run reads the same files with the same splits and positions.
+Staging is needed because a source must be replayable by position, and a query can return different rows in a different order
+when it runs again. A run that starts without state stages its own directory, into which no other run writes. The graph in
+each checkpoint names the directory, so a restored run reads the same files with the same splits and positions.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ for _logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
     logging.getLogger(_logger).disabled = True
 
 AGE_S_MIN = 24 * 3600
-"""A younger directory may be in use by a running staging, or by a run before its first checkpoint."""
+"""A younger directory is possibly in use: a query is being staged, or the run has not completed its first checkpoint."""
 log = structlog.get_logger(__name__)
 
 
@@ -62,7 +62,7 @@ def analyze_query(spark: SparkSession, sql: str) -> DataFrame:
 def frame_schema(frame: DataFrame) -> pa.Schema:
     """Return the Arrow schema of the source: all columns nullable, timestamps in UTC.
 
-    ``batch.cast(schema)`` adapts batches of the staged files, whose columns may be non-nullable, depending on Spark's optimizer.
+    ``batch.cast(schema)`` adapts batches of the staged files, because Spark's optimizer can make their columns non-nullable.
     The query is not run. Raise GraphError (not bounded), SchemaError that names a column that Parquet does not support.
     """
     if frame.isStreaming:
@@ -138,10 +138,11 @@ def _translated(action: str, kind: type[GraphError | InputError]) -> Iterator[No
 
 @dataclass(frozen=True, slots=True)
 class StagingDirectories:
-    """The staging directories of one job in one checkpoint storage. ``staging_dir``: their parent, if it is not the checkpoint
-    directory.
+    """The staging directories of one job in one checkpoint storage.
 
-    Two jobs with the same name may share ``staging_dir``: directory names begin with a checksum of the storage URL.
+    ``staging_dir`` is their parent directory, if it is not the checkpoint directory.
+
+    Directory names begin with a checksum of the storage URL, so two jobs with the same name can share ``staging_dir``.
     """
 
     storage: CheckpointStorage
@@ -149,8 +150,8 @@ class StagingDirectories:
     staging_dir: str | None
 
     def directory(self, uid: OperatorUid, restored: Manifest | None) -> str:
-        """Return the directory for the rows of source ``uid``: the one that ``restored`` reads, which must be complete, else a
-        new one.
+        """Return the directory for the rows of source ``uid``: the directory that ``restored`` reads, which must be
+        complete, or a new directory.
 
         Raise ConfigError if no directory is configured for it, InputError if the rows that the checkpoint reads are missing.
         """
@@ -159,18 +160,20 @@ class StagingDirectories:
             return os.path.join(self._root(uid), self._layout.staged_splits(uid), f"{self._history}-{secrets.token_hex(8)}")
         if not os.path.exists(os.path.join(directory, "_SUCCESS")):
             raise InputError(
-                f"Source '{uid}': the checkpoint reads staged rows in {directory}, which are missing (no _SUCCESS file). Restore the directory: "
-                "if the query runs again, it may return other rows in another order."
+                f"Source '{uid}': the checkpoint reads staged rows in {directory}, which are missing (no _SUCCESS "
+                "file). Restore the directory: "
+                "if the query ran again, it could return different rows in a different order."
             )
         return directory
 
     def remove_unused(self, view: LogView) -> None:
-        """Remove directories that no checkpoint names: from failed starts, and from drivers that died before their first
-        checkpoint.
+        """Remove directories that no checkpoint names.
 
-        Only the run with the newest generation in the log may call this, at its end: no older run reads staged rows any more, and
-        directories of a newer run are young. Raise CheckpointError, with nothing removed, if a manifest cannot be read, and
-        StorageError.
+        They were left by failed starts and by drivers that crashed before their first checkpoint.
+
+        Only the run with the newest generation in the log is allowed to call this, and only at its end. No older run
+        reads staged rows any more, and directories of a newer run are too young to be removed. Raise CheckpointError,
+        with nothing removed, if a manifest cannot be read, and StorageError.
         """
         candidates = [directory for directory in self._own_directories() if time.time() - _modified_s(directory) >= AGE_S_MIN]
         if not candidates:
@@ -205,7 +208,7 @@ class StagingDirectories:
         return parent
 
     def _own_directories(self) -> Iterator[Path]:
-        """Yield the directories of this history, by their names."""
+        """Yield the directories of this job and checkpoint storage, by their names."""
         parent = self._parent_directory()
         if parent is None:
             return
@@ -226,7 +229,9 @@ def _staged_directories(manifest: Manifest) -> dict[OperatorUid, str]:
 
 
 def _modified_s(directory: Path) -> float:
-    """Return when a file in the directory was last written, since 1970; now, if it changes meanwhile."""
+    """Return the time of the last write to a file in the directory, in seconds since 1970, or the current time if the
+    directory changes during the call.
+    """
     try:
         return max(path.stat().st_mtime for path in (directory, *directory.rglob("*")))
     except OSError:

@@ -1,7 +1,7 @@
 """A standalone Spark cluster on the loopback interface: a master and workers, each a process, all with authentication.
 
-It is for tests and trials of executor failures. The secret is in files that only this user can read. Linux only: the processes
-die with the thread that started them (PR_SET_PDEATHSIG), however it ends.
+It is for tests and trials of executor failures. The secret is in files that only this user can read. Linux only: the
+processes end with the thread that started them (PR_SET_PDEATHSIG), even if the thread is killed.
 """
 
 from __future__ import annotations
@@ -43,8 +43,7 @@ appender.console.layout.pattern = %d %p %c{1}: %m%n%ex
 
 
 class StandaloneCluster:
-    """A standalone Spark cluster. Call order: start -> session_settings -> stop. As a context manager: start and
-    stop.
+    """A standalone Spark cluster. Call order: start -> session_settings -> stop. A context manager calls ``start`` and ``stop``.
 
     ``cores`` and ``memory_mb`` apply to each of the ``workers``. A worker runs one executor per application.
     """

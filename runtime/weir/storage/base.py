@@ -34,7 +34,7 @@ class CheckpointStorage(Protocol):
         ...
 
     def get(self, path: str) -> memoryview:
-        """Return the whole object. Raise NotFound if it does not exist."""
+        """Return the whole object. Raise ObjectNotFound if it does not exist."""
         ...
 
     def list(self, prefix: str) -> list[StoredObject]:
@@ -50,9 +50,10 @@ class CheckpointStorage(Protocol):
 
 
 def validate_path(path: str) -> str:
-    """Return ``path``. Raise StorageError if it is absolute, leaves the root or has an empty segment.
+    """Return ``path``.
 
-    Paths also come from manifests. A damaged or forged manifest must not reach files outside the root.
+    Raise StorageError if it is absolute, leaves the root or has an empty segment. This is necessary because paths are
+    also read from manifests. A damaged or forged manifest must not reach files outside the root.
     """
     if any(segment in ("", ".", "..") for segment in path.split("/")) or "\0" in path or "\\" in path:
         raise StorageError(

@@ -42,7 +42,11 @@ class ExternalCheckpoint:
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """An imported checkpoint. ``checkpoint``: its id in the importing job. ``bytes``: bytes copied, 0 if it was imported before."""
+    """An imported checkpoint.
+
+    ``checkpoint`` is the id of the copy in the importing job. ``bytes`` is the number of copied bytes, or 0 if the
+    checkpoint was imported before.
+    """
 
     checkpoint: CheckpointId
     generation: Generation
@@ -51,15 +55,16 @@ class ImportResult:
 
 
 def find_external_checkpoint(location: JobLocation, checkpoint: CheckpointId | None, *, job: str) -> ExternalCheckpoint:
-    """Find the checkpoint to import. ``checkpoint`` None: the newest of the current branch. ``job``: the importing job.
-    Read-only.
+    """Find the checkpoint to import.
+
+    If ``checkpoint`` is None, choose the newest checkpoint of the current branch. ``job``: the importing job. Read-only.
 
     Raise CheckpointError if the checkpoint does not exist or cannot be read, ConfigError if it cannot be imported, StorageError.
     """
     view, _ = JobLog(location.storage, location.layout).read()
     record = view.newest if checkpoint is None else view.restore_point(checkpoint)
     if record is None:
-        raise CheckpointError(f"{location.url} has no completed checkpoint. Check that it is the directory of a job.")
+        raise CheckpointError(f"{location.url} has no completed checkpoint. Check that the path is the directory of a job.")
     manifest = read_manifest(location.storage, location.layout, record)
     graph = codec.from_json(PhysicalGraph, manifest.graph)
     _reject_staged(location, record, graph)
@@ -90,10 +95,11 @@ def import_checkpoint(
     """Import ``external`` into the job at ``target``, which continues from it when it resumes. The job's own checkpoints are
     abandoned, and the user can still return to them.
 
-    ``abandonable``: the checkpoints that may be abandoned; None: any. ``nonce``: unique, such as a UUID. An interrupted import
-    has no effect on the job and can be repeated. If the job would already continue from this checkpoint, nothing is done. Raise
-    ConfigError if other checkpoints would be abandoned, or if another process has written to the log; CheckpointError if a file
-    of the checkpoint is missing or damaged, or the job's log is; StorageError.
+    ``abandonable`` are the checkpoints that the import is allowed to abandon. None allows all. ``nonce``: unique, such as
+    a UUID. An interrupted import has no effect on the job and can be repeated. If the job already continues from a copy
+    of this checkpoint, nothing is done. Raise ConfigError if other checkpoints would be abandoned, or if another process
+    has written to the log; CheckpointError if the job's log or a file of the checkpoint is missing or damaged; and
+    StorageError.
     """
     log = JobLog(target.storage, target.layout)
     view, number = log.read()
@@ -180,7 +186,8 @@ def _reject_staged(location: JobLocation, record: CheckpointRecord, graph: Physi
         config = operator.config
         if operator.kind is OperatorKind.SOURCE and isinstance(config, dict) and config.get("kind") == STAGED_KIND:
             raise ConfigError(
-                f"Cannot import checkpoint {record.checkpoint} of {location.url}: its source '{operator.uid}' reads the staged rows of a Spark "
+                f"Cannot import checkpoint {record.checkpoint} of {location.url}: its source '{operator.uid}' reads the "
+                "staged rows of a Spark "
                 "query, which belong to that job and are not part of its checkpoints."
             )
 

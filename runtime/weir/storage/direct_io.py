@@ -1,7 +1,7 @@
 """Direct I/O: file writes that bypass the page cache, on systems and file systems that support it (Linux, most file systems).
 
-Checkpoint storage rarely reads what it has written. A write through the page cache takes a fresh page for every 4 KiB. That costs
-several times as much as the write itself, in a virtual machine even at a megabyte a second.
+Checkpoint storage rarely reads what it has written. A write through the page cache takes a fresh page for every 4 KiB. This
+costs several times as much as the write itself. In a virtual machine, it can reduce the rate to a megabyte per second.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def open_direct(path: str | os.PathLike[str], flags: int, mode: int) -> tuple[in
 def write_direct(descriptor: int, parts: Sequence[memoryview]) -> bool:
     """Write all of ``parts`` to a new file opened by ``open_direct``.
 
-    Return False if this file system does not support direct I/O; the file is then empty and the descriptor an ordinary one. Raise
-    OSError as ``os.write`` does.
+    Return False if the file system does not support direct I/O. In that case the file is empty, and the descriptor does
+    not use direct I/O. Raise OSError as ``os.write`` does.
     """
     size = 0
     try:
@@ -50,7 +50,7 @@ def write_direct(descriptor: int, parts: Sequence[memoryview]) -> bool:
             written = 0
             while written < len(block):
                 written += os.pwrite(descriptor, block[written:], size + written)
-                # If a write ends inside a block, the next one fails with EINVAL, and the caller writes the file the ordinary way.
+                # If a write ends inside a block, the next write fails with EINVAL, and the caller writes the file without direct I/O.
             size += data_bytes
     except OSError as error:
         if error.errno != errno.EINVAL:

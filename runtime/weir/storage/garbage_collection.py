@@ -3,7 +3,7 @@
 ``plan_retention`` and ``find_orphans`` are pure. ``retire_and_delete`` and ``delete_orphans`` execute.
 
 While a job runs, only its coordinator deletes. When no run is active, the process that wants to delete starts a generation first
-(``Purpose.MAINTENANCE``), so that no suspended run can resume from deleted files.
+(``Purpose.MAINTENANCE``), so that a run that was paused cannot continue and refer to deleted files.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ def plan_retention(
 ) -> tuple[CheckpointId, ...]:
     """Return the checkpoints to retire so that the newest ``keep`` of the current branch and all pinned ones remain.
 
-    The newest checkpoint always remains: the running generation restored from it until it completes one. ``uncommitted_from``:
-    the oldest checkpoint whose commit is not confirmed. It and later ones remain, because a recovery must commit them again.
-    Abandoned checkpoints remain, so that a user can return to them, unless ``keep_abandoned`` is False.
+    The newest checkpoint always remains, because a recovery restores it. ``uncommitted_from``:
+    the oldest checkpoint whose commit is not confirmed. This checkpoint and later checkpoints remain, because a recovery
+    must commit them again. Abandoned checkpoints remain, so that a user can return to them, unless ``keep_abandoned`` is
+    False.
     """
     if keep < 1:
         raise ConfigError(f"cannot keep {keep} checkpoints: keep at least 1")
@@ -48,7 +49,7 @@ def plan_retention(
 
 def orphan_horizon(view: LogView) -> CheckpointId:
     """Return the horizon: files of this or a later checkpoint are not orphaned yet, since the checkpoint may be in progress.
-    Pinned checkpoints do not hold the horizon back."""
+    Pinned checkpoints do not affect the horizon."""
     retained = [checkpoint for checkpoint in view.current if checkpoint not in view.pinned] or list(view.current[-1:])
     return retained[0] if retained else CheckpointId(0)
 
@@ -63,9 +64,9 @@ def find_orphans(
 ) -> tuple[StoredObject, ...]:
     """Return the objects that no checkpoint can need any more.
 
-    ``referenced``: relative paths of all state files that kept checkpoints name. ``protected``: the same for files that pending
-    checkpoints reference but did not write. An orphan is referenced by none, is from a generation in the log, and is older than
-    the horizon or from a retired checkpoint.
+    ``referenced``: relative paths of all state files that kept checkpoints name. ``protected``: relative paths of state
+    files that pending checkpoints reference but did not write. No checkpoint references an orphan. It was written by a
+    generation in the log, and it is older than the horizon or belongs to a retired checkpoint.
     """
     horizon = orphan_horizon(view)
     retired = {record.checkpoint for record in view.retired}
@@ -109,8 +110,11 @@ class StateReferences:
 
 @dataclass(frozen=True, slots=True)
 class RetireResult:
-    """The outcome of retiring checkpoints. ``deleted``: relative paths. A file that could not be deleted is an orphan for a later
-    run."""
+    """The outcome of retiring checkpoints.
+
+    ``deleted``: relative paths. A file that could not be deleted becomes an orphan, which a later garbage collection
+    deletes.
+    """
 
     outcome: Appended
     deleted: tuple[str, ...]
@@ -126,11 +130,11 @@ def retire_and_delete(
     references: StateReferences,
     protected: Collection[str] = (),
 ) -> RetireResult | NumberTaken:
-    """Append ``entry``; once it is in the log, delete the files of the retired checkpoints that no kept checkpoint shares.
+    """Append ``entry``. Then delete the files of the retired checkpoints, except files that a kept checkpoint also uses.
 
     ``protected``: relative paths of files that pending checkpoints reference but did not write. NumberTaken: nothing is deleted.
     Raise what ``JobLog.append`` raises, with nothing deleted. Raise CheckpointError if the manifest of a kept checkpoint cannot
-    be read, because its files are then unknown: the entry is in the log, and nothing is deleted.
+    be read, because its files are then unknown. In that case the entry is in the log, but nothing is deleted.
     """
     retiring = {checkpoint: log.view.find(checkpoint) for checkpoint in entry.checkpoints}
     files: set[str] = set()

@@ -20,7 +20,10 @@ _SEGMENT = re.compile(r"[A-Za-z0-9_.-]+")
 
 @dataclass(frozen=True, slots=True)
 class CheckpointInfo:
-    """A completed checkpoint. ``state_bytes``: size of all files it needs. ``timestamp_ms``: when it completed, since 1970."""
+    """A completed checkpoint.
+
+    ``state_bytes`` is the size of all files that a restore needs. ``timestamp_ms`` is the time of completion, since 1970.
+    """
 
     checkpoint: CheckpointId
     generation: Generation
@@ -54,8 +57,10 @@ class VerifyReport:
 
 
 def list_jobs(storage: CheckpointStorage) -> tuple[str, ...]:
-    """Return the names of the jobs with a log in this storage, sorted. A very long name is returned as encoded by
-    ``encode_segment``, which also identifies the job."""
+    """Return the names of the jobs with a log in this storage, sorted.
+
+    A very long name is returned in the form of ``encode_segment``, which also identifies the job.
+    """
     jobs: set[str] = set()
     for stored in storage.list(""):
         segment, _, rest = stored.path.partition("/")

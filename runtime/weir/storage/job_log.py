@@ -32,8 +32,10 @@ class Appended:
 
 @dataclass(frozen=True, slots=True)
 class NumberTaken:
-    """Another process has created an entry with that number, or had created one that was trimmed. The entry is not in the log
-    (see ``_outcome``)."""
+    """The number is taken: another process has created an entry with this number, even if that entry is already trimmed.
+
+    The caller's entry is not in the log (see ``_outcome``).
+    """
 
     entries: tuple[NumberedEntry, ...]
     """All entries from the requested number to the end; empty if that number is trimmed."""
@@ -46,7 +48,7 @@ AppendOutcome: TypeAlias = Appended | NumberTaken
 
 
 class JobLog:
-    """Reader and writer of one log. Calls must not overlap. Any number of readers and writers, in any process, may share a log."""
+    """Reader and writer of one log. Calls must not overlap. A log can have any number of readers and writers, in any process."""
 
     def __init__(self, storage: CheckpointStorage, layout: JobLayout) -> None:
         self._files = LogFiles(storage, layout)
@@ -85,9 +87,10 @@ class JobLog:
         """Create ``entry`` with number ``at``, the next number known to the caller.
 
         A repeated call with the same entry (same nonce) and number is safe and returns the same outcome, if the writer has not
-        summarised the log in between. Raise UnknownOutcome if the entry may or may not be in the log: call again, and delete
-        nothing until then. Raise Superseded if a newer generation is in the log, CheckpointError if the entry cannot follow the
-        existing ones, StorageError if the entry was certainly not written.
+        summarised the log in between. Raise UnknownOutcome if it is unknown whether the entry is in the log. In that
+        case call again, and delete nothing until the outcome is known. Raise Superseded if a newer generation is in
+        the log, CheckpointError if the entry cannot follow the existing ones, StorageError if the entry was certainly
+        not written.
         """
         try:
             return self._append(entry, at)
@@ -96,7 +99,7 @@ class JobLog:
             raise
         except StorageError as error:
             if entry.nonce == self._unresolved:
-                # This call wrote nothing, but an earlier one may have written the entry.
+                # This call wrote nothing, but an earlier call has possibly written the entry.
                 raise self._unknown(at, error) from error
             raise
 
@@ -134,10 +137,11 @@ class JobLog:
         raise self._unknown(at, unknown) from unknown
 
     def _created(self, entry: Entry, at: int) -> AppendOutcome:
-        """Return the outcome of a successful create. A free number may have been in use before: a paused process may create an
-        entry at a trimmed number.
+        """Return the outcome of a successful create.
 
-        So the entry is in the log only if it is the newest one, or if a full read of the log includes it.
+        A process that was paused can create an entry at a number that has been trimmed in the meantime. Such an entry
+        is not part of the log. So the new entry is in the log only if it is the newest entry, or if a full read of
+        the log includes it.
         """
         if is_newest(self._files, NumberedEntry(at, entry)):
             state = self._current_state
@@ -152,12 +156,13 @@ class JobLog:
     def _outcome(self, entry: Entry, at: int) -> AppendOutcome:
         """Return the outcome of an attempt to create entry ``at`` when ``at`` is no longer the end of the log.
 
-        Below the newest summary the numbers are unknown, and an entry there counts for nothing. That is enough:
+        Entries below the newest summary are not part of the log and cannot be examined. The outcome is known nevertheless:
 
-        - A process appends a summary only for its own generation, and only while none of its entries is in doubt. So a summary above ``at``
+        - A process appends a summary only for its own generation, and only while the outcome of all its entries is
+        known. So a summary above ``at``
           that it did not expect is from a newer generation: Superseded. If the entry was in the log after all, the newer generation knows it
           from the summary and acts on it.
-        - A GenerationStarted that is in the log has fenced its own number, so it is stale. One that is not stale was never in the log.
+        - A GenerationStarted that is in the log has fenced its own number, so it is stale. If it is not stale, it was never in the log.
         - Other entries without a generation (a pin by the command line) are idempotent: NumberTaken, and the caller retries.
         """
         state = self._current_state
@@ -171,8 +176,10 @@ class JobLog:
         return NumberTaken(since, state.view, state.next_number)
 
     def summarise(self, generation: Generation, *, nonce: str, timestamp_ms: int) -> AppendOutcome:
-        """Append a summary of the view. Only the owner of ``generation`` may call this, and only while none of its entries is in
-        doubt (see ``_outcome``). NumberTaken: another process added an entry, which the next summary includes.
+        """Append a summary of the view.
+
+        Only the owner of ``generation`` may call this, and only while the outcome of all its entries is known (see
+        ``_outcome``). Returns NumberTaken if another process has added an entry, which the next summary includes.
 
         Raise what ``append`` raises, and Superseded if another generation has started.
         """
@@ -183,8 +190,9 @@ class JobLog:
     def trim(self) -> int:
         """Delete every entry below the newest summary known to be in the log. Return the number of entries deleted.
 
-        Delete in ascending order, which ``log_reader`` relies on. A process that was paused may call this too, because entries
-        below a summary are never needed again. Raise StorageError after a partial deletion; the next call continues.
+        Delete in ascending order, which ``log_reader`` relies on. A process that was paused can also call this,
+        because entries below a summary are never needed again. Raise StorageError after a partial deletion; the next
+        call continues.
         """
         base = self._current_state.base
         superfluous = [number for number in self._files.numbers() if number < base]
@@ -194,7 +202,7 @@ class JobLog:
     def entries(self, *, first: int = 1) -> tuple[NumberedEntry, ...]:
         """Return the existing entries from number ``first`` on, for display.
 
-        Entries below the newest summary may include one that a paused process created too late and that is not in the log.
+        The result can include entries below the newest summary that a paused process created too late and that are not in the log.
         """
         stored = ((number, self._files.fetch(number)) for number in self._files.numbers() if number >= first)
         return tuple(NumberedEntry(number, entry) for number, entry in stored if entry is not None)

@@ -1,4 +1,4 @@
-"""The names of all objects in checkpoint storage, the same for every kind of storage::
+"""The names of all objects in checkpoint storage. They are the same for every kind of storage::
 
     <job>/log/00000001.json                                        the job's log, see weir.protocol.job_log
     <job>/checkpoints/<id>/manifest-g<generation>.json             the index of a checkpoint
@@ -19,13 +19,15 @@ from weir.protocol.ids import CheckpointId, Generation, OperatorUid
 from weir.protocol.paths import encode_segment, job_root
 
 STAGED_KIND = "dataframe"
-"""Source kind, in a graph, of a staged Spark query. Its rows are in ``staged-splits``. They belong to one history of one job and
-to no checkpoint."""
+"""The kind of a source that reads the staged rows of a Spark query.
+
+The rows are in ``staged-splits``. They belong to the job, not to a checkpoint.
+"""
 _LOG_ENTRY = re.compile(r"log/(\d{8,})\.json")
 _MANIFEST = re.compile(r"checkpoints/(\d+)/manifest-g(\d+)\.json")
 _STATE = re.compile(r"state/[^/]+/g(\d+)-c(\d+)-s\d+-[^/]+\.arrow")
 _PACKED = "state/packed.slots/"
-"""Not an encoded uid: in an encoded uid, two hex digits follow a dot."""
+"""This cannot be an encoded uid, because in an encoded uid two hex digits follow each dot."""
 _PACK = re.compile(re.escape(_PACKED) + r"g(\d+)-c(\d+)-[^/]+\.pack")
 
 
@@ -72,8 +74,11 @@ class JobLayout:
         return path[len(self.root) :]
 
     def staged_splits(self, source: OperatorUid) -> str:
-        """Prefix of the staging directories of a source. Each start without state stages its own directory. It is needed while a
-        checkpoint that reads it can be restored."""
+        """Prefix of the staging directories of a source.
+
+        Each start without state stages its own directory. The directory is needed while a checkpoint whose graph
+        reads it can be restored.
+        """
         return f"{self.root}staged-splits/{encode_segment(source)}/"
 
 
@@ -98,8 +103,10 @@ def log_number(relative: str) -> int | None:
 
 
 def identify(relative: str) -> FileIdentity | None:
-    """Return the identity of a state file, pack or manifest from its relative path. None for any other file, which Weir never
-    deletes."""
+    """Return the identity of a state file, pack or manifest from its relative path.
+
+    Return None for any other file. Weir never deletes such a file.
+    """
     if match := _STATE.fullmatch(relative) or _PACK.fullmatch(relative):
         return FileIdentity(Generation(int(match[1])), CheckpointId(int(match[2])))
     if match := _MANIFEST.fullmatch(relative):

@@ -24,7 +24,7 @@ from weir.storage.direct_io import BYTES_MIN, open_direct, write_direct
 _T = TypeVar("_T")
 STAGING = ".weir-staging"
 STAGING_AGE_MS_MAX = 24 * 3600 * 1000
-"""An older staging file belongs to a process that died."""
+"""A staging file that is older than this belongs to a process that crashed."""
 _IOV_MAX = 1024
 _ATTEMPTS_MAX = 10
 _FULL = {
@@ -63,7 +63,7 @@ class LocalStorage:
         target = self._root / validate_path(path)
         with self._errors("create", target), self._staged((data,)) as staged:
             created = self._in_directory(target, lambda: self._link(staged, target))
-            # The loser syncs too: it continues from the winner's entry, so that entry must be durable.
+            # Sync even if another process has created the file, because this process continues from that file's entry, which must be durable.
             self._make_durable(target)
             return created
 
@@ -93,7 +93,7 @@ class LocalStorage:
                 self._remove_if_empty(directory)
 
     def clear_staging(self) -> int:
-        """Remove staging files that processes left when they died, a day ago or earlier. Return the number of files removed."""
+        """Remove staging files of processes that crashed at least a day ago. Return the number of files removed."""
         oldest_ms = time.time_ns() // 1_000_000 - STAGING_AGE_MS_MAX
         removed = 0
         with self._errors("clear", self._staging):
@@ -178,7 +178,7 @@ class LocalStorage:
         missing = [above for above in (directory, *directory.parents) if not above.exists()]
         self._mkdir(directory)
         self._created_directories.update(above for above in missing if above == self._root or above in self._root.parents)
-        # If one existed before, another process has removed it, and the new directory may have the same inode.
+        # If the directory existed before, another process has removed it, and the new directory can have the same inode.
         for created_directory in missing:
             self._durable_directories.pop(created_directory, None)
 

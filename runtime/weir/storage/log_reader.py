@@ -22,7 +22,7 @@ from weir.storage.layout import JobLayout, log_number
 
 READ_ATTEMPTS_MAX = 10
 EMPTY_LISTINGS_MIN = 3
-"""A listing may show no entries although the log exists, if a trim deletes all entries that existed when the listing began. Each
+"""A listing can be empty although the log exists, if a trim deletes all entries that existed when the listing started. Each
 such trim follows a summary of hundreds of entries, so it does not happen this many times in a row."""
 
 
@@ -91,8 +91,9 @@ class NumberedEntry:
 
 @dataclass(slots=True)
 class LogState:
-    """What a reader has read of a log: the view, and the entries from the newest summary (or the first entry) on, without
-    a gap."""
+    """The state of a log as last read: the view, and all entries from the newest summary on (or from the first entry, if
+    there is no summary).
+    """
 
     view: LogView = field(default_factory=LogView)
     base: int = 0
@@ -158,9 +159,9 @@ def is_newest(files: LogFiles, candidate: NumberedEntry) -> bool:
 
 
 def _read_to_end(files: LogFiles, reading: LogState) -> bool:
-    """Add all following entries. Return False if the log was trimmed meanwhile, so the end that was found is not its end.
+    """Add all following entries. Return False if the log was trimmed in the meantime, so that its end is still unknown.
 
-    A missing entry does not prove that the log ends there. Only a listing made after the miss does.
+    A missing entry does not prove that the log ends there. Only a later listing can prove it.
     """
     while (entry := files.fetch(reading.next_number)) is not None:
         _apply(files, reading, entry)

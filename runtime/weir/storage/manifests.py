@@ -33,7 +33,10 @@ def write_manifest(storage: CheckpointStorage, layout: JobLayout, manifest: Mani
 
 
 def read_manifest(storage: CheckpointStorage, layout: JobLayout, record: CheckpointRecord) -> Manifest:
-    """Read the manifest of ``record``. Raise CheckpointError if it is missing, truncated, damaged, or not the one in the log."""
+    """Read the manifest of ``record``.
+
+    Raise CheckpointError if it is missing, truncated, damaged, or differs from the manifest in the log.
+    """
     path = layout.absolute(record.manifest_path)
     try:
         data = storage.get(path)
@@ -59,7 +62,10 @@ def read_manifest(storage: CheckpointStorage, layout: JobLayout, record: Checkpo
 def checkpoint_statistics(
     subtasks: Iterable[SubtaskSnapshot], *, checkpoint: CheckpointId, generation: Generation, end_to_end_ms: float
 ) -> CheckpointStatistics:
-    """Return the statistics of a checkpoint. File names tell which files it wrote and which it only references."""
+    """Return the statistics of a checkpoint.
+
+    The names of the files show which files the checkpoint wrote and which files it only references.
+    """
     snapshots = tuple(subtasks)
     own = FileIdentity(generation, checkpoint)
     paths = {file.path for subtask in snapshots for operator in subtask.operators for file in operator.files}

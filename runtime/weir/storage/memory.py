@@ -17,8 +17,10 @@ class _Object:
 
 
 class MemoryStorage:
-    """In-memory storage. ``now_ms`` is the clock of modification times; by default each write is one millisecond after the one
-    before."""
+    """In-memory storage.
+
+    ``now_ms`` is the clock of modification times; by default, each write is one millisecond after the previous write.
+    """
 
     def __init__(self, now_ms: Callable[[], int] | None = None) -> None:
         self._objects: dict[str, _Object] = {}

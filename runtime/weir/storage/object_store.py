@@ -33,8 +33,8 @@ class ObjectStorage:
     """An object store as checkpoint storage. ``options`` are the store's settings (``endpoint``, ``region``, ...); the rest comes
     from the environment.
 
-    The client retries reads and overwriting puts when the network fails. It never retries ``create``: the retry would find the
-    object of its own first attempt and mistake it for another process's.
+    The client retries reads and overwriting puts when the network fails. It never retries ``create``, because the retry
+    would find the object that the first attempt has created and report that another process has created it.
     """
 
     def __init__(self, url: str, options: Mapping[str, str] | None = None, *, create_timeout_s: float = 20.0) -> None:
@@ -98,7 +98,7 @@ class ObjectStorage:
             try:
                 obstore.delete(self._store, [validate_path(path) for path in paths])
             except FileNotFoundError:
-                # Some stores fail on objects that do not exist, and do not report which of the others they deleted.
+                # Some stores fail if an object does not exist, and do not report which of the other objects they have deleted.
                 for path in paths:
                     with contextlib.suppress(FileNotFoundError):
                         obstore.delete(self._store, path)

@@ -23,7 +23,7 @@ from weir.storage.local import LocalStorage
 RACERS = 4
 
 ABANDONED_MS_MIN = 24 * 3600 * 1000
-"""An older marker of another run that this run has fenced belongs to a driver that was killed."""
+"""If a marker of a fenced run is older than this, its driver was killed."""
 
 
 def probe_storage(storage: CheckpointStorage) -> None:
@@ -52,7 +52,9 @@ def _check_objects(storage: CheckpointStorage, prefix: str) -> None:
     written = secrets.token_bytes(32)
     storage.put(f"{prefix}object", (written[:16], memoryview(written)[16:]))
     if bytes(storage.get(f"{prefix}object")) != written:
-        raise ConfigError(f"Checkpoint storage {storage.url} returns other data than was written. Choose another storage.")
+        raise ConfigError(
+            f"Checkpoint storage {storage.url} returns data that differs from the data written. Choose another storage."
+        )
     if [stored.path for stored in storage.list(prefix)] != [f"{prefix}object"]:
         raise ConfigError(
             f"Checkpoint storage {storage.url} does not list an object that was just written. Choose another storage."
@@ -101,7 +103,7 @@ class SharedStorageMarker:
         self._checked = True
 
     def other_markers(self) -> frozenset[str]:
-        """Return old markers of the job's other runs. A young marker may belong to a run that waits for its slots. Raise
+        """Return old markers of the job's other runs. A young marker possibly belongs to a run that waits for its slots. Raise
         StorageError."""
         before_ms = time.time_ns() // 1_000_000 - ABANDONED_MS_MIN
         return frozenset(stored.path for stored in self._storage.list(self._prefix) if stored.modified_ms < before_ms) - {

@@ -22,7 +22,7 @@ ALIGNMENT = 64
 
 
 _numbers = itertools.count()
-"""Numbers all objects of this process: a slot may write its part of one checkpoint in several steps."""
+"""Numbers all objects of this process, because a slot can write its part of a checkpoint in several steps."""
 
 
 class StateFiles:
@@ -42,7 +42,10 @@ class StateFiles:
         self._attempt = attempt
         self._pack: _Pack | None = None
         self._failure: Exception | None = None
-        """The error that prevented storing an object, if any. The writers of the files in it have already continued."""
+        """The error that prevented storing an object, if any.
+
+        The error is kept because the writers of the files in the object have already continued.
+        """
 
     def writer(self, subtask: SubtaskId) -> StateWriter:
         return StateWriter(self, subtask)
@@ -64,7 +67,7 @@ class StateFiles:
         return self._pack.path, self._pack.add(data, size)
 
     def flush(self) -> None:
-        """Store everything added so far. It is durable on return. Raise StorageError, and the same error on every later call."""
+        """Store all files added so far. They are durable on return. Raise StorageError, and the same error on every later call."""
         if self._failure is not None:
             raise self._failure
         pack, self._pack = self._pack, None

@@ -16,8 +16,10 @@ from weir.subtask.subtask import SubtaskParts, SubtaskRuntime, Work
 
 
 class ChannelSubtask(SubtaskRuntime):
-    """A subtask with input channels, served round robin. ``join`` concatenates batches, up to ``joined_rows_max`` rows (0:
-    never)."""
+    """A subtask with input channels, served round robin.
+
+    ``join`` concatenates batches, up to ``joined_rows_max`` rows. If this is 0, batches are never concatenated.
+    """
 
     def __init__(
         self,
@@ -45,7 +47,7 @@ class ChannelSubtask(SubtaskRuntime):
         if self._step is not None:
             return self._unfinished_step(now_ns)
         if self._effects:
-            # Only effects of the same kind can follow these in one frame's effects, and they send control events only.
+            # In the effects of one frame, only effects of the same kind can follow this effect, and they send only control events.
             return Work.ANY_TIME if isinstance(self._effects[0], TakeSnapshot | AlignmentAborted) else Work.NEEDS_ROOM
         work = Work.NONE
         for channel in self.inputs:
@@ -73,8 +75,11 @@ class ChannelSubtask(SubtaskRuntime):
             self._execute(self._effects.popleft(), now_ns)
 
     def _next_channel(self) -> InputChannel | None:
-        """Return the next channel to read: one with a control event at its head (which needs no room), else one with data, round
-        robin."""
+        """Return the next channel to read.
+
+        Channels with a control event at the head come first, because control events need no room. Otherwise channels
+        with data are served round robin.
+        """
         ready = None
         for offset in range(len(self.inputs)):
             position = (self._next_input + offset) % len(self.inputs)
@@ -128,7 +133,7 @@ class ChannelSubtask(SubtaskRuntime):
         self._start_step(self.chain.process(batch, self.inputs[position].input_index), release)
 
     def _joinable_batches(self, position: int, first: Frame, now_ns: int) -> list[tuple[InputChannel, Frame]]:
-        """Take waiting batches that fit into one batch with ``first``, if ``first`` is less than half a full one.
+        """If ``first`` fills less than half a batch, take waiting batches that fit into the same batch.
 
         A batch costs as much as thousands of its records. Barriers cause small batches, because partitioners flush before them.
         A deterministic replay would have to log which batches were joined, like the order of channels.

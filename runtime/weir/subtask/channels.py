@@ -53,7 +53,7 @@ class InputChannel:
         return self._frames.popleft()
 
     def release(self, frame: Frame) -> None:
-        """Release a consumed frame: its bytes no longer count, and its sender gets the credit back."""
+        """Release a consumed frame. Its bytes no longer count, and its sender gets the credit back."""
         self._bytes_held -= frame.bytes_held
         if self._return_credit is None:
             return
@@ -69,7 +69,7 @@ class OutputChannel(Protocol):
 
     def has_room(self) -> bool: ...
     def send_data(self, batch: Batch, generation: Generation, epoch: int) -> int:
-        """Send a batch and return its size in bytes. Call it only if there is room for the step that produced it."""
+        """Send a batch and return its size in bytes. Call it only if the channels had room when the step that produced the batch started."""
         ...
 
     def send_control_event(self, kind: FrameKind, generation: Generation, epoch: int, argument: int) -> None: ...
@@ -200,7 +200,7 @@ class Outputs:
         return True
 
     def broadcast(self, kind: FrameKind, argument: int = 0) -> None:
-        """Send a control event on all channels, behind everything added before."""
+        """Send a control event on all channels, after everything that was added earlier."""
         self.flush()
         for channel in self._channels:
             channel.send_control_event(kind, self._generation, self.epoch, argument)

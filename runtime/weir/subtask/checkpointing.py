@@ -20,7 +20,7 @@ class SubtaskCheckpoint:
     """The snapshot of one subtask. Call ``advance`` between batches until it returns True, then ``write`` in the background, then
     ``snapshot``.
 
-    ``ready``: operator snapshots that were complete in the sync phase (source positions).
+    ``ready`` contains the operator snapshots that the sync phase has completed, such as source positions.
     """
 
     checkpoint: CheckpointId
@@ -38,9 +38,9 @@ class SubtaskCheckpoint:
     start_delay_ns: int = 0
     gathered: int = 0
     gathered_ns: int = 0
-    """When the last handle was gathered."""
+    """The time at which the last handle was gathered."""
     written_ns: int = 0
-    """When the last handle was durable."""
+    """The time at which the last handle became durable."""
     longest_unit_ns: int = 0
     longest_unit_core_wait_ns: int = 0
 
@@ -103,7 +103,10 @@ class SlotCheckpoints:
         self._taken: dict[CheckpointId, int] = {}
         self._triggered_ns: dict[CheckpointId, int] = {}
         self._taken_by_all: CheckpointId | None = None
-        """The newest checkpoint that all subtasks have taken. Barriers keep their order, so all have taken the older ones too."""
+        """The newest checkpoint that all subtasks have taken.
+
+        Barriers arrive in order, so all subtasks have taken every older checkpoint, too.
+        """
 
     @property
     def gathering(self) -> SubtaskCheckpoint | None:
@@ -111,7 +114,7 @@ class SlotCheckpoints:
         return self._gathering[0] if self._gathering else None
 
     def triggered(self, checkpoint: CheckpointId, now_ns: int) -> None:
-        """Record when the coordinator triggered the checkpoint: the slot's subtasks now wait for their first barriers. A slot
+        """Record when the coordinator triggered the checkpoint. From now on the slot's subtasks wait for their first barriers. A slot
         without sources gets no trigger, and its start delay stays 0."""
         self._triggered_ns[checkpoint] = now_ns
 
@@ -162,7 +165,7 @@ class SlotCheckpoints:
 
     def discard_all(self) -> None:
         for local in (*self._gathering, *self._gathered):
-            with contextlib.suppress(Exception):  # the state is dropped too, so an undo that fails has no effect
+            with contextlib.suppress(Exception):  # the state is dropped, too, so a failed undo has no effect
                 local.discard()
         self._gathering.clear()
         self._gathered.clear()

@@ -1,8 +1,8 @@
 """The slot's control connection to the coordinator, on a separate thread.
 
-A loop that restores gigabytes or waits for a user function is alive, and must not look dead. This thread sends the heartbeats. It
-also detects what the loop cannot: the lease has expired, the coordinator is lost, or the loop does not react to Cancel or Stop.
-Then it ends the process.
+A loop that restores gigabytes or waits for a user function is alive, and must not look dead. This thread sends the
+heartbeats. It ends the process if the lease has expired, the coordinator is lost, or the loop does not react to Cancel or
+Stop, none of which the loop could detect.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ControlConnection:
     """The control connection of a slot. Call ``start``; then from the loop: ``receive`` whenever ``wake`` was called, ``send``,
     ``close``.
 
-    ``lease_ms``: the first lease, until the coordinator's first one arrives. ``end`` ends the process; it returns only in tests.
+    ``lease_ms`` is the lease until the first lease from the coordinator arrives. ``end`` ends the process; it returns only in tests.
     """
 
     def __init__(
@@ -66,12 +66,15 @@ class ControlConnection:
         self._lease_until_ns: int | None = None
         self._order_at_ns: int | None = None
         self.turns = 0
-        """Turns of the loop. The loop counts them; every heartbeat reports them."""
+        """Turns of the loop. The number of turns, which the loop counts and every heartbeat reports."""
         self._thread = threading.Thread(target=self._run, name="weir-control", daemon=True)
 
     def start(self, register: Register) -> None:
-        """Connect and register. Return once the coordinator has accepted the connection. Raise ConnectionError if it does not, or
-        cannot be reached."""
+        """Connect and register.
+
+        Return once the coordinator has accepted the connection. Raise ConnectionError if the coordinator refuses the
+        connection or cannot be reached.
+        """
         self._register = register
         self._thread.start()
         self._connected.wait()
@@ -139,8 +142,8 @@ class ControlConnection:
                     self._lease_until_ns = time.monotonic_ns() + message.lease_ms * 1_000_000
                     return
                 self._inbox.append(message)
-                # Set this after appending the message. Otherwise a ``receive`` in between would clear it without having taken the
-                # message. If it did take the message, ``wake`` makes the loop call ``receive`` again.
+                # Set this after appending the message. Otherwise a ``receive`` in between would clear the flag without having taken the
+                # message. If the ``receive`` took the message, ``wake`` only causes an additional ``receive``.
                 if isinstance(message, CancelSubtasks | Stop) and self._order_at_ns is None:
                     self._order_at_ns = time.monotonic_ns()
                 self._wake()

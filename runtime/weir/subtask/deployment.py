@@ -29,7 +29,7 @@ class SlotSettings:
 
 
 class SlotDeployment:
-    """What a slot runs of one generation."""
+    """The part of a generation that runs in this slot."""
 
     def __init__(self, deploy: Deploy, graph: PhysicalGraph) -> None:
         self.message = deploy

@@ -1,4 +1,7 @@
-"""The interfaces between a slot's runtime and its environment. A process provides sockets and threads, the simulator its own."""
+"""The interfaces between a slot's runtime and its environment.
+
+A process implements them with sockets and threads. The simulator has its own implementation.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ class Program(Protocol):
     """Builds the parts of the deployed graph."""
 
     def operators(self, graph: PhysicalGraph, subtask: SubtaskId) -> Sequence[Operator | SourceOperator]:
-        """Return the operators of the subtask's chain, not yet opened. A source can only be the first."""
+        """Return the operators of the subtask's chain, not yet opened. If the chain has a source, it is the first operator."""
         ...
 
     def partitioner(self, graph: PhysicalGraph, edge: Edge, source_index: int) -> BatchPartitioner: ...
@@ -35,7 +38,7 @@ class Program(Protocol):
         ...
 
     def join(self, batches: Sequence[Batch]) -> Batch:
-        """Return one batch with the records of several, in order. All are from one edge that ``may_join``."""
+        """Return one batch with the records of several, in order. All batches are from one edge, for which ``may_join`` returns True."""
         ...
 
 

@@ -99,11 +99,11 @@ def _unpickle(reference: str, data: bytes, host: str) -> object:
 
 
 def warm_up() -> None:
-    """Run everything once that is compiled on first use: before a slot registers, and before Spark's daemon forks.
+    """Run once all code that is compiled on first use. Call this before a slot registers and before Spark's daemon forks.
 
-    Forked processes inherit compiled kernels, so the replacement of a lost slot has them. No kernel starts a thread, so they may
-    run before a fork. Polars starts threads, so it is not used here. Takes about ten seconds with an empty cache of compiled
-    kernels, half a second with a full one, and nothing the second time.
+    Forked processes inherit compiled kernels, so the replacement of a lost slot has them. numba kernels start no threads,
+    so they can run before a fork. Polars starts threads, so it is not used here. Takes about ten seconds with an empty
+    cache of compiled kernels and half a second with a full cache. Later calls take no time.
     """
     warm_up_kernels()
     _warm_up_generator()

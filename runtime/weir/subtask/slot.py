@@ -1,8 +1,8 @@
 """The runtime of one slot: one subtask of (nearly) every chain, one loop, no locks. It does no I/O itself: see environment.py.
 
 Pass it control messages and frames, and call ``turn`` repeatedly. Each turn does a bounded amount of work. Order of service:
-gathering of snapshots, then control events (triggers, barriers), then batches; among these, downstream subtasks first and sources
-last.
+first the gathering of snapshots, then control events (triggers, barriers), then batches. Downstream subtasks come before
+upstream subtasks, so sources come last.
 """
 
 from __future__ import annotations
@@ -50,8 +50,10 @@ from weir.subtask.timing import SubtaskCondition
 FLUSH_AGE_NS = 100_000_000
 """Under load, pending rows of a partitioner are sent after this time. In an idle slot they are sent at once."""
 ALIGNING_FLUSH_AGE_NS = 20_000_000
-"""The same for a slot that is idle because its subtasks align: the barrier flushes pending rows anyway, and a small batch costs
-as much as a full one."""
+"""The same interval for a slot that is idle because its subtasks align.
+
+There the barrier will flush pending rows anyway, and a small batch costs as much as a full batch.
+"""
 _REASON_CHARS_MAX = 20_000
 
 
@@ -62,7 +64,7 @@ class SlotRuntime:
         self._settings = settings
         self._deployment: SlotDeployment | None = None
         self._fenced = Generation(0)
-        """This generation and older ones may have no effect here any more."""
+        """Messages and frames of this generation and older generations have no effect in this slot any more."""
         self._busy_ns = 0
         self._rested = True
         """Whether no subtask could run at the last turn."""
@@ -107,8 +109,10 @@ class SlotRuntime:
             channel.push(frame)
 
     def on_peer_lost(self, slot: int, reason: str) -> None:
-        """Fail the deployment: frames in transit are lost and are not sent again. Only the peer's neighbours notice if the peer
-        is alive."""
+        """Fail the deployment: frames in transit are lost and are not sent again.
+
+        If the peer is alive, only the slots that are connected to it notice the loss.
+        """
         if self._deployment is not None and not self._deployment.failed:
             self._fail(SlotError(f"the data connection to slot {slot} was lost: {reason}"), None)
 
@@ -151,8 +155,11 @@ class SlotRuntime:
     # ---- the turn --------------------------------------------------------------------------------
 
     def turn(self) -> bool:
-        """Do a bounded amount of work. Return False if there was no work. Then there is none until something arrives or until
-        ``wake_at_ns``."""
+        """Do a bounded amount of work.
+
+        Return False if there was no work. In that case no work is due until a message or frame arrives, or until
+        ``wake_at_ns``.
+        """
         deployment = self._deployment
         if deployment is None or deployment.failed:
             return False
@@ -195,7 +202,7 @@ class SlotRuntime:
         return min((at_ns for at_ns in waits if at_ns is not None), default=None)
 
     def _choose(self, deployment: SlotDeployment) -> SubtaskRuntime | None:
-        """Return the first subtask that can run, downstream first. Also book the waiting time of every subtask.
+        """Return the first subtask that can run, downstream first. Also update the times of every subtask that waits.
 
         Control events come before batches: a trigger or barrier behind a slot's backlog would keep the other slots aligning.
         """

@@ -35,14 +35,16 @@ class SourceSubtask(SubtaskRuntime):
         self._queue: deque[CheckpointId | Split] = deque()
         self._split_requested = False
         self._no_more_splits = parts.ended_before
-        """An ended subtask stays ended: records of a new split would pass operators whose ``on_end_of_input`` does not run again."""
+        """An ended subtask does not request splits, because the records of a new split would pass operators whose
+        ``on_end_of_input`` has already run and does not run again.
+        """
         self._poll_at_ns = 0
 
     def trigger(self, checkpoint: CheckpointId) -> None:
         self._queue.append(checkpoint)
 
     def assign(self, split: Split | None, precedes: CheckpointId) -> None:
-        """Add a split; None: there are no more. Raise ProtocolError if the split was not assigned in the epoch in which it is
+        """Add a split. None means that no more splits follow. Raise ProtocolError if the split was not assigned in the epoch in which it is
         read."""
         newest = max([self._last_checkpoint, *(item for item in self._queue if not isinstance(item, Split))])
         if precedes <= newest:

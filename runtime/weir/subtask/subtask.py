@@ -1,4 +1,4 @@
-"""A subtask in the loop: the operator chain, and what subtasks with input channels and with a source have in common.
+"""A subtask in the loop: the operator chain, and the common base of subtasks with input channels and subtasks with a source.
 
 A subtask drives its kernel state machine and its operators, one resumable step at a time.
 """
@@ -25,7 +25,7 @@ It is well above the time that a step waits for a core, which is no reason to in
 
 
 class OperatorChain:
-    """Operators fused into one subtask. ``operators``: first to last, without the source. Every method returns a generator of
+    """Operators fused into one subtask. ``operators`` are in order, without the source. Every method returns a generator of
     output batches."""
 
     def __init__(self, operators: Sequence[Operator]) -> None:
@@ -61,7 +61,7 @@ class OperatorChain:
 
 
 class Work(Enum):
-    """What a subtask has to do. The loop checks that its outputs have room."""
+    """The next work of a subtask. The loop checks that its outputs have room."""
 
     NONE = "none"
     NEEDS_ROOM = "needs_room"
@@ -128,8 +128,10 @@ class SubtaskRuntime(ABC):
             self._run_step(now_ns)
 
     def wake_at_ns(self) -> int | None:
-        """When to run the subtask again if nothing arrives; None: not needed. Without room it is None, because room comes with an
-        arrival."""
+        """When to run the subtask again if nothing arrives, or None if that is not needed.
+
+        It is also None while the outputs have no room, because room appears only when credit arrives.
+        """
         waits = self._step is not None and self._waiting_until_ns and self.outputs.has_room()
         return self._waiting_until_ns if waits else None
 
@@ -141,11 +143,11 @@ class SubtaskRuntime(ABC):
         self._after_step = after
 
     def _run_step(self, now_ns: int) -> None:
-        """Send one batch. Produce the next one too, if there is room, to find out whether the step is finished; keep it in
-        ``_ahead``.
+        """Send one batch.
 
-        So a step whose last batch fills the outputs is finished with it: its input is released, and a trigger does not wait
-        behind it. While there is room, a slow operator is called only once per turn.
+        Also produce the next batch, to find out whether the step is finished, and keep it in ``_ahead``. So a step
+        whose last batch fills the outputs is finished immediately. Its input is released, and a trigger need not wait
+        until the outputs have room. While there is room, a slow operator is called only once per turn.
         """
         assert self._step is not None
         out, self._ahead = self._ahead, None
@@ -194,7 +196,7 @@ class SubtaskRuntime(ABC):
         sync_ns, sync_cpu_ns = self._environment.monotonic_ns() - began_ns, self._environment.thread_cpu_ns() - began_cpu_ns
         core_wait_ns = self._environment.core_wait_ns() - began_wait_ns
         outputs = self.outputs.snapshots()
-        # True also before END is sent again after a restore, so an ended subtask stays ended through the next restore.
+        # After a restore this is True even before END is sent again. So an ended subtask is still ended after the next restore.
         ended = self.ended or self._ended_before
         self.outputs.broadcast(FrameKind.BARRIER, checkpoint)
         self.outputs.epoch = checkpoint + 1

@@ -13,13 +13,13 @@ class SubtaskCondition(StrEnum):
     """What a subtask can do at a turn of the loop."""
 
     RUNNABLE = "runnable"
-    """Counts as queued while another subtask has the loop."""
+    """The subtask can run. The time counts as queued while another subtask has the loop."""
     IDLE = "idle"
     BLOCKING_CALL = "blocking_call"
     """A blocking call runs in the background executor. The subtask is busy although it does not use the loop."""
     BACKPRESSURED = "backpressured"
     QUEUED = "queued"
-    """It has no credit, and the subtasks that would return credit are in its slot and could run. So it waits for the loop."""
+    """The subtask has no credit, but the subtasks that would return credit are in the same slot and can run. So it waits for the loop."""
 
 
 class TimeAccount:
@@ -34,11 +34,11 @@ class TimeAccount:
         self.queued_ns = 0
 
     def settle(self, condition: SubtaskCondition, now_ns: int, *, rested: bool) -> None:
-        """Book the time since the last call of ``settle`` or ``add_busy``, in which the subtask did not run. It is in
-        ``condition`` now.
+        """Add the time since the last call of ``settle`` or ``add_busy``, in which the subtask did not run, to one of the sums.
 
-        ``rested``: no other subtask ran in this time either. So the subtask was in its previous condition until an event woke the
-        loop just now. If another subtask ran, input that arrived meanwhile counts as if it had been there all the time.
+        The subtask is in ``condition`` now. ``rested`` is True if no other subtask ran in this time either. If so, the subtask was in its
+        previous condition until an event woke the loop just now. Otherwise, input that arrived in the meantime counts as if it had been
+        waiting the whole time.
         """
         waited_ns = now_ns - self._settled_ns
         self._settled_ns = now_ns
@@ -53,7 +53,7 @@ class TimeAccount:
             self.queued_ns += waited_ns
 
     def add_busy(self, now_ns: int) -> None:
-        """Book the time since the last call of ``settle``, in which the subtask ran."""
+        """Add the time since the last call of ``settle``, in which the subtask ran, to the busy time."""
         self.busy_ns += now_ns - self._settled_ns
         self._settled_ns = now_ns
 
@@ -78,7 +78,7 @@ class CoreWaitClock:
                 self._descriptor = -1
         if self._descriptor < 0:
             return 0
-        # The file has three numbers: time on a core, time waiting for one (both in ns), timeslices.
+        # The file has three numbers: the time on a core and the time waiting for a core, both in ns, and the number of timeslices.
         return int(os.pread(self._descriptor, 64, 0).split()[1])
 
     def close(self) -> None:

@@ -1,8 +1,8 @@
 """Connections: a non-blocking stream of messages over a socket, driven by a poller.
 
 A message is a header of fixed size, then sections whose sizes the header gives. Each section is received directly into a separate
-Arrow buffer (64-byte aligned), so a record batch can be read in place. The same call receives following bytes into a small
-staging buffer: headers and small messages need no separate call, and only their bytes are copied.
+Arrow buffer (64-byte aligned), so a record batch can be read in place. The same call receives the bytes that follow into a
+small staging buffer. So headers and small messages need no separate call, and only they are copied.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class MessageFormat(Generic[H]):
 
 
 class StreamClosed(Exception):
-    """The peer closed the connection. ``clean`` False: in the middle of a message."""
+    """The peer closed the connection. ``clean`` is False if the connection was closed in the middle of a message."""
 
     def __init__(self, clean: bool) -> None:
         super().__init__("the peer closed the connection" + ("" if clean else " in the middle of a message"))
@@ -101,7 +101,7 @@ class MessageReader(Generic[H]):
         self._end = 0
         self._header: H | None = None
         self._in_message = False
-        """A header (which may be None) has been parsed and its sections are not complete."""
+        """Whether a header, which can be None, has been parsed and its sections are not complete yet."""
         self._sections: list[pa.Buffer] = []
         self._views: list[memoryview] = []
         """Views of the incomplete sections. The first one is partly filled."""
@@ -181,8 +181,8 @@ class Connection(Generic[H]):
     """A stream of messages over a socket, which it owns. ``deliver`` gets complete messages; ``lost`` gets the reason, once, at
     the end.
 
-    Messages queued in ``outbox``, also before the connection was established, are sent in order. It raises nothing: every error
-    of the peer ends in ``lost``.
+    Messages in ``outbox`` are sent in order, including messages that were queued before the connection was established.
+    No method raises an error of the peer. Each such error results in a call of ``lost``.
     """
 
     def __init__(

@@ -28,21 +28,24 @@ from weir.transport.poller import READ, WRITE, Poller
 M = TypeVar("M", bound=Handshake)
 
 PENDING_HANDSHAKES_MAX = 64
-"""Maximum number of connections in the handshake. One more drops the oldest: valid handshakes take milliseconds."""
+"""Maximum number of connections in the handshake.
+
+A further connection replaces the oldest. This does not affect valid handshakes, which take milliseconds.
+"""
 HANDSHAKE_NS_MAX = 5_000_000_000
 _ACCEPTS_PER_TURN = 64
 DIAL_TIMEOUT_NS = 60_000_000_000
 DELAY_NS_MIN = 10_000_000
 DELAY_NS_MAX = 500_000_000
 ATTEMPT_NS_MAX = 10_000_000_000
-"""Timeout of one attempt, until the acceptor has proved its identity. Being admitted may take until the dial timeout."""
+"""Timeout of one attempt, until the acceptor has proved its identity. The admission after that can take until the dial timeout."""
 
 
 class HandshakeSession(Generic[M]):
     """One handshake on one non-blocking socket, which it owns until ``release``. It never reads beyond the handshake.
 
     ``advanced`` is called when ``machine`` reaches PROVED or DONE, ``ended`` once with the reason when the connection fails.
-    After PROVED an acceptor keeps watching the socket: no data may arrive, and a peer that closes the connection is detected.
+    After PROVED an acceptor keeps watching the socket: data from the peer is an error, and the close of the connection is detected.
     """
 
     def __init__(

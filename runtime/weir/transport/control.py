@@ -2,8 +2,8 @@
 
 One thread calls ``poll``: the loop that owns the endpoint. Any thread may call ``send`` and ``wake``. ``fileno`` is readable
 whenever ``poll`` has work, so another loop's selector can wait for it (``DataExchange.register``). On the wire, a message is its
-length (u32, little endian) followed by its bytes. A last message before ``close`` is only certain to arrive once the peer has
-closed its end.
+length (u32, little endian) followed by its bytes. It is certain that the last message before ``close`` has arrived only after
+the peer has closed its end.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """The connection is closed; reported once. At the client also: it could not connect."""
+    """The connection is closed. This is reported once. A client also reports it if it could not connect."""
 
     peer: ControlPeer
     reason: str
@@ -256,7 +256,7 @@ class ControlClient(_Endpoint):
         )
 
     def send(self, data: bytes) -> None:
-        """Queue a message. Any thread. It is dropped before ``Connected`` and after ``Closed``. Raise ProtocolError (size)."""
+        """Queue a message. Any thread. The message is dropped before ``Connected`` and after ``Closed``. Raise ProtocolError (size)."""
         self._send(COORDINATOR, data)
 
     def _advance(self, now_ns: int) -> None:

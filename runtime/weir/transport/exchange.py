@@ -28,14 +28,16 @@ from weir.transport.handshake import Claim, ConnectionPurpose, JobCredentials
 from weir.transport.poller import READ, Poller
 
 WAITING_MAX = 512
-"""Maximum number of peers that wait for a generation to be opened here. One more drops the one that has waited longest; it dials
-again."""
+"""Maximum number of peers that wait for a generation to be opened here.
+
+A further peer replaces the peer that has waited longest, which then dials again.
+"""
 _READ_BYTES_MIN = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class PeerLost:
-    """The connection to a slot is lost; reported once. Nothing more arrives from this slot in this generation."""
+    """The connection to a slot is lost. This is reported once. Nothing more arrives from this slot in this generation."""
 
     slot: SlotIndex
     reason: str
@@ -49,7 +51,10 @@ class FdReady:
 
 
 class _PeerLink:
-    """The connection to one peer of the open generation. Without dialer and connection: it is awaited or lost."""
+    """The connection to one peer of the open generation.
+
+    If it has neither a dialer nor a connection, the peer is expected to dial, or its connection is lost.
+    """
 
     __slots__ = ("connection", "dialer", "lost", "outbox", "slot")
 
@@ -235,7 +240,7 @@ class DataExchange:
 
     def _admit(self, session: AuthenticatedSession, claim: Claim) -> None:
         if not session.probe():
-            return  # closed meanwhile: it must not count as the only connection of that slot
+            return  # closed in the meantime, so that slot is allowed to connect again
         link = self._links.get(SlotIndex(claim.dialer))
         refusal = None
         if not self._is_open or claim.generation != self._newest:

@@ -26,7 +26,7 @@ ROWS_MAX = 1 << 24
 """Maximum number of rows of a batch. Without a limit, columns without buffers (null type) could claim any number."""
 BYTES_HELD_MAX = 1 << 40
 _JOIN_BYTES = 512
-"""Pieces up to this size are joined: an entry of an I/O vector costs more than the copy."""
+"""Pieces up to this size are joined, because an entry of an I/O vector costs more than a copy of this size."""
 _PARSE_ERRORS = (pa.ArrowException, OSError, EOFError, ValueError, IndexError, KeyError, OverflowError, MemoryError, struct.error)
 
 

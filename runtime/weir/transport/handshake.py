@@ -43,7 +43,9 @@ class ConnectionPurpose(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The identity that a dialer claims and the acceptor that it expects; first in plain text, then proven.
+    """The identity that a dialer claims, and the acceptor that it expects.
+
+    The hello contains both in plain text, and the proof confirms them.
 
     ``dialer`` and ``acceptor`` are slot indices of a data connection, and 0 for a control connection.
     """
@@ -121,7 +123,7 @@ class Handshake(ABC):
     @property
     @abstractmethod
     def expected_bytes(self) -> int:
-        """Size of the next message in bytes; 0: no message is allowed in this state."""
+        """The size of the next message in bytes, or 0 if no message is allowed in this state."""
 
     @abstractmethod
     def receive(self, data: bytes) -> bytes:
@@ -158,7 +160,7 @@ class DialerHandshake(Handshake):
         return {HandshakeState.AWAITS_REPLY: REPLY_BYTES, HandshakeState.PROVED: MAC_BYTES}.get(self.state, 0)
 
     def receive(self, data: bytes) -> bytes:
-        assert len(data) == self.expected_bytes > 0, "a message of another size than wanted"
+        assert len(data) == self.expected_bytes > 0, "unexpected message size"
         purpose = self.claim.purpose
         if self.state is HandshakeState.PROVED:
             self._verify(purpose, b"acceptance", data, "acceptor")
@@ -194,7 +196,7 @@ class AcceptorHandshake(Handshake):
         return self._claim
 
     def receive(self, data: bytes) -> bytes:
-        assert len(data) == self.expected_bytes > 0, "a message of another size than wanted"
+        assert len(data) == self.expected_bytes > 0, "unexpected message size"
         if self.state is HandshakeState.AWAITS_PROOF:
             self._verify(self._purpose, b"proof", data, "dialer")
             self._to(HandshakeState.PROVED)

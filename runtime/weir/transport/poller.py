@@ -22,7 +22,7 @@ class Poller:
         self._on_close: list[Callable[[], None]] = []
 
     def fileno(self) -> int:
-        """Return a descriptor that is readable whenever a watched one is ready, so pollers can be nested."""
+        """Return a descriptor that is readable whenever a watched descriptor is ready, so that pollers can be nested."""
         return self._selector.fileno()
 
     def watch(self, fd: socket.socket | int, mask: int, handler: Handler) -> None:

@@ -26,7 +26,7 @@ def listen(host: str, ports: tuple[int, int]) -> socket.socket:
     for port in range(first, last + 1):
         listener = socket.socket(family, socket.SOCK_STREAM)
         try:
-            # A port in TIME_WAIT from an earlier generation counts as free, a port with a listener does not.
+            # A port that is in TIME_WAIT because of an earlier generation counts as free. A port with a listener does not.
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             _size_buffers(listener)  # before listen: accepted sockets inherit it and the matching window scale
             listener.bind((host, port))
