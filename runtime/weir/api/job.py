@@ -16,7 +16,7 @@ from weir.operators.code_bundle import CodeBundle
 from weir.protocol.ids import OperatorUid
 
 collecting_params: ContextVar[bool] = ContextVar("collecting_params", default=False)
-"""True while a job function runs only to collect its parameters: then no input is read."""
+"""True while a job function runs only to collect its parameters. In this case no input is read."""
 
 
 class Job:

@@ -24,7 +24,7 @@ _EXITS = "importing the file ends the program (sys.exit). Put code that runs as 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredParams:
-    """The parameters of a job. ``incomplete``: why some could not be collected; None: they are complete."""
+    """The parameters of a job. ``incomplete`` says why some parameters could not be collected. It is None if all were collected."""
 
     parameters: tuple[Parameter, ...]
     help: str
@@ -104,8 +104,8 @@ def _is_file(location: str) -> bool:
 def _load_file(path: Path) -> ModuleType:
     """Load the file as a module. Adds its directory to ``sys.path``, like ``python file.py``.
 
-    The module is removed from ``sys.modules`` at once, so that cloudpickle ships its functions by value: executors do not have the
-    file to import them from.
+    The module is removed from ``sys.modules`` immediately. So cloudpickle ships its functions by value, because executors
+    do not have the file from which they could import them.
     """
     if not path.is_file():
         raise ConfigError(f"Job file {path} does not exist. Name a Python file, or a module as package.module:function.")

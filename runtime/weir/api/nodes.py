@@ -38,7 +38,7 @@ class Node:
     parallelism: int | None = None
     max_parallelism: int | None = None
     config: Callable[[], JsonValue] | JsonValue = None
-    """A function if the description is needed only when the graph is made (sources, sinks)."""
+    """The configuration. Sources and sinks have a function, because their description is needed only when the graph is made."""
     code: object = None
 
     @property

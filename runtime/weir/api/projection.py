@@ -106,7 +106,11 @@ class _Table:
         self._frame = pl.DataFrame([self._series(field) for field in schema]).lazy()
 
     def outputs(self, expression: pl.Expr) -> list[_Output]:
-        """Return the output columns. Plain and renamed columns keep their Arrow type; others get polars' type in Weir's layout."""
+        """Return the output columns.
+
+        Plain and renamed columns keep their Arrow type. Other columns get the Arrow type of polars' result, in the
+        canonical layout.
+        """
         resolved = self._resolve([expression])
         bare = expression.meta.undo_aliases()
         if expression.meta.is_column_selection():
@@ -132,7 +136,7 @@ class _Table:
         )
 
     def reads(self, expressions: Iterable[pl.Expr]) -> tuple[str, ...]:
-        """Return the columns that the expressions need. At least one, since a literal needs the number of rows."""
+        """Return the columns that the expressions need. The result has at least one column, because a literal needs the number of rows."""
         expressions = list(expressions)
         names = set(self._schema.names)
         if not any(expression.meta.has_multiple_outputs() for expression in expressions):
@@ -143,7 +147,7 @@ class _Table:
         return tuple(name for name in self._schema.names if name in names)
 
     def _needs_only(self, expressions: list[pl.Expr], names: set[str]) -> bool:
-        """Check with polars that these columns suffice: reading too many costs time, reading too few gives wrong results."""
+        """Check with polars that these columns suffice, because a missing column would give wrong results."""
         try:
             return dict(self._frame.select(sorted(names)).select(expressions).collect_schema()) == dict(
                 self._resolve(expressions)

@@ -110,9 +110,10 @@ class Stream:
     ) -> Stream:
         """Apply a function to each batch: a pyarrow.RecordBatch or a polars.DataFrame. It may return either.
 
-        ``schema``: of the result; None: unchanged. ``form``: the argument's type; None: as annotated on the function's first
-        parameter, else Arrow. ``blocking``: the function waits for a network or a disk, so it runs on the slot's background
-        executor. Batch boundaries vary between runs.
+        ``schema`` is the schema of the result. None means that it is unchanged. ``form`` is the type of the argument.
+        None means the type that annotates the function's first parameter, or Arrow if it has no annotation.
+        ``blocking``: the function waits for a network or a disk, so it runs on the slot's background executor. Batch
+        boundaries vary between runs.
         """
         node = self._new(OperatorKind.MAP_BATCHES, self.schema)
         with error_context(node.where):
@@ -174,7 +175,7 @@ class Stream:
     # ---- shape -------------------------------------------------------------------------------
 
     def key_by(self, *columns: str) -> KeyedStream:
-        """Partition by key: one subtask receives all records of a key, in the order of each sender."""
+        """Partition by key: one subtask receives all records of a key. Records from the same upstream subtask stay in order."""
         from weir.api.keyed_stream import KeyedStream
 
         where = f"key_by at {call_site()}"

@@ -59,7 +59,7 @@ class SinkWriter(ABC):
     def open(self, context: OperatorContext) -> None: ...
 
     def ready(self) -> bool:
-        """Return whether the writer accepts a batch. False: its background queue is full; ask again later. Does not block."""
+        """Return whether the writer accepts a batch. If it returns False, its background queue is full. Ask again later. Does not block."""
         return True
 
     @abstractmethod
@@ -67,7 +67,7 @@ class SinkWriter(ABC):
 
     @abstractmethod
     def pre_commit(self, checkpoint: CheckpointId) -> PendingCommit | None:
-        """End the epoch at this barrier. Records written from now on belong to the next epoch. None: the epoch is empty."""
+        """End the epoch at this barrier. Records written from now on belong to the next epoch. Return None if the epoch is empty."""
 
     def state(self) -> JsonValue:
         """Return a small state as of the last ``pre_commit``, to store in the snapshot. None: no state."""
@@ -96,8 +96,8 @@ class Committer(ABC):
 
     A coordinator may pause before any of these calls and continue after a newer generation has been prepared and has run. So the
     methods take ``before_generation``, the generation being prepared: they must not touch output of this or a newer generation.
-    After a newer generation has called ``revoke`` or ``reinstate``, these two methods of an older one change nothing and raise
-    Superseded.
+    After a newer generation has called ``revoke`` or ``reinstate``, these two methods change nothing for an older
+    generation and raise Superseded.
     """
 
     revocable: bool = False
@@ -121,20 +121,21 @@ class Committer(ABC):
     def revoke(
         self, committables: Sequence[Committable], *, ancestry: Ancestry, branch: str, before_generation: Generation
     ) -> None:
-        """Hide committed output that is not of ``ancestry`` from readers (revocable sinks only), and keep it under ``branch``.
+        """Hide the committed output of checkpoints outside ``ancestry`` from readers, and keep it under ``branch``.
 
-        ``committables``: those of completed checkpoints outside ``ancestry`` that manifests still list; they may not be published
-        yet. The sink itself finds published output of checkpoints that no manifest lists any more. Called before ``abort_after``.
-        Raises Superseded, SinkError.
+        Only revocable sinks implement this. ``committables`` contains the committables that the manifests of
+        completed checkpoints outside ``ancestry`` list. Some of them are possibly not published yet. The sink itself
+        finds published output of checkpoints that no manifest lists any more. Called before ``abort_after``. Raises
+        Superseded, SinkError.
         """
         raise NotImplementedError
 
     def reinstate(self, *, ancestry: Ancestry, branch: str, before_generation: Generation) -> None:
-        """Publish revoked output of ``ancestry`` again, whatever branch it is kept under. Raises as ``revoke``."""
+        """Publish revoked output of ``ancestry`` again, regardless of the branch under which it is kept. Raises as ``revoke``."""
         raise NotImplementedError
 
     def result(self) -> object:
-        """Return the result of the job, after its end: what a ``collect`` sink returns to the caller."""
+        """Return the value that the sink gives the caller after the end of the job, for example the table of a ``collect`` sink."""
         return None
 
 
@@ -147,7 +148,9 @@ class Sink(ABC):
 
     @abstractmethod
     def check(self, schema: pa.Schema) -> None:
-        """Refuse at graph building what this sink cannot write: an unwritable directory, an unsupported type."""
+        """Raise an error when the graph is built if this sink cannot write, for example because of an unwritable
+        directory or an unsupported type.
+        """
 
     @abstractmethod
     def writer(self) -> SinkWriter: ...

@@ -31,8 +31,11 @@ class PrintedRows:
 
 @dataclass(frozen=True, slots=True)
 class ConsoleSink(Sink):
-    """Prints at most ``rows`` rows per writer and checkpoint. A restarted coordinator prints some epochs again, mostly the last one:
-    those that were printed after the restored checkpoint."""
+    """Prints at most ``rows`` rows per writer and checkpoint.
+
+    A restarted coordinator prints again the epochs that were printed after the restored checkpoint, usually only the last
+    epoch.
+    """
 
     rows: int = 20
 
@@ -84,7 +87,8 @@ class ConsoleCommitter(Committer):
         except (OSError, ValueError) as error:  # ValueError: stdout is closed, or cannot encode a character
             raise SinkError(
                 f"console sink: cannot print checkpoint {permit.checkpoint}: {error}. "
-                "The program that reads the output may have ended. Resume the job with an output that stays open."
+                "The program that stdout is piped to has possibly exited. Resume the job with stdout connected to a "
+                "terminal, a file or a running program."
             ) from error
 
     def _print(self, out: TextIO, committables: Sequence[Committable]) -> None:
@@ -95,7 +99,7 @@ class ConsoleCommitter(Committer):
             lines = list(epoch.lines)
             if epoch.rows > len(epoch.lines):
                 lines.append(f"... {epoch.rows - len(epoch.lines)} more of checkpoint {committable.checkpoint}")
-            # One write per epoch: the driver's log goes to the same stream and would otherwise be mixed into the rows.
+            # Write each epoch in one call. Otherwise the driver's log, which goes to the same stream, would be mixed into the rows.
             out.write("".join(f"{line}\n" for line in lines))
             self._printed[committable.writer] = committable.checkpoint
         out.flush()

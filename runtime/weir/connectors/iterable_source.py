@@ -42,7 +42,7 @@ class IterableSource(Source):
     data: str
     num_splits: int = 1
     batch_rows: int | None = None
-    """Maximum number of rows per batch; None: that of the context."""
+    """Maximum number of rows per batch. None means the maximum of the context."""
     fail_at: FailAt | None = None
 
     kind = "iterable"

@@ -121,7 +121,7 @@ class StatsWriter(SinkWriter):
 
 
 class StatsCommitter(Committer):
-    """``result``: the totals of all writers of the newest generation, whose totals include those of the generations before."""
+    """``result`` returns the totals of all writers of the newest generation. They include the totals of earlier generations."""
 
     def __init__(self) -> None:
         self._generation = -1

@@ -42,7 +42,7 @@ class OperatorContext:
     generation: Generation
     batch_rows: int = 65_536
     run_in_background: Callable[[Callable[[], object]], BackgroundCall] | None = None
-    """Run a blocking function on the slot's background executor, in order. None: there is no executor (tests)."""
+    """Run a blocking function on the slot's background executor, in order. None means that there is no executor, as in tests."""
 
 
 class BackgroundCall(Protocol):
@@ -57,7 +57,7 @@ class SnapshotWriter(Protocol):
 
     def put(self, operator: OperatorUid, data: Sequence[memoryview | bytes | pa.Buffer], *, rows: int,
             key_groups: tuple[int, int] | None) -> StateFile:  # fmt: skip
-        """Write a file, durable once ``SnapshotFiles.flush`` returns. ``data`` must not change before. Raises StorageError."""
+        """Write a file. It is durable once ``SnapshotFiles.flush`` returns, and ``data`` must not change until then. Raises StorageError."""
         ...
 
 
@@ -78,7 +78,7 @@ class SnapshotReader(Protocol):
 
 
 class PendingSnapshot(Protocol):
-    """A snapshot whose sync phase is over: the call of ``snapshot()`` has returned it."""
+    """A snapshot whose sync phase is over. ``snapshot()`` returns it."""
 
     def advance(self) -> bool:
         """Copy one bounded part of the state (about 1 ms). The loop calls it between batches. Returns True when complete."""
@@ -108,8 +108,9 @@ class Operator(ABC):
     def on_end_of_input(self) -> Step:
         """Emit and drop what the operator still holds. Not called again after a restore of a later snapshot.
 
-        Exception: after a restore with another parallelism or other chains, a subtask can replace several subtasks of which only
-        some had ended. It continues, may receive their unfinished splits and state, and calls this again at its end.
+        Exception: If a restore changes the parallelism or the chains, a new subtask can take over from several old
+        subtasks, not all of which had ended. The new subtask then continues with their unfinished splits and state,
+        and this method is called again at its end.
         """
         return iter(())
 

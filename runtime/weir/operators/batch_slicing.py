@@ -11,13 +11,14 @@ BATCH_BYTES = 8 * 1024 * 1024
 _NON_VIEW = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 """A slice of a view column keeps, and would send, the memory of the whole column until it is cast to one of these types."""
 _VIEW_BYTES_EXTRA = 8
-"""A row of a view column takes this much more than one of these types: 16 bytes instead of an 8-byte offset."""
+"""A row of a view column takes this many bytes more than a row of one of these types: 16 bytes instead of an 8-byte offset."""
 
 
 def slice_by_bytes(batch: pa.RecordBatch, bytes_max: int = BATCH_BYTES) -> Iterator[pa.RecordBatch]:
-    """Slice into batches of at most ``bytes_max``, in order; a larger row becomes a batch alone. An empty batch gives none.
+    """Slice into batches of at most ``bytes_max``, in order; a larger row becomes a batch alone.
 
-    Depends on the records only. Costs less than a microsecond for a batch that is small enough.
+    The result is empty for an empty batch, and depends only on the records. Slicing costs less than a microsecond for a
+    batch that is small enough.
     """
     if batch.num_rows == 0:
         return
@@ -70,7 +71,7 @@ def _parts(batch: pa.RecordBatch, bytes_max: int, row_bytes_extra: int = 0) -> I
     rows = max(1, batch.num_rows // -(-size // bytes_max))
     slices = [batch.slice(first, rows) for first in range(0, batch.num_rows, rows)]
     if min(size_of(part) for part in slices if part.num_rows == rows) > 0.75 * size:
-        # All slices share dictionaries and nested views: slicing would only make more batches of the same size.
+        # All slices share dictionaries and nested views, so slicing would only create more batches of the same size.
         yield batch
         return
     for part in slices:

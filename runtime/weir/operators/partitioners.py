@@ -1,7 +1,7 @@
 """Partitioners distribute the records of an edge over the target's subtasks.
 
-They keep the order per target. What is pending depends only on the records and the calls of ``flush``, so a replay produces the
-same batches.
+They keep the order per target. Which records are pending depends only on the input and the calls of ``flush``, so a replay
+produces the same batches.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class RebalancePartitioner:
         rows_each, remainder = divmod(batch.num_rows, self._targets)
         row_bytes = batch.get_total_buffer_size() / batch.num_rows
         if row_bytes * self._batch_rows > BATCH_BYTES:
-            # The batch may be a slice of a larger one. Measuring costs microseconds per column, so do it only where it matters.
+            # The batch may be a slice of a larger one. Measuring costs microseconds per column, so do it only if the result matters.
             row_bytes = batch.nbytes / batch.num_rows
         begin = 0
         for step in range(self._targets):

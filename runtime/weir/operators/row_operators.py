@@ -18,7 +18,7 @@ from weir.operators.row_conversion import Row, RowBuilder, to_rows
 from weir.operators.user_code import short_repr, user_code_error
 
 ROWS_PER_STEP = 8_192
-"""About 10 ms of Python; then the loop can run other subtasks."""
+"""Processing this many rows takes about 10 ms of Python. After that, the loop can run other subtasks."""
 
 
 class _RowOperator(Operator):
@@ -49,7 +49,7 @@ class _RowOperator(Operator):
 
 
 class MapOperator(_RowOperator):
-    """One row in, one row out."""
+    """Returns one row for each row."""
 
     def __init__(self, function: Callable[[Row], Any], schema: pa.Schema, where: str) -> None:
         super().__init__(function, where)
@@ -82,7 +82,7 @@ class FilterRowsOperator(_RowOperator):
 
 
 class FlatMapOperator(_RowOperator):
-    """One row in, any number of rows out. Iterates over results lazily: those of one row may exceed the memory."""
+    """Returns any number of rows for each row. Iterates lazily, because the results of a single row possibly do not fit in memory."""
 
     def __init__(self, function: Callable[[Row], Any], schema: pa.Schema, where: str) -> None:
         super().__init__(function, where)

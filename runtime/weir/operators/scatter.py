@@ -14,7 +14,7 @@ from weir.state.numba_support import Words, kernel, load8, load16, load32, load6
 
 BLOCK = 512
 COPIED_PART = 4
-"""A buffer that is filled to less than 1 / COPIED_PART is flushed as a copy of the right size, and reused."""
+"""A flush copies a buffer that is filled to less than 1 / COPIED_PART, so that the buffer can be reused."""
 _HALF = np.uint64(32)
 Targets = npt.NDArray[np.int32]
 

@@ -26,20 +26,20 @@ KIND = 0
 OFFSET = 1
 """Bytes from the beginning of the row."""
 INPUT = 2
-"""Address of the values' words; 0 for COUNT_ROWS."""
+"""The address of the values' words, or 0 for COUNT_ROWS."""
 VALID = 3
-"""For MEAN: address of words that are 1 for a value and 0 for a null; 0: no nulls."""
+"""For MEAN, the address of words that are 1 for a value and 0 for a null. The address is 0 if the batch has no nulls."""
 OUTPUT = 4
-"""Address for running results, one word per record; 0: no output."""
+"""The address to which running results are written, one word per record. It is 0 if there is no output."""
 AGGREGATE_WORDS = 5
 FLAG_OVERFLOW = 0
 
-# Columns of the array of seen columns: input columns for which each row records whether it has seen a value.
+# Columns of the array of seen columns. A seen column is an input column for which each row records whether it has seen a value.
 SEEN_BIT = 0
 SEEN_NULLS = 1
-"""Address of one byte per record, 1 for null; 0: the batch has no nulls."""
+"""The address of one byte per record, which is 1 for a null. The address is 0 if the batch has no nulls."""
 SEEN_OUTPUT = 2
-"""Address for one byte per record: whether the key has seen a value so far; 0: no output."""
+"""The address to which one byte per record is written: whether the key has seen a value so far. It is 0 if there is no output."""
 SEEN_WORDS = 3
 
 

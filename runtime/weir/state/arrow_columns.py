@@ -31,9 +31,10 @@ class Encoding(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ColumnWords:
-    """``addresses``: WORD one, DECIMAL two (low, high), BYTES two (offsets, data).
+    """``addresses`` has one address for WORD, two (low, high) for DECIMAL, and two (offsets, data) for BYTES.
 
-    ``nulls``: one byte per row, 1 for null; None: no nulls. ``owners`` begin with the referenced arrays.
+    ``nulls`` has one byte per row, which is 1 for a null. It is None if there are no nulls. ``owners`` keep the memory
+    alive. They begin with the referenced arrays.
     """
 
     rows: int
@@ -154,7 +155,7 @@ def _bytes_words(column: pa.Array, nulls: npt.NDArray[np.uint8] | None) -> Colum
 
 
 SIGN_BIT = np.int64(-(2**63))
-"""Flipped in uint64 values, so that they compare correctly as int64."""
+"""The sign bit, which is flipped in uint64 values so that they compare correctly as int64."""
 
 
 def allocate_words(rows: int) -> pa.Buffer:

@@ -1,9 +1,9 @@
 """Tracks changes of the rows of a keyed table: for snapshots that are copied while updates continue, and for updates per batch.
 
-A row's epoch is that of its last tracked change. Freezing a snapshot ends an epoch. The first change of a row in a newer epoch
+A row's epoch is the epoch of its last tracked change. Freezing a snapshot ends an epoch. The first change of a row in a newer epoch
 saves the old row in the undo log, if a snapshot may not have copied that row yet. After copying, the snapshot applies the undo
-entries. One log serves all snapshots in progress: an entry tells from which epoch (in the old row) to which (before the change)
-the old row was valid.
+entries. One log serves all snapshots in progress, because an entry contains the epochs in which the old row was valid: from
+the epoch in the old row until the epoch of the change.
 """
 
 from __future__ import annotations
@@ -17,20 +17,21 @@ from weir.state.row_chunks import CHUNK_MASK, CHUNK_ROWS, EPOCH_SHIFT, RowChunks
 
 # Fields of the tracking array.
 TRACKING = 0
-"""0: changes are not tracked, and the fields below are not read."""
+"""If 0, changes are not tracked, and the fields below are not read."""
 EPOCH = 1
 FROZEN_ROWS = 2
-"""Number of rows of the newest snapshot in progress; 0: none is in progress."""
+"""The number of rows of the newest snapshot in progress, or 0 if no snapshot is in progress."""
 FROZEN_EPOCH = 3
 """The epoch that the newest snapshot in progress has ended."""
 COPIED = 4
 """All snapshots in progress have copied the rows below this one."""
 UNDO = 5
-"""Address of the undo log's open segment. An entry has 1 + row words; the first one is epoch of the change << 32 | row."""
+"""Address of the undo log's open segment. An entry is one word, ``epoch of the change << 32 | row``, followed by the words of the old row."""
 UNDO_USED = 6
 UNDO_LIMIT = 7
 FIRST_ADDRESSES = 8
-"""Address for the addresses of the rows that change first in this epoch; FIRST_RECORDS: for their records. 0: not needed."""
+"""Where the kernel writes the addresses of the rows that change for the first time in this epoch. FIRST_RECORDS is where it writes
+the numbers of the records that changed them. Both are 0 if they are not needed."""
 FIRST_RECORDS = 9
 FIRST_USED = 10
 TRACKING_WORDS = 11
@@ -38,7 +39,7 @@ TRACKING_WORDS = 11
 COPY_BYTES = 2 << 20
 """Bytes per copy step (at most one chunk) into a buffer that was used before: a few tenths of a millisecond."""
 COPY_BYTES_FRESH = 1 << 18
-"""The same for a fresh buffer, which is many times slower because the system has to allocate its pages."""
+"""Bytes per copy step into a fresh buffer, which is many times slower because the system has to allocate its pages."""
 UNDO_ENTRIES = 1 << 16
 NO_LIMIT = 1 << 62
 EPOCHS = 1 << 31
@@ -96,7 +97,7 @@ class RowCopy:
     first_entry: int
     copied: int = 0
     fresh: bool = False
-    """The current buffer was never used before."""
+    """Whether the current buffer is used for the first time."""
     buffers: list[Words] = field(default_factory=list)
     undo: list[UndoRange] = field(default_factory=list)
 
@@ -109,7 +110,7 @@ class ChangeTracker:
     """Epochs, the undo log and the row copies in progress of one keyed table. Only the loop uses it."""
 
     def __init__(self, row_words: int, *, firsts: bool) -> None:
-        """``firsts``: every update needs the rows that it changes, in the order of their first change."""
+        """``firsts`` is True if every update needs the rows that it changes, in the order of their first change."""
         self.words: Words = aligned_words(TRACKING_WORDS)
         self.words[:] = 0
         self.words[EPOCH] = 1
@@ -117,8 +118,9 @@ class ChangeTracker:
         self._firsts = firsts
         self._active: list[RowCopy] = []
         self._segments: list[Words] = []
-        """Segments of the undo log, oldest first; the last one is open. ``_lengths``: the numbers of entries of the others."""
+        """The segments of the undo log, oldest first. The last segment is open."""
         self._lengths: list[int] = []
+        """The number of entries in each closed segment, that is, in all but the last one."""
         self._retired: list[Words] = []
         self._unwritten: list[RowCopy] = []
         """Complete copies whose undo entries may still be needed."""
@@ -141,7 +143,7 @@ class ChangeTracker:
         self.words[TRACKING] = 1
 
     def firsts(self) -> tuple[Words, Words]:
-        """Return the addresses of the rows changed since ``track_firsts``, and the record of each row's first change.
+        """Return the addresses of the rows changed since ``track_firsts``, and for each row the number of the record that changed it first.
 
         Valid until the next call of ``track_firsts``."""
         assert self._first_rows is not None
@@ -153,7 +155,7 @@ class ChangeTracker:
         self._refresh()
 
     def renumber(self, chunks: RowChunks, rows: int) -> None:
-        """Restart epochs at 1 when they run out. Takes a pass over all rows once in years."""
+        """Restart epochs at 1 when they run out. This takes a pass over all rows, but happens only once in years."""
         if self.words[EPOCH] >= EPOCHS and not self._active:
             clear_epochs(chunks.addresses, rows, self._row_words)
             self.words[EPOCH] = 1
@@ -251,7 +253,7 @@ class ChangeTracker:
         return ranges
 
     def _refresh(self) -> None:
-        """Update the fields for the kernel after a change of the copies in progress."""
+        """Recompute the fields that the numba kernel reads. Call it whenever a copy starts, advances or ends."""
         if self._active:
             self.words[FROZEN_ROWS] = max(copy.rows for copy in self._active)
             self.words[FROZEN_EPOCH] = max(copy.epoch for copy in self._active)

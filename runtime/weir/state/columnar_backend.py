@@ -153,7 +153,7 @@ class ColumnarAggregates:
         return [np.empty(rows, dtype=np.uint8) for _ in self._layout.seen_columns]
 
     def _columns(self, results: list[pa.Buffer], rows: int, seen: list[Any]) -> list[pa.Array]:
-        """``seen``: one byte per row for each seen bit; empty: there was no null yet, so all results are valid."""
+        """``seen`` has one byte per row for each seen bit. It is empty if no null has occurred yet, so that all results are valid."""
         columns = []
         for slot, words in zip(self._layout.slots, results, strict=True):
             valid = seen[slot.seen_bit] if seen and slot.seen_bit is not None else None

@@ -41,7 +41,7 @@ class ValueEncoder:
     def __init__(self, layout: RowLayout) -> None:
         self._layout = layout
         self.partial = False
-        """True once an aggregated column had a null: from then on rows record whether they have seen a value."""
+        """True once an aggregated column has had a null. From then on rows record whether they have seen a value."""
 
     def encode(self, batch: pa.RecordBatch, outputs: list[int], seen_outputs: list[int]) -> tuple[Words, Words, list[Any]]:
         """Return the kernel's ``aggregates`` and ``seen``, and the owners of the memory that they reference.
@@ -116,7 +116,7 @@ class KeyEncoder:
         self._layout = layout
         self.interners = tuple(StringInterner() if encoding is Encoding.BYTES else None for encoding in layout.encodings)
         self.rows_are_ids = layout.encodings == (Encoding.BYTES,)
-        """True if the key is one string column: then a string's number is also its row number, and the index is not needed."""
+        """True if the key is one string column. In that case a string's number is also its row number, and the index is not needed."""
 
     @property
     def nbytes(self) -> int:

@@ -23,9 +23,9 @@ BLOCK = 256
 KEY_WORDS = 0
 """Number of words per key; their addresses begin at KEY_COLUMNS."""
 KEY_NULLS = 1
-"""Address of one uint16 per record (bit c: key column c is null); 0: no nulls."""
+"""The address of one uint16 per record, in which bit c says that key column c is null. The address is 0 if there are no nulls."""
 KEY_IDS = 2
-"""Address of the row number (int64) of each record, new numbers in ascending order; 0: look keys up."""
+"""The address of the row number (int64) of each record, in which new numbers ascend. If the address is 0, the kernel looks up the keys."""
 KEY_COLUMNS = 3
 
 _NULL_MIX = np.uint64(0xE7037ED1A0B428DB)
@@ -140,7 +140,7 @@ def locate(begin: int, count: int, control: Words, chunks: Words, keys: Words, t
 @kernel
 def locate_ids(begin: int, count: int, control: Words, chunks: Words, keys: Words, template: Words, rows: Words,
                addresses: Words) -> None:  # fmt: skip
-    """Like ``locate``, if the keys are row numbers."""
+    """Do the work of ``locate`` if the keys are already row numbers."""
     row_bytes = 8 * len(template)
     for i in range(count):
         row = load64(keys[KEY_IDS] + 8 * (begin + i))
@@ -156,7 +156,7 @@ def locate_ids(begin: int, count: int, control: Words, chunks: Words, keys: Word
 def fold(begin: int, end: int, control: Words, chunks: Words, keys: Words, template: Words, aggregates: Words, seen: Words,
          tracking: Words, scratch: Words) -> int:  # fmt: skip
     """Fold records ``begin`` to ``end``. Returns where it stopped: before ``end`` if there was no room for a block of new rows or
-    of undo entries. Afterwards ``aggregates[0, 0]`` is not 0 if a sum of integers has exceeded the range of int64."""
+    of undo entries. Sets ``aggregates[0, 0]`` to a value other than 0 if a sum of integers exceeds the range of int64."""
     rows, addresses, tags = scratch[0], scratch[1], scratch[2]
     position = begin
     while position < end:

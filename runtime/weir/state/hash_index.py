@@ -77,7 +77,7 @@ class HashIndex:
         return self._slots.nbytes + (0 if self._old is None else self._old.nbytes)
 
     def grow(self) -> None:
-        """Double the size. Cheap: the pages are allocated when slots are moved later."""
+        """Double the size. Growing is cheap, because the pages are allocated later, when slots are moved."""
         self.advance(len(self._slots))
         old = self._slots
         self._install(2 * len(old))

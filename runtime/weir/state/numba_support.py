@@ -21,7 +21,7 @@ from numba.extending import intrinsic
 
 Words = npt.NDArray[np.int64]
 signed: Callable[[Any], int] = cast(Any, np.int64)
-"""In kernels: reinterpret as int64. It is np.int64, typed so that mypy accepts the result as an int."""
+"""Reinterprets a word as int64 in kernels. This is np.int64 with a type that lets mypy treat the result as an int."""
 F = TypeVar("F", bound=Callable[..., Any])
 
 

@@ -1,4 +1,4 @@
-"""The rows of keyed state: of fixed width, in chunks that never move.
+"""The rows of keyed state. They have a fixed width and are in chunks that never move.
 
 A row is a sequence of 64-bit words: ``meta``, the words of the key, the words of the accumulators. So a record costs one cache
 miss. ``meta`` holds, from the low end: 16 bits for null key columns, 16 bits for aggregated columns that have seen a value, and

@@ -33,7 +33,10 @@ KEY_GROUP_COLUMN = "__key_group"
 
 @dataclass(frozen=True, slots=True)
 class AccumulatorSlot:
-    """One aggregate in the row. ``word``: its first word. ``seen_bit``: the bit of its column; None if its result is never null."""
+    """One aggregate in the row.
+
+    ``word``: its first word. ``seen_bit`` is the seen bit of the aggregated column, or None if the result is never null.
+    """
 
     spec: AggregateSpec
     kind: int
@@ -70,7 +73,7 @@ class RowLayout:
         return sum(words_of(encoding) for encoding in self.encodings)
 
     def template(self, *, all_seen: bool) -> Words:
-        """Return a new row. ``all_seen``: there was no null yet, so every row has seen a value in each column."""
+        """Return a new row. ``all_seen`` is True if no null has occurred yet, so that every row has seen a value in each column."""
         words = np.zeros(self.row_words, dtype=np.int64)
         if all_seen:
             words[META] = ((1 << len(self.seen_columns)) - 1) << SEEN_SHIFT

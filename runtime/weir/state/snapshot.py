@@ -78,7 +78,7 @@ class ColumnarSnapshot:
     def discard(self) -> None:
         with self._lock:
             if self._done or self._writing:
-                # The running write() still uses the buffers, and recycles them.
+                # A running write() still uses the buffers. It recycles them when it ends.
                 return
             self._done = True
             self._changes.cancel(self._copy)
@@ -154,11 +154,11 @@ class CopiedRows:
 
 
 def _bits(meta: Words, bit: int, *, flipped: int) -> npt.NDArray[np.uint8] | None:
-    """Return one byte per row, 1 for a value; None: all rows have a value."""
+    """Return one byte per row, which is 1 if the row has a value, or None if all rows have a value."""
     valid = np.empty(len(meta), dtype=np.uint8)
     return None if extract_bits(meta, bit, flipped, valid) == len(meta) else valid
 
 
 def _key_words(words: Words, type_: pa.DataType) -> Words:
-    """Flip the sign bit of uint64 keys: keys are stored without the flip that ``column_from_words`` reverses."""
+    """Flip the sign bit of uint64 keys, because ``column_from_words`` reverses a flip that stored keys do not have."""
     return words ^ np.int64(-(2**63)) if type_ == pa.uint64() else words

@@ -11,7 +11,7 @@ from weir.state.row_chunks import CHUNK_MASK, CHUNK_SHIFT, EPOCH_SHIFT
 
 @kernel
 def apply_undo_entries(segment: Words, begin: int, end: int, epoch: int, rows: int, row_words: int, buffers: Words) -> None:
-    """Replace copied rows by undo entries whose old row was valid at the end of ``epoch``: the copies may be newer."""
+    """Replace copied rows that are newer than the end of ``epoch`` by the old rows in the undo entries."""
     entry_words = row_words + 1
     for number in range(begin, end):
         entry = number * entry_words
@@ -48,14 +48,14 @@ def extract_bits(words: Words, bit: int, flipped: int, bits: npt.NDArray[np.uint
 
 @kernel
 def write_words(addresses: Words, offset: int, values: int) -> None:
-    """For a restore: write one word into each row. ``values``: the address of the words."""
+    """Write one word into each row, for a restore. ``values``: the address of the words."""
     for i in range(len(addresses)):
         store64(addresses[i] + offset, load64(values + 8 * i))
 
 
 @kernel
 def write_seen(addresses: Words, bit: int, valid: npt.NDArray[np.uint8]) -> None:
-    """For a restore: set or clear bit ``bit`` of each row's ``meta``."""
+    """Set or clear bit ``bit`` of each row's ``meta``, for a restore."""
     for i in range(len(addresses)):
         meta = load64(addresses[i])
         if valid[i]:

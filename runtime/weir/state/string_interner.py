@@ -1,8 +1,8 @@
 """Interns strings: maps each distinct value of a string (or binary) key column to a dense, stable number.
 
 An entry is a row of four words: hash, address of the bytes, length (-1 for null), and the first eight bytes, so that short strings
-are compared without reading the arena. Arena and entries only grow and never move. So a snapshot copies neither: the entries
-that exist when it is taken never change.
+are compared without reading the arena. Arena and entries only grow and never move. So a snapshot copies neither of them,
+because the entries that exist when it is taken never change.
 """
 
 from __future__ import annotations

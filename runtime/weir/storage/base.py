@@ -52,8 +52,8 @@ class CheckpointStorage(Protocol):
 def validate_path(path: str) -> str:
     """Return ``path``.
 
-    Raise StorageError if it is absolute, leaves the root or has an empty segment. This is necessary because paths are
-    also read from manifests. A damaged or forged manifest must not reach files outside the root.
+    Raise StorageError if it is absolute, leaves the root or has an empty segment. Paths are also read from manifests, and
+    a damaged or forged manifest must not reach files outside the root.
     """
     if any(segment in ("", ".", "..") for segment in path.split("/")) or "\0" in path or "\\" in path:
         raise StorageError(

@@ -80,7 +80,7 @@ class DirectoryCommitter(Committer):
     def _publish(self, part: CommittablePart, generation: Generation) -> str | None:
         """Give the part its final name. Returns the other name, to be removed after the directory is synced.
 
-        None: the part is already published, or a newer generation has revoked it."""
+        Returns None if the part is already published, or if a newer generation has revoked it."""
         staged, final = self._staged(part), os.path.join(self._layout.out, part.final)
         # Another process may rename the part between two of these checks. Each part is renamed at most twice.
         for _ in range(PUBLISH_ATTEMPTS):
@@ -93,7 +93,7 @@ class DirectoryCommitter(Committer):
                 return None
             if self._revoked.find(part.final, owner) is not None:
                 # An older generation revoked the part, but a permit covers it, so it must be published. Fence the older
-                # generation first: otherwise each process would remove the name that the other one keeps.
+                # generation first. Otherwise each of two processes would remove the name that the other process keeps.
                 try:
                     self._revoked.take_over(generation)
                 except Superseded:
@@ -134,7 +134,8 @@ class DirectoryCommitter(Committer):
         try:
             for name in self._file_system.list(staging):
                 generation = staging_generation(name)
-                # Whatever the checkpoint: a zombie may have staged for an old checkpoint after the last abort. Output of
+                # Delete files of every checkpoint, because a zombie has possibly staged output for an old
+                # checkpoint after the last abort. Output of
                 # completed checkpoints is published or revoked by now, and no longer in this directory.
                 if generation is not None and generation < before_generation:
                     self._file_system.unlink(os.path.join(staging, name))
@@ -149,7 +150,7 @@ class DirectoryCommitter(Committer):
         self._layout.checked_branch(branch)
         try:
             self._revoked.take_over(before_generation)
-            # List only now, to include what an older generation has published until the takeover.
+            # List only now, to include the files that an older generation published before the takeover.
             listed = [
                 CommittablePart.of(committable)
                 for committable in committables
@@ -161,12 +162,12 @@ class DirectoryCommitter(Committer):
             try:
                 target = self._revoked.make_branch(before_generation, branch)
                 for part in listed:
-                    # Move the staged name first: then a late commit of a zombie finds nothing to publish.
+                    # Move the staged name first, so that a late commit of a zombie finds nothing to publish.
                     self._move(self._staged(part), os.path.join(target, part.final))
                     self._move(os.path.join(self._layout.out, part.final), os.path.join(target, part.final))
                 for name in published:
                     self._move(os.path.join(self._layout.out, name), os.path.join(target, name))
-                # Even if nothing was moved: an earlier attempt may have moved everything and crashed before this sync.
+                # Sync even if nothing was moved, because an earlier attempt has possibly moved all files and crashed before this sync.
                 for directory in (target, self._layout.out):
                     self._file_system.fsync(directory)
                 self._revoked.remove_empty_branches(before_generation)
@@ -179,7 +180,7 @@ class DirectoryCommitter(Committer):
         self._layout.checked_branch(branch)
         try:
             self._revoked.take_over(before_generation)
-            # All branches: output of several branches may have been revoked at once, under the name of the first one.
+            # Search all branches, because the output of several branches can be revoked together under the name of the first branch.
             parts = [
                 part
                 for part in self._revoked.parts(before_generation)
@@ -205,7 +206,7 @@ class DirectoryCommitter(Committer):
         return part is not None and _must_be_revoked(ancestry, part.generation, part.checkpoint, before_generation)
 
     def _move(self, source: str, target: str) -> None:
-        """Do nothing if the source is missing, or the directory of ``target``: then another generation has taken over."""
+        """Do nothing if the source or the directory of ``target`` is missing, because then another generation has taken over."""
         if not self._file_system.exists(source):
             return
         try:
@@ -239,5 +240,5 @@ class DirectoryCommitter(Committer):
 
 
 def _must_be_revoked(ancestry: Ancestry, generation: int, checkpoint: int, before_generation: Generation) -> bool:
-    """A generation touches neither its own output nor that of newer generations."""
+    """A generation changes only output of older generations."""
     return generation < before_generation and not is_ancestor(ancestry, generation=generation, checkpoint=checkpoint)

@@ -97,7 +97,7 @@ class CollectCommitter(DirectoryCommitter):
                 self._file_system.mkdir(self._layout.out, private=True)
             except OSError as error:
                 raise sink_error("creating the temporary directory", self._layout.out, error) from error
-            # At exit, not with the result: a suspended job resumes with the files that are there.
+            # Delete the directory at exit, not when the result is returned, because a suspended job needs its files to resume.
             atexit.unregister(self._remove)
             atexit.register(self._remove)
         super().claim(job=job, sink=sink, history=history)

@@ -12,7 +12,7 @@ from weir.errors import Retry, SinkError
 
 
 class FileSystem:
-    """Every method is atomic with respect to a crash, or a sequence of such methods. Methods raise OSError."""
+    """Each method is atomic with respect to a crash, or calls only methods that are. Methods raise OSError."""
 
     def make_directories(self, path: str) -> None:
         """Create the directory and its missing parents, durably.
@@ -99,7 +99,10 @@ class FileSystem:
 
 
 def sink_error(action: str, path: str, error: BaseException, *, retry_when_full: bool = False) -> SinkError:
-    """Describe a failed action on ``path``, with advice. ``retry_when_full``: a retry costs nothing, so a full disk is retried."""
+    """Describe a failed action on ``path``, with advice.
+
+    With ``retry_when_full``, the error for a full disk allows retries, because a retry costs nothing.
+    """
     number = error.errno if isinstance(error, OSError) else None
     retry = Retry.BACKOFF if retry_when_full and number in FULL else retry_policy(error)
     if number in FULL or number == errno.EFBIG:

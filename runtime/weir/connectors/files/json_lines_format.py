@@ -51,7 +51,7 @@ class JsonLinesFormat:
             return f"JSON has no representation of {unsupported}; encode it as text"
         schema = pa.schema([field.with_nullable(True)])
         try:
-            # Also with a row: polars refuses some types only then.
+            # Test with a row, too, because polars refuses some types only if there is a row.
             for table in (schema.empty_table(), pa.table([pa.nulls(1, field.type)], schema=schema)):
                 json_lines(table)
         except pa.ArrowException as error:

@@ -49,7 +49,7 @@ class LineBlock:
     starts: npt.NDArray[np.int32]
     ends: npt.NDArray[np.int32]
     next_offset: int
-    """Offset of the first line after this block in the file; at its end, the file's size."""
+    """Offset of the first line after this block in the file, or the size of the file if no line follows."""
 
     def slice(self, first: int, last: int) -> LineBlock:
         """Return lines ``[first, last)``. Shares the memory: ``starts`` and ``ends`` still count from ``data[0]``."""

@@ -56,7 +56,7 @@ def staged_name(part: PartName, open_file: str) -> str:
 
 
 def staging_generation(name: str) -> int | None:
-    """Return the generation that wrote an open or pre-committed file; None if the name is not one of Weir's."""
+    """Return the generation that wrote an open or pre-committed file, or None if Weir does not use such a name."""
     opened = _OPEN.fullmatch(name)
     if opened is not None:
         return int(opened.group(1))
@@ -89,8 +89,10 @@ class OutputLayout:
     def claim(self, file_system: FileSystem, *, job: str, sink: str, history: str | None = None) -> None:
         """Mark the directory as owned by this job and sink: the files of two owners could not be distinguished.
 
-        Raises SinkError if another job or sink owns it, or this one with another job log. ``history``: the id of the job log;
-        None: unknown (writers do not know it; the coordinator claims the directory before them)."""
+        Raises SinkError if another job or sink owns it, or if this job owned it when it had a different job log.
+        ``history`` is the id of the job log. Writers pass None because they do not know it. The coordinator has
+        claimed the directory before.
+        """
         path = os.path.join(self.weir, "owner.json")
         claim = {"job": job, "sink": sink} | ({"history": history} if history else {})
         file_system.make_directories(self.staging)

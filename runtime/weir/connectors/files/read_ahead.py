@@ -84,8 +84,11 @@ class ReadAheadReader(SourceOperator):
             self._thread.start()
 
     def wants_split(self) -> bool:
-        """True once the thread has read its splits: it opens the next split while the queue drains. Requesting one earlier would
-        take splits from idle subtasks."""
+        """Return whether to request the next split: yes, once the thread has read all assigned splits.
+
+        It can then open the next split while the queue drains. An earlier request would take splits from idle
+        subtasks.
+        """
         return self._unread == 0 and len(self._splits) < 3 and self._failure is None
 
     def poll(self) -> pa.RecordBatch | None:
@@ -111,7 +114,7 @@ class ReadAheadReader(SourceOperator):
             return item.batch
 
     def _try_take_tokens(self, item: _Item) -> bool:
-        """Take the tokens for the item's rows; False: there are too few."""
+        """Take the tokens for the item's rows, or return False if there are too few."""
         if self._bucket is None or item.batch is None:
             return True
         rows = item.batch.num_rows
@@ -166,7 +169,7 @@ class ReadAheadReader(SourceOperator):
                 return
 
     def _enqueue(self, item: _Item, *, read_to_end: bool = False) -> bool:
-        """Wait for room in the queue and append. False: the reader is closed."""
+        """Wait for room in the queue and append. Return False if the reader is closed."""
         with self._changed:
             self._changed.wait_for(
                 lambda: (

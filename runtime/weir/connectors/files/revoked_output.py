@@ -3,10 +3,10 @@
     <out>/_weir/abandoned/g<generation>/<branch>/part-...
 
 There is one directory g<generation>: that of the generation that last revoked or reinstated output. A newer generation takes it
-over by renaming it. From then on every rename into it and every link out of it by an older generation fails, because the
-directory no longer exists under the old name, wherever that generation was paused. Checking the job log would not be enough: a
-coordinator can pause between the check and the step. (Where other machines cache names, as on NFS, the old name may work there
-until the cache expires.)
+over by renaming it. From then on the directory no longer exists under its old name. So an older generation's renames into it
+and links out of it fail, regardless of the step at which that generation was paused. Checking the job log would not be
+enough: a coordinator can pause between the check and the step. (Where other machines cache names, as on NFS, the old name may
+work there until the cache expires.)
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class RevokedOutput:
         self._file_system = file_system
 
     def owner(self) -> Generation:
-        """Return the newest generation that revoked or reinstated output; 0: none."""
+        """Return the newest generation that revoked or reinstated output, or 0 if there is none."""
         return max(self._generations(), default=_NO_GENERATION)
 
     def take_over(self, generation: Generation) -> None:
@@ -50,7 +50,7 @@ class RevokedOutput:
         root = self._layout.revoked
         while (generations := self._generations()) != [generation]:
             if not generations:
-                # Always the same first name: if two coordinators start at once, only one can rename it.
+                # The first name is always the same, so if two coordinators start at the same time, only one of them can rename it.
                 self._file_system.make_directories(root)
                 self._file_system.mkdir(self._directory(_NO_GENERATION))
                 continue

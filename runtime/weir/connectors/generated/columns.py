@@ -111,8 +111,11 @@ Fill = Callable[[int, int, int, int], pa.Array]
 
 
 def column_filler(name: str, column: GeneratedColumn, seed: int) -> Fill:
-    """Return the function that fills a column. Its stream's seed is derived from the source's seed and the column's name, so
-    columns are independent."""
+    """Return the function that fills a column.
+
+    The seed of the column's random stream is derived from the source's seed and the column's name, so columns are
+    independent.
+    """
     from weir.connectors.generated import kernels
 
     digest = blake2b(f"{seed}:{name}".encode(), digest_size=8).digest()
