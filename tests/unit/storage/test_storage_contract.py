@@ -131,7 +131,7 @@ class _TruncatingStorage(MemoryStorage):
         (_OverwritingStorage, "let 5 of 5.*could both commit"),
         (_FalseSuccessStorage, "let 5 of 5"),
         (_NeverCreatingStorage, "let 0 of 5"),
-        (_TruncatingStorage, "other data than was written"),
+        (_TruncatingStorage, "data that differs from the data written"),
     ],
 )
 def test_a_probe_refuses_storage_that_cannot_guarantee_exactly_once(kind: type[MemoryStorage], reason: str) -> None:
