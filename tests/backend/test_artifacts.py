@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import func, select, update
 from tests.backend.conftest import Login, RecordedTasks
-from tests.backend.played import Stage
+from tests.backend.fake_workers import Platform
 
 from weir_backend.artifacts import repository
 from weir_backend.housekeeping import service
@@ -19,8 +19,8 @@ from weir_backend.settings import Settings
 
 
 @pytest.fixture
-def stage(client: TestClient, database: Database, settings: Settings, tasks: RecordedTasks, login: Login) -> Stage:
-    return Stage(client, database, settings, tasks, login(Role.OPERATOR))
+def platform(client: TestClient, database: Database, settings: Settings, tasks: RecordedTasks, login: Login) -> Platform:
+    return Platform(client, database, settings, tasks, login(Role.OPERATOR))
 
 
 def let_days_pass(database: Database, days: float) -> None:
@@ -30,10 +30,10 @@ def let_days_pass(database: Database, days: float) -> None:
         session.execute(update(Job).values(deleted_at=Job.deleted_at - timedelta(days=days)))
 
 
-def delete_unused(stage: Stage) -> int:
+def delete_unused(platform: Platform) -> int:
     (cleanup,) = [one for one in service.CLEANUPS if one.name == "artifacts that no job uses"]
-    with stage.database.session() as session:
-        return cleanup.run(session, stage.settings)
+    with platform.database.session() as session:
+        return cleanup.run(session, platform.settings)
 
 
 def counts(database: Database) -> tuple[int, int]:
@@ -43,53 +43,53 @@ def counts(database: Database) -> tuple[int, int]:
         return rows, contents
 
 
-def test_an_unused_artifact_is_deleted_some_days_after_its_last_upload(stage: Stage) -> None:
-    stage.upload()
-    let_days_pass(stage.database, 6)
-    assert delete_unused(stage) == 0
-    stage.upload()
-    let_days_pass(stage.database, 6)
-    assert delete_unused(stage) == 0 and counts(stage.database) == (1, 1), "the second upload restarted the retention time"
-    let_days_pass(stage.database, 2)
-    assert delete_unused(stage) == 1 and counts(stage.database) == (0, 0)
+def test_an_unused_artifact_is_deleted_some_days_after_its_last_upload(platform: Platform) -> None:
+    platform.upload()
+    let_days_pass(platform.database, 6)
+    assert delete_unused(platform) == 0
+    platform.upload()
+    let_days_pass(platform.database, 6)
+    assert delete_unused(platform) == 0 and counts(platform.database) == (1, 1), "the second upload restarted the retention time"
+    let_days_pass(platform.database, 2)
+    assert delete_unused(platform) == 1 and counts(platform.database) == (0, 0)
 
 
-def test_artifacts_of_all_spec_versions_of_a_job_are_kept(stage: Stage) -> None:
-    job_id, driver = stage.running()
-    changed = stage.upload(b"def job(params): return None\n")
-    stage.send("POST", f"/jobs/{job_id}/specs", status=201, json={"spec": {"artifact": changed}}, headers={"If-Match": "*"})
-    let_days_pass(stage.database, 1_000)
-    assert delete_unused(stage) == 0 and counts(stage.database) == (2, 2)
+def test_artifacts_of_all_spec_versions_of_a_job_are_kept(platform: Platform) -> None:
+    job_id, driver = platform.running()
+    changed = platform.upload(b"def job(params): return None\n")
+    platform.send("POST", f"/jobs/{job_id}/specs", status=201, json={"spec": {"artifact": changed}}, headers={"If-Match": "*"})
+    let_days_pass(platform.database, 1_000)
+    assert delete_unused(platform) == 0 and counts(platform.database) == (2, 2)
     assert driver.commands() == []
 
 
-def test_an_artifact_of_a_deleted_job_loses_its_content_until_the_next_upload(stage: Stage) -> None:
-    job = stage.deploy(start=False)
-    artifact = stage.send("GET", "/artifacts", status=200)[0]
-    stage.compile(job["id"])
-    stage.send("DELETE", f"/jobs/{job['id']}", status=204, headers={"If-Match": "*"})
-    assert delete_unused(stage) == 0, "the job was deleted a moment ago"
-    let_days_pass(stage.database, 8)
-    assert delete_unused(stage) == 1 and counts(stage.database) == (1, 0)
-    assert stage.send("GET", "/artifacts", status=200) == []
+def test_an_artifact_of_a_deleted_job_loses_its_content_until_the_next_upload(platform: Platform) -> None:
+    job = platform.deploy(start=False)
+    artifact = platform.send("GET", "/artifacts", status=200)[0]
+    platform.compile(job["id"])
+    platform.send("DELETE", f"/jobs/{job['id']}", status=204, headers={"If-Match": "*"})
+    assert delete_unused(platform) == 0, "the job was deleted a moment ago"
+    let_days_pass(platform.database, 8)
+    assert delete_unused(platform) == 1 and counts(platform.database) == (1, 0)
+    assert platform.send("GET", "/artifacts", status=200) == []
     for url in (f"/artifacts/{artifact['id']}", f"/artifacts/{artifact['id']}/content"):
-        assert stage.send("GET", url, status=404)["code"] == "no-artifact"
-    refused = stage.send("POST", "/jobs", status=422, json={"name": "next", "spec": {"artifact": artifact["digest"]}})
-    assert refused["code"] == "no-artifact" and delete_unused(stage) == 0
+        assert platform.send("GET", url, status=404)["code"] == "no-artifact"
+    refused = platform.send("POST", "/jobs", status=422, json={"name": "next", "spec": {"artifact": artifact["digest"]}})
+    assert refused["code"] == "no-artifact" and delete_unused(platform) == 0
 
-    assert stage.upload() == artifact["digest"] and counts(stage.database) == (1, 1)
-    again = stage.deploy("again", start=False)
-    stage.compile(again["id"])
-    assert stage.send("GET", f"/jobs/{again['id']}", status=200)["spec_state"] == "VALID"
+    assert platform.upload() == artifact["digest"] and counts(platform.database) == (1, 1)
+    again = platform.deploy("again", start=False)
+    platform.compile(again["id"])
+    assert platform.send("GET", f"/jobs/{again['id']}", status=200)["spec_state"] == "VALID"
 
 
-def test_an_artifact_that_another_transaction_locks_is_kept(stage: Stage) -> None:
-    digest = stage.upload()
-    let_days_pass(stage.database, 100)
-    with stage.database.session() as session:
+def test_an_artifact_that_another_transaction_locks_is_kept(platform: Platform) -> None:
+    digest = platform.upload()
+    let_days_pass(platform.database, 100)
+    with platform.database.session() as session:
         assert repository.find_by_digest(session, digest) is not None
-        assert delete_unused(stage) == 0, "another transaction has locked the artifact"
-    assert delete_unused(stage) == 1
-    with stage.database.session() as session:
+        assert delete_unused(platform) == 0, "another transaction has locked the artifact"
+    assert delete_unused(platform) == 1
+    with platform.database.session() as session:
         assert repository.find_by_digest(session, digest) is None
         assert repository.remove_unused(session, now(), 10) == 0

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 from tests.backend.conftest import Login, RecordedTasks
-from tests.backend.played import Stage
+from tests.backend.fake_workers import Platform
 
 from weir_backend.kit.database import Database
 from weir_backend.models import Role
@@ -15,8 +15,8 @@ from weir_backend.settings import Settings
 
 
 @pytest.fixture
-def stage(client: TestClient, database: Database, settings: Settings, tasks: RecordedTasks, login: Login) -> Stage:
-    return Stage(client, database, settings, tasks, login(Role.OPERATOR, rollback=True))
+def platform(client: TestClient, database: Database, settings: Settings, tasks: RecordedTasks, login: Login) -> Platform:
+    return Platform(client, database, settings, tasks, login(Role.OPERATOR, rollback=True))
 
 
 def reasons(body: dict[str, Any]) -> dict[str, str | None]:
@@ -24,30 +24,30 @@ def reasons(body: dict[str, Any]) -> dict[str, str | None]:
     return {action["verb"]: action["reason"] for action in body["actions"]}
 
 
-def test_responses_list_actions_with_the_same_reasons_that_refused_requests_return(stage: Stage, login: Login) -> None:
-    job_id, driver = stage.running()
+def test_responses_list_actions_with_the_same_reasons_that_refused_requests_return(platform: Platform, login: Login) -> None:
+    job_id, driver = platform.running()
     driver.checkpoint(2)
-    job = stage.job(job_id)
+    job = platform.job(job_id)
     assert reasons(job)["suspend"] is None and "start" not in reasons(job)
-    refusal = stage.send("DELETE", f"/jobs/{job_id}", status=409, headers={"If-Match": f'"{job["version"]}"'})
+    refusal = platform.send("DELETE", f"/jobs/{job_id}", status=409, headers={"If-Match": f'"{job["version"]}"'})
     assert reasons(job)["delete"] == f"{refusal['detail']} {refusal['next_step']}"
-    (listed,) = stage.send("GET", "/jobs", status=200)
+    (listed,) = platform.send("GET", "/jobs", status=200)
     assert listed["actions"] == job["actions"]
 
-    newest, older = stage.send("GET", "/checkpoints", status=200, params={"filter": f'{{"job_id": {job_id}}}'})
+    newest, older = platform.send("GET", "/checkpoints", status=200, params={"filter": f'{{"job_id": {job_id}}}'})
     assert newest["kept_because"] == ["It is the newest checkpoint: the job resumes from it."]
     assert older["kept_because"] == ["It is one of the newest 3."]
     assert reasons(older)["roll_back"] is None and list(reasons(older)) == ["roll_back", "pin", "verify", "delete"]
-    refusal = stage.send("DELETE", f"/jobs/{job_id}/checkpoints/1", status=409)
+    refusal = platform.send("DELETE", f"/jobs/{job_id}/checkpoints/1", status=409)
     assert reasons(older)["delete"] == f"{refusal['detail']} {refusal['next_step']}"
-    assert stage.send("GET", f"/checkpoints/{older['id']}", status=200)["actions"] == older["actions"]
+    assert platform.send("GET", f"/checkpoints/{older['id']}", status=200)["actions"] == older["actions"]
 
-    plan = stage.send("POST", f"/jobs/{job_id}/plans", status=201, json={"request": {"kind": "rollback", "checkpoint": 1}})
-    refusal = stage.send("POST", f"/plans/{plan['id']}/approve", status=409)
+    plan = platform.send("POST", f"/jobs/{job_id}/plans", status=201, json={"request": {"kind": "rollback", "checkpoint": 1}})
+    refusal = platform.send("POST", f"/plans/{plan['id']}/approve", status=409)
     assert reasons(plan)["approve"] == f"{refusal['detail']} {refusal['next_step']}" and reasons(plan)["discard"] is None
-    held = stage.send("GET", f"/checkpoints/{older['id']}", status=200)
+    held = platform.send("GET", f"/checkpoints/{older['id']}", status=200)
     assert held["kept_because"][0] == f"Plan {plan['id']} is proposed and would restore it."
-    viewer = stage.client.get(f"/api/v1/plans/{plan['id']}", headers=login(Role.VIEWER)).json()
+    viewer = platform.client.get(f"/api/v1/plans/{plan['id']}", headers=login(Role.VIEWER)).json()
     assert reasons(viewer)["discard"] == "This needs the permission 'operate'. Ask an administrator for it."
-    assert [one["actions"] for one in stage.send("GET", "/plans", status=200)] == [plan["actions"]]
-    assert reasons(stage.send("POST", f"/plans/{plan['id']}/discard", status=200)) == {}
+    assert [one["actions"] for one in platform.send("GET", "/plans", status=200)] == [plan["actions"]]
+    assert reasons(platform.send("POST", f"/plans/{plan['id']}/discard", status=200)) == {}

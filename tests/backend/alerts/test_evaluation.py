@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import event, select, update
-from tests.backend.alerts.scene import RUN_STARTED, Scene
+from tests.backend.alerts.alert_scenario import RUN_STARTED, AlertScenario
 from tests.backend.conftest import Login
 from tests.backend.jobs import completed, end_run, new_job, new_run, triggered
 
@@ -32,135 +32,135 @@ MINUTE = timedelta(minutes=1)
 
 
 @pytest.fixture
-def scene(database: Database, settings: Settings) -> Scene:
-    return Scene(database, settings)
+def scenario(database: Database, settings: Settings) -> AlertScenario:
+    return AlertScenario(database, settings)
 
 
-def set_desired_state(scene: Scene, job_id: int, desired: DesiredState) -> None:
-    with scene.database.session() as session:
+def set_desired_state(scenario: AlertScenario, job_id: int, desired: DesiredState) -> None:
+    with scenario.database.session() as session:
         session.execute(update(Job).where(Job.id == job_id).values(desired_state=desired))
 
 
 # ---- firing and resolution ---------------------------------------------------------------------
 
 
-def test_an_alert_fires_when_checkpoints_stop_and_resolves_with_the_next_checkpoint(scene: Scene) -> None:
-    run, hook = scene.running(), scene.webhook()
-    rule = scene.rule(AlertKind.NO_CHECKPOINT, minutes=10, webhook_id=hook)
-    scene.send_events(run, triggered(1), completed(1))
-    scene.evaluate(9 * MINUTE)
-    assert scene.alerts() == []
-    scene.tasks.enqueued.clear()
+def test_an_alert_fires_when_checkpoints_stop_and_resolves_with_the_next_checkpoint(scenario: AlertScenario) -> None:
+    run, hook = scenario.running(), scenario.webhook()
+    rule = scenario.rule(AlertKind.NO_CHECKPOINT, minutes=10, webhook_id=hook)
+    scenario.send_events(run, triggered(1), completed(1))
+    scenario.evaluate(9 * MINUTE)
+    assert scenario.alerts() == []
+    scenario.tasks.enqueued.clear()
     for _ in range(3):
-        scene.evaluate(11 * MINUTE)
-    [alert] = scene.alerts()
+        scenario.evaluate(11 * MINUTE)
+    [alert] = scenario.alerts()
     assert (alert.rule_id, alert.job_id, alert.state.value, alert.resolved_at) == (rule, run.job_id, "FIRING", None)
-    assert alert.since == scene.began + 11 * MINUTE and "the last one was 1" in alert.message
-    [fields] = scene.events_of(run.job_id, "AlertFired")
+    assert alert.since == scenario.began + 11 * MINUTE and "the last one was 1" in alert.message
+    [fields] = scenario.events_of(run.job_id, "AlertFired")
     assert fields == {"alert": alert.id, "rule": alert.rule_name, "rule_kind": "no-checkpoint", "message": alert.message}
-    [message] = scene.deliveries()
+    [message] = scenario.deliveries()
     assert (message.alert_id, message.webhook_id, message.message_kind.value, message.state.value) == (
         alert.id,
         hook,
         "FIRING",
         "PENDING",
     )
-    assert scene.tasks.enqueued == [(DELIVER, ())]
+    assert scenario.tasks.enqueued == [(DELIVER, ())]
 
-    scene.send_events(run, triggered(2), completed(2))
+    scenario.send_events(run, triggered(2), completed(2))
     for _ in range(2):
-        scene.evaluate(MINUTE)
-    [alert] = scene.alerts()
+        scenario.evaluate(MINUTE)
+    [alert] = scenario.alerts()
     assert (alert.state.value, alert.resolved_at, alert.resolution) == (
-        "RESOLVED", scene.began + MINUTE, "checkpoint 2 is completed",
+        "RESOLVED", scenario.began + MINUTE, "checkpoint 2 is completed",
     )  # fmt: skip
-    assert [one.message_kind.value for one in scene.deliveries()] == ["FIRING", "RESOLVED"]
-    assert len(scene.events_of(run.job_id, "AlertResolved")) == 1
+    assert [one.message_kind.value for one in scenario.deliveries()] == ["FIRING", "RESOLVED"]
+    assert len(scenario.events_of(run.job_id, "AlertResolved")) == 1
 
-    scene.evaluate(20 * MINUTE)
-    assert scene.states() == ["RESOLVED", "FIRING"], "the rule can fire again"
+    scenario.evaluate(20 * MINUTE)
+    assert scenario.states() == ["RESOLVED", "FIRING"], "the rule can fire again"
 
 
 @pytest.mark.parametrize("desired", [DesiredState.SUSPENDED, DesiredState.CANCELLED])
-def test_suspending_or_cancelling_a_job_resolves_its_alert(scene: Scene, desired: DesiredState) -> None:
-    run, other = scene.running(), scene.running()
-    scene.rule(AlertKind.NO_CHECKPOINT, minutes=10)
-    set_desired_state(scene, other.job_id, desired)
-    scene.evaluate(11 * MINUTE)
-    assert [one.job_id for one in scene.alerts()] == [run.job_id]
-    set_desired_state(scene, run.job_id, desired)
-    scene.evaluate(12 * MINUTE)
-    assert scene.alerts()[0].resolution == "the job was suspended or cancelled"
+def test_suspending_or_cancelling_a_job_resolves_its_alert(scenario: AlertScenario, desired: DesiredState) -> None:
+    run, other = scenario.running(), scenario.running()
+    scenario.rule(AlertKind.NO_CHECKPOINT, minutes=10)
+    set_desired_state(scenario, other.job_id, desired)
+    scenario.evaluate(11 * MINUTE)
+    assert [one.job_id for one in scenario.alerts()] == [run.job_id]
+    set_desired_state(scenario, run.job_id, desired)
+    scenario.evaluate(12 * MINUTE)
+    assert scenario.alerts()[0].resolution == "the job was suspended or cancelled"
 
 
-def test_no_alert_fires_for_a_finished_job(scene: Scene) -> None:
-    run = scene.running()
-    scene.rule(AlertKind.NO_CHECKPOINT, minutes=10)
-    scene.send_events(run, RunStateChanged(DriverState.FINISHED, Generation(1)))
-    scene.evaluate(60 * MINUTE)
-    assert scene.alerts() == []
+def test_no_alert_fires_for_a_finished_job(scenario: AlertScenario) -> None:
+    run = scenario.running()
+    scenario.rule(AlertKind.NO_CHECKPOINT, minutes=10)
+    scenario.send_events(run, RunStateChanged(DriverState.FINISHED, Generation(1)))
+    scenario.evaluate(60 * MINUTE)
+    assert scenario.alerts() == []
 
 
-def test_an_alert_fires_for_a_job_that_does_not_start_but_not_for_a_job_without_a_run(scene: Scene) -> None:
-    new_job(scene.database)
-    starting = new_run(scene.database)
-    scene.rule(AlertKind.NO_CHECKPOINT, minutes=10)
-    scene.evaluate(9 * MINUTE)
-    assert scene.alerts() == []
-    scene.evaluate(11 * MINUTE)
-    assert [one.job_id for one in scene.alerts()] == [starting.job_id]
+def test_an_alert_fires_for_a_job_that_does_not_start_but_not_for_a_job_without_a_run(scenario: AlertScenario) -> None:
+    new_job(scenario.database)
+    starting = new_run(scenario.database)
+    scenario.rule(AlertKind.NO_CHECKPOINT, minutes=10)
+    scenario.evaluate(9 * MINUTE)
+    assert scenario.alerts() == []
+    scenario.evaluate(11 * MINUTE)
+    assert [one.job_id for one in scenario.alerts()] == [starting.job_id]
 
 
-def test_a_start_by_a_user_resets_the_time_without_a_checkpoint_and_a_restart_does_not(scene: Scene) -> None:
-    rule = scene.rule(AlertKind.NO_CHECKPOINT, minutes=10)
+def test_a_start_by_a_user_resets_the_time_without_a_checkpoint_and_a_restart_does_not(scenario: AlertScenario) -> None:
+    rule = scenario.rule(AlertKind.NO_CHECKPOINT, minutes=10)
     jobs = []
     for cause in ("restart", "start"):
-        first = scene.running()
-        end_run(scene.database, first)
-        second = new_run(scene.database, first.job_id)
-        scene.send_events(second, RUN_STARTED)
-        with scene.database.session() as session:
+        first = scenario.running()
+        end_run(scenario.database, first)
+        second = new_run(scenario.database, first.job_id)
+        scenario.send_events(second, RUN_STARTED)
+        with scenario.database.session() as session:
             session.execute(update(Run).where(Run.id == second.id).values(cause=cause))
             session.execute(
                 update(Run)
                 .where(Run.id == first.id)
-                .values(created_at=scene.began - 8 * MINUTE, running_at=scene.began - 8 * MINUTE)
+                .values(created_at=scenario.began - 8 * MINUTE, running_at=scenario.began - 8 * MINUTE)
             )
         jobs.append(first.job_id)
-    scene.evaluate(3 * MINUTE)
-    assert [(one.rule_id, one.job_id) for one in scene.alerts()] == [(rule, jobs[0])]
+    scenario.evaluate(3 * MINUTE)
+    assert [(one.rule_id, one.job_id) for one in scenario.alerts()] == [(rule, jobs[0])]
 
 
-def test_no_alert_fires_for_a_job_with_disabled_or_rare_checkpoints(scene: Scene) -> None:
-    scene.rule(AlertKind.NO_CHECKPOINT, minutes=10)
+def test_no_alert_fires_for_a_job_with_disabled_or_rare_checkpoints(scenario: AlertScenario) -> None:
+    scenario.rule(AlertKind.NO_CHECKPOINT, minutes=10)
     for interval in ("none", "1h", "10s"):
-        run = scene.running(interval)
-        with scene.database.session() as session:
+        run = scenario.running(interval)
+        with scenario.database.session() as session:
             session.execute(update(Spec).where(Spec.job_id == run.job_id).values(body={"checkpointing": {"interval": interval}}))
-    with scene.database.session() as session:
+    with scenario.database.session() as session:
         names = {job.id: job.name for job in session.scalars(select(Job))}
-    scene.evaluate(30 * MINUTE)
-    assert [names[one.job_id] for one in scene.alerts()] == ["10s"]
-    scene.evaluate(121 * MINUTE)
-    assert [names[one.job_id] for one in scene.alerts()] == ["10s", "1h"]
+    scenario.evaluate(30 * MINUTE)
+    assert [names[one.job_id] for one in scenario.alerts()] == ["10s"]
+    scenario.evaluate(121 * MINUTE)
+    assert [names[one.job_id] for one in scenario.alerts()] == ["10s", "1h"]
 
 
-def test_a_rule_of_one_job_fires_only_for_this_job(scene: Scene) -> None:
-    one, _ = scene.running(), scene.running()
-    rule = scene.rule(AlertKind.NO_CHECKPOINT, minutes=1, job_id=one.job_id)
-    scene.evaluate(5 * MINUTE)
-    assert [(alert.rule_id, alert.job_id) for alert in scene.alerts()] == [(rule, one.job_id)]
+def test_a_rule_of_one_job_fires_only_for_this_job(scenario: AlertScenario) -> None:
+    one, _ = scenario.running(), scenario.running()
+    rule = scenario.rule(AlertKind.NO_CHECKPOINT, minutes=1, job_id=one.job_id)
+    scenario.evaluate(5 * MINUTE)
+    assert [(alert.rule_id, alert.job_id) for alert in scenario.alerts()] == [(rule, one.job_id)]
 
 
-def test_the_clock_of_the_control_plane_counts_if_the_clock_of_a_driver_is_wrong(scene: Scene) -> None:
-    ahead, behind = scene.running(), scene.running()
-    scene.rule(AlertKind.NO_CHECKPOINT, minutes=10)
-    scene.send_events(ahead, triggered(1), completed(1), at=now() + timedelta(days=400))
-    scene.send_events(behind, triggered(1), completed(1), at=now() - timedelta(days=400))
-    scene.evaluate(9 * MINUTE)
-    assert scene.alerts() == []
-    scene.evaluate(11 * MINUTE)
-    assert len(scene.alerts()) == 2
+def test_the_clock_of_the_control_plane_counts_if_the_clock_of_a_driver_is_wrong(scenario: AlertScenario) -> None:
+    ahead, behind = scenario.running(), scenario.running()
+    scenario.rule(AlertKind.NO_CHECKPOINT, minutes=10)
+    scenario.send_events(ahead, triggered(1), completed(1), at=now() + timedelta(days=400))
+    scenario.send_events(behind, triggered(1), completed(1), at=now() - timedelta(days=400))
+    scenario.evaluate(9 * MINUTE)
+    assert scenario.alerts() == []
+    scenario.evaluate(11 * MINUTE)
+    assert len(scenario.alerts()) == 2
 
 
 # ---- failures, restarts, lag -------------------------------------------------------------------
@@ -174,85 +174,85 @@ def recovered(generation: int) -> Recovered:
     return Recovered(Generation(generation), "", 1_000)
 
 
-def test_failures_are_counted_since_the_last_completed_checkpoint(scene: Scene) -> None:
-    run = scene.running()
-    scene.rule(AlertKind.FAILURES, count=3)
-    scene.send_events(
+def test_failures_are_counted_since_the_last_completed_checkpoint(scenario: AlertScenario) -> None:
+    run = scenario.running()
+    scenario.rule(AlertKind.FAILURES, count=3)
+    scenario.send_events(
         run, failure(1), recovered(2), failure(2), recovered(3), triggered(1, generation=3), completed(1, generation=3)
     )
-    scene.send_events(
+    scenario.send_events(
         run, failure(3), recovered(4), failure(4), recovered(5), RunStateChanged(DriverState.RUNNING, Generation(5))
     )
-    scene.evaluate()
-    assert scene.alerts() == [], "only two failures happened since checkpoint 1"
-    with scene.database.session() as session:
+    scenario.evaluate()
+    assert scenario.alerts() == [], "only two failures happened since checkpoint 1"
+    with scenario.database.session() as session:
         assert mark_driver_lost(session, run.job_id, run.id, "killed")
-    scene.evaluate()
-    [alert] = scene.alerts()
+    scenario.evaluate()
+    [alert] = scenario.alerts()
     assert "3 times in a row" in alert.message
-    second = new_run(scene.database, run.job_id)
-    with scene.database.session() as session:
+    second = new_run(scenario.database, run.job_id)
+    with scenario.database.session() as session:
         session.execute(update(Run).where(Run.id == second.id).values(cause="restart"))
-    scene.send_events(second, RUN_STARTED)
-    scene.evaluate()
-    assert scene.states() == ["FIRING"], "a running job without a checkpoint keeps the alert firing"
-    scene.send_events(second, triggered(2, generation=6), completed(2, generation=6))
-    scene.evaluate()
-    assert scene.states() == ["RESOLVED"]
+    scenario.send_events(second, RUN_STARTED)
+    scenario.evaluate()
+    assert scenario.states() == ["FIRING"], "a running job without a checkpoint keeps the alert firing"
+    scenario.send_events(second, triggered(2, generation=6), completed(2, generation=6))
+    scenario.evaluate()
+    assert scenario.states() == ["RESOLVED"]
 
 
-def test_a_start_by_a_user_resets_the_count_of_failures(scene: Scene) -> None:
-    run = scene.running()
-    scene.rule(AlertKind.FAILURES, count=1)
-    with scene.database.session() as session:
+def test_a_start_by_a_user_resets_the_count_of_failures(scenario: AlertScenario) -> None:
+    run = scenario.running()
+    scenario.rule(AlertKind.FAILURES, count=1)
+    with scenario.database.session() as session:
         assert mark_driver_lost(session, run.job_id, run.id, "killed")
-    scene.evaluate()
-    assert scene.states() == ["FIRING"]
-    new_run(scene.database, run.job_id)  # the cause of this run is not a restart
-    scene.evaluate()
-    assert scene.states() == ["RESOLVED"]
+    scenario.evaluate()
+    assert scenario.states() == ["FIRING"]
+    new_run(scenario.database, run.job_id)  # the cause of this run is not a restart
+    scenario.evaluate()
+    assert scenario.states() == ["RESOLVED"]
 
 
-def test_an_alert_fires_when_restarts_stop_and_resolves_when_a_user_starts_the_job(scene: Scene) -> None:
-    run = scene.running()
-    scene.rule(AlertKind.FAILURES, count=3)
+def test_an_alert_fires_when_restarts_stop_and_resolves_when_a_user_starts_the_job(scenario: AlertScenario) -> None:
+    run = scenario.running()
+    scenario.rule(AlertKind.FAILURES, count=3)
     for restarts_stopped_reason in ("no such column", None):
-        with scene.database.session() as session:
+        with scenario.database.session() as session:
             session.execute(update(Job).where(Job.id == run.job_id).values(restarts_stopped_reason=restarts_stopped_reason))
-        scene.evaluate()
-    assert [(one.message, one.state.value) for one in scene.alerts()] == [
+        scenario.evaluate()
+    assert [(one.message, one.state.value) for one in scenario.alerts()] == [
         ("Weir does not restart the job: no such column", "RESOLVED")
     ]
 
 
-def test_consecutive_failed_checkpoints_count_as_failures(scene: Scene) -> None:
-    run = scene.running()
-    scene.rule(AlertKind.FAILURES, count=3)
-    scene.send_events(run, *(triggered(number) for number in (1, 2, 3, 4)), CheckpointFailed(CheckpointId(1), "too slow"))
-    scene.send_events(
+def test_consecutive_failed_checkpoints_count_as_failures(scenario: AlertScenario) -> None:
+    run = scenario.running()
+    scenario.rule(AlertKind.FAILURES, count=3)
+    scenario.send_events(run, *(triggered(number) for number in (1, 2, 3, 4)), CheckpointFailed(CheckpointId(1), "too slow"))
+    scenario.send_events(
         run, completed(2), CheckpointFailed(CheckpointId(3), "too slow"), CheckpointFailed(CheckpointId(4), "too slow")
     )
-    scene.evaluate()
-    assert scene.alerts() == []
-    scene.send_events(run, triggered(5), CheckpointFailed(CheckpointId(5), "too slow"))
-    scene.evaluate()
-    assert [one.message for one in scene.alerts()] == ["3 checkpoints in a row have failed"]
+    scenario.evaluate()
+    assert scenario.alerts() == []
+    scenario.send_events(run, triggered(5), CheckpointFailed(CheckpointId(5), "too slow"))
+    scenario.evaluate()
+    assert [one.message for one in scenario.alerts()] == ["3 checkpoints in a row have failed"]
 
 
-def test_an_alert_about_restarts_fires_and_resolves(scene: Scene) -> None:
-    run = scene.running()
-    scene.rule(AlertKind.RESTARTS, count=3, minutes=10)
+def test_an_alert_about_restarts_fires_and_resolves(scenario: AlertScenario) -> None:
+    run = scenario.running()
+    scenario.rule(AlertKind.RESTARTS, count=3, minutes=10)
     for number, minutes in enumerate((25, 5, 1), start=1):
-        scene.send_events(run, failure(number), recovered(number + 1), at=scene.began - minutes * MINUTE)
-    scene.evaluate()
-    assert scene.alerts() == [], "one restart was too long ago"
-    scene.send_events(run, failure(4), recovered(5), at=scene.began)
-    scene.evaluate()
-    assert [one.message for one in scene.alerts()] == ["the job was restarted 3 times within 10 min"]
-    scene.evaluate(6 * MINUTE)
-    assert scene.states() == ["FIRING"], "two restarts are recent enough"
-    scene.evaluate(9.5 * MINUTE)
-    assert scene.states() == ["RESOLVED"]
+        scenario.send_events(run, failure(number), recovered(number + 1), at=scenario.began - minutes * MINUTE)
+    scenario.evaluate()
+    assert scenario.alerts() == [], "one restart was too long ago"
+    scenario.send_events(run, failure(4), recovered(5), at=scenario.began)
+    scenario.evaluate()
+    assert [one.message for one in scenario.alerts()] == ["the job was restarted 3 times within 10 min"]
+    scenario.evaluate(6 * MINUTE)
+    assert scenario.states() == ["FIRING"], "two restarts are recent enough"
+    scenario.evaluate(9.5 * MINUTE)
+    assert scenario.states() == ["RESOLVED"]
 
 
 def gauges(slot: int = 0, **lags: float) -> MetricsSampled:
@@ -261,94 +261,94 @@ def gauges(slot: int = 0, **lags: float) -> MetricsSampled:
     return MetricsSampled(SlotMetrics(Generation(1), SlotIndex(slot), 1, 1, (), values))
 
 
-def test_the_lag_of_a_source_is_the_lag_of_all_its_slots_now_and_a_minute_ago(scene: Scene) -> None:
-    run, second_run = scene.running(), scene.running()
-    scene.rule(AlertKind.LAG, records=1_000)
-    scene.rule(AlertKind.LAG, seconds=60, source="b")
+def test_the_lag_of_a_source_is_the_lag_of_all_its_slots_now_and_a_minute_ago(scenario: AlertScenario) -> None:
+    run, second_run = scenario.running(), scenario.running()
+    scenario.rule(AlertKind.LAG, records=1_000)
+    scenario.rule(AlertKind.LAG, seconds=60, source="b")
     for ago_s in (70, 5):
-        at = scene.began - timedelta(seconds=ago_s)
-        scene.send_events(run, gauges(a__lag_records=600, b__lag_seconds=61, a__keys=10**9), at=at)
-        scene.send_events(run, gauges(slot=1, a__lag_records=600, b__lag_seconds=10), at=at)
-        scene.send_events(second_run, gauges(a__lag_records=999, odd=10**9, b__lag_records=2), at=at)
-    scene.evaluate()
-    assert sorted(one.message for one in scene.alerts()) == [
+        at = scenario.began - timedelta(seconds=ago_s)
+        scenario.send_events(run, gauges(a__lag_records=600, b__lag_seconds=61, a__keys=10**9), at=at)
+        scenario.send_events(run, gauges(slot=1, a__lag_records=600, b__lag_seconds=10), at=at)
+        scenario.send_events(second_run, gauges(a__lag_records=999, odd=10**9, b__lag_records=2), at=at)
+    scenario.evaluate()
+    assert sorted(one.message for one in scenario.alerts()) == [
         "source a is 1,200 records behind, more than 1,000",
         "source b is 61 seconds behind, more than 60",
     ]
-    scene.evaluate(5 * MINUTE)
-    assert scene.states() == ["FIRING", "FIRING"], "without samples the lag is unknown, so the alerts stay"
-    later = scene.began + 5 * MINUTE
-    scene.send_events(run, gauges(a__lag_records=700), gauges(slot=1), at=later)
-    scene.evaluate(5 * MINUTE)
-    assert scene.states() == ["RESOLVED", "RESOLVED"]
+    scenario.evaluate(5 * MINUTE)
+    assert scenario.states() == ["FIRING", "FIRING"], "without samples the lag is unknown, so the alerts stay"
+    later = scenario.began + 5 * MINUTE
+    scenario.send_events(run, gauges(a__lag_records=700), gauges(slot=1), at=later)
+    scenario.evaluate(5 * MINUTE)
+    assert scenario.states() == ["RESOLVED", "RESOLVED"]
 
 
 # ---- outages of the control plane --------------------------------------------------------------
 
 
-def test_an_outage_of_the_control_plane_neither_fires_nor_resolves_an_alert(scene: Scene) -> None:
-    healthy, stuck = scene.running(), scene.running()
-    scene.rule(AlertKind.NO_CHECKPOINT, minutes=10)
-    scene.send_events(healthy, triggered(1), completed(1))
-    with scene.database.session() as session:
+def test_an_outage_of_the_control_plane_neither_fires_nor_resolves_an_alert(scenario: AlertScenario) -> None:
+    healthy, stuck = scenario.running(), scenario.running()
+    scenario.rule(AlertKind.NO_CHECKPOINT, minutes=10)
+    scenario.send_events(healthy, triggered(1), completed(1))
+    with scenario.database.session() as session:
         session.execute(
-            update(Run).where(Run.job_id == stuck.job_id).values(created_at=scene.began - 11 * MINUTE, running_at=None)
+            update(Run).where(Run.job_id == stuck.job_id).values(created_at=scenario.began - 11 * MINUTE, running_at=None)
         )
-    scene.evaluate()
-    assert [one.job_id for one in scene.alerts()] == [stuck.job_id]
+    scenario.evaluate()
+    assert [one.job_id for one in scenario.alerts()] == [stuck.job_id]
 
-    scene.record_heartbeats(seen=scene.began + 2 * MINUTE)  # the control plane returns after half an hour
-    scene.evaluate(30 * MINUTE)
-    assert scene.states() == ["FIRING"], "no events arrived during the outage"
-    scene.record_heartbeats(since=scene.began + 30 * MINUTE)
-    scene.evaluate(39 * MINUTE)
-    assert scene.states() == ["FIRING"], "drivers have time to report after the outage"
-    scene.evaluate(41 * MINUTE)
-    assert [one.job_id for one in scene.alerts()] == [stuck.job_id, healthy.job_id], "the job is late even after the outage"
+    scenario.record_heartbeats(seen=scenario.began + 2 * MINUTE)  # the control plane returns after half an hour
+    scenario.evaluate(30 * MINUTE)
+    assert scenario.states() == ["FIRING"], "no events arrived during the outage"
+    scenario.record_heartbeats(since=scenario.began + 30 * MINUTE)
+    scenario.evaluate(39 * MINUTE)
+    assert scenario.states() == ["FIRING"], "drivers have time to report after the outage"
+    scenario.evaluate(41 * MINUTE)
+    assert [one.job_id for one in scenario.alerts()] == [stuck.job_id, healthy.job_id], "the job is late even after the outage"
 
 
-def test_an_evaluation_records_a_heartbeat(scene: Scene) -> None:
+def test_an_evaluation_records_a_heartbeat(scenario: AlertScenario) -> None:
     """An outage of the workers ends with their first evaluation. A rule waits for its time from then on."""
-    scene.record_heartbeats(since=scene.began - 60 * MINUTE, seen=scene.began - 30 * MINUTE)
-    scene.running()
-    scene.rule(AlertKind.NO_CHECKPOINT, minutes=10)
+    scenario.record_heartbeats(since=scenario.began - 60 * MINUTE, seen=scenario.began - 30 * MINUTE)
+    scenario.running()
+    scenario.rule(AlertKind.NO_CHECKPOINT, minutes=10)
 
     def evaluate_for(minutes: int, *, api: bool) -> None:
         for seconds in range(0, 60 * minutes, 15):
             moment = timedelta(seconds=seconds)
             if api:
-                with scene.database.session() as session:
-                    heartbeats.record_heartbeat(session, heartbeats.Component.API, scene.began + moment)
-            scene.evaluate(moment)
+                with scenario.database.session() as session:
+                    heartbeats.record_heartbeat(session, heartbeats.Component.API, scenario.began + moment)
+            scenario.evaluate(moment)
 
     evaluate_for(20, api=False)
-    assert scene.alerts() == [], "without an API no events arrive"
+    assert scenario.alerts() == [], "without an API no events arrive"
     evaluate_for(10, api=True)
-    assert scene.alerts() == []
+    assert scenario.alerts() == []
     evaluate_for(11, api=True)
-    assert scene.states() == ["FIRING"]
+    assert scenario.states() == ["FIRING"]
 
 
 # ---- rules that change -------------------------------------------------------------------------
 
 
-def test_disabling_or_changing_a_rule_resolves_its_alerts(scene: Scene) -> None:
-    scene.running()
-    off, changed = (scene.rule(AlertKind.NO_CHECKPOINT, minutes=minutes) for minutes in (10, 11))
-    scene.evaluate(12 * MINUTE)
-    with scene.database.session() as session:
+def test_disabling_or_changing_a_rule_resolves_its_alerts(scenario: AlertScenario) -> None:
+    scenario.running()
+    off, changed = (scenario.rule(AlertKind.NO_CHECKPOINT, minutes=minutes) for minutes in (10, 11))
+    scenario.evaluate(12 * MINUTE)
+    with scenario.database.session() as session:
         session.get_one(AlertRule, off).enabled = False
         session.get_one(AlertRule, changed).parameters = {"minutes": 60}
-    scene.evaluate(13 * MINUTE)
-    assert [(one.state.value, one.resolution) for one in scene.alerts()] == [
+    scenario.evaluate(13 * MINUTE)
+    assert [(one.state.value, one.resolution) for one in scenario.alerts()] == [
         ("RESOLVED", "its rule is disabled"), ("RESOLVED", "the job was started"),
     ]  # fmt: skip
 
 
-def test_deleting_a_rule_resolves_its_alerts_and_keeps_them(scene: Scene, client: TestClient, login: Login) -> None:
-    run = scene.running()
-    rule = scene.rule(AlertKind.NO_CHECKPOINT, minutes=10, webhook_id=scene.webhook())
-    scene.evaluate(11 * MINUTE)
+def test_deleting_a_rule_resolves_its_alerts_and_keeps_them(scenario: AlertScenario, client: TestClient, login: Login) -> None:
+    run = scenario.running()
+    rule = scenario.rule(AlertKind.NO_CHECKPOINT, minutes=10, webhook_id=scenario.webhook())
+    scenario.evaluate(11 * MINUTE)
     operator = login(Role.OPERATOR)
     assert client.delete(f"/api/v1/alert-rules/{rule}", headers={**operator, "If-Match": "*"}).status_code == 204
     shown = client.get("/api/v1/alerts", params={"filter": f'{{"job_id": {run.job_id}}}'}, headers=operator).json()
@@ -356,69 +356,69 @@ def test_deleting_a_rule_resolves_its_alerts_and_keeps_them(scene: Scene, client
         (None, "no-checkpoint rule", "no-checkpoint", "RESOLVED", "its rule is deleted")
     ]
     assert client.get(f"/api/v1/alerts/{shown[0]['id']}", headers=operator).json() == shown[0]
-    assert [one.message_kind.value for one in scene.deliveries()] == ["FIRING", "RESOLVED"], (
+    assert [one.message_kind.value for one in scenario.deliveries()] == ["FIRING", "RESOLVED"], (
         "the webhook also gets the resolution"
     )
-    assert scene.events_of(run.job_id, "AlertResolved")[0]["resolution"] == "its rule is deleted"
+    assert scenario.events_of(run.job_id, "AlertResolved")[0]["resolution"] == "its rule is deleted"
 
 
-def test_deleting_a_job_resolves_its_alerts(scene: Scene) -> None:
-    run = scene.running()
-    scene.rule(AlertKind.NO_CHECKPOINT, minutes=10)
-    scene.evaluate(11 * MINUTE)
-    with scene.database.session() as session:
+def test_deleting_a_job_resolves_its_alerts(scenario: AlertScenario) -> None:
+    run = scenario.running()
+    scenario.rule(AlertKind.NO_CHECKPOINT, minutes=10)
+    scenario.evaluate(11 * MINUTE)
+    with scenario.database.session() as session:
         session.execute(update(Job).where(Job.id == run.job_id).values(deleted_at=now()))
-    scene.evaluate(12 * MINUTE)
-    assert [one.resolution for one in scene.alerts()] == ["the job is deleted"]
+    scenario.evaluate(12 * MINUTE)
+    assert [one.resolution for one in scenario.alerts()] == ["the job is deleted"]
 
 
-def test_no_delivery_is_created_for_a_disabled_webhook(scene: Scene) -> None:
-    scene.running()
-    scene.rule(AlertKind.NO_CHECKPOINT, minutes=10, webhook_id=scene.webhook(enabled=False))
-    scene.evaluate(11 * MINUTE)
-    assert scene.states() == ["FIRING"] and scene.deliveries() == [] and (DELIVER, ()) not in scene.tasks.enqueued
+def test_no_delivery_is_created_for_a_disabled_webhook(scenario: AlertScenario) -> None:
+    scenario.running()
+    scenario.rule(AlertKind.NO_CHECKPOINT, minutes=10, webhook_id=scenario.webhook(enabled=False))
+    scenario.evaluate(11 * MINUTE)
+    assert scenario.states() == ["FIRING"] and scenario.deliveries() == [] and (DELIVER, ()) not in scenario.tasks.enqueued
 
 
-def test_a_resolution_goes_to_the_webhook_of_its_alert_even_if_the_rule_has_a_new_webhook(scene: Scene) -> None:
-    run, first, second = scene.running(), scene.webhook(name="first"), scene.webhook(name="second")
-    rule = scene.rule(AlertKind.NO_CHECKPOINT, minutes=10, webhook_id=first)
-    scene.evaluate(11 * MINUTE)
-    with scene.database.session() as session:
+def test_a_resolution_goes_to_the_webhook_of_its_alert_even_if_the_rule_has_a_new_webhook(scenario: AlertScenario) -> None:
+    run, first, second = scenario.running(), scenario.webhook(name="first"), scenario.webhook(name="second")
+    rule = scenario.rule(AlertKind.NO_CHECKPOINT, minutes=10, webhook_id=first)
+    scenario.evaluate(11 * MINUTE)
+    with scenario.database.session() as session:
         session.get_one(AlertRule, rule).webhook_id = second
-    scene.send_events(run, triggered(1), completed(1))
-    scene.evaluate(MINUTE)
-    assert [(one.message_kind.value, one.webhook_id) for one in scene.deliveries()] == [("FIRING", first), ("RESOLVED", first)]
+    scenario.send_events(run, triggered(1), completed(1))
+    scenario.evaluate(MINUTE)
+    assert [(one.message_kind.value, one.webhook_id) for one in scenario.deliveries()] == [("FIRING", first), ("RESOLVED", first)]
 
 
-def test_prometheus_metrics_contain_firing_alerts(scene: Scene, client: TestClient, login: Login) -> None:
-    scene.running("late")
+def test_prometheus_metrics_contain_firing_alerts(scenario: AlertScenario, client: TestClient, login: Login) -> None:
+    scenario.running("late")
     for _ in range(2):
-        scene.rule(AlertKind.NO_CHECKPOINT, minutes=10)
-    scene.evaluate(11 * MINUTE)
+        scenario.rule(AlertKind.NO_CHECKPOINT, minutes=10)
+    scenario.evaluate(11 * MINUTE)
     viewer = login(Role.VIEWER)
     line = 'weir_job_alerts_firing{job="late",kind="no-checkpoint",rule="no-checkpoint rule"} 2.0'
     assert line in client.get("/metrics", headers=viewer).text
     shown = client.get("/api/v1/alerts", params={"filter": '{"state": "FIRING", "kind": "no-checkpoint"}'}, headers=viewer)
     assert shown.headers["Content-Range"] == "alerts 0-1/2"
-    with scene.database.session() as session:
+    with scenario.database.session() as session:
         session.execute(update(AlertRule).values(enabled=False))
-    scene.evaluate(12 * MINUTE)
+    scenario.evaluate(12 * MINUTE)
     assert "weir_job_alerts_firing{" not in client.get("/metrics", headers=viewer).text
 
 
 # ---- concurrent and interrupted evaluations ----------------------------------------------------
 
 
-def test_concurrent_evaluations_create_one_alert(scene: Scene) -> None:
-    jobs = [scene.running().job_id for _ in range(20)]
-    scene.rule(AlertKind.NO_CHECKPOINT, minutes=10, webhook_id=scene.webhook())
+def test_concurrent_evaluations_create_one_alert(scenario: AlertScenario) -> None:
+    jobs = [scenario.running().job_id for _ in range(20)]
+    scenario.rule(AlertKind.NO_CHECKPOINT, minutes=10, webhook_id=scenario.webhook())
     barrier = threading.Barrier(4)
     problems: list[BaseException] = []
 
     def go() -> None:
         try:
             barrier.wait()
-            scene.evaluate(11 * MINUTE)
+            scenario.evaluate(11 * MINUTE)
         except BaseException as error:  # noqa: BLE001  # the assertion below reports the error
             problems.append(error)
 
@@ -428,50 +428,50 @@ def test_concurrent_evaluations_create_one_alert(scene: Scene) -> None:
     for thread in threads:
         thread.join()
     assert problems == []
-    scene.evaluate(11 * MINUTE)  # jobs that another evaluation had locked
-    assert sorted(one.job_id for one in scene.alerts()) == jobs
-    assert len(scene.deliveries()) == 20 and all(len(scene.events_of(job_id, "AlertFired")) == 1 for job_id in jobs)
+    scenario.evaluate(11 * MINUTE)  # jobs that another evaluation had locked
+    assert sorted(one.job_id for one in scenario.alerts()) == jobs
+    assert len(scenario.deliveries()) == 20 and all(len(scenario.events_of(job_id, "AlertFired")) == 1 for job_id in jobs)
 
 
-def test_a_locked_job_is_evaluated_in_the_next_round(scene: Scene) -> None:
-    locked, unlocked = scene.running(), scene.running()
-    scene.rule(AlertKind.NO_CHECKPOINT, minutes=10)
-    with scene.database.session() as session:
+def test_a_locked_job_is_evaluated_in_the_next_round(scenario: AlertScenario) -> None:
+    locked, unlocked = scenario.running(), scenario.running()
+    scenario.rule(AlertKind.NO_CHECKPOINT, minutes=10)
+    with scenario.database.session() as session:
         session.execute(select(Job.id).where(Job.id == locked.job_id).with_for_update())
-        scene.evaluate(11 * MINUTE)
-        assert [one.job_id for one in scene.alerts()] == [unlocked.job_id]
-    scene.evaluate(11 * MINUTE)
-    assert [one.job_id for one in scene.alerts()] == [unlocked.job_id, locked.job_id]
+        scenario.evaluate(11 * MINUTE)
+        assert [one.job_id for one in scenario.alerts()] == [unlocked.job_id]
+    scenario.evaluate(11 * MINUTE)
+    assert [one.job_id for one in scenario.alerts()] == [unlocked.job_id, locked.job_id]
 
 
-def test_an_interrupted_evaluation_leaves_no_partial_alert(scene: Scene) -> None:
-    run = scene.running()
-    scene.rule(AlertKind.NO_CHECKPOINT, minutes=10, webhook_id=scene.webhook())
-    moment = scene.began + 11 * MINUTE
-    with scene.database.session() as session:
+def test_an_interrupted_evaluation_leaves_no_partial_alert(scenario: AlertScenario) -> None:
+    run = scenario.running()
+    scenario.rule(AlertKind.NO_CHECKPOINT, minutes=10, webhook_id=scenario.webhook())
+    moment = scenario.began + 11 * MINUTE
+    with scenario.database.session() as session:
         found = evaluation.find_changed_jobs(session, moment)
     assert found == [run.job_id]
-    made = _statements(scene, lambda: _apply_changes(scene, found))
+    made = _statements(scenario, lambda: _apply_changes(scenario, found))
     assert len(made) > 5
     # Interrupt the evaluation before each of its statements.
     for cut in range(len(made)):
-        with scene.database.session() as session:
+        with scenario.database.session() as session:
             for table in ("deliveries", "alerts", "events"):
                 session.connection().exec_driver_sql(f"DELETE FROM {table}")
-        with pytest.raises(_Interrupted), _interrupted_after(scene.database, cut):
-            _apply_changes(scene, found)
-        assert scene.alerts() == [] and scene.deliveries() == [] and scene.events_of(run.job_id, "AlertFired") == []
-    _apply_changes(scene, found)
-    assert len(scene.alerts()) == len(scene.deliveries()) == len(scene.events_of(run.job_id, "AlertFired")) == 1
+        with pytest.raises(_Interrupted), _interrupted_after(scenario.database, cut):
+            _apply_changes(scenario, found)
+        assert scenario.alerts() == [] and scenario.deliveries() == [] and scenario.events_of(run.job_id, "AlertFired") == []
+    _apply_changes(scenario, found)
+    assert len(scenario.alerts()) == len(scenario.deliveries()) == len(scenario.events_of(run.job_id, "AlertFired")) == 1
 
 
 class _Interrupted(Exception):
     pass
 
 
-def _apply_changes(scene: Scene, jobs: list[int]) -> None:
-    with scene.database.session() as session:
-        evaluation.apply_changes(session, scene.tasks, scene.began + 11 * MINUTE, jobs)
+def _apply_changes(scenario: AlertScenario, jobs: list[int]) -> None:
+    with scenario.database.session() as session:
+        evaluation.apply_changes(session, scenario.tasks, scenario.began + 11 * MINUTE, jobs)
 
 
 @contextmanager
@@ -490,63 +490,63 @@ def _interrupted_after(database: Database, statements: int) -> Iterator[None]:
         event.remove(database.engine, "before_cursor_execute", cut)
 
 
-def _statements(scene: Scene, call: object) -> list[str]:
+def _statements(scenario: AlertScenario, call: object) -> list[str]:
     assert callable(call)
     made: list[str] = []
 
     def record(connection: object, cursor: object, statement: str, *_: object) -> None:
         made.append(statement)
 
-    event.listen(scene.database.engine, "before_cursor_execute", record)
+    event.listen(scenario.database.engine, "before_cursor_execute", record)
     try:
         call()
     finally:
-        event.remove(scene.database.engine, "before_cursor_execute", record)
+        event.remove(scenario.database.engine, "before_cursor_execute", record)
     return made
 
 
-def test_the_number_of_queries_does_not_depend_on_the_number_of_jobs(scene: Scene) -> None:
+def test_the_number_of_queries_does_not_depend_on_the_number_of_jobs(scenario: AlertScenario) -> None:
     for kind, parameters in (
         (AlertKind.NO_CHECKPOINT, {"minutes": 10}), (AlertKind.FAILURES, {"count": 3}),
         (AlertKind.RESTARTS, {"count": 3, "minutes": 10}), (AlertKind.LAG, {"records": 10}),
     ):  # fmt: skip
         for _ in range(6):
-            scene.rule(kind, **parameters)
-    scene.running()
-    query_count = len(_statements(scene, scene.evaluate))
+            scenario.rule(kind, **parameters)
+    scenario.running()
+    query_count = len(_statements(scenario, scenario.evaluate))
     for _ in range(30):
-        run = scene.running()
-        scene.send_events(run, triggered(1), completed(1), failure(1), recovered(2), gauges(in__lag_records=1))
-    assert len(_statements(scene, scene.evaluate)) == query_count <= 10
-    assert scene.alerts() == []
+        run = scenario.running()
+        scenario.send_events(run, triggered(1), completed(1), failure(1), recovered(2), gauges(in__lag_records=1))
+    assert len(_statements(scenario, scenario.evaluate)) == query_count <= 10
+    assert scenario.alerts() == []
 
 
-def test_the_facts_of_a_job_are_loaded_from_its_events(scene: Scene) -> None:
-    run = scene.running()
-    scene.send_events(
+def test_the_facts_of_a_job_are_loaded_from_its_events(scenario: AlertScenario) -> None:
+    run = scenario.running()
+    scenario.send_events(
         run, triggered(1), completed(1), triggered(2), CheckpointFailed(CheckpointId(2), "no"), failure(1), recovered(2)
     )
-    with scene.database.session() as session:
+    with scenario.database.session() as session:
         [found] = facts.load_facts(session, now(), jobs=[run.job_id]).values()
     assert (found.run_state, found.checkpoint, found.failures, found.failed_checkpoints, len(found.restarts)) == (
         RunState.RUNNING, 1, 1, 1, 1,
     )  # fmt: skip
     assert found.interval_s == 10.0 and found.reset_after_s == 300.0
     assert found.begun_at is not None and found.checkpoint_reported_at is not None and found.last_failure_at is not None
-    assert scene.began - MINUTE < found.begun_at <= found.checkpoint_reported_at <= now()
+    assert scenario.began - MINUTE < found.begun_at <= found.checkpoint_reported_at <= now()
 
 
-def test_the_minimum_pause_counts_as_the_interval_if_it_is_longer(scene: Scene) -> None:
-    run = scene.running()
+def test_the_minimum_pause_counts_as_the_interval_if_it_is_longer(scenario: AlertScenario) -> None:
+    run = scenario.running()
     for chosen, expected_s in (
         ({"min_pause": "1h"}, 3_600),
         ({"min_pause": "1s"}, 10),
         ({"interval": "none", "min_pause": "1h"}, None),
     ):
-        with scene.database.session() as session:
+        with scenario.database.session() as session:
             spec = session.scalars(select(Spec).where(Spec.job_id == run.job_id)).one()
             spec.body = spec.body | {"checkpointing": {"interval": "10s"} | chosen}
-        with scene.database.session() as session:
+        with scenario.database.session() as session:
             [found] = facts.load_facts(session, now(), jobs=[run.job_id]).values()
         assert found.interval_s == expected_s
 

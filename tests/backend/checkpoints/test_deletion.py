@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 from tests.backend.conftest import Login
-from tests.backend.played import Stage
-from tests.backend.stored import CrashingStorage, SimulatedCrash, StoredJob
+from tests.backend.fake_workers import Platform
+from tests.backend.stored_job import CrashingStorage, SimulatedCrash, StoredJob
 
 from weir.errors import StorageError, Superseded
 from weir.protocol.ids import CheckpointId
@@ -20,26 +20,26 @@ from weir_backend.kit.tasks import COLLECT_GARBAGE, PIN
 from weir_backend.models import AuditEntry, Operation, Role
 
 
-def test_a_requested_deletion_removes_the_checkpoint_and_succeeds(stage: Stage) -> None:
-    job = StoredJob.suspended(stage, 4, retained=5)
+def test_a_requested_deletion_removes_the_checkpoint_and_succeeds(platform: Platform) -> None:
+    job = StoredJob.suspended(platform, 4, retained=5)
     operation = job.send("DELETE", 2, status=202)
     assert operation["kind"] == "delete" and operation["request"] == {"checkpoint": 2}
-    assert (COLLECT_GARBAGE, (job.job_id,)) in stage.tasks.enqueued
+    assert (COLLECT_GARBAGE, (job.job_id,)) in platform.tasks.enqueued
     assert job.send("DELETE", 2, status=202)["id"] == operation["id"], "a second request returns the same operation"
-    assert stage.send("GET", f"/checkpoints/{job.row(2).id}", status=200)["deleting_since"] is not None
+    assert platform.send("GET", f"/checkpoints/{job.row(2).id}", status=200)["deleting_since"] is not None
     job.collect_garbage()
     assert job.kept() == [1, 3, 4] and job.discarded() == [2] and job.files_of(2) == []
-    ended = stage.operation(operation["id"])
+    ended = platform.operation(operation["id"])
     assert ended["state"] == "SUCCEEDED" and ended["result"] == {"checkpoint": 2}
     assert job.events_of("CheckpointsDeleted") == [{"checkpoints": [2], "requested": [2], "deletion_problem": None}]
     assert job.send("DELETE", 2, status=409)["code"] == "discarded"
-    with stage.database.session() as session:
+    with platform.database.session() as session:
         entry = session.scalars(select(AuditEntry).where(AuditEntry.resource == "checkpoint")).one()
-    assert (entry.action, entry.before) == ("delete", {"job": stage.job(job.job_id)["name"], "number": 2})
+    assert (entry.action, entry.before) == ("delete", {"job": platform.job(job.job_id)["name"], "number": 2})
 
 
-def test_a_savepoint_is_deleted_only_on_request(stage: Stage) -> None:
-    job = StoredJob.running(stage, 1, retained=1)
+def test_a_savepoint_is_deleted_only_on_request(platform: Platform) -> None:
+    job = StoredJob.running(platform, 1, retained=1)
     job.complete(2, savepoint=True)
     job.complete(3)
     job.suspend()
@@ -47,81 +47,81 @@ def test_a_savepoint_is_deleted_only_on_request(stage: Stage) -> None:
     assert job.kept() == [2, 3]
     operation = job.send("DELETE", 2, status=202)
     job.collect_garbage()
-    assert job.kept() == [3] and stage.operation(operation["id"])["state"] == "SUCCEEDED"
+    assert job.kept() == [3] and platform.operation(operation["id"])["state"] == "SUCCEEDED"
 
 
 @pytest.mark.parametrize(("number", "code"), [(5, "newest"), (2, "pinned"), (3, "referenced"), (9, "no-checkpoint")])
-def test_deleting_a_checkpoint_that_is_needed_is_refused_with_a_reason(stage: Stage, number: int, code: str) -> None:
-    job = StoredJob.suspended(stage, 5)
+def test_deleting_a_checkpoint_that_is_needed_is_refused_with_a_reason(platform: Platform, number: int, code: str) -> None:
+    job = StoredJob.suspended(platform, 5)
     job.pin(2)
-    stage.send("POST", f"/jobs/{job.job_id}/plans", status=201, json={"request": {"kind": "rollback", "checkpoint": 3}})
+    platform.send("POST", f"/jobs/{job.job_id}/plans", status=201, json={"request": {"kind": "rollback", "checkpoint": 3}})
     problem = job.send("DELETE", number, status=404 if number == 9 else 409)
     assert problem["code"] == code and str(number) in problem["detail"]
     if number < 9:
         assert job.row(number).deleting_since is None
 
 
-def test_a_checkpoint_of_a_running_job_cannot_be_deleted(stage: Stage) -> None:
-    job = StoredJob.running(stage, 3)
+def test_a_checkpoint_of_a_running_job_cannot_be_deleted(platform: Platform) -> None:
+    job = StoredJob.running(platform, 3)
     problem = job.send("DELETE", 1, status=409)
     assert problem["code"] == "running" and problem["next_step"] == "Suspend the job first."
-    assert stage.send("DELETE", "/jobs/999/checkpoints/1", status=404)["code"] == "no-job"
+    assert platform.send("DELETE", "/jobs/999/checkpoints/1", status=404)["code"] == "no-job"
 
 
-def test_the_operation_fails_if_the_job_log_shows_that_the_checkpoint_is_needed(stage: Stage) -> None:
-    job = StoredJob.running(stage, 1, retained=5)
+def test_the_operation_fails_if_the_job_log_shows_that_the_checkpoint_is_needed(platform: Platform) -> None:
+    job = StoredJob.running(platform, 1, retained=5)
     job.run.published_up_to = 0
     job.complete(2)
     job.complete(3)
     job.suspend()
     operation = job.send("DELETE", 2, status=202)
     job.collect_garbage()
-    ended = stage.operation(operation["id"])
+    ended = platform.operation(operation["id"])
     assert ended["state"] == "FAILED" and "committed again" in ended["problem"]
     assert job.kept() == [1, 2, 3] and job.row(2).deleting_since is None, "the checkpoint can be restored again"
 
 
-def test_the_checkpoint_is_kept_if_the_job_starts_before_a_worker_deletes_it(stage: Stage) -> None:
-    job = StoredJob.running(stage, 1, retained=5)
+def test_the_checkpoint_is_kept_if_the_job_starts_before_a_worker_deletes_it(platform: Platform) -> None:
+    job = StoredJob.running(platform, 1, retained=5)
     job.complete(2, savepoint=True)
     job.complete(3)
     job.suspend()
     operation = job.send("DELETE", 2, status=202)
     job.start_again()
     job.collect_garbage()
-    ended = stage.operation(operation["id"])
+    ended = platform.operation(operation["id"])
     assert ended["state"] == "FAILED" and "only its driver may delete" in ended["problem"]
     assert job.row(2).deleting_since is None and job.kept() == [1, 2, 3]
 
 
-def test_a_viewer_cannot_delete_a_checkpoint(stage: Stage, login: Login) -> None:
-    job = StoredJob.suspended(stage, 3)
-    stage.headers = login(Role.VIEWER)
+def test_a_viewer_cannot_delete_a_checkpoint(platform: Platform, login: Login) -> None:
+    job = StoredJob.suspended(platform, 3)
+    platform.headers = login(Role.VIEWER)
     assert job.send("DELETE", 1, status=403)["code"] == "forbidden"
 
 
-def test_a_deletion_is_retried_after_a_storage_error(stage: Stage) -> None:
+def test_a_deletion_is_retried_after_a_storage_error(platform: Platform) -> None:
     class UnreachableStorage(CrashingStorage):
         def create(self, path: str, data: bytes) -> bool:
             raise StorageError("storage does not respond")
 
-    job = StoredJob.suspended(stage, 3)
+    job = StoredJob.suspended(platform, 3)
     operation = job.send("DELETE", 1, status=202)
     job.collect_garbage(UnreachableStorage(LocalStorage(job.directory)))
-    assert stage.operation(operation["id"])["ended_at"] is None and job.kept() == [1, 2, 3]
+    assert platform.operation(operation["id"])["ended_at"] is None and job.kept() == [1, 2, 3]
     job.collect_garbage()
-    assert stage.operation(operation["id"])["state"] == "SUCCEEDED" and job.kept() == [2, 3]
+    assert platform.operation(operation["id"])["state"] == "SUCCEEDED" and job.kept() == [2, 3]
 
 
 # ---- crashes of the worker ---------------------------------------------------------------------
 
 
-def suspended_with_deletion(stage: Stage) -> tuple[StoredJob, int]:
+def suspended_with_deletion(platform: Platform) -> tuple[StoredJob, int]:
     """Create a suspended job whose checkpoints 1 and 3 are to expire, and request the deletion of savepoint 2.
 
     Returns the job and the id of the operation.
     """
-    job = StoredJob.running(stage, 1, retained=2)
+    job = StoredJob.running(platform, 1, retained=2)
     job.complete(2, savepoint=True)
     for number in (3, 4, 5):
         job.complete(number)
@@ -133,22 +133,22 @@ CHANGES = 10
 """The changes of storage: one new generation, one removed pin, two retirements, three state files and three manifests."""
 
 
-def test_garbage_collection_makes_the_expected_number_of_changes(stage: Stage) -> None:
-    job, _ = suspended_with_deletion(stage)
+def test_garbage_collection_makes_the_expected_number_of_changes(platform: Platform) -> None:
+    job, _ = suspended_with_deletion(platform)
     storage = CrashingStorage(LocalStorage(job.directory))
     job.collect_garbage(storage)
     assert job.kept() == [4, 5] and storage.changes == CHANGES
 
 
 @pytest.mark.parametrize("after", [False, True])
-def test_after_a_crash_at_any_change_the_next_worker_finishes_the_deletion(stage: Stage, after: bool) -> None:
+def test_after_a_crash_at_any_change_the_next_worker_finishes_the_deletion(platform: Platform, after: bool) -> None:
     for crash_at in range(1, CHANGES + 1):
-        job, operation = suspended_with_deletion(stage)
+        job, operation = suspended_with_deletion(platform)
         zombie = job.run
         with pytest.raises(SimulatedCrash):
             job.collect_garbage(CrashingStorage(LocalStorage(job.directory), crash_at, after))
         for number in job.kept():
-            assert verify(LocalStorage(job.directory), JobLayout("played"), CheckpointId(number)).intact
+            assert verify(LocalStorage(job.directory), JobLayout("orders"), CheckpointId(number)).intact
         assert job.discarded() == [] and {4, 5} <= set(job.kept())
         job.collect_garbage()
         assert job.discarded() == [], "until its lease expires, the first worker counts as running"
@@ -156,7 +156,7 @@ def test_after_a_crash_at_any_change_the_next_worker_finishes_the_deletion(stage
         job.collect_garbage()
         assert (job.kept(), job.discarded()) == ([4, 5], [1, 2, 3]), crash_at
         assert [job.files_of(number) for number in (1, 2, 3)] == [[]] * 3, crash_at
-        assert stage.operation(operation)["state"] == "SUCCEEDED", crash_at
+        assert platform.operation(operation)["state"] == "SUCCEEDED", crash_at
         with pytest.raises(Superseded):
             zombie.complete(6)
         idle = CrashingStorage(LocalStorage(job.directory))
@@ -165,45 +165,45 @@ def test_after_a_crash_at_any_change_the_next_worker_finishes_the_deletion(stage
 
 
 @pytest.mark.parametrize("after", [False, True])
-def test_after_a_crash_at_any_change_the_job_can_be_started(stage: Stage, after: bool) -> None:
+def test_after_a_crash_at_any_change_the_job_can_be_started(platform: Platform, after: bool) -> None:
     for crash_at in range(1, CHANGES + 1):
-        job, operation = suspended_with_deletion(stage)
+        job, operation = suspended_with_deletion(platform)
         with pytest.raises(SimulatedCrash):
             job.collect_garbage(CrashingStorage(LocalStorage(job.directory), crash_at, after))
         job.expire_lease()
         job.start_again()
         job.complete(6)
-        stage.tasks.enqueued.clear()
+        platform.tasks.enqueued.clear()
         storage = CrashingStorage(LocalStorage(job.directory))
         job.collect_garbage(storage)
         assert storage.changes == 0, "the driver deletes the remaining files"
         deleted = {1, 2, 3} - set(job.kept())
         assert set(job.discarded()) == deleted, crash_at
         assert all(job.row(number).deleting_since is None for number in job.kept())
-        assert stage.operation(operation)["state"] == ("SUCCEEDED" if 2 in deleted else "FAILED"), crash_at
+        assert platform.operation(operation)["state"] == ("SUCCEEDED" if 2 in deleted else "FAILED"), crash_at
         unpinned = 2 not in deleted and CheckpointId(2) not in job.view().pinned
-        enqueued = (PIN, (job.row(2).id,)) in stage.tasks.enqueued
+        enqueued = (PIN, (job.row(2).id,)) in platform.tasks.enqueued
         assert enqueued == unpinned, "a savepoint that was unpinned but not deleted is pinned again"
 
 
-def test_a_deletion_succeeds_if_its_worker_crashed_after_deleting_all_files(stage: Stage) -> None:
-    job, operation = suspended_with_deletion(stage)
+def test_a_deletion_succeeds_if_its_worker_crashed_after_deleting_all_files(platform: Platform) -> None:
+    job, operation = suspended_with_deletion(platform)
     storage = CrashingStorage(LocalStorage(job.directory), CHANGES, after=True)
     with pytest.raises(SimulatedCrash):
         job.collect_garbage(storage)
-    assert job.kept() == [4, 5] and stage.operation(operation)["ended_at"] is None
+    assert job.kept() == [4, 5] and platform.operation(operation)["ended_at"] is None
     job.expire_lease()
     job.collect_garbage()
-    assert stage.operation(operation)["state"] == "SUCCEEDED" and job.discarded() == [1, 2, 3]
+    assert platform.operation(operation)["state"] == "SUCCEEDED" and job.discarded() == [1, 2, 3]
 
 
-def test_a_deletion_that_misses_its_deadline_keeps_the_checkpoint(stage: Stage) -> None:
-    job = StoredJob.suspended(stage, 3)
+def test_a_deletion_that_misses_its_deadline_keeps_the_checkpoint(platform: Platform) -> None:
+    job = StoredJob.suspended(platform, 3)
     operation = job.send("DELETE", 1, status=202)
-    with stage.database.session() as session:
+    with platform.database.session() as session:
         session.execute(update(Operation).where(Operation.id == operation["id"]).values(deadline_at=now()))
-    stage.reconcile(job.job_id)
-    ended: dict[str, Any] = stage.operation(operation["id"])
+    platform.reconcile(job.job_id)
+    ended: dict[str, Any] = platform.operation(operation["id"])
     assert ended["state"] == "FAILED" and "no worker deleted the checkpoint" in ended["problem"]
     job.collect_garbage()
     assert job.kept() == [1, 2, 3] and job.row(1).deleting_since is None

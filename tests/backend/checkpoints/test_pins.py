@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from sqlalchemy import select
-from tests.backend.played import Stage
-from tests.backend.stored import CrashingStorage, StoredJob
+from tests.backend.fake_workers import Platform
+from tests.backend.stored_job import CrashingStorage, StoredJob
 from tests.unit.storage.storage_builders import retired
 
 from weir.errors import StorageError
@@ -25,15 +25,15 @@ from weir_workers.tasks.checkpoint_gc import pin_checkpoint
 
 def write_pins(job: StoredJob, storage: CheckpointStorage | None = None) -> int:
     """Write the requested pins to the job log, as a worker does. Return the number of requests."""
-    requested = [arguments for name, arguments in job.stage.tasks.enqueued if name == PIN]
-    job.stage.tasks.enqueued.clear()
+    requested = [arguments for name, arguments in job.platform.tasks.enqueued if name == PIN]
+    job.platform.tasks.enqueued.clear()
     for (checkpoint_id,) in requested:
         pin_checkpoint(job.context, int(checkpoint_id), lambda _: storage or LocalStorage(job.directory))
     return len(requested)
 
 
-def test_a_pin_of_a_running_job_is_in_force_once_it_is_in_the_job_log(stage: Stage) -> None:
-    job = StoredJob.running(stage, 4)
+def test_a_pin_of_a_running_job_is_in_force_once_it_is_in_the_job_log(platform: Platform) -> None:
+    job = StoredJob.running(platform, 4)
     answer = job.pin(2)
     assert answer["pinned"] and not answer["pin_in_force"], "the pin is not in the job log yet"
     assert write_pins(job) == 1
@@ -46,8 +46,8 @@ def test_a_pin_of_a_running_job_is_in_force_once_it_is_in_the_job_log(stage: Sta
     assert job.events_of("CheckpointUnpinned") == [{"checkpoint": 2}]
 
 
-def test_a_driver_that_has_not_read_the_pin_yet_does_not_retire_the_checkpoint(stage: Stage) -> None:
-    job = StoredJob.running(stage, 3)
+def test_a_driver_that_has_not_read_the_pin_yet_does_not_retire_the_checkpoint(platform: Platform) -> None:
+    job = StoredJob.running(platform, 3)
     entry, at = retired(job.run.generation, 1), job.run.log.next_number
     job.pin(1)
     write_pins(job)
@@ -56,8 +56,8 @@ def test_a_driver_that_has_not_read_the_pin_yet_does_not_retire_the_checkpoint(s
     assert plan_retention(job.run.log.view, keep=1) == (2,), "the refused append made the driver read the pin"
 
 
-def test_a_pin_of_a_retired_checkpoint_is_rejected(stage: Stage) -> None:
-    job = StoredJob.running(stage, 3)
+def test_a_pin_of_a_retired_checkpoint_is_rejected(platform: Platform) -> None:
+    job = StoredJob.running(platform, 3)
     job.run.append(retired(job.run.generation, 1))
     job.pin(1)
     write_pins(job)
@@ -70,48 +70,50 @@ def test_a_pin_of_a_retired_checkpoint_is_rejected(stage: Stage) -> None:
     assert job.events_of("PinsRejected")[1:] == [{"checkpoints": [2]}] and not job.row(2).pinned
 
 
-def test_a_pin_that_could_not_be_written_is_retried(stage: Stage) -> None:
+def test_a_pin_that_could_not_be_written_is_retried(platform: Platform) -> None:
     class UnreachableStorage(CrashingStorage):
         def create(self, path: str, data: bytes) -> bool:
             raise StorageError("storage does not respond")
 
-    job = StoredJob.running(stage, 3)
+    job = StoredJob.running(platform, 3)
     job.pin(1)
     write_pins(job, UnreachableStorage(LocalStorage(job.directory)))
     assert not job.row(1).pin_in_force
-    with stage.database.session() as session:
-        retention_gc.enqueue_due(session, stage.tasks, now())
+    with platform.database.session() as session:
+        retention_gc.enqueue_due(session, platform.tasks, now())
     assert write_pins(job) == 1 and job.row(1).pin_in_force
-    with stage.database.session() as session:
-        retention_gc.enqueue_due(session, stage.tasks, now())
+    with platform.database.session() as session:
+        retention_gc.enqueue_due(session, platform.tasks, now())
     assert write_pins(job) == 0
 
 
-def test_pins_of_a_deleted_job_are_not_written_and_do_not_delay_other_pins(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pins_of_a_deleted_job_are_not_written_and_do_not_delay_other_pins(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(retention_gc, "PINS_PER_ROUND", 1)
-    deleted = StoredJob.suspended(stage, 3)
+    deleted = StoredJob.suspended(platform, 3)
     deleted.pin(1)
-    stage.send("DELETE", f"/jobs/{deleted.job_id}", status=204, headers={"If-Match": "*"})
-    job = StoredJob.running(stage, 3)
+    platform.send("DELETE", f"/jobs/{deleted.job_id}", status=204, headers={"If-Match": "*"})
+    job = StoredJob.running(platform, 3)
     job.pin(1)
-    stage.tasks.enqueued.clear()
+    platform.tasks.enqueued.clear()
     for _ in range(2):
-        with stage.database.session() as session:
-            retention_gc.enqueue_due(session, stage.tasks, now())
-    assert [arguments for name, arguments in stage.tasks.enqueued if name == PIN] == [(job.row(1).id,)] * 2
+        with platform.database.session() as session:
+            retention_gc.enqueue_due(session, platform.tasks, now())
+    assert [arguments for name, arguments in platform.tasks.enqueued if name == PIN] == [(job.row(1).id,)] * 2
 
 
-def test_a_pin_that_is_requested_twice_is_written_once(stage: Stage) -> None:
-    job = StoredJob.running(stage, 3)
+def test_a_pin_that_is_requested_twice_is_written_once(platform: Platform) -> None:
+    job = StoredJob.running(platform, 3)
     job.pin(1)
-    stage.tasks.enqueued.extend([one for one in stage.tasks.enqueued if one[0] == PIN])
-    number = JobLog(LocalStorage(job.directory), JobLayout("played")).read()[1]
+    platform.tasks.enqueued.extend([one for one in platform.tasks.enqueued if one[0] == PIN])
+    number = JobLog(LocalStorage(job.directory), JobLayout("orders")).read()[1]
     assert write_pins(job) == 2
-    assert JobLog(LocalStorage(job.directory), JobLayout("played")).read()[1] == number + 1
+    assert JobLog(LocalStorage(job.directory), JobLayout("orders")).read()[1] == number + 1
 
 
-def test_a_savepoint_stays_pinned_in_the_job_log_if_a_user_unpins_it(stage: Stage) -> None:
-    job = StoredJob.running(stage, 1)
+def test_a_savepoint_stays_pinned_in_the_job_log_if_a_user_unpins_it(platform: Platform) -> None:
+    job = StoredJob.running(platform, 1)
     job.complete(2, savepoint=True)
     for pinned in (True, False):
         job.pin(2, pinned)
@@ -119,9 +121,9 @@ def test_a_savepoint_stays_pinned_in_the_job_log_if_a_user_unpins_it(stage: Stag
         assert job.view().pinned == (2,) and job.row(2).pin_in_force is pinned
 
 
-def test_a_pin_is_written_even_if_the_job_log_changes_repeatedly(stage: Stage) -> None:
+def test_a_pin_is_written_even_if_the_job_log_changes_repeatedly(platform: Platform) -> None:
     """A driver starts a generation after the worker has read the log. The worker then writes the pin for the new generation."""
-    job = StoredJob.running(stage, 3)
+    job = StoredJob.running(platform, 3)
 
     class ChangingLog(CrashingStorage):
         def create(self, path: str, data: bytes) -> bool:
@@ -134,13 +136,13 @@ def test_a_pin_is_written_even_if_the_job_log_changes_repeatedly(stage: Stage) -
     assert job.row(1).pin_in_force and job.view().pinned == (CheckpointId(1),) and job.view().generation == Generation(3)
 
 
-def test_a_pin_of_a_checkpoint_in_progress_is_written_once_it_is_completed(stage: Stage) -> None:
-    job = StoredJob.running(stage, 1)
+def test_a_pin_of_a_checkpoint_in_progress_is_written_once_it_is_completed(platform: Platform) -> None:
+    job = StoredJob.running(platform, 1)
     assert job.driver.send_events(CheckpointTriggered(CheckpointId(2), Generation(1), "periodic", 0)) == 200
     job.pin(2)
     assert write_pins(job) == 0
     job.complete(2)
-    with stage.database.session() as session:
-        retention_gc.enqueue_due(session, stage.tasks, now())
+    with platform.database.session() as session:
+        retention_gc.enqueue_due(session, platform.tasks, now())
         assert session.scalars(select(Checkpoint.pinned).where(Checkpoint.number == 2)).one()
     assert write_pins(job) == 1 and job.view().pinned == (2,)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import update
-from tests.backend.played import Stage, end_restart_delay
-from tests.backend.stored import CrashingStorage, StoredJob
+from tests.backend.fake_workers import Platform, end_restart_delay
+from tests.backend.stored_job import CrashingStorage, StoredJob
 from tests.unit.storage.storage_builders import abandoned, retired, started
 
 from weir.errors import Superseded
@@ -28,11 +28,11 @@ from weir_workers.checkpoints.retention_gc import collect, facts, open_job_stora
 
 def assert_all_kept_are_intact(job: StoredJob) -> None:
     for number in job.kept():
-        assert verify(LocalStorage(job.directory), JobLayout("played"), CheckpointId(number)).intact
+        assert verify(LocalStorage(job.directory), JobLayout("orders"), CheckpointId(number)).intact
 
 
-def test_expired_checkpoints_of_a_suspended_job_are_deleted_with_their_files(stage: Stage) -> None:
-    job = StoredJob.suspended(stage, 5, retained=2)
+def test_expired_checkpoints_of_a_suspended_job_are_deleted_with_their_files(platform: Platform) -> None:
+    job = StoredJob.suspended(platform, 5, retained=2)
     before = job.view()
     job.collect_garbage()
     assert job.kept() == [4, 5] and job.discarded() == [1, 2, 3]
@@ -44,16 +44,16 @@ def test_expired_checkpoints_of_a_suspended_job_are_deleted_with_their_files(sta
     assert job.events_of("CheckpointsDeleted") == [{"checkpoints": [1, 2, 3], "requested": [], "deletion_problem": None}]
 
 
-def test_a_second_garbage_collection_changes_nothing(stage: Stage) -> None:
-    job = StoredJob.suspended(stage, 5, retained=2)
+def test_a_second_garbage_collection_changes_nothing(platform: Platform) -> None:
+    job = StoredJob.suspended(platform, 5, retained=2)
     job.collect_garbage()
     storage = CrashingStorage(LocalStorage(job.directory))
     job.collect_garbage(storage)
     assert storage.changes == 0 and job.view().generation == 2 and len(job.events_of("CheckpointsDeleted")) == 1
 
 
-def test_checkpoints_of_a_running_job_are_deleted_only_by_its_driver(stage: Stage) -> None:
-    job = StoredJob.running(stage, 5, retained=2)
+def test_checkpoints_of_a_running_job_are_deleted_only_by_its_driver(platform: Platform) -> None:
+    job = StoredJob.running(platform, 5, retained=2)
     storage = CrashingStorage(LocalStorage(job.directory))
     job.collect_garbage(storage)
     assert storage.changes == 0 and job.kept() == [1, 2, 3, 4, 5] and job.discarded() == []
@@ -62,8 +62,8 @@ def test_checkpoints_of_a_running_job_are_deleted_only_by_its_driver(stage: Stag
     assert storage.changes == 0 and job.discarded() == [1, 2] and job.events_of("CheckpointsDeleted") == []
 
 
-def test_a_paused_driver_is_fenced_by_the_garbage_collection(stage: Stage) -> None:
-    job = StoredJob.suspended(stage, 5, retained=2)
+def test_a_paused_driver_is_fenced_by_the_garbage_collection(platform: Platform) -> None:
+    job = StoredJob.suspended(platform, 5, retained=2)
     zombie = job.run
     job.collect_garbage()
     with pytest.raises(Superseded):
@@ -71,8 +71,8 @@ def test_a_paused_driver_is_fenced_by_the_garbage_collection(stage: Stage) -> No
     assert job.kept() == [4, 5]
 
 
-def test_the_next_run_resumes_from_the_newest_checkpoint_with_the_next_generation(stage: Stage) -> None:
-    job = StoredJob.suspended(stage, 5, retained=2)
+def test_the_next_run_resumes_from_the_newest_checkpoint_with_the_next_generation(platform: Platform) -> None:
+    job = StoredJob.suspended(platform, 5, retained=2)
     job.collect_garbage()
     job.start_again()
     assert job.view().generation == 3 and job.view().abandoned_by(CheckpointId(5)) == ()
@@ -83,25 +83,25 @@ def test_the_next_run_resumes_from_the_newest_checkpoint_with_the_next_generatio
     assert job.kept() == [5, 6]
 
 
-def test_pinned_checkpoints_savepoints_and_targets_of_plans_are_kept(stage: Stage) -> None:
-    job = StoredJob.running(stage, 4, retained=1)
+def test_pinned_checkpoints_savepoints_and_targets_of_plans_are_kept(platform: Platform) -> None:
+    job = StoredJob.running(platform, 4, retained=1)
     job.complete(5, savepoint=True)
     for number in (6, 7):
         job.complete(number)
     job.pin(2)
     job.suspend()
     plan = {"request": {"kind": "rollback", "checkpoint": 3}}
-    stage.send("POST", f"/jobs/{job.job_id}/plans", status=201, json=plan)
+    platform.send("POST", f"/jobs/{job.job_id}/plans", status=201, json=plan)
     job.collect_garbage()
     assert job.kept() == [2, 3, 5, 7], "pin, target of the plan, savepoint and newest checkpoint are kept"
-    with stage.database.session() as session:
+    with platform.database.session() as session:
         session.execute(update(RecoveryPlan).values(created_at=now() - timedelta(days=2)))
     job.collect_garbage()
     assert job.kept() == [2, 5, 7], "a plan that is too old to be applied keeps no checkpoint"
 
 
-def test_a_checkpoint_is_kept_until_its_output_is_known_to_be_published(stage: Stage) -> None:
-    job = StoredJob.running(stage, 2, retained=1)
+def test_a_checkpoint_is_kept_until_its_output_is_known_to_be_published(platform: Platform) -> None:
+    job = StoredJob.running(platform, 2, retained=1)
     job.run.published_up_to = 1
     job.complete(3)
     job.complete(4)
@@ -115,36 +115,36 @@ def test_a_checkpoint_is_kept_until_its_output_is_known_to_be_published(stage: S
     assert job.kept() == [5]
 
 
-def test_expired_checkpoints_of_a_cancelled_job_are_deleted(stage: Stage) -> None:
-    job = StoredJob.running(stage, 5, retained=2)
-    stage.send("POST", f"/jobs/{job.job_id}/cancel", status=202)
-    stage.reconcile(job.job_id)
+def test_expired_checkpoints_of_a_cancelled_job_are_deleted(platform: Platform) -> None:
+    job = StoredJob.running(platform, 5, retained=2)
+    platform.send("POST", f"/jobs/{job.job_id}/cancel", status=202)
+    platform.reconcile(job.job_id)
     assert job.driver.commands() == ["Cancel"]
     job.driver.report_state(DriverState.CANCELED)
     job.collect_garbage()
     assert job.kept() == [4, 5]
 
 
-def test_checkpoints_are_kept_while_a_restart_is_scheduled_but_not_after_restarts_stopped(stage: Stage) -> None:
-    job = StoredJob.running(stage, 5, retained=2)
+def test_checkpoints_are_kept_while_a_restart_is_scheduled_but_not_after_restarts_stopped(platform: Platform) -> None:
+    job = StoredJob.running(platform, 5, retained=2)
     job.driver.crash()
     job.collect_garbage()
     assert job.kept() == [1, 2, 3, 4, 5]
-    end_restart_delay(stage, job.job_id)
-    stage.driver(job.job_id).report_state(DriverState.FAILED, "the state is not compatible", "RestoreError")
-    assert stage.job(job.job_id)["health"] == "needs_attention"
+    end_restart_delay(platform, job.job_id)
+    platform.driver(job.job_id).report_state(DriverState.FAILED, "the state is not compatible", "RestoreError")
+    assert platform.job(job.job_id)["health"] == "needs_attention"
     job.collect_garbage()
     assert job.kept() == [4, 5]
 
 
-def test_the_checkpoint_that_an_undo_would_restore_is_kept(stage: Stage) -> None:
-    job = StoredJob.running(stage, 3, retained=1)
-    plan_id = stage.send(
+def test_the_checkpoint_that_an_undo_would_restore_is_kept(platform: Platform) -> None:
+    job = StoredJob.running(platform, 3, retained=1)
+    plan_id = platform.send(
         "POST", f"/jobs/{job.job_id}/plans", status=201, json={"request": {"kind": "rollback", "checkpoint": 2}}
     )["id"]
-    _apply(stage, job, plan_id, last=4)
+    _apply(platform, job, plan_id, last=4)
     job.take_next_generation(restored_from=2)
-    assert stage.send("GET", f"/plans/{plan_id}", status=200)["safety_checkpoint"] == 4
+    assert platform.send("GET", f"/plans/{plan_id}", status=200)["safety_checkpoint"] == 4
     for number in (5, 6):
         job.complete(number)
     # The sinks have revoked the output of checkpoints 3 and 4.
@@ -153,17 +153,17 @@ def test_the_checkpoint_that_an_undo_would_restore_is_kept(stage: Stage) -> None
     job.collect_garbage()
     assert job.kept() == [2, 3, 4, 6], "the newest checkpoint, the abandoned branch and its branch point are kept"
     assert job.send("DELETE", 4, status=409)["code"] == "referenced"
-    undo = stage.send("POST", f"/jobs/{job.job_id}/plans", status=201, json={"request": {"kind": "undo", "plan": plan_id}})
+    undo = platform.send("POST", f"/jobs/{job.job_id}/plans", status=201, json={"request": {"kind": "undo", "plan": plan_id}})
     assert undo["preview"]["checkpoint"] == 4
 
 
-def _apply(stage: Stage, job: StoredJob, plan_id: int, *, last: int) -> None:
+def _apply(platform: Platform, job: StoredJob, plan_id: int, *, last: int) -> None:
     """Apply the plan until its driver has suspended with checkpoint ``last``."""
-    stage.inspect(plan_id)
-    stage.send("POST", f"/plans/{plan_id}/approve", status=200)
-    stage.send("POST", f"/plans/{plan_id}/apply", status=202)
-    stage.reconcile(job.job_id)
-    stage.inspect(plan_id)
+    platform.inspect(plan_id)
+    platform.send("POST", f"/plans/{plan_id}/approve", status=200)
+    platform.send("POST", f"/plans/{plan_id}/apply", status=202)
+    platform.reconcile(job.job_id)
+    platform.inspect(plan_id)
     assert job.driver.commands() == ["Suspend"]
     job.complete(last)
     job.driver.report_state(DriverState.SUSPENDED)
@@ -174,60 +174,60 @@ def _apply(stage: Stage, job: StoredJob, plan_id: int, *, last: int) -> None:
 
 def plan_gc(job: StoredJob) -> tuple[retention_gc.GcTarget, retention_gc.GcWork]:
     """Plan a garbage collection as a worker does, without executing it. Return its target and its work."""
-    with job.stage.database.session() as session:
+    with job.platform.database.session() as session:
         at = retention_gc.gc_target(session, job.job_id)
     assert at is not None
     seen = open_job_storage(LocalStorage(job.directory), at.place)
     found = facts(seen, retained=at.retained, asked=at.asked)
-    with job.stage.database.session() as session:
-        work = retention_gc.plan_gc(session, job.stage.settings, job.stage.tasks, job.job_id, at.place, found)
+    with job.platform.database.session() as session:
+        work = retention_gc.plan_gc(session, job.platform.settings, job.platform.tasks, job.job_id, at.place, found)
     assert work is not None
     return at, work
 
 
-def test_a_job_that_is_started_during_garbage_collection_waits_for_its_end(stage: Stage) -> None:
-    job = StoredJob.suspended(stage, 5, retained=2)
+def test_a_job_that_is_started_during_garbage_collection_waits_for_its_end(platform: Platform) -> None:
+    job = StoredJob.suspended(platform, 5, retained=2)
     at, work = plan_gc(job)
-    stage.send("POST", f"/jobs/{job.job_id}/start", status=202)
-    stage.reconcile(job.job_id)
-    assert stage.job(job.job_id)["run"]["number"] == 1, "the start waits for the garbage collection"
-    with stage.database.session() as session:
-        retention_gc.finish_gc(session, stage.tasks, job.job_id, at.place, work, retired=(), deletion_problem=None)
-    stage.reconcile(job.job_id)
-    assert stage.job(job.job_id)["run"]["number"] == 2
+    platform.send("POST", f"/jobs/{job.job_id}/start", status=202)
+    platform.reconcile(job.job_id)
+    assert platform.job(job.job_id)["run"]["number"] == 1, "the start waits for the garbage collection"
+    with platform.database.session() as session:
+        retention_gc.finish_gc(session, platform.tasks, job.job_id, at.place, work, retired=(), deletion_problem=None)
+    platform.reconcile(job.job_id)
+    assert platform.job(job.job_id)["run"]["number"] == 2
 
 
-def test_a_job_whose_worker_crashed_starts_after_the_lease(stage: Stage) -> None:
-    job = StoredJob.suspended(stage, 5, retained=2)
+def test_a_job_whose_worker_crashed_starts_after_the_lease(platform: Platform) -> None:
+    job = StoredJob.suspended(platform, 5, retained=2)
     plan_gc(job)
-    stage.send("POST", f"/jobs/{job.job_id}/start", status=202)
-    stage.reconcile(job.job_id)
-    with stage.database.session() as session:
+    platform.send("POST", f"/jobs/{job.job_id}/start", status=202)
+    platform.reconcile(job.job_id)
+    with platform.database.session() as session:
         waiting = session.get_one(Job, job.job_id)
         assert waiting.next_reconcile_at is not None and waiting.next_reconcile_at <= now() + retention_gc.GC_LEASE
     job.expire_lease()
-    stage.reconcile(job.job_id)
-    assert stage.job(job.job_id)["run"]["number"] == 2
+    platform.reconcile(job.job_id)
+    assert platform.job(job.job_id)["run"]["number"] == 2
 
 
-def test_a_second_worker_does_nothing_while_the_first_collects_garbage(stage: Stage) -> None:
-    job = StoredJob.suspended(stage, 5, retained=2)
+def test_a_second_worker_does_nothing_while_the_first_collects_garbage(platform: Platform) -> None:
+    job = StoredJob.suspended(platform, 5, retained=2)
     plan_gc(job)
     storage = CrashingStorage(LocalStorage(job.directory))
     job.collect_garbage(storage)
     assert storage.changes == 0 and job.kept() == [1, 2, 3, 4, 5]
 
 
-def test_a_checkpoint_that_is_being_deleted_cannot_be_restored_or_pinned(stage: Stage) -> None:
-    job = StoredJob.suspended(stage, 5, retained=2)
+def test_a_checkpoint_that_is_being_deleted_cannot_be_restored_or_pinned(platform: Platform) -> None:
+    job = StoredJob.suspended(platform, 5, retained=2)
     plan_gc(job)
     request = {"request": {"kind": "rollback", "checkpoint": 2}}
-    assert stage.send("POST", f"/jobs/{job.job_id}/plans", status=409, json=request)["code"] == "being-deleted"
+    assert platform.send("POST", f"/jobs/{job.job_id}/plans", status=409, json=request)["code"] == "being-deleted"
     assert job.pin(2, status=409)["code"] == "being-deleted"
 
 
-def test_a_worker_that_was_paused_until_the_job_runs_again_deletes_nothing(stage: Stage) -> None:
-    job = StoredJob.suspended(stage, 5, retained=2)
+def test_a_worker_that_was_paused_until_the_job_runs_again_deletes_nothing(platform: Platform) -> None:
+    job = StoredJob.suspended(platform, 5, retained=2)
     at, work = plan_gc(job)
     seen = open_job_storage(LocalStorage(job.directory), at.place)
     job.expire_lease()
@@ -238,7 +238,7 @@ def test_a_worker_that_was_paused_until_the_job_runs_again_deletes_nothing(stage
     def may_continue() -> bool:
         nonlocal asked
         asked += 1
-        with stage.database.session() as session:
+        with platform.database.session() as session:
             return retention_gc.may_continue(session, job.job_id, work)
 
     assert collect(seen, work.decided, may_continue=may_continue).retired == frozenset() and asked == 1
@@ -248,8 +248,8 @@ def test_a_worker_that_was_paused_until_the_job_runs_again_deletes_nothing(stage
     job.complete(6)
 
 
-def test_a_concurrent_log_entry_ends_the_garbage_collection_before_a_retirement(stage: Stage) -> None:
-    job = StoredJob.suspended(stage, 5, retained=2)
+def test_a_concurrent_log_entry_ends_the_garbage_collection_before_a_retirement(platform: Platform) -> None:
+    job = StoredJob.suspended(platform, 5, retained=2)
     at, work = plan_gc(job)
     seen = open_job_storage(LocalStorage(job.directory), at.place)
     calls = 0
@@ -258,29 +258,29 @@ def test_a_concurrent_log_entry_ends_the_garbage_collection_before_a_retirement(
         nonlocal calls
         calls += 1
         if calls == 2:
-            view, number = JobLog(LocalStorage(job.directory), JobLayout("played")).read()
+            view, number = JobLog(LocalStorage(job.directory), JobLayout("orders")).read()
             fence = started(view.generation + 1, restored_from=5, branch=view.branch, first_checkpoint=view.next_checkpoint)
-            JobLog(LocalStorage(job.directory), JobLayout("played")).append(fence, at=number)
+            JobLog(LocalStorage(job.directory), JobLayout("orders")).append(fence, at=number)
         return True
 
     found = collect(seen, work.decided, may_continue=append_other_entry)
     assert found.retired == frozenset() and job.kept() == [1, 2, 3, 4, 5]
 
 
-def test_a_generation_that_is_unknown_to_the_control_plane_is_not_fenced(stage: Stage) -> None:
+def test_a_generation_that_is_unknown_to_the_control_plane_is_not_fenced(platform: Platform) -> None:
     """A user runs the job without the control plane, with the same checkpoint directory."""
-    job = StoredJob.suspended(stage, 5, retained=2)
+    job = StoredJob.suspended(platform, 5, retained=2)
     job.run.start(2, restored_from=5)
     job.collect_garbage()
     assert job.kept() == [1, 2, 3, 4, 5] and job.view().generation == 2
 
 
-def test_checkpoints_of_two_jobs_that_share_a_job_log_are_kept(stage: Stage, tmp_path: Path) -> None:
+def test_checkpoints_of_two_jobs_that_share_a_job_log_are_kept(platform: Platform, tmp_path: Path) -> None:
     directory = str(tmp_path / "shared")
-    job = StoredJob.suspended(stage, 5, retained=2, directory=directory)
-    other = stage.deploy("other")["id"]
-    stage.compile(other)
-    with stage.database.session() as session:
+    job = StoredJob.suspended(platform, 5, retained=2, directory=directory)
+    other = platform.deploy("other")["id"]
+    platform.compile(other)
+    with platform.database.session() as session:
         # Such a deployment is refused, but moved directories can have the same effect.
         session.execute(update(Run).where(Run.job_id == other).values(checkpoint_directory=directory))
     job.collect_garbage()
@@ -288,23 +288,23 @@ def test_checkpoints_of_two_jobs_that_share_a_job_log_are_kept(stage: Stage, tmp
     assert "Job 'other'" in job.send("DELETE", 2, status=409)["detail"]
 
 
-def test_a_missing_directory_does_not_mark_checkpoints_as_deleted(stage: Stage, tmp_path: Path) -> None:
-    job = StoredJob.suspended(stage, 5, retained=2)
+def test_a_missing_directory_does_not_mark_checkpoints_as_deleted(platform: Platform, tmp_path: Path) -> None:
+    job = StoredJob.suspended(platform, 5, retained=2)
     storage = CrashingStorage(LocalStorage(str(tmp_path / "not mounted")))
     job.collect_garbage(storage)
     assert job.discarded() == [] and storage.changes == 0
 
 
-def test_no_checkpoint_is_deleted_if_the_job_log_cannot_be_read(stage: Stage) -> None:
-    job = StoredJob.suspended(stage, 5, retained=2)
-    Path(job.directory, "played", "log", "00000003.json").write_text("{}")
+def test_no_checkpoint_is_deleted_if_the_job_log_cannot_be_read(platform: Platform) -> None:
+    job = StoredJob.suspended(platform, 5, retained=2)
+    Path(job.directory, "orders", "log", "00000003.json").write_text("{}")
     job.collect_garbage()
     assert job.discarded() == [] and all(len(job.files_of(number)) == 2 for number in range(1, 6))
 
 
-def test_files_are_kept_while_a_manifest_that_possibly_references_them_cannot_be_read(stage: Stage) -> None:
-    job = StoredJob.suspended(stage, 5, retained=2)
-    manifest = Path(job.directory, "played", "checkpoints", "4", "manifest-g1.json")
+def test_files_are_kept_while_a_manifest_that_possibly_references_them_cannot_be_read(platform: Platform) -> None:
+    job = StoredJob.suspended(platform, 5, retained=2)
+    manifest = Path(job.directory, "orders", "checkpoints", "4", "manifest-g1.json")
     content = manifest.read_bytes()
     manifest.write_bytes(b"{")
     job.collect_garbage()
@@ -324,28 +324,28 @@ def test_files_are_kept_while_a_manifest_that_possibly_references_them_cannot_be
 # ---- schedule ----------------------------------------------------------------------------------
 
 
-def test_garbage_collection_of_a_job_is_enqueued_once_per_interval(stage: Stage) -> None:
-    job = StoredJob.suspended(stage, 1)
-    never_run = stage.deploy("idle")["id"]
+def test_garbage_collection_of_a_job_is_enqueued_once_per_interval(platform: Platform) -> None:
+    job = StoredJob.suspended(platform, 1)
+    never_run = platform.deploy("idle")["id"]
 
     def enqueued(after: timedelta) -> list[tuple[int | str, ...]]:
-        stage.tasks.enqueued.clear()
-        with stage.database.session() as session:
-            retention_gc.enqueue_due(session, stage.tasks, now() + after)
-        return [arguments for name, arguments in stage.tasks.enqueued if name == COLLECT_GARBAGE]
+        platform.tasks.enqueued.clear()
+        with platform.database.session() as session:
+            retention_gc.enqueue_due(session, platform.tasks, now() + after)
+        return [arguments for name, arguments in platform.tasks.enqueued if name == COLLECT_GARBAGE]
 
     assert enqueued(timedelta()) == [(job.job_id,)] and never_run != job.job_id
     assert enqueued(timedelta()) == []
     assert enqueued(retention_gc.GC_INTERVAL + timedelta(seconds=1)) == [(job.job_id,)]
 
 
-def test_checkpoints_of_another_directory_are_not_marked_as_deleted(stage: Stage, tmp_path: Path) -> None:
-    job = StoredJob.suspended(stage, 3, retained=3)
+def test_checkpoints_of_another_directory_are_not_marked_as_deleted(platform: Platform, tmp_path: Path) -> None:
+    job = StoredJob.suspended(platform, 3, retained=3)
     job.start_again()
     job.complete(4)
     job.suspend()
     job.run.append(retired(job.run.generation, 1, 2))
-    with stage.database.session() as session:
+    with platform.database.session() as session:
         session.execute(update(Run).where(Run.number == 1).values(checkpoint_directory=str(tmp_path / "elsewhere")))
     job.collect_garbage()
     assert job.discarded() == [], "the checkpoints of run 1 are in another directory with another job log"

@@ -15,8 +15,8 @@ from typing import Any
 import psutil
 import pytest
 from sqlalchemy import select, update
-from tests.backend.played import Stage, end_restart_delay
-from tests.backend.stored import StoredJob
+from tests.backend.fake_workers import Platform, end_restart_delay
+from tests.backend.stored_job import StoredJob
 
 from weir_backend.kit.clock import now
 from weir_backend.kit.heartbeats import Component, delete_host_heartbeats, record_heartbeat, record_host_heartbeat
@@ -33,10 +33,10 @@ LONG_AGO = timedelta(hours=1)
 ELSEWHERE = "0123456789abcdef"
 
 
-def record_heartbeats(stage: Stage, *, since: timedelta = LONG_AGO) -> None:
+def record_heartbeats(platform: Platform, *, since: timedelta = LONG_AGO) -> None:
     """Record heartbeats of all components of the control plane, as if they ran for the time ``since``."""
     moment = now()
-    with stage.database.session() as session:
+    with platform.database.session() as session:
         for component in Component:
             record_heartbeat(session, component, moment)
         session.execute(
@@ -46,82 +46,82 @@ def record_heartbeats(stage: Stage, *, since: timedelta = LONG_AGO) -> None:
         )
 
 
-def change(stage: Stage, run_id: int, **values: Any) -> None:
-    with stage.database.session() as session:
+def change(platform: Platform, run_id: int, **values: Any) -> None:
+    with platform.database.session() as session:
         session.execute(update(Run).where(Run.id == run_id).values(**values))
 
 
-def run_of(stage: Stage, run_id: int) -> Run:
-    with stage.database.session() as session:
+def run_of(platform: Platform, run_id: int) -> Run:
+    with platform.database.session() as session:
         return session.get_one(Run, run_id)
 
 
-def job_on_lost_host(stage: Stage, checkpoints: int = 3) -> StoredJob:
+def job_on_lost_host(platform: Platform, checkpoints: int = 3) -> StoredJob:
     """Create a running job on another host that has been unreachable for an hour."""
-    made = StoredJob.running(stage, checkpoints)
+    made = StoredJob.running(platform, checkpoints)
     past = now() - LONG_AGO
-    change(stage, made.driver.run_id, host=ELSEWHERE, pid=7, created_at=past, last_contact_at=past)
-    record_heartbeats(stage)
+    change(platform, made.driver.run_id, host=ELSEWHERE, pid=7, created_at=past, last_contact_at=past)
+    record_heartbeats(platform)
     return made
 
 
-def blocked_reassignments(stage: Stage) -> list[dict[str, Any]]:
-    with stage.database.session() as session:
+def blocked_reassignments(platform: Platform) -> list[dict[str, Any]]:
+    with platform.database.session() as session:
         return [dict(one) for one in session.scalars(select(Event.fields).where(Event.kind == "ReassignmentBlocked"))]
 
 
-def test_a_job_of_a_lost_host_is_reassigned_and_its_old_driver_is_fenced(stage: Stage) -> None:
-    job = job_on_lost_host(stage)
+def test_a_job_of_a_lost_host_is_reassigned_and_its_old_driver_is_fenced(platform: Platform) -> None:
+    job = job_on_lost_host(platform)
     reassign_from_lost_hosts(job.context, now())
-    run = run_of(stage, job.driver.run_id)
+    run = run_of(platform, job.driver.run_id)
     assert run.state is RunState.FAILED and run.fenced_at is not None and ELSEWHERE in run.reason
-    with stage.database.session() as session:
+    with platform.database.session() as session:
         assert [(one.kind, one.recovery) for one in session.scalars(select(Failure))] == [("DriverLost", "restart")]
     assert job.driver.send_events() == 410
-    end_restart_delay(stage, job.job_id)
-    next_driver = stage.driver(job.job_id)
+    end_restart_delay(platform, job.job_id)
+    next_driver = platform.driver(job.job_id)
     assert next_driver.start == {"mode": "resume"} and next_driver.run_id != job.driver.run_id
     reassign_from_lost_hosts(job.context, now())
-    assert run_of(stage, next_driver.run_id).ended_at is None, "the new run has no host yet"
+    assert run_of(platform, next_driver.run_id).ended_at is None, "the new run has no host yet"
 
 
-def test_a_job_without_checkpoints_is_reassigned_without_reading_its_directory(stage: Stage) -> None:
-    job = job_on_lost_host(stage, checkpoints=0)
+def test_a_job_without_checkpoints_is_reassigned_without_reading_its_directory(platform: Platform) -> None:
+    job = job_on_lost_host(platform, checkpoints=0)
     shutil.rmtree(job.directory)
     reassign_from_lost_hosts(job.context, now())
-    assert run_of(stage, job.driver.run_id).ended_at is not None
+    assert run_of(platform, job.driver.run_id).ended_at is not None
 
 
 def recent_heartbeat_of_a_worker(job: StoredJob) -> None:
-    with job.stage.database.session() as session:
+    with job.platform.database.session() as session:
         record_host_heartbeat(session, ELSEWHERE, now() - UNREACHABLE_AFTER + timedelta(seconds=20))
 
 
 def recent_contact_of_the_driver(job: StoredJob) -> None:
-    change(job.stage, job.driver.run_id, last_contact_at=now() - UNREACHABLE_AFTER + timedelta(seconds=20))
+    change(job.platform, job.driver.run_id, last_contact_at=now() - UNREACHABLE_AFTER + timedelta(seconds=20))
 
 
 def recently_created_run(job: StoredJob) -> None:
-    change(job.stage, job.driver.run_id, last_contact_at=None, created_at=now() - UNREACHABLE_AFTER + timedelta(seconds=20))
+    change(job.platform, job.driver.run_id, last_contact_at=None, created_at=now() - UNREACHABLE_AFTER + timedelta(seconds=20))
 
 
 def recently_started_control_plane(job: StoredJob) -> None:
-    record_heartbeats(job.stage, since=UNREACHABLE_AFTER - timedelta(seconds=20))
+    record_heartbeats(job.platform, since=UNREACHABLE_AFTER - timedelta(seconds=20))
 
 
 def unreachable_api(job: StoredJob) -> None:
-    with job.stage.database.session() as session:
+    with job.platform.database.session() as session:
         session.execute(
             update(Heartbeat).where(Heartbeat.component == Component.API.value).values(seen_at=now() - timedelta(minutes=1))
         )
 
 
 def run_on_this_host(job: StoredJob) -> None:
-    change(job.stage, job.driver.run_id, host=job.context.host)
+    change(job.platform, job.driver.run_id, host=job.context.host)
 
 
 def run_without_a_host(job: StoredJob) -> None:
-    change(job.stage, job.driver.run_id, host=None)
+    change(job.platform, job.driver.run_id, host=None)
 
 
 @pytest.mark.parametrize(
@@ -131,66 +131,68 @@ def run_without_a_host(job: StoredJob) -> None:
         run_on_this_host, run_without_a_host,
     ],
 )  # fmt: skip
-def test_a_run_is_not_reassigned_if_its_host_is_possibly_reachable(stage: Stage, change_before: Any) -> None:
-    job = job_on_lost_host(stage)
+def test_a_run_is_not_reassigned_if_its_host_is_possibly_reachable(platform: Platform, change_before: Any) -> None:
+    job = job_on_lost_host(platform)
     change_before(job)
     reassign_from_lost_hosts(job.context, now())
-    run = run_of(stage, job.driver.run_id)
+    run = run_of(platform, job.driver.run_id)
     assert run.ended_at is None and run.reassignment_problem is None
 
 
-def test_a_job_whose_checkpoints_are_on_the_lost_host_waits_and_is_reported_once(stage: Stage) -> None:
-    job = job_on_lost_host(stage)
+def test_a_job_whose_checkpoints_are_on_the_lost_host_waits_and_is_reported_once(platform: Platform) -> None:
+    job = job_on_lost_host(platform)
     shutil.move(job.directory, job.directory + ".elsewhere")
     for _ in range(2):
         reassign_from_lost_hosts(job.context, now())
-    run = run_of(stage, job.driver.run_id)
+    run = run_of(platform, job.driver.run_id)
     assert run.ended_at is None and run.reassignment_problem is not None
     assert "checkpoint 3" in run.reassignment_problem and job.directory in run.reassignment_problem
-    assert [(one["run"], one["host"], one["reason"]) for one in blocked_reassignments(stage)] == [
+    assert [(one["run"], one["host"], one["reason"]) for one in blocked_reassignments(platform)] == [
         (run.number, ELSEWHERE, run.reassignment_problem)
     ]
-    shown = stage.send("GET", f"/runs/{run.id}", status=200)
+    shown = platform.send("GET", f"/runs/{run.id}", status=200)
     assert shown["reassignment_problem"] == run.reassignment_problem
 
     recent_heartbeat_of_a_worker(job)
     reassign_from_lost_hosts(job.context, now())
-    assert run_of(stage, run.id).reassignment_problem is None
+    assert run_of(platform, run.id).reassignment_problem is None
 
 
-def test_a_job_whose_job_log_cannot_be_read_is_not_reassigned(stage: Stage) -> None:
-    job = job_on_lost_host(stage)
+def test_a_job_whose_job_log_cannot_be_read_is_not_reassigned(platform: Platform) -> None:
+    job = job_on_lost_host(platform)
     for entry in Path(job.directory).rglob("log/*"):
         entry.write_bytes(b"no entry")
     reassign_from_lost_hosts(job.context, now())
-    run = run_of(stage, job.driver.run_id)
+    run = run_of(platform, job.driver.run_id)
     assert run.ended_at is None and run.reassignment_problem is not None and "cannot be read" in run.reassignment_problem
 
 
-def test_a_cancelled_job_of_a_lost_host_ends_even_if_its_checkpoints_are_unreadable(stage: Stage) -> None:
-    job = job_on_lost_host(stage)
+def test_a_cancelled_job_of_a_lost_host_ends_even_if_its_checkpoints_are_unreadable(platform: Platform) -> None:
+    job = job_on_lost_host(platform)
     shutil.move(job.directory, job.directory + ".elsewhere")
-    stage.send("POST", f"/jobs/{job.job_id}/cancel", status=202)
-    stage.reconcile(job.job_id)
+    platform.send("POST", f"/jobs/{job.job_id}/cancel", status=202)
+    platform.reconcile(job.job_id)
     reassign_from_lost_hosts(job.context, now())
-    assert run_of(stage, job.driver.run_id).state is RunState.CANCELED
-    with stage.database.session() as session:
+    assert run_of(platform, job.driver.run_id).state is RunState.CANCELED
+    with platform.database.session() as session:
         assert session.get_one(Job, job.job_id).desired_state is DesiredState.CANCELLED
 
 
-def test_a_driver_that_reconnects_during_the_reassignment_keeps_its_job(stage: Stage) -> None:
-    job = job_on_lost_host(stage)
-    before = run_of(stage, job.driver.run_id)
+def test_a_driver_that_reconnects_during_the_reassignment_keeps_its_job(platform: Platform) -> None:
+    job = job_on_lost_host(platform)
+    before = run_of(platform, job.driver.run_id)
     recent_contact_of_the_driver(job)
-    with stage.database.session() as session:
+    with platform.database.session() as session:
         assert not reassign(session, before, None, since=now() - UNREACHABLE_AFTER)
         assert not reassign(session, before, "not found", since=now() - UNREACHABLE_AFTER)
-    found = run_of(stage, before.id)
+    found = run_of(platform, before.id)
     assert found.ended_at is None and found.reassignment_problem is None
 
 
-def test_an_error_for_one_run_does_not_delay_the_reassignment_of_others(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, second = job_on_lost_host(stage), job_on_lost_host(stage)
+def test_an_error_for_one_run_does_not_delay_the_reassignment_of_others(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = job_on_lost_host(platform), job_on_lost_host(platform)
     real_reassign = reassign
 
     def reassign_or_fail(session: Any, run: Run, *more: Any, **also: Any) -> bool:
@@ -200,41 +202,41 @@ def test_an_error_for_one_run_does_not_delay_the_reassignment_of_others(stage: S
 
     monkeypatch.setattr("weir_workers.tasks.lost_hosts.reassign", reassign_or_fail)
     reassign_from_lost_hosts(second.context, now())
-    assert run_of(stage, first.driver.run_id).ended_at is None
-    assert run_of(stage, second.driver.run_id).ended_at is not None
+    assert run_of(platform, first.driver.run_id).ended_at is None
+    assert run_of(platform, second.driver.run_id).ended_at is not None
 
 
-def test_a_host_records_a_heartbeat_when_it_claims_a_run_and_when_it_watches_drivers(stage: Stage) -> None:
-    job_id = stage.deploy()["id"]
-    stage.compile(job_id)
-    driver = stage.driver(job_id)
-    context = StoredJob.running(stage).context
+def test_a_host_records_a_heartbeat_when_it_claims_a_run_and_when_it_watches_drivers(platform: Platform) -> None:
+    job_id = platform.deploy()["id"]
+    platform.compile(job_id)
+    driver = platform.driver(job_id)
+    context = StoredJob.running(platform).context
 
     def has_heartbeat() -> bool:
-        with stage.database.session() as session:
+        with platform.database.session() as session:
             return session.get(Heartbeat, f"m:{context.host}") is not None
 
     assert not has_heartbeat()
     assert _claim(context, driver.run_id) is not None
     assert has_heartbeat()
-    with stage.database.session() as session:
+    with platform.database.session() as session:
         assert delete_host_heartbeats(session, now() + timedelta(seconds=1)) == 1
     assert not has_heartbeat()
     watch_here(context)
     assert has_heartbeat()
 
 
-def test_a_host_that_returns_kills_the_drivers_of_its_fenced_runs(stage: Stage) -> None:
+def test_a_host_that_returns_kills_the_drivers_of_its_fenced_runs(platform: Platform) -> None:
     """Nothing else stops this driver. The API refuses its requests, and no other run of the job fences it in the job log."""
-    job = job_on_lost_host(stage)
-    stage.send("POST", f"/jobs/{job.job_id}/cancel", status=202)
-    stage.reconcile(job.job_id)
+    job = job_on_lost_host(platform)
+    platform.send("POST", f"/jobs/{job.job_id}/cancel", status=202)
+    platform.reconcile(job.job_id)
     reassign_from_lost_hosts(job.context, now())
-    run = run_of(stage, job.driver.run_id)
+    run = run_of(platform, job.driver.run_id)
     assert run.state is RunState.CANCELED and run.fenced_at is not None
-    stage.tasks.enqueued.clear()
+    platform.tasks.enqueued.clear()
     watch_fenced_hosts(job.context, now())
-    assert stage.tasks.enqueued == [(WATCH_DRIVERS, ())]
+    assert platform.tasks.enqueued == [(WATCH_DRIVERS, ())]
     returned = replace(job.context, host=ELSEWHERE)
     directory = RunDirectory.of(returned.settings.data_dir, run.directory)
     directory.make()
@@ -250,15 +252,15 @@ def test_a_host_that_returns_kills_the_drivers_of_its_fenced_runs(stage: Stage) 
             assert zombie.wait(timeout=60) == -signal.SIGKILL
         finally:
             zombie.kill()
-    stage.tasks.enqueued.clear()
+    platform.tasks.enqueued.clear()
     watch_fenced_hosts(job.context, now() + FENCED_FOR)
-    assert stage.tasks.enqueued == [], "a host that is lost for longer is not asked again"
+    assert platform.tasks.enqueued == [], "a host that is lost for longer is not asked again"
 
 
-def test_a_host_with_live_runs_gets_no_additional_watch_task(stage: Stage) -> None:
-    job, other = job_on_lost_host(stage), StoredJob.running(stage)
-    change(stage, other.driver.run_id, host=ELSEWHERE)
-    change(stage, job.driver.run_id, fenced_at=now(), ended_at=now())
-    stage.tasks.enqueued.clear()
+def test_a_host_with_live_runs_gets_no_additional_watch_task(platform: Platform) -> None:
+    job, other = job_on_lost_host(platform), StoredJob.running(platform)
+    change(platform, other.driver.run_id, host=ELSEWHERE)
+    change(platform, job.driver.run_id, fenced_at=now(), ended_at=now())
+    platform.tasks.enqueued.clear()
     watch_fenced_hosts(job.context, now())
-    assert stage.tasks.enqueued == []
+    assert platform.tasks.enqueued == []

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select, update
-from tests.backend.played import Stage
-from tests.backend.stored import StoredJob
+from tests.backend.fake_workers import Platform
+from tests.backend.stored_job import StoredJob
 
 from weir.protocol.events import CheckpointTriggered, DriverState, RunStateChanged
 from weir.protocol.ids import CheckpointId, Generation
@@ -18,11 +18,11 @@ from weir_workers.drivers.run_directory import RunDirectory
 from weir_workers.tasks.driver_watch import watch_here
 
 
-def job_with_killed_driver(stage: Stage) -> StoredJob:
+def job_with_killed_driver(platform: Platform) -> StoredJob:
     """Create a job with reported checkpoints 1 to 3 on this host. The process of its driver does not exist any more."""
-    job = StoredJob.running(stage, 3)
+    job = StoredJob.running(platform, 3)
     job.driver.send_events(RunStateChanged(DriverState.RUNNING, Generation(1), "", ""))
-    with stage.database.session() as session:
+    with platform.database.session() as session:
         run = session.get_one(Run, job.driver.run_id)
         directory = RunDirectory.of(job.context.settings.data_dir, run.directory)
         directory.make()
@@ -32,50 +32,50 @@ def job_with_killed_driver(stage: Stage) -> StoredJob:
     return job
 
 
-def checkpoints(stage: Stage, job: StoredJob) -> dict[int, CheckpointState]:
-    with stage.database.session() as session:
+def checkpoints(platform: Platform, job: StoredJob) -> dict[int, CheckpointState]:
+    with platform.database.session() as session:
         found = session.execute(select(Checkpoint.number, Checkpoint.state).where(Checkpoint.job_id == job.job_id))
         return {row.number: row.state for row in found}
 
 
-def completions(stage: Stage, job: StoredJob) -> list[dict[str, Any]]:
-    with stage.database.session() as session:
+def completions(platform: Platform, job: StoredJob) -> list[dict[str, Any]]:
+    with platform.database.session() as session:
         query = select(Event.fields).where(Event.job_id == job.job_id, Event.kind == "CheckpointCompleted").order_by(Event.number)
         return [dict(one) for one in session.scalars(query)]
 
 
-def test_completed_checkpoints_in_the_job_log_are_added_to_the_database_and_the_events(stage: Stage) -> None:
-    job = job_with_killed_driver(stage)
+def test_completed_checkpoints_in_the_job_log_are_added_to_the_database_and_the_events(platform: Platform) -> None:
+    job = job_with_killed_driver(platform)
     job.driver.send_events(CheckpointTriggered(CheckpointId(4), Generation(1), "periodic", 1))
     job.run.complete(4)
     job.run.complete(5, savepoint=True)
     watch_here(job.context)
-    assert checkpoints(stage, job) == dict.fromkeys(range(1, 6), CheckpointState.COMPLETED)
-    reported = completions(stage, job)
+    assert checkpoints(platform, job) == dict.fromkeys(range(1, 6), CheckpointState.COMPLETED)
+    reported = completions(platform, job)
     assert [(one["checkpoint"], one["trigger"]) for one in reported[-2:]] == [(4, "periodic"), (5, "savepoint")]
-    with stage.database.session() as session:
+    with platform.database.session() as session:
         run = session.get_one(Run, job.driver.run_id)
         assert run.state is RunState.FAILED and run.missing_events == 0
         numbers = session.scalars(select(Event.run_event).where(Event.run_id == run.id, Event.run_event.is_not(None))).all()
         assert len(numbers) == len(set(numbers))
     watch_here(job.context)
-    assert completions(stage, job) == reported, "each checkpoint is added once"
+    assert completions(platform, job) == reported, "each checkpoint is added once"
 
 
-def test_known_checkpoints_and_checkpoints_of_other_generations_are_not_added(stage: Stage) -> None:
-    job = job_with_killed_driver(stage)
-    reported = completions(stage, job)
-    with stage.database.session() as session:
+def test_known_checkpoints_and_checkpoints_of_other_generations_are_not_added(platform: Platform) -> None:
+    job = job_with_killed_driver(platform)
+    reported = completions(platform, job)
+    with platform.database.session() as session:
         # The run has generation 2. The driver of generation 1 did not report that checkpoint 3 is completed.
         session.execute(update(Run).where(Run.id == job.driver.run_id).values(generation=2))
         session.execute(update(Checkpoint).where(Checkpoint.number == 3).values(state=CheckpointState.FAILED))
     watch_here(job.context)
-    assert completions(stage, job) == reported
+    assert completions(platform, job) == reported
 
 
 @pytest.mark.parametrize("missing", ["log", "manifest"])
-def test_a_run_ends_even_if_its_job_log_or_a_manifest_is_missing(stage: Stage, missing: str) -> None:
-    job = job_with_killed_driver(stage)
+def test_a_run_ends_even_if_its_job_log_or_a_manifest_is_missing(platform: Platform, missing: str) -> None:
+    job = job_with_killed_driver(platform)
     job.run.complete(4)
     if missing == "log":
         Path(job.directory).rename(f"{job.directory}-elsewhere")
@@ -83,6 +83,6 @@ def test_a_run_ends_even_if_its_job_log_or_a_manifest_is_missing(stage: Stage, m
         for path in Path(job.directory).glob("*/checkpoints/4/manifest*"):
             path.unlink()
     watch_here(job.context)
-    with stage.database.session() as session:
+    with platform.database.session() as session:
         assert session.get_one(Run, job.driver.run_id).state is RunState.FAILED
-    assert 4 not in checkpoints(stage, job)
+    assert 4 not in checkpoints(platform, job)

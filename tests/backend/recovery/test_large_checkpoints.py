@@ -10,8 +10,8 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import update
 from tests.backend.conftest import Login, RecordedTasks
-from tests.backend.played import Stage
-from tests.backend.stored import StoredJob
+from tests.backend.fake_workers import Platform
+from tests.backend.stored_job import StoredJob
 
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
@@ -25,8 +25,8 @@ from weir_workers.tasks.verification import verify_checkpoint
 
 
 @pytest.fixture
-def stage(client: TestClient, database: Database, settings: Settings, tasks: RecordedTasks, login: Login) -> Stage:
-    return Stage(client, database, settings, tasks, login(Role.ADMIN, rollback=True))
+def platform(client: TestClient, database: Database, settings: Settings, tasks: RecordedTasks, login: Login) -> Platform:
+    return Platform(client, database, settings, tasks, login(Role.ADMIN, rollback=True))
 
 
 @pytest.fixture(autouse=True)
@@ -38,62 +38,62 @@ def all_checkpoints_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def propose(job: StoredJob, number: int) -> int:
     request = {"request": {"kind": "rollback", "checkpoint": number}}
-    made: int = job.stage.send("POST", f"/jobs/{job.job_id}/plans", status=201, json=request)["id"]
-    job.stage.tasks.enqueued.clear()
+    made: int = job.platform.send("POST", f"/jobs/{job.job_id}/plans", status=201, json=request)["id"]
+    job.platform.tasks.enqueued.clear()
     return made
 
 
-def verifications(stage: Stage) -> list[Any]:
-    return [arguments for name, arguments in stage.tasks.enqueued if name == VERIFY]
+def verifications(platform: Platform) -> list[Any]:
+    return [arguments for name, arguments in platform.tasks.enqueued if name == VERIFY]
 
 
-def inspection_of(stage: Stage, plan_id: int) -> Any:
-    return stage.send("GET", f"/plans/{plan_id}", status=200)["preview"]["inspection"]
+def inspection_of(platform: Platform, plan_id: int) -> Any:
+    return platform.send("GET", f"/plans/{plan_id}", status=200)["preview"]["inspection"]
 
 
-def test_several_inspections_of_a_plan_share_one_verification(stage: Stage) -> None:
-    job = StoredJob.running(stage, 3)
+def test_several_inspections_of_a_plan_share_one_verification(platform: Platform) -> None:
+    job = StoredJob.running(platform, 3)
     plan_id = propose(job, 1)
     for _ in range(3):
         inspect_plan(job.context, plan_id)
-    assert inspection_of(stage, plan_id) is None
-    (arguments,) = verifications(stage)
+    assert inspection_of(platform, plan_id) is None
+    (arguments,) = verifications(platform)
     verify_checkpoint(job.context, *map(int, arguments))
     inspect_plan(job.context, plan_id)
-    found = inspection_of(stage, plan_id)
+    found = inspection_of(platform, plan_id)
     assert (found["intact"], found["files"], found["bytes"], found["abandoned"]) == (True, 1, 10, [2, 3])
-    assert len(verifications(stage)) == 1, "the checkpoint is not verified again"
+    assert len(verifications(platform)) == 1, "the checkpoint is not verified again"
 
 
-def test_a_plan_for_a_damaged_checkpoint_cannot_be_approved(stage: Stage) -> None:
-    job = StoredJob.running(stage, 3)
+def test_a_plan_for_a_damaged_checkpoint_cannot_be_approved(platform: Platform) -> None:
+    job = StoredJob.running(platform, 3)
     plan_id = propose(job, 1)
     path = Path(job.path_of(1))
     path.write_bytes(path.read_bytes()[:-1] + b"?")
     inspect_plan(job.context, plan_id)
-    verify_checkpoint(job.context, *map(int, verifications(stage)[0]))
+    verify_checkpoint(job.context, *map(int, verifications(platform)[0]))
     inspect_plan(job.context, plan_id)
-    found = inspection_of(stage, plan_id)
+    found = inspection_of(platform, plan_id)
     assert found["intact"] is False and path.name in found["damage"]
-    assert stage.send("POST", f"/plans/{plan_id}/approve", status=409)["code"] == "damaged"
+    assert platform.send("POST", f"/plans/{plan_id}/approve", status=409)["code"] == "damaged"
 
 
-def test_a_checkpoint_is_verified_again_only_if_its_last_verification_is_old(stage: Stage) -> None:
-    job = StoredJob.running(stage, 3)
+def test_a_checkpoint_is_verified_again_only_if_its_last_verification_is_old(platform: Platform) -> None:
+    job = StoredJob.running(platform, 3)
     for number, before in ((1, VERIFIED_BEFORE / 2), (2, VERIFIED_BEFORE + timedelta(minutes=1))):
-        with stage.database.session() as session:
+        with platform.database.session() as session:
             session.execute(update(Checkpoint).where(Checkpoint.number == number).values(verified_at=now() - before))
     first, second = propose(job, 1), propose(job, 2)
     inspect_plan(job.context, first)
-    assert inspection_of(stage, first)["intact"] is True and verifications(stage) == []
+    assert inspection_of(platform, first)["intact"] is True and verifications(platform) == []
     inspect_plan(job.context, second)
-    assert inspection_of(stage, second) is None and len(verifications(stage)) == 1
+    assert inspection_of(platform, second) is None and len(verifications(platform)) == 1
 
 
-def test_a_discarded_checkpoint_is_not_verified(stage: Stage) -> None:
-    job = StoredJob.running(stage, 3)
+def test_a_discarded_checkpoint_is_not_verified(platform: Platform) -> None:
+    job = StoredJob.running(platform, 3)
     plan_id = propose(job, 1)
-    with stage.database.session() as session:
+    with platform.database.session() as session:
         session.execute(update(Checkpoint).where(Checkpoint.number == 1).values(discarded_at=now()))
     inspect_plan(job.context, plan_id)
-    assert verifications(stage) == [], "a discarded checkpoint has no files"
+    assert verifications(platform) == [], "a discarded checkpoint has no files"

@@ -10,7 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import select, update
 from tests.backend.conftest import Login, RecordedTasks
-from tests.backend.played import INTACT, Driver, Stage, end_restart_delay
+from tests.backend.fake_workers import INTACT, Driver, Platform, end_restart_delay
 
 from weir.protocol.events import IMPORTED, CheckpointCompleted, DriverState
 from weir.protocol.ids import CheckpointId, Generation
@@ -36,292 +36,296 @@ def settings(settings: Settings) -> Settings:
 
 
 @pytest.fixture
-def stage(client: TestClient, database: Database, settings: Settings, tasks: RecordedTasks, login: Login) -> Stage:
-    return Stage(client, database, settings, tasks, login(Role.OPERATOR, rollback=True))
+def platform(client: TestClient, database: Database, settings: Settings, tasks: RecordedTasks, login: Login) -> Platform:
+    return Platform(client, database, settings, tasks, login(Role.OPERATOR, rollback=True))
 
 
 @pytest.fixture
-def running(stage: Stage) -> tuple[int, Driver]:
+def running(platform: Platform) -> tuple[int, Driver]:
     """Create a running job with checkpoints 1 to 3. Return its id and its driver."""
-    job_id, driver = stage.running()
+    job_id, driver = platform.running()
     driver.checkpoint(2)
     driver.checkpoint(3)
     return job_id, driver
 
 
-def propose(stage: Stage, job_id: int, request: Mapping[str, object] = ROLLBACK) -> int:
-    plan = stage.send("POST", f"/jobs/{job_id}/plans", status=201, json=request)
-    assert plan["state"] == "PROPOSED" and (INSPECT, (plan["id"],)) in stage.tasks.enqueued
-    stage.inspect(plan["id"])
+def propose(platform: Platform, job_id: int, request: Mapping[str, object] = ROLLBACK) -> int:
+    plan = platform.send("POST", f"/jobs/{job_id}/plans", status=201, json=request)
+    assert plan["state"] == "PROPOSED" and (INSPECT, (plan["id"],)) in platform.tasks.enqueued
+    platform.inspect(plan["id"])
     return int(plan["id"])
 
 
-def apply_until_stopped(stage: Stage, job_id: int, driver: Driver, request: Mapping[str, object] = ROLLBACK) -> tuple[int, int]:
+def apply_until_stopped(
+    platform: Platform, job_id: int, driver: Driver, request: Mapping[str, object] = ROLLBACK
+) -> tuple[int, int]:
     """Apply a plan until it has stopped the job. Return the ids of the plan and of its operation."""
-    plan_id = propose(stage, job_id, request)
-    stage.send("POST", f"/plans/{plan_id}/approve", status=200)
-    operation = stage.send("POST", f"/plans/{plan_id}/apply", status=202)
-    assert stage.send("POST", f"/plans/{plan_id}/apply", status=202)["id"] == operation["id"], (
+    plan_id = propose(platform, job_id, request)
+    platform.send("POST", f"/plans/{plan_id}/approve", status=200)
+    operation = platform.send("POST", f"/plans/{plan_id}/apply", status=202)
+    assert platform.send("POST", f"/plans/{plan_id}/apply", status=202)["id"] == operation["id"], (
         "a second request returns the same operation"
     )
-    stage.reconcile(job_id)
-    stage.inspect(plan_id)
+    platform.reconcile(job_id)
+    platform.inspect(plan_id)
     assert driver.commands() == ["Suspend"]
     driver.checkpoint(4, "suspend")
     driver.report_state(DriverState.SUSPENDED)
     return plan_id, operation["id"]
 
 
-def test_a_dry_run_shows_the_plan_and_changes_nothing(stage: Stage, running: tuple[int, Driver]) -> None:
+def test_a_dry_run_shows_the_plan_and_changes_nothing(platform: Platform, running: tuple[int, Driver]) -> None:
     job_id, driver = running
-    shown = stage.send("POST", f"/jobs/{job_id}/plans", status=200, json={**ROLLBACK, "dry_run": True})
+    shown = platform.send("POST", f"/jobs/{job_id}/plans", status=200, json={**ROLLBACK, "dry_run": True})
     preview = shown["preview"]
     assert shown["id"] is None and preview["checkpoint"] == 1 and preview["stop_with"] == "Suspend"
     assert preview["sinks_with_duplicates"] == ["shown"], "the output of a console sink cannot be revoked"
     assert preview["restarted_operators"] == ["in", "out", "shown"] and len(preview["steps"]) == 4
-    assert stage.send("GET", "/plans", status=200) == [] and driver.commands() == []
-    assert stage.send("GET", "/plans", status=200, params={"filter": '{"state": "APPLIED"}'}) == []
-    stage.send("GET", "/plans", status=422, params={"filter": '{"state": "DONE"}'})
+    assert platform.send("GET", "/plans", status=200) == [] and driver.commands() == []
+    assert platform.send("GET", "/plans", status=200, params={"filter": '{"state": "APPLIED"}'}) == []
+    platform.send("GET", "/plans", status=422, params={"filter": '{"state": "DONE"}'})
 
 
-def test_a_rollback_stops_the_job_restores_the_checkpoint_and_is_applied(stage: Stage, running: tuple[int, Driver]) -> None:
+def test_a_rollback_stops_the_job_restores_the_checkpoint_and_is_applied(platform: Platform, running: tuple[int, Driver]) -> None:
     job_id, driver = running
-    plan_id, operation_id = apply_until_stopped(stage, job_id, driver)
-    second = stage.driver(job_id)
+    plan_id, operation_id = apply_until_stopped(platform, job_id, driver)
+    second = platform.driver(job_id)
     assert second.start == {"mode": "from", "checkpoint": 1} and second.cause == "rollback"
-    assert stage.send("POST", f"/jobs/{job_id}/suspend", status=409)["code"] == "plan-applying"
+    assert platform.send("POST", f"/jobs/{job_id}/suspend", status=409)["code"] == "plan-applying"
     second.begin()
-    plan = stage.send("GET", f"/plans/{plan_id}", status=200)
+    plan = platform.send("GET", f"/plans/{plan_id}", status=200)
     assert (plan["state"], plan["safety_checkpoint"], plan["problem"]) == ("APPLIED", 4, None)
-    operation = stage.operation(operation_id)
+    operation = platform.operation(operation_id)
     assert operation["state"] == "SUCCEEDED" and operation["result"] == {"plan": plan_id, "safety_checkpoint": 4}
     assert [one["text"] for one in operation["steps"]] == [
         "verifying the files of the checkpoint", "stopping the job", "starting the job",
     ]  # fmt: skip
 
     second.crash()
-    end_restart_delay(stage, job_id)
-    assert stage.driver(job_id).start == {"mode": "resume"}, "the job restores the target only once"
+    end_restart_delay(platform, job_id)
+    assert platform.driver(job_id).start == {"mode": "resume"}, "the job restores the target only once"
 
 
-def test_an_upgrade_to_code_with_a_different_job_name_is_refused(stage: Stage, running: tuple[int, Driver]) -> None:
+def test_an_upgrade_to_code_with_a_different_job_name_is_refused(platform: Platform, running: tuple[int, Driver]) -> None:
     job_id, driver = running
-    spec = {"artifact": stage.upload(b"def job(params): return Job('renamed')\n")}
-    stage.send("POST", f"/jobs/{job_id}/specs", status=201, json={"spec": spec}, headers={"If-Match": "*"})
-    stage.compile(job_id, 2, name="renamed")
-    refused = stage.send(
+    spec = {"artifact": platform.upload(b"def job(params): return Job('renamed')\n")}
+    platform.send("POST", f"/jobs/{job_id}/specs", status=201, json={"spec": spec}, headers={"If-Match": "*"})
+    platform.compile(job_id, 2, name="renamed")
+    refused = platform.send(
         "POST", f"/jobs/{job_id}/plans", status=409, json={"request": {"kind": "upgrade", "spec": 2}, "dry_run": True}
     )
-    assert refused["code"] == "name-changed" and "'renamed'" in refused["detail"] and "'played'" in refused["next_step"]
+    assert refused["code"] == "name-changed" and "'renamed'" in refused["detail"] and "'orders'" in refused["next_step"]
     assert driver.commands() == []
-    stage.send("POST", f"/jobs/{job_id}/specs", status=201, json={"spec": spec}, headers={"If-Match": "*"})
-    stage.compile(job_id, 3)
-    stage.send("POST", f"/jobs/{job_id}/plans", status=201, json={"request": {"kind": "upgrade", "spec": 3}})
+    platform.send("POST", f"/jobs/{job_id}/specs", status=201, json={"spec": spec}, headers={"If-Match": "*"})
+    platform.compile(job_id, 3)
+    platform.send("POST", f"/jobs/{job_id}/plans", status=201, json={"request": {"kind": "upgrade", "spec": 3}})
 
 
-def test_the_job_name_in_the_code_can_change_before_the_first_run(stage: Stage) -> None:
-    job_id = stage.deploy(start=False)["id"]
-    stage.compile(job_id)
-    stage.send(
-        "POST", f"/jobs/{job_id}/specs", status=201, json={"spec": {"artifact": stage.upload()}}, headers={"If-Match": "*"}
+def test_the_job_name_in_the_code_can_change_before_the_first_run(platform: Platform) -> None:
+    job_id = platform.deploy(start=False)["id"]
+    platform.compile(job_id)
+    platform.send(
+        "POST", f"/jobs/{job_id}/specs", status=201, json={"spec": {"artifact": platform.upload()}}, headers={"If-Match": "*"}
     )
-    stage.compile(job_id, 2, name="renamed")
-    stage.send("POST", f"/jobs/{job_id}/plans", status=201, json={"request": {"kind": "upgrade", "spec": 2}})
+    platform.compile(job_id, 2, name="renamed")
+    platform.send("POST", f"/jobs/{job_id}/plans", status=201, json={"request": {"kind": "upgrade", "spec": 2}})
 
 
-def test_an_undo_restores_the_safety_savepoint(stage: Stage, running: tuple[int, Driver]) -> None:
+def test_an_undo_restores_the_safety_savepoint(platform: Platform, running: tuple[int, Driver]) -> None:
     job_id, driver = running
-    plan_id, _ = apply_until_stopped(stage, job_id, driver)
-    second = stage.driver(job_id)
+    plan_id, _ = apply_until_stopped(platform, job_id, driver)
+    second = platform.driver(job_id)
     second.begin()
     second.checkpoint(5)
     undo = {"request": {"kind": "undo", "plan": plan_id}}
-    undo_id = propose(stage, job_id, undo)
-    stage.send("POST", f"/plans/{undo_id}/approve", status=200)
-    stage.send("POST", f"/plans/{undo_id}/apply", status=202)
-    stage.reconcile(job_id)
-    stage.inspect(undo_id)
+    undo_id = propose(platform, job_id, undo)
+    platform.send("POST", f"/plans/{undo_id}/approve", status=200)
+    platform.send("POST", f"/plans/{undo_id}/apply", status=202)
+    platform.reconcile(job_id)
+    platform.inspect(undo_id)
     second.commands()
     second.checkpoint(6, "suspend")
     second.report_state(DriverState.SUSPENDED)
-    third = stage.driver(job_id)
+    third = platform.driver(job_id)
     assert third.start == {"mode": "from", "checkpoint": 4} and third.cause == "undo"
     third.begin()
-    assert stage.send("GET", f"/plans/{undo_id}", status=200)["safety_checkpoint"] == 6
-    not_applied = {"request": {"kind": "undo", "plan": propose(stage, job_id)}}
-    assert stage.send("POST", f"/jobs/{job_id}/plans", status=409, json=not_applied)["code"] == "nothing-to-undo"
+    assert platform.send("GET", f"/plans/{undo_id}", status=200)["safety_checkpoint"] == 6
+    not_applied = {"request": {"kind": "undo", "plan": propose(platform, job_id)}}
+    assert platform.send("POST", f"/jobs/{job_id}/plans", status=409, json=not_applied)["code"] == "nothing-to-undo"
 
 
 def test_the_next_driver_restores_the_target_if_a_driver_crashes_during_a_rollback(
-    stage: Stage, running: tuple[int, Driver]
+    platform: Platform, running: tuple[int, Driver]
 ) -> None:
     job_id, driver = running
-    plan_id, _ = apply_until_stopped(stage, job_id, driver)
-    stage.driver(job_id).crash()
-    second = stage.driver(job_id)
+    plan_id, _ = apply_until_stopped(platform, job_id, driver)
+    platform.driver(job_id).crash()
+    second = platform.driver(job_id)
     assert second.start == {"mode": "from", "checkpoint": 1}
     second.begin()
-    assert stage.send("GET", f"/plans/{plan_id}", status=200)["state"] == "APPLIED"
+    assert platform.send("GET", f"/plans/{plan_id}", status=200)["state"] == "APPLIED"
 
 
-def test_a_job_that_does_not_start_returns_to_its_safety_savepoint(stage: Stage, running: tuple[int, Driver]) -> None:
+def test_a_job_that_does_not_start_returns_to_its_safety_savepoint(platform: Platform, running: tuple[int, Driver]) -> None:
     job_id, driver = running
-    plan_id, operation_id = apply_until_stopped(stage, job_id, driver)
-    stage.driver(job_id).report_state(DriverState.FAILED, "the state of 'in' is not compatible", "RestoreError")
-    operation = stage.operation(operation_id)
+    plan_id, operation_id = apply_until_stopped(platform, job_id, driver)
+    platform.driver(job_id).report_state(DriverState.FAILED, "the state of 'in' is not compatible", "RestoreError")
+    operation = platform.operation(operation_id)
     assert operation["state"] == "FAILED" and "is not compatible" in operation["problem"]
-    assert stage.send("GET", f"/plans/{plan_id}", status=200)["state"] == "FAILED"
-    end_restart_delay(stage, job_id)
-    returned = stage.driver(job_id)
+    assert platform.send("GET", f"/plans/{plan_id}", status=200)["state"] == "FAILED"
+    end_restart_delay(platform, job_id)
+    returned = platform.driver(job_id)
     assert returned.start == {"mode": "from", "checkpoint": 4}
     returned.begin()
-    assert stage.job(job_id)["state"] == "RUNNING"
+    assert platform.job(job_id)["state"] == "RUNNING"
 
 
-def test_a_plan_for_a_damaged_checkpoint_fails_before_the_job_is_stopped(stage: Stage, running: tuple[int, Driver]) -> None:
+def test_a_plan_for_a_damaged_checkpoint_fails_before_the_job_is_stopped(platform: Platform, running: tuple[int, Driver]) -> None:
     job_id, driver = running
     damaged = INTACT.model_copy(update={"intact": False, "damage": "state/7 is missing"})
-    plan_id = propose(stage, job_id)
-    stage.send("POST", f"/plans/{plan_id}/approve", status=200)
-    operation = stage.send("POST", f"/plans/{plan_id}/apply", status=202)
-    stage.reconcile(job_id)
-    stage.inspect(plan_id, damaged)
+    plan_id = propose(platform, job_id)
+    platform.send("POST", f"/plans/{plan_id}/approve", status=200)
+    operation = platform.send("POST", f"/plans/{plan_id}/apply", status=202)
+    platform.reconcile(job_id)
+    platform.inspect(plan_id, damaged)
     assert (
-        stage.operation(operation["id"])["state"] == "FAILED"
-        and "state/7 is missing" in stage.operation(operation["id"])["problem"]
+        platform.operation(operation["id"])["state"] == "FAILED"
+        and "state/7 is missing" in platform.operation(operation["id"])["problem"]
     )
-    assert driver.commands() == [] and stage.job(job_id)["run"]["number"] == 1
+    assert driver.commands() == [] and platform.job(job_id)["run"]["number"] == 1
 
-    second = stage.send("POST", f"/jobs/{job_id}/plans", status=201, json=ROLLBACK)["id"]
-    assert stage.send("POST", f"/plans/{second}/approve", status=409)["code"] == "being-inspected"
-    stage.inspect(second, damaged)
-    assert stage.send("POST", f"/plans/{second}/approve", status=409)["code"] == "damaged"
+    second = platform.send("POST", f"/jobs/{job_id}/plans", status=201, json=ROLLBACK)["id"]
+    assert platform.send("POST", f"/plans/{second}/approve", status=409)["code"] == "being-inspected"
+    platform.inspect(second, damaged)
+    assert platform.send("POST", f"/plans/{second}/approve", status=409)["code"] == "damaged"
 
 
-def test_a_plan_is_refused_if_the_job_or_the_plan_has_changed(stage: Stage, running: tuple[int, Driver]) -> None:
+def test_a_plan_is_refused_if_the_job_or_the_plan_has_changed(platform: Platform, running: tuple[int, Driver]) -> None:
     job_id, _ = running
-    plan_id = propose(stage, job_id)
-    stage.send("PATCH", f"/jobs/{job_id}", status=200, json={"description": "x"}, headers={"If-Match": "*"})
-    assert stage.send("POST", f"/plans/{plan_id}/approve", status=409)["code"] == "job-changed"
-    fresh = propose(stage, job_id)
-    with stage.database.session() as session:
+    plan_id = propose(platform, job_id)
+    platform.send("PATCH", f"/jobs/{job_id}", status=200, json={"description": "x"}, headers={"If-Match": "*"})
+    assert platform.send("POST", f"/plans/{plan_id}/approve", status=409)["code"] == "job-changed"
+    fresh = propose(platform, job_id)
+    with platform.database.session() as session:
         session.execute(
             update(RecoveryPlan).where(RecoveryPlan.id == fresh).values(request={"kind": "rollback", "checkpoint": 2})
         )
-    assert stage.send("POST", f"/plans/{fresh}/approve", status=409)["code"] == "signature-mismatch"
+    assert platform.send("POST", f"/plans/{fresh}/approve", status=409)["code"] == "signature-mismatch"
 
 
 def test_only_an_approved_plan_is_applied_and_a_discarded_plan_cannot_be_approved(
-    stage: Stage, running: tuple[int, Driver]
+    platform: Platform, running: tuple[int, Driver]
 ) -> None:
     job_id, _ = running
-    plan_id = propose(stage, job_id)
-    assert stage.send("POST", f"/plans/{plan_id}/apply", status=409)["code"] == "plan-state"
-    assert stage.send("POST", f"/plans/{plan_id}/discard", status=200)["state"] == "DISCARDED"
-    assert stage.send("POST", f"/plans/{plan_id}/approve", status=409)["code"] == "plan-state"
+    plan_id = propose(platform, job_id)
+    assert platform.send("POST", f"/plans/{plan_id}/apply", status=409)["code"] == "plan-state"
+    assert platform.send("POST", f"/plans/{plan_id}/discard", status=200)["state"] == "DISCARDED"
+    assert platform.send("POST", f"/plans/{plan_id}/approve", status=409)["code"] == "plan-state"
 
 
 def test_a_rollback_needs_the_rollback_permission_and_a_rescale_does_not(
-    stage: Stage, running: tuple[int, Driver], login: Login
+    platform: Platform, running: tuple[int, Driver], login: Login
 ) -> None:
     job_id, _ = running
-    plan_id = propose(stage, job_id)
-    stage.headers = login(Role.ADMIN)
-    assert stage.send("POST", f"/plans/{plan_id}/approve", status=403)["code"] == "forbidden"
-    rescale = propose(stage, job_id, {"request": {"kind": "rescale", "parallelism": 3}})
-    preview = stage.send("GET", f"/plans/{rescale}", status=200)["preview"]
+    plan_id = propose(platform, job_id)
+    platform.headers = login(Role.ADMIN)
+    assert platform.send("POST", f"/plans/{plan_id}/approve", status=403)["code"] == "forbidden"
+    rescale = propose(platform, job_id, {"request": {"kind": "rescale", "parallelism": 3}})
+    preview = platform.send("GET", f"/plans/{rescale}", status=200)["preview"]
     assert preview["sinks_with_duplicates"] == ["shown"] and preview["warnings"] == [
         "These sinks publish the output of the last checkpoint before the stop a second time: shown."
     ]
-    assert stage.send("POST", f"/plans/{rescale}/approve", status=409)["code"] == "spec-not-valid"
-    stage.compile(job_id, 2)
-    stage.send("POST", f"/plans/{rescale}/approve", status=200)
+    assert platform.send("POST", f"/plans/{rescale}/approve", status=409)["code"] == "spec-not-valid"
+    platform.compile(job_id, 2)
+    platform.send("POST", f"/plans/{rescale}/approve", status=200)
 
 
-def test_a_rescaled_job_resumes_from_the_checkpoint_of_its_stop(stage: Stage, running: tuple[int, Driver]) -> None:
+def test_a_rescaled_job_resumes_from_the_checkpoint_of_its_stop(platform: Platform, running: tuple[int, Driver]) -> None:
     job_id, driver = running
-    rescale = propose(stage, job_id, {"request": {"kind": "rescale", "parallelism": 3}})
-    stage.compile(job_id, 2)
-    stage.send("POST", f"/plans/{rescale}/approve", status=200)
-    stage.send("POST", f"/plans/{rescale}/apply", status=202)
-    stage.reconcile(job_id)
+    rescale = propose(platform, job_id, {"request": {"kind": "rescale", "parallelism": 3}})
+    platform.compile(job_id, 2)
+    platform.send("POST", f"/plans/{rescale}/approve", status=200)
+    platform.send("POST", f"/plans/{rescale}/apply", status=202)
+    platform.reconcile(job_id)
     assert driver.commands() == ["Suspend"]
     driver.checkpoint(4, "suspend")
     driver.report_state(DriverState.SUSPENDED)
-    second = stage.driver(job_id)
-    assert second.start == {"mode": "resume"} and stage.job(job_id)["spec_number"] == 2
+    second = platform.driver(job_id)
+    assert second.start == {"mode": "resume"} and platform.job(job_id)["spec_number"] == 2
     second.report_state(DriverState.FAILED, "too few slots", "ConfigError")
-    end_restart_delay(stage, job_id)
-    returned = stage.driver(job_id)
-    assert returned.start == {"mode": "resume"} and stage.job(job_id)["spec_number"] == 1, (
+    end_restart_delay(platform, job_id)
+    returned = platform.driver(job_id)
+    assert returned.start == {"mode": "resume"} and platform.job(job_id)["spec_number"] == 1, (
         "the newest checkpoint is the checkpoint of the stop"
     )
 
 
 def external_inspection(checkpoint: int) -> PlanInspection:
-    external = ExternalCheckpointRead(job="played", checkpoint=checkpoint, completed_at=now(), state_bytes=9, is_savepoint=True)
+    external = ExternalCheckpointRead(job="orders", checkpoint=checkpoint, completed_at=now(), state_bytes=9, is_savepoint=True)
     return INTACT.model_copy(update={"external_checkpoint": external, "abandoned": [1, 2, 3]})
 
 
-def propose_restore(stage: Stage, job_id: int, **more: object) -> tuple[int, str]:
+def propose_restore(platform: Platform, job_id: int, **more: object) -> tuple[int, str]:
     """Propose to restore a checkpoint from the directory of another job. Return the id of the plan and the path."""
-    path = str(stage.settings.data_dir / "checkpoints" / "7-other" / "1")
+    path = str(platform.settings.data_dir / "checkpoints" / "7-other" / "1")
     request = {"request": {"kind": "restore", "path": path, **more}}
-    return int(stage.send("POST", f"/jobs/{job_id}/plans", status=201, json=request)["id"]), path
+    return int(platform.send("POST", f"/jobs/{job_id}/plans", status=201, json=request)["id"]), path
 
 
-def test_a_restore_from_a_path_is_inspected_applied_and_can_be_undone(stage: Stage, running: tuple[int, Driver]) -> None:
+def test_a_restore_from_a_path_is_inspected_applied_and_can_be_undone(platform: Platform, running: tuple[int, Driver]) -> None:
     job_id, driver = running
-    plan_id, path = propose_restore(stage, job_id)
-    shown = stage.send("GET", f"/plans/{plan_id}", status=200)
+    plan_id, path = propose_restore(platform, job_id)
+    shown = platform.send("GET", f"/plans/{plan_id}", status=200)
     assert (shown["kind"], shown["preview"]["path"], shown["preview"]["checkpoint"]) == ("restore", path, None)
     assert shown["preview"]["sinks_with_duplicates"] == ["shown"] and f"checkpoint in {path}" in shown["preview"]["steps"][0]
-    assert stage.send("POST", f"/plans/{plan_id}/approve", status=409)["code"] == "being-inspected"
-    stage.inspect(plan_id, external_inspection(12))
-    stage.send("POST", f"/plans/{plan_id}/approve", status=200)
-    stage.send("POST", f"/plans/{plan_id}/apply", status=202)
-    stage.reconcile(job_id)
+    assert platform.send("POST", f"/plans/{plan_id}/approve", status=409)["code"] == "being-inspected"
+    platform.inspect(plan_id, external_inspection(12))
+    platform.send("POST", f"/plans/{plan_id}/approve", status=200)
+    platform.send("POST", f"/plans/{plan_id}/apply", status=202)
+    platform.reconcile(job_id)
     assert driver.commands() == [], "the job is stopped only after a second inspection"
-    stage.inspect(plan_id, external_inspection(12))
+    platform.inspect(plan_id, external_inspection(12))
     assert driver.commands() == ["Suspend"]
     driver.checkpoint(4, "suspend")
     driver.report_state(DriverState.SUSPENDED)
-    second = stage.driver(job_id)
+    second = platform.driver(job_id)
     assert second.start == {"mode": "path", "path": f"{path}#12"} and second.cause == "restore"
     second.crash()
-    third = stage.driver(job_id)
+    third = platform.driver(job_id)
     assert third.start == second.start, "each driver restores the path until a run was RUNNING"
     third.send_events(CheckpointCompleted(CheckpointId(105), Generation(2), IMPORTED, 0, 9, ()))
     third.begin()
-    (listed, *_) = stage.send(
+    (listed, *_) = platform.send(
         "GET", "/checkpoints", status=200, params={"filter": f'{{"job_id": {job_id}}}', "sort": '["number","DESC"]'}
     )
     assert (listed["number"], listed["trigger"], listed["is_savepoint"]) == (105, "import", True)
-    assert stage.send("GET", f"/plans/{plan_id}", status=200)["state"] == "APPLIED"
+    assert platform.send("GET", f"/plans/{plan_id}", status=200)["state"] == "APPLIED"
     third.crash()
-    end_restart_delay(stage, job_id)
-    fourth = stage.driver(job_id)
+    end_restart_delay(platform, job_id)
+    fourth = platform.driver(job_id)
     assert fourth.start == {"mode": "resume"}
     fourth.begin()
 
-    undo_id = propose(stage, job_id, {"request": {"kind": "undo", "plan": plan_id}})
-    assert stage.send("GET", f"/plans/{undo_id}", status=200)["preview"]["checkpoint"] == 4
+    undo_id = propose(platform, job_id, {"request": {"kind": "undo", "plan": plan_id}})
+    assert platform.send("GET", f"/plans/{undo_id}", status=200)["preview"]["checkpoint"] == 4
 
 
-def test_a_job_whose_restore_does_not_start_returns_to_its_safety_savepoint(stage: Stage, running: tuple[int, Driver]) -> None:
+def test_a_job_whose_restore_does_not_start_returns_to_its_safety_savepoint(
+    platform: Platform, running: tuple[int, Driver]
+) -> None:
     job_id, driver = running
-    plan_id, _ = propose_restore(stage, job_id, checkpoint=12)
-    stage.inspect(plan_id, external_inspection(12))
-    stage.send("POST", f"/plans/{plan_id}/approve", status=200)
-    stage.send("POST", f"/plans/{plan_id}/apply", status=202)
-    stage.reconcile(job_id)
-    stage.inspect(plan_id, external_inspection(12))
+    plan_id, _ = propose_restore(platform, job_id, checkpoint=12)
+    platform.inspect(plan_id, external_inspection(12))
+    platform.send("POST", f"/plans/{plan_id}/approve", status=200)
+    platform.send("POST", f"/plans/{plan_id}/apply", status=202)
+    platform.reconcile(job_id)
+    platform.inspect(plan_id, external_inspection(12))
     driver.commands()
     driver.checkpoint(4, "suspend")
     driver.report_state(DriverState.SUSPENDED)
-    stage.driver(job_id).report_state(DriverState.FAILED, "source 'in' reads another input", "RestoreError")
-    end_restart_delay(stage, job_id)
-    returned = stage.driver(job_id)
+    platform.driver(job_id).report_state(DriverState.FAILED, "source 'in' reads another input", "RestoreError")
+    end_restart_delay(platform, job_id)
+    returned = platform.driver(job_id)
     assert returned.start == {"mode": "from", "checkpoint": 4}
 
 
@@ -335,10 +339,10 @@ def test_a_job_whose_restore_does_not_start_returns_to_its_safety_savepoint(stag
     ],
 )  # fmt: skip
 def test_a_path_outside_the_allowed_locations_is_refused(
-    stage: Stage, running: tuple[int, Driver], path: str, status: int
+    platform: Platform, running: tuple[int, Driver], path: str, status: int
 ) -> None:
     request = {"request": {"kind": "restore", "path": path}}
-    problem = stage.send("POST", f"/jobs/{running[0]}/plans", status=status, json=request)
+    problem = platform.send("POST", f"/jobs/{running[0]}/plans", status=status, json=request)
     assert problem["code"] == {403: "path-not-allowed", 422: "invalid"}[status]
     if status == 403:
         assert "/srv/checkpoints, s3://backups/weir" in problem["detail"] and "WEIR_RESTORE_ROOTS" in problem["next_step"]
@@ -346,224 +350,228 @@ def test_a_path_outside_the_allowed_locations_is_refused(
 
 @pytest.mark.parametrize("path", ["/srv/checkpoints", "/srv/checkpoints/", "/srv/checkpoints/a b/c", "s3://backups/weir/flights"])
 def test_a_path_in_an_allowed_location_is_accepted_and_audited(
-    stage: Stage, running: tuple[int, Driver], login: Login, path: str
+    platform: Platform, running: tuple[int, Driver], login: Login, path: str
 ) -> None:
     request = {"request": {"kind": "restore", "path": path}}
-    plan = stage.send("POST", f"/jobs/{running[0]}/plans", status=201, json=request)
+    plan = platform.send("POST", f"/jobs/{running[0]}/plans", status=201, json=request)
     assert plan["preview"]["path"] == path.rstrip("/")
-    stage.headers = login(Role.ADMIN)
-    (entry,) = [one for one in stage.send("GET", "/audit", status=200) if one["action"] == "propose"]
+    platform.headers = login(Role.ADMIN)
+    (entry,) = [one for one in platform.send("GET", "/audit", status=200) if one["action"] == "propose"]
     assert entry["after"]["request"]["path"] == path.rstrip("/")
 
 
 def test_a_stateless_upgrade_starts_without_state_and_can_be_undone(
-    stage: Stage, running: tuple[int, Driver], login: Login
+    platform: Platform, running: tuple[int, Driver], login: Login
 ) -> None:
     job_id, driver = running
-    stage.send(
-        "POST", f"/jobs/{job_id}/specs", status=201, json={"spec": {"artifact": stage.upload()}}, headers={"If-Match": "*"}
+    platform.send(
+        "POST", f"/jobs/{job_id}/specs", status=201, json={"spec": {"artifact": platform.upload()}}, headers={"If-Match": "*"}
     )
-    stage.compile(job_id, 2)
+    platform.compile(job_id, 2)
     upgrade = {"request": {"kind": "upgrade", "spec": 2, "mode": "stateless"}}
-    shown = stage.send("POST", f"/jobs/{job_id}/plans", status=200, json={**upgrade, "dry_run": True})
+    shown = platform.send("POST", f"/jobs/{job_id}/plans", status=200, json={**upgrade, "dry_run": True})
     assert (
         shown["preview"]["without_state"]
         and shown["preview"]["stop_with"] == "Suspend"
         and shown["preview"]["sinks_with_duplicates"] == ["shown"]
     )
     assert "of the spec without state" in shown["preview"]["steps"][1]
-    plan_id = propose(stage, job_id, upgrade)
-    rollback_headers, stage.headers = stage.headers, login(Role.ADMIN)
-    assert stage.send("POST", f"/plans/{plan_id}/approve", status=403)["code"] == "forbidden", (
+    plan_id = propose(platform, job_id, upgrade)
+    rollback_headers, platform.headers = platform.headers, login(Role.ADMIN)
+    assert platform.send("POST", f"/plans/{plan_id}/approve", status=403)["code"] == "forbidden", (
         "a stateless upgrade revokes output"
     )
-    stage.headers = rollback_headers
-    stage.send("POST", f"/plans/{plan_id}/approve", status=200)
-    stage.send("POST", f"/plans/{plan_id}/apply", status=202)
-    stage.reconcile(job_id)
+    platform.headers = rollback_headers
+    platform.send("POST", f"/plans/{plan_id}/approve", status=200)
+    platform.send("POST", f"/plans/{plan_id}/apply", status=202)
+    platform.reconcile(job_id)
     assert driver.commands() == ["Suspend"]
     driver.checkpoint(4, "suspend")
     driver.report_state(DriverState.SUSPENDED)
-    second = stage.driver(job_id)
-    assert second.start == {"mode": "from", "checkpoint": 0} and stage.job(job_id)["spec_number"] == 2
+    second = platform.driver(job_id)
+    assert second.start == {"mode": "from", "checkpoint": 0} and platform.job(job_id)["spec_number"] == 2
     second.begin()
-    assert stage.send("GET", f"/plans/{plan_id}", status=200)["safety_checkpoint"] == 4
+    assert platform.send("GET", f"/plans/{plan_id}", status=200)["safety_checkpoint"] == 4
 
     # The undo stops the job before its first checkpoint, so the undo has no safety savepoint.
-    undo_id = propose(stage, job_id, {"request": {"kind": "undo", "plan": plan_id}})
-    stage.send("POST", f"/plans/{undo_id}/approve", status=200)
-    stage.send("POST", f"/plans/{undo_id}/apply", status=202)
-    stage.reconcile(job_id)
-    stage.inspect(undo_id)
+    undo_id = propose(platform, job_id, {"request": {"kind": "undo", "plan": plan_id}})
+    platform.send("POST", f"/plans/{undo_id}/approve", status=200)
+    platform.send("POST", f"/plans/{undo_id}/apply", status=202)
+    platform.reconcile(job_id)
+    platform.inspect(undo_id)
     second.commands()
     second.report_state(DriverState.SUSPENDED)
-    third = stage.driver(job_id)
-    assert third.start == {"mode": "from", "checkpoint": 4} and stage.job(job_id)["spec_number"] == 1
+    third = platform.driver(job_id)
+    assert third.start == {"mode": "from", "checkpoint": 4} and platform.job(job_id)["spec_number"] == 1
     third.begin()
-    assert stage.send("GET", f"/plans/{undo_id}", status=200)["safety_checkpoint"] is None
+    assert platform.send("GET", f"/plans/{undo_id}", status=200)["safety_checkpoint"] is None
 
 
-def test_a_stateless_upgrade_to_the_current_version_starts_without_state(stage: Stage, running: tuple[int, Driver]) -> None:
+def test_a_stateless_upgrade_to_the_current_version_starts_without_state(platform: Platform, running: tuple[int, Driver]) -> None:
     job_id, driver = running
-    plan_id, _ = apply_until_stopped(stage, job_id, driver, {"request": {"kind": "upgrade", "spec": 1, "mode": "stateless"}})
-    next_driver = stage.driver(job_id)
-    assert next_driver.start == {"mode": "from", "checkpoint": 0} and stage.job(job_id)["spec_number"] == 1
+    plan_id, _ = apply_until_stopped(platform, job_id, driver, {"request": {"kind": "upgrade", "spec": 1, "mode": "stateless"}})
+    next_driver = platform.driver(job_id)
+    assert next_driver.start == {"mode": "from", "checkpoint": 0} and platform.job(job_id)["spec_number"] == 1
     next_driver.begin()
-    assert stage.send("GET", f"/plans/{plan_id}", status=200)["state"] == "APPLIED"
+    assert platform.send("GET", f"/plans/{plan_id}", status=200)["state"] == "APPLIED"
 
 
-def test_a_plan_with_incompatible_state_is_refused_before_the_job_is_stopped(stage: Stage, running: tuple[int, Driver]) -> None:
+def test_a_plan_with_incompatible_state_is_refused_before_the_job_is_stopped(
+    platform: Platform, running: tuple[int, Driver]
+) -> None:
     job_id, driver = running
     incompatibility = INTACT.model_copy(
         update={"incompatibility": "aggregate 'sums' is keyed by x, but its state is keyed by y. Use a new uid."}
     )
-    rescale = stage.send("POST", f"/jobs/{job_id}/plans", status=201, json={"request": {"kind": "rescale", "parallelism": 3}})[
+    rescale = platform.send("POST", f"/jobs/{job_id}/plans", status=201, json={"request": {"kind": "rescale", "parallelism": 3}})[
         "id"
     ]
-    stage.compile(job_id, 2)
-    assert stage.tasks.enqueued.count((INSPECT, (rescale,))) == 2, "the plan is inspected again once its version is compiled"
-    stage.inspect(rescale, incompatibility)
+    platform.compile(job_id, 2)
+    assert platform.tasks.enqueued.count((INSPECT, (rescale,))) == 2, "the plan is inspected again once its version is compiled"
+    platform.inspect(rescale, incompatibility)
     found = {"job_id": job_id, "kind": "PlanInspected"}
-    (event,) = stage.send("GET", "/events", status=200, params={"filter": json.dumps(found)})
+    (event,) = platform.send("GET", "/events", status=200, params={"filter": json.dumps(found)})
     assert event["fields"] == {
         "plan": rescale,
         "intact": True,
         "damage": None,
         "incompatibility": incompatibility.incompatibility,
     }
-    problem = stage.send("POST", f"/plans/{rescale}/approve", status=409)
+    problem = platform.send("POST", f"/plans/{rescale}/approve", status=409)
     assert problem["code"] == "incompatible" and "aggregate 'sums' is keyed by x" in problem["detail"]
 
-    plan_id = propose(stage, job_id)
-    stage.send("POST", f"/plans/{plan_id}/approve", status=200)
-    operation = stage.send("POST", f"/plans/{plan_id}/apply", status=202)
-    stage.reconcile(job_id)
-    stage.inspect(plan_id, incompatibility)
-    assert "aggregate 'sums' is keyed by x" in stage.operation(operation["id"])["problem"]
-    assert driver.commands() == [] and stage.job(job_id)["state"] == "RUNNING"
+    plan_id = propose(platform, job_id)
+    platform.send("POST", f"/plans/{plan_id}/approve", status=200)
+    operation = platform.send("POST", f"/plans/{plan_id}/apply", status=202)
+    platform.reconcile(job_id)
+    platform.inspect(plan_id, incompatibility)
+    assert "aggregate 'sums' is keyed by x" in platform.operation(operation["id"])["problem"]
+    assert driver.commands() == [] and platform.job(job_id)["state"] == "RUNNING"
 
 
-def pins(stage: Stage, job_id: int) -> dict[int, str]:
-    with stage.database.session() as session:
+def pins(platform: Platform, job_id: int) -> dict[int, str]:
+    with platform.database.session() as session:
         rows = session.scalars(select(Checkpoint).where(Checkpoint.job_id == job_id, Checkpoint.pinned)).all()
         return {row.number: row.pinned_reason for row in rows}
 
 
-def apply_rescale(stage: Stage, job_id: int, driver: Driver, parallelism: int, *, safety: int) -> tuple[int, Driver]:
+def apply_rescale(platform: Platform, job_id: int, driver: Driver, parallelism: int, *, safety: int) -> tuple[int, Driver]:
     """Apply a rescale. Return the id of its plan and the driver of the new run."""
-    plan_id = propose(stage, job_id, {"request": {"kind": "rescale", "parallelism": parallelism}})
-    stage.compile(job_id, stage.send("GET", f"/plans/{plan_id}", status=200)["request"]["spec"])
-    stage.send("POST", f"/plans/{plan_id}/approve", status=200)
-    stage.send("POST", f"/plans/{plan_id}/apply", status=202)
-    stage.reconcile(job_id)
+    plan_id = propose(platform, job_id, {"request": {"kind": "rescale", "parallelism": parallelism}})
+    platform.compile(job_id, platform.send("GET", f"/plans/{plan_id}", status=200)["request"]["spec"])
+    platform.send("POST", f"/plans/{plan_id}/approve", status=200)
+    platform.send("POST", f"/plans/{plan_id}/apply", status=202)
+    platform.reconcile(job_id)
     driver.commands()
     driver.checkpoint(safety, "suspend")
     driver.report_state(DriverState.SUSPENDED)
-    next_driver = stage.driver(job_id)
+    next_driver = platform.driver(job_id)
     next_driver.begin()
-    assert stage.send("GET", f"/plans/{plan_id}", status=200)["state"] == "APPLIED"
+    assert platform.send("GET", f"/plans/{plan_id}", status=200)["state"] == "APPLIED"
     return plan_id, next_driver
 
 
-def test_the_safety_savepoint_of_a_rescale_is_pinned_until_an_undo(stage: Stage, running: tuple[int, Driver]) -> None:
+def test_the_safety_savepoint_of_a_rescale_is_pinned_until_an_undo(platform: Platform, running: tuple[int, Driver]) -> None:
     job_id, driver = running
-    stage.pins_immediately = False
-    plan_id = propose(stage, job_id, {"request": {"kind": "rescale", "parallelism": 3}})
-    stage.compile(job_id, 2)
-    stage.send("POST", f"/plans/{plan_id}/approve", status=200)
-    stage.send("POST", f"/plans/{plan_id}/apply", status=202)
-    stage.reconcile(job_id)
+    platform.pins_immediately = False
+    plan_id = propose(platform, job_id, {"request": {"kind": "rescale", "parallelism": 3}})
+    platform.compile(job_id, 2)
+    platform.send("POST", f"/plans/{plan_id}/approve", status=200)
+    platform.send("POST", f"/plans/{plan_id}/apply", status=202)
+    platform.reconcile(job_id)
     driver.commands()
     driver.checkpoint(4, "suspend")
     driver.report_state(DriverState.SUSPENDED)
-    assert pins(stage, job_id) == {4: f"an undo of plan {plan_id} would return to it"}
-    assert stage.job(job_id)["run"]["number"] == 1, "no driver starts before the pin is in the job log"
-    stage.pin()
-    stage.reconcile(job_id)
-    stage.pins_immediately = True
-    second = stage.driver(job_id)
+    assert pins(platform, job_id) == {4: f"an undo of plan {plan_id} would return to it"}
+    assert platform.job(job_id)["run"]["number"] == 1, "no driver starts before the pin is in the job log"
+    platform.pin()
+    platform.reconcile(job_id)
+    platform.pins_immediately = True
+    second = platform.driver(job_id)
     second.begin()
 
-    undo_id = propose(stage, job_id, {"request": {"kind": "undo", "plan": plan_id}})
-    stage.send("POST", f"/plans/{undo_id}/approve", status=200)
-    stage.send("POST", f"/plans/{undo_id}/apply", status=202)
-    stage.reconcile(job_id)
-    stage.inspect(undo_id)
+    undo_id = propose(platform, job_id, {"request": {"kind": "undo", "plan": plan_id}})
+    platform.send("POST", f"/plans/{undo_id}/approve", status=200)
+    platform.send("POST", f"/plans/{undo_id}/apply", status=202)
+    platform.reconcile(job_id)
+    platform.inspect(undo_id)
     second.commands()
     second.checkpoint(5, "suspend")
     second.report_state(DriverState.SUSPENDED)
-    stage.driver(job_id).begin()
-    assert pins(stage, job_id) == {5: f"an undo of plan {undo_id} would return to it"}
+    platform.driver(job_id).begin()
+    assert pins(platform, job_id) == {5: f"an undo of plan {undo_id} would return to it"}
 
 
-def test_a_job_starts_even_if_a_requested_pin_is_never_written(stage: Stage, running: tuple[int, Driver]) -> None:
+def test_a_job_starts_even_if_a_requested_pin_is_never_written(platform: Platform, running: tuple[int, Driver]) -> None:
     job_id, driver = running
-    stage.pins_immediately = False
-    plan_id = propose(stage, job_id, {"request": {"kind": "rescale", "parallelism": 3}})
-    stage.compile(job_id, 2)
-    stage.send("POST", f"/plans/{plan_id}/approve", status=200)
-    stage.send("POST", f"/plans/{plan_id}/apply", status=202)
-    stage.reconcile(job_id)
+    platform.pins_immediately = False
+    plan_id = propose(platform, job_id, {"request": {"kind": "rescale", "parallelism": 3}})
+    platform.compile(job_id, 2)
+    platform.send("POST", f"/plans/{plan_id}/approve", status=200)
+    platform.send("POST", f"/plans/{plan_id}/apply", status=202)
+    platform.reconcile(job_id)
     driver.commands()
     driver.checkpoint(4, "suspend")
     driver.report_state(DriverState.SUSPENDED)
-    with stage.database.session() as session:
+    with platform.database.session() as session:
         session.execute(update(RecoveryPlan).values(enqueued_at=now() - PIN_TIMEOUT))
-    stage.reconcile(job_id)
-    assert stage.driver(job_id).start == {"mode": "resume"}
+    platform.reconcile(job_id)
+    assert platform.driver(job_id).start == {"mode": "resume"}
 
 
-def test_safety_savepoints_are_pinned_for_the_newest_plans_and_a_limited_time(stage: Stage, running: tuple[int, Driver]) -> None:
+def test_safety_savepoints_are_pinned_for_the_newest_plans_and_a_limited_time(
+    platform: Platform, running: tuple[int, Driver]
+) -> None:
     job_id, driver = running
     made = []
     for step in range(UNDOABLE_PLANS_MAX + 2):
-        plan_id, driver = apply_rescale(stage, job_id, driver, 3 + step % 2, safety=4 + step)
+        plan_id, driver = apply_rescale(platform, job_id, driver, 3 + step % 2, safety=4 + step)
         made.append(plan_id)
     newest = list(range(4 + 2, 4 + UNDOABLE_PLANS_MAX + 2))
-    assert sorted(pins(stage, job_id)) == newest
-    kept = timedelta(days=stage.settings.undo_kept_days)
-    with stage.database.session() as session:
+    assert sorted(pins(platform, job_id)) == newest
+    kept = timedelta(days=platform.settings.undo_kept_days)
+    with platform.database.session() as session:
         session.execute(
             update(RecoveryPlan).where(RecoveryPlan.id == made[2]).values(ended_at=now() - kept - timedelta(minutes=1))
         )
-    with stage.database.session() as session:
-        release_expired_undo_pins(session, stage.settings, now())
-    assert sorted(pins(stage, job_id)) == newest[1:]
-    with stage.database.session() as session:
+    with platform.database.session() as session:
+        release_expired_undo_pins(session, platform.settings, now())
+    assert sorted(pins(platform, job_id)) == newest[1:]
+    with platform.database.session() as session:
         session.execute(update(RecoveryPlan).values(ended_at=now() - kept - timedelta(minutes=1)))
         session.get_one(Job, job_id).deleted_at = now()
         assert plans_with_expired_undo_pin(session, now() - kept, limit=9) == [], "plans of deleted jobs are left out"
         session.rollback()
 
 
-def test_a_lost_task_is_enqueued_again_once_per_interval(stage: Stage, running: tuple[int, Driver]) -> None:
+def test_a_lost_task_is_enqueued_again_once_per_interval(platform: Platform, running: tuple[int, Driver]) -> None:
     job_id, _ = running
-    plan_id = stage.send("POST", f"/jobs/{job_id}/plans", status=201, json=ROLLBACK)["id"]
-    spec = stage.send(
-        "POST", f"/jobs/{job_id}/specs", status=201, json={"spec": {"artifact": stage.upload()}}, headers={"If-Match": "*"}
+    plan_id = platform.send("POST", f"/jobs/{job_id}/plans", status=201, json=ROLLBACK)["id"]
+    spec = platform.send(
+        "POST", f"/jobs/{job_id}/specs", status=201, json={"spec": {"artifact": platform.upload()}}, headers={"If-Match": "*"}
     )
     wanted = {(INSPECT, (plan_id,)), (COMPILE, (spec["id"],))}
 
     def requeued(after: timedelta) -> set[tuple[str, tuple[int | str, ...]]]:
-        stage.tasks.enqueued.clear()
-        with stage.database.session() as session:
-            requeue_lost_tasks(session, stage.tasks, now() + after)
-        return set(stage.tasks.enqueued)
+        platform.tasks.enqueued.clear()
+        with platform.database.session() as session:
+            requeue_lost_tasks(session, platform.tasks, now() + after)
+        return set(platform.tasks.enqueued)
 
     assert requeued(REQUEUE_AFTER / 2) == set()
     assert requeued(REQUEUE_AFTER * 2) == wanted
     assert requeued(REQUEUE_AFTER * 2) == set(), "the next interval has not passed yet"
     assert requeued(REQUEUE_AFTER * 4) == wanted
-    stage.compile(job_id, spec["number"])
-    stage.inspect(plan_id)
+    platform.compile(job_id, spec["number"])
+    platform.inspect(plan_id)
     assert requeued(REQUEUE_AFTER * 8) == set()
 
 
 @pytest.mark.parametrize("number", [9, 77])
 def test_a_rollback_to_a_checkpoint_that_does_not_exist_is_refused(
-    stage: Stage, running: tuple[int, Driver], number: int
+    platform: Platform, running: tuple[int, Driver], number: int
 ) -> None:
-    problem = stage.send(
+    problem = platform.send(
         "POST", f"/jobs/{running[0]}/plans", status=404, json={"request": {"kind": "rollback", "checkpoint": number}}
     )
     assert f"has no checkpoint {number}." in problem["detail"]

@@ -16,7 +16,7 @@ import httpx2
 import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import update
-from tests.backend.alerts.scene import Scene
+from tests.backend.alerts.alert_scenario import AlertScenario
 from tests.backend.conftest import Login
 from tests.backend.jobs import completed, triggered
 from tests.backend.webhooks.certificates import Certificates, certificates
@@ -39,8 +39,8 @@ KEY = "a key that is long enough"
 
 
 @pytest.fixture
-def scene(database: Database, settings: Settings) -> Scene:
-    return Scene(database, settings)
+def scenario(database: Database, settings: Settings) -> AlertScenario:
+    return AlertScenario(database, settings)
 
 
 @pytest.fixture
@@ -64,52 +64,52 @@ def sender(reach: Reach = Reach.LOOPBACK, **names: str) -> Sender:
     return Sender(reach, ssl_context, resolve) if names else Sender(reach, ssl_context)
 
 
-def deliver(scene: Scene, custom_sender: Sender | None = None) -> None:
-    webhook_delivery.deliver_due(scene.context, lambda: custom_sender or sender())
+def deliver(scenario: AlertScenario, custom_sender: Sender | None = None) -> None:
+    webhook_delivery.deliver_due(scenario.context, lambda: custom_sender or sender())
 
 
-def let_time_pass(scene: Scene, by: timedelta = timedelta(days=2), *, created: bool = False) -> None:
+def let_time_pass(scenario: AlertScenario, by: timedelta = timedelta(days=2), *, created: bool = False) -> None:
     """Move retries, and with ``created`` also the creation of messages, into the past by ``by``. End all pauses of webhooks."""
-    with scene.database.session() as session:
+    with scenario.database.session() as session:
         session.execute(update(Webhook).values(not_before=None))
         session.execute(update(Delivery).where(Delivery.ended_at.is_(None)).values(next_try_at=Delivery.next_try_at - by))
         if created:
             session.execute(update(Delivery).values(created_at=Delivery.created_at - by))
 
 
-def fire(scene: Scene, hook: int, jobs: int = 1) -> list[int]:
+def fire(scenario: AlertScenario, hook: int, jobs: int = 1) -> list[int]:
     """Let an alert fire for each of ``jobs`` new jobs. Return the ids of the jobs."""
-    found = [scene.running().job_id for _ in range(jobs)]
-    scene.rule(AlertKind.NO_CHECKPOINT, minutes=10, webhook_id=hook)
-    scene.evaluate(11 * MINUTE)
+    found = [scenario.running().job_id for _ in range(jobs)]
+    scenario.rule(AlertKind.NO_CHECKPOINT, minutes=10, webhook_id=hook)
+    scenario.evaluate(11 * MINUTE)
     return found
 
 
-def only_delivery(scene: Scene) -> Delivery:
-    [found] = scene.deliveries()
+def only_delivery(scenario: AlertScenario) -> Delivery:
+    [found] = scenario.deliveries()
     return found
 
 
 # ---- successful deliveries ---------------------------------------------------------------------
 
 
-def test_an_alert_and_its_resolution_are_delivered(scene: Scene, target: Receiver) -> None:
-    run = scene.running("route-delays")
-    scene.rule(AlertKind.NO_CHECKPOINT, minutes=10, webhook_id=scene.webhook(target.url))
-    scene.evaluate(11 * MINUTE)
-    deliver(scene)
-    scene.send_events(run, triggered(1), completed(1))
-    scene.evaluate(MINUTE)
-    deliver(scene)
-    deliver(scene)
+def test_an_alert_and_its_resolution_are_delivered(scenario: AlertScenario, target: Receiver) -> None:
+    run = scenario.running("route-delays")
+    scenario.rule(AlertKind.NO_CHECKPOINT, minutes=10, webhook_id=scenario.webhook(target.url))
+    scenario.evaluate(11 * MINUTE)
+    deliver(scenario)
+    scenario.send_events(run, triggered(1), completed(1))
+    scenario.evaluate(MINUTE)
+    deliver(scenario)
+    deliver(scenario)
     first, second = target.received
     assert first.path == "/hooks/weir?of=tests" and first.headers["content-type"] == "application/json"
     assert first.headers["host"] == f"127.0.0.1:{target.port}" and first.headers["user-agent"] == "weir"
-    [alert] = scene.alerts()
+    [alert] = scenario.alerts()
     assert first.body == {
         "type": "alert.firing",
         "text": f"route-delays: {alert.message} (no-checkpoint rule)",
-        "created_at": scene.deliveries()[0].created_at.isoformat(),
+        "created_at": scenario.deliveries()[0].created_at.isoformat(),
         "alert": {
             "id": alert.id, "rule": "no-checkpoint rule", "kind": "no-checkpoint", "message": alert.message,
             "since": alert.since.isoformat(), "resolved_at": None, "resolution": None,
@@ -118,47 +118,55 @@ def test_an_alert_and_its_resolution_are_delivered(scene: Scene, target: Receive
     }  # fmt: skip
     assert second.body["type"] == "alert.resolved" and second.body["alert"]["resolution"] == "checkpoint 1 is completed"
     assert second.body["alert"]["resolved_at"] is not None and second.body["text"].startswith("route-delays: resolved: ")
-    assert [(found.state.value, found.tries, found.http_status, found.problem) for found in scene.deliveries()] == [
+    assert [(found.state.value, found.tries, found.http_status, found.problem) for found in scenario.deliveries()] == [
         ("DELIVERED", 1, 200, None), ("DELIVERED", 1, 200, None),
     ]  # fmt: skip
-    assert [message.message_id for message in target.received] == [str(found.message_id) for found in scene.deliveries()]
+    assert [message.message_id for message in target.received] == [str(found.message_id) for found in scenario.deliveries()]
     assert "webhook-signature" not in first.headers
 
 
-def test_messages_are_signed_with_the_key_of_the_worker(scene: Scene, target: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_messages_are_signed_with_the_key_of_the_worker(
+    scenario: AlertScenario, target: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("WEIR_WEBHOOK_KEY_OPS", KEY)
-    fire(scene, scene.webhook(target.url, secret_reference="env:WEIR_WEBHOOK_KEY_OPS"))
-    deliver(scene)
+    fire(scenario, scenario.webhook(target.url, secret_reference="env:WEIR_WEBHOOK_KEY_OPS"))
+    deliver(scenario)
     [message] = target.received
     assert is_signed(message, KEY.encode()) and not is_signed(message, b"another key that is long enough")
     assert KEY not in message.content.decode() + str(message.headers)
 
 
-def test_a_message_is_sent_only_once_its_signing_key_exists(scene: Scene, target: Receiver, settings: Settings) -> None:
-    fire(scene, scene.webhook(target.url, secret_reference="file:ops"))
-    deliver(scene)
-    assert target.received == [] and "ops" in str(only_delivery(scene).problem) and only_delivery(scene).state.value == "PENDING"
+def test_a_message_is_sent_only_once_its_signing_key_exists(
+    scenario: AlertScenario, target: Receiver, settings: Settings
+) -> None:
+    fire(scenario, scenario.webhook(target.url, secret_reference="file:ops"))
+    deliver(scenario)
+    assert (
+        target.received == []
+        and "ops" in str(only_delivery(scenario).problem)
+        and only_delivery(scenario).state.value == "PENDING"
+    )
     directory = settings.data_dir / signing.KEYS_DIRECTORY
     directory.mkdir(parents=True)
     (directory / "ops").write_text(KEY)
-    let_time_pass(scene)
-    deliver(scene)
-    assert is_signed(target.received[0], KEY.encode()) and only_delivery(scene).state.value == "DELIVERED"
+    let_time_pass(scenario)
+    deliver(scenario)
+    assert is_signed(target.received[0], KEY.encode()) and only_delivery(scenario).state.value == "DELIVERED"
 
 
-def test_a_test_delivery_reports_its_outcome(scene: Scene, target: Receiver, client: TestClient, login: Login) -> None:
+def test_a_test_delivery_reports_its_outcome(scenario: AlertScenario, target: Receiver, client: TestClient, login: Login) -> None:
     admin = login(Role.ADMIN)
 
     def tested(url: str) -> dict[str, object]:
-        with scene.database.session() as session:
+        with scenario.database.session() as session:
             session.execute(update(Webhook).values(url=url, not_before=None))
         location = client.post(f"/api/v1/webhooks/{hook}/test", headers=admin).headers["Location"]
         assert client.get(location, headers=admin).json()["state"] == "PENDING"
-        deliver(scene)
+        deliver(scenario)
         answer: dict[str, object] = client.get(location, headers=admin).json()
         return answer
 
-    hook = scene.webhook(target.url, enabled=False)
+    hook = scenario.webhook(target.url, enabled=False)
     delivered = tested(target.url)
     assert (delivered["state"], delivered["http_status"], delivered["problem"]) == ("DELIVERED", 200, None)
     assert target.received[0].body["type"] == "test" and "'ops' works" in target.received[0].body["text"]
@@ -178,23 +186,23 @@ def test_a_test_delivery_reports_its_outcome(scene: Scene, target: Receiver, cli
 # ---- failures and retries ----------------------------------------------------------------------
 
 
-def test_a_failed_message_is_retried_with_the_same_id_and_content(scene: Scene, target: Receiver) -> None:
+def test_a_failed_message_is_retried_with_the_same_id_and_content(scenario: AlertScenario, target: Receiver) -> None:
     target.statuses = [500, 429, 204]
-    fire(scene, scene.webhook(target.url))
+    fire(scenario, scenario.webhook(target.url))
     for tries, problem in ((1, "answers 500"), (2, "answers 429")):
-        deliver(scene)
-        found = only_delivery(scene)
+        deliver(scenario)
+        found = only_delivery(scenario)
         assert (found.state.value, found.tries) == ("PENDING", tries) and problem in str(found.problem)
         assert found.next_try_at > now()
-        deliver(scene)
+        deliver(scenario)
         assert len(target.received) == tries, "the message is not retried early"
-        let_time_pass(scene)
-    deliver(scene)
+        let_time_pass(scenario)
+    deliver(scenario)
     assert (
-        only_delivery(scene).state.value,
-        only_delivery(scene).tries,
-        only_delivery(scene).http_status,
-        only_delivery(scene).problem,
+        only_delivery(scenario).state.value,
+        only_delivery(scenario).tries,
+        only_delivery(scenario).http_status,
+        only_delivery(scenario).problem,
     ) == ("DELIVERED", 3, 204, None)
     assert (
         len({message.message_id for message in target.received}) == 1
@@ -203,125 +211,125 @@ def test_a_failed_message_is_retried_with_the_same_id_and_content(scene: Scene, 
 
 
 def test_a_message_that_fails_for_a_day_is_reported_as_not_delivered(
-    scene: Scene, target: Receiver, client: TestClient, login: Login
+    scenario: AlertScenario, target: Receiver, client: TestClient, login: Login
 ) -> None:
     target.statuses = [503]
-    hook = scene.webhook(target.url)
-    [job_id] = fire(scene, hook)
-    deliver(scene)
-    let_time_pass(scene, created=True)
-    deliver(scene)
-    found = only_delivery(scene)
+    hook = scenario.webhook(target.url)
+    [job_id] = fire(scenario, hook)
+    deliver(scenario)
+    let_time_pass(scenario, created=True)
+    deliver(scenario)
+    found = only_delivery(scenario)
     assert (found.state.value, found.tries, found.http_status) == ("FAILED", 2, 503) and found.ended_at is not None
-    [event] = scene.events_of(job_id, "AlertNotDelivered")
+    [event] = scenario.events_of(job_id, "AlertNotDelivered")
     assert event == {"alert": found.alert_id, "webhook": "ops", "message_kind": "FIRING", "problem": found.problem}
     text = client.get("/metrics", headers=login(Role.VIEWER)).text
     assert 'weir_webhook_messages{state="failed",webhook="ops"} 1.0' in text
-    let_time_pass(scene)
-    deliver(scene)
+    let_time_pass(scenario)
+    deliver(scenario)
     assert len(target.received) == 2, "a failed delivery is not retried"
 
 
-def test_a_resolution_is_not_sent_before_its_alert(scene: Scene, target: Receiver) -> None:
+def test_a_resolution_is_not_sent_before_its_alert(scenario: AlertScenario, target: Receiver) -> None:
     target.statuses = [500, 200]
-    run = scene.running()
-    scene.rule(AlertKind.NO_CHECKPOINT, minutes=10, webhook_id=scene.webhook(target.url))
-    scene.evaluate(11 * MINUTE)
-    deliver(scene)
-    scene.send_events(run, triggered(1), completed(1))
-    scene.evaluate(MINUTE)
-    with scene.database.session() as session:
+    run = scenario.running()
+    scenario.rule(AlertKind.NO_CHECKPOINT, minutes=10, webhook_id=scenario.webhook(target.url))
+    scenario.evaluate(11 * MINUTE)
+    deliver(scenario)
+    scenario.send_events(run, triggered(1), completed(1))
+    scenario.evaluate(MINUTE)
+    with scenario.database.session() as session:
         session.execute(update(Webhook).values(not_before=None))
-    deliver(scene)
+    deliver(scenario)
     assert len(target.received) == 1, "the resolution waits for the retry of the alert"
-    let_time_pass(scene)
-    deliver(scene)
+    let_time_pass(scenario)
+    deliver(scenario)
     assert [body["type"] for body in target.bodies()] == ["alert.firing", "alert.firing", "alert.resolved"]
 
 
 def test_disabling_a_webhook_fails_its_pending_deliveries(
-    scene: Scene, target: Receiver, client: TestClient, login: Login
+    scenario: AlertScenario, target: Receiver, client: TestClient, login: Login
 ) -> None:
     target.statuses = [500]
-    hook = scene.webhook(target.url)
-    fire(scene, hook)
-    deliver(scene)
+    hook = scenario.webhook(target.url)
+    fire(scenario, hook)
+    deliver(scenario)
     headers = {**login(Role.ADMIN), "If-Match": "*"}
     assert client.patch(f"/api/v1/webhooks/{hook}", json={"enabled": False}, headers=headers).status_code == 200
-    assert (only_delivery(scene).state.value, only_delivery(scene).problem) == ("FAILED", "the webhook was disabled")
-    let_time_pass(scene)
-    deliver(scene)
+    assert (only_delivery(scenario).state.value, only_delivery(scenario).problem) == ("FAILED", "the webhook was disabled")
+    let_time_pass(scenario)
+    deliver(scenario)
     assert len(target.received) == 1
 
 
-def test_a_failing_receiver_is_paused_and_does_not_delay_others(scene: Scene, target: Receiver) -> None:
+def test_a_failing_receiver_is_paused_and_does_not_delay_others(scenario: AlertScenario, target: Receiver) -> None:
     with receiver() as broken:
         broken.statuses = [500]
-        fire(scene, scene.webhook(broken.url, name="broken"), jobs=5)
-        fire(scene, scene.webhook(target.url, name="fine"))
-        deliver(scene)
+        fire(scenario, scenario.webhook(broken.url, name="broken"), jobs=5)
+        fire(scenario, scenario.webhook(target.url, name="fine"))
+        deliver(scenario)
         assert len(broken.received) == 1 and len(target.received) == 6
-        deliver(scene)
+        deliver(scenario)
         assert len(broken.received) == 1, "six more messages wait, because the receiver is paused"
         broken.statuses = [200]
-        let_time_pass(scene)
-        deliver(scene)
-        assert len(broken.received) == 7 and {found.state.value for found in scene.deliveries()} == {"DELIVERED"}
+        let_time_pass(scenario)
+        deliver(scenario)
+        assert len(broken.received) == 7 and {found.state.value for found in scenario.deliveries()} == {"DELIVERED"}
 
 
 @pytest.mark.parametrize("fault", ["silent", "endless"])
 def test_a_response_that_does_not_end_is_timed_out(
-    scene: Scene, target: Receiver, fault: str, monkeypatch: pytest.MonkeyPatch
+    scenario: AlertScenario, target: Receiver, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("weir_workers.webhooks.sender.SEND_S", 3.0)
     setattr(target, fault, True)
-    fire(scene, scene.webhook(target.url))
-    deliver(scene)  # never ends without a timeout
-    assert "does not answer within 3 s" in str(only_delivery(scene).problem)
-    assert only_delivery(scene).state.value == "PENDING" and len(target.received) == 1
+    fire(scenario, scenario.webhook(target.url))
+    deliver(scenario)  # never ends without a timeout
+    assert "does not answer within 3 s" in str(only_delivery(scenario).problem)
+    assert only_delivery(scenario).state.value == "PENDING" and len(target.received) == 1
 
 
 # ---- concurrent and crashed workers ------------------------------------------------------------
 
 
-def test_concurrent_workers_send_each_message_once(scene: Scene, target: Receiver) -> None:
-    fire(scene, scene.webhook(target.url), jobs=30)
-    threads = [threading.Thread(target=deliver, args=(scene,)) for _ in range(2)]
+def test_concurrent_workers_send_each_message_once(scenario: AlertScenario, target: Receiver) -> None:
+    fire(scenario, scenario.webhook(target.url), jobs=30)
+    threads = [threading.Thread(target=deliver, args=(scenario,)) for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert len(target.received) == 30 == len({message.message_id for message in target.received})
-    assert {found.state.value for found in scene.deliveries()} == {"DELIVERED"}
+    assert {found.state.value for found in scenario.deliveries()} == {"DELIVERED"}
 
 
-def test_after_a_crash_of_the_sending_worker_the_message_is_sent_again(scene: Scene, target: Receiver) -> None:
-    fire(scene, scene.webhook(target.url))
-    with scene.database.session() as session:
+def test_after_a_crash_of_the_sending_worker_the_message_is_sent_again(scenario: AlertScenario, target: Receiver) -> None:
+    fire(scenario, scenario.webhook(target.url))
+    with scenario.database.session() as session:
         [hook] = outbox.claim_webhooks(session, 8)
-    with scene.database.session() as session:
+    with scenario.database.session() as session:
         message = outbox.claim_message(session, hook)
     assert message is not None
     asyncio.run(sender().send(message, None))  # the worker crashes after this call
-    deliver(scene)
+    deliver(scenario)
     assert len(target.received) == 1, "the claim of the crashed worker has not expired"
-    let_time_pass(scene, outbox.CLAIM_DURATION)
-    deliver(scene)
+    let_time_pass(scenario, outbox.CLAIM_DURATION)
+    deliver(scenario)
     assert [found.message_id for found in target.received] == [str(message.message_id)] * 2
-    assert (only_delivery(scene).state.value, only_delivery(scene).tries) == ("DELIVERED", 2)
+    assert (only_delivery(scenario).state.value, only_delivery(scenario).tries) == ("DELIVERED", 2)
 
 
-def test_a_delivered_message_stays_delivered_if_later_attempts_fail(scene: Scene, target: Receiver) -> None:
-    fire(scene, scene.webhook(target.url))
-    with scene.database.session() as session:
+def test_a_delivered_message_stays_delivered_if_later_attempts_fail(scenario: AlertScenario, target: Receiver) -> None:
+    fire(scenario, scenario.webhook(target.url))
+    with scenario.database.session() as session:
         [hook] = outbox.claim_webhooks(session, 8)
-    with scene.database.session() as session:
+    with scenario.database.session() as session:
         message = outbox.claim_message(session, hook)
     assert message is not None
     for outcome in (outbox.NotSent("slow"), outbox.SendResult(200), outbox.NotSent("slow")):
-        with scene.database.session() as session:
+        with scenario.database.session() as session:
             outbox.record_outcome(session, message, outcome)
-    assert (only_delivery(scene).state.value, only_delivery(scene).http_status, only_delivery(scene).problem) == (
+    assert (only_delivery(scenario).state.value, only_delivery(scenario).http_status, only_delivery(scenario).problem) == (
         "DELIVERED",
         200,
         None,
@@ -424,18 +432,18 @@ def test_a_certificate_must_be_trusted_and_match_the_host_name(made: Certificate
         assert len(secure.received) == 1
 
 
-def test_the_claim_of_a_webhook_is_released_after_its_delivery(scene: Scene, target: Receiver) -> None:
-    fire(scene, scene.webhook(target.url))
-    with scene.database.session() as session:
+def test_the_claim_of_a_webhook_is_released_after_its_delivery(scenario: AlertScenario, target: Receiver) -> None:
+    fire(scenario, scenario.webhook(target.url))
+    with scenario.database.session() as session:
         assert len(outbox.claim_webhooks(session, 8)) == 1
-    with scene.database.session() as session:
+    with scenario.database.session() as session:
         assert outbox.claim_webhooks(session, 8) == []
-    let_time_pass(scene, timedelta(0))
-    deliver(scene)
+    let_time_pass(scenario, timedelta(0))
+    deliver(scenario)
     assert len(target.received) == 1
 
     def claimed_until() -> datetime | None:
-        with scene.database.session() as session:
+        with scenario.database.session() as session:
             return session.query(Webhook).one().not_before
 
     assert claimed_until() is None

@@ -27,7 +27,7 @@ RUN_STARTED = RunStateChanged(DriverState.RUNNING, Generation(1))
 
 
 @dataclass
-class Scene:
+class AlertScenario:
     """Jobs and alert rules in a database without the rules of a new installation. Times count from ``began``."""
 
     database: Database

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlalchemy import select, update
+from tests.backend.fake_workers import Driver, Platform
 from tests.backend.jobs import AT_MS
-from tests.backend.played import Driver, Stage
 from tests.unit.storage.storage_builders import RunningJob, manifest_of, nonce
 
 from weir.protocol.events import CheckpointCompleted as Completed
@@ -33,8 +33,8 @@ from weir_workers.context import Context
 from weir_workers.tasks.checkpoint_gc import collect_job_garbage
 
 _numbers = itertools.count(1)
-NAME = "played"
-"""The job's name in its code, as in ``played.GRAPH``."""
+NAME = "orders"
+"""The job's name in its code, as in ``fake_workers.GRAPH``."""
 
 
 class SimulatedCrash(BaseException):
@@ -113,38 +113,38 @@ class StoredRun(RunningJob):
 
 @dataclass
 class StoredJob:
-    stage: Stage
+    platform: Platform
     job_id: int
     driver: Driver
     directory: str
     run: StoredRun
 
     @classmethod
-    def running(cls, stage: Stage, checkpoints: int = 5, *, retained: int = 3, directory: str | None = None) -> StoredJob:
+    def running(cls, platform: Platform, checkpoints: int = 5, *, retained: int = 3, directory: str | None = None) -> StoredJob:
         """Create a running job with checkpoints 1 to ``checkpoints``.
 
         The driver retires no checkpoint. If it crashes, the job restarts only after an hour.
         """
         body = {
-            "artifact": stage.upload(),
+            "artifact": platform.upload(),
             "checkpointing": {"retained": retained, "directory": directory},
             "restart": {"initial_s": 3_600, "max_s": 3_600},
         }
-        job_id = stage.send("POST", "/jobs", status=201, json={"name": f"job-{next(_numbers)}", "spec": body})["id"]
-        stage.compile(job_id)
-        driver = stage.driver(job_id)
+        job_id = platform.send("POST", "/jobs", status=201, json={"name": f"job-{next(_numbers)}", "spec": body})["id"]
+        platform.compile(job_id)
+        driver = platform.driver(job_id)
         driver.begin()
-        with stage.database.session() as session:
+        with platform.database.session() as session:
             directory = session.scalars(select(Run.checkpoint_directory).where(Run.id == driver.run_id)).one()
-        made = cls(stage, job_id, driver, directory, StoredRun(LocalStorage(directory), layout=JobLayout(NAME)))
+        made = cls(platform, job_id, driver, directory, StoredRun(LocalStorage(directory), layout=JobLayout(NAME)))
         made.run.start(1)
         for number in range(1, checkpoints + 1):
             made.complete(number)
         return made
 
     @classmethod
-    def suspended(cls, stage: Stage, checkpoints: int = 5, *, retained: int = 3, directory: str | None = None) -> StoredJob:
-        made = cls.running(stage, checkpoints, retained=retained, directory=directory)
+    def suspended(cls, platform: Platform, checkpoints: int = 5, *, retained: int = 3, directory: str | None = None) -> StoredJob:
+        made = cls.running(platform, checkpoints, retained=retained, directory=directory)
         made.suspend()
         return made
 
@@ -154,7 +154,7 @@ class StoredJob:
 
     @property
     def context(self) -> Context:
-        return Context(self.stage.settings, self.stage.database, self.stage.tasks, "host", os.getpid())
+        return Context(self.platform.settings, self.platform.database, self.platform.tasks, "host", os.getpid())
 
     def complete(self, number: int, *, savepoint: bool = False) -> None:
         self.run.complete(number, savepoint=savepoint)
@@ -164,20 +164,20 @@ class StoredJob:
         assert self.driver.send_events(first, Completed(CheckpointId(number), generation, trigger, 5, 9, ())) == 200
 
     def suspend(self) -> None:
-        self.stage.send("POST", f"/jobs/{self.job_id}/suspend", status=202)
-        self.stage.reconcile(self.job_id)
+        self.platform.send("POST", f"/jobs/{self.job_id}/suspend", status=202)
+        self.platform.reconcile(self.job_id)
         assert self.driver.commands() == ["Suspend"]
         self.driver.send_events(RunStateChanged(DriverState.SUSPENDED, self.run.generation, "", ""))
 
     def start_again(self, restored_from: int | None = None) -> StoredRun:
         """Start the job again. Its new driver starts the next generation in the job log."""
-        self.stage.send("POST", f"/jobs/{self.job_id}/start", status=202)
-        self.stage.reconcile(self.job_id)
+        self.platform.send("POST", f"/jobs/{self.job_id}/start", status=202)
+        self.platform.reconcile(self.job_id)
         return self.take_next_generation(restored_from)
 
     def take_next_generation(self, restored_from: int | None = None) -> StoredRun:
         """Let the driver of the newest run start the next generation in the job log."""
-        self.driver = self.stage.driver(self.job_id)
+        self.driver = self.platform.driver(self.job_id)
         view = self.view()
         assert view.newest is not None
         self.run = StoredRun(self.storage, layout=JobLayout(NAME))
@@ -206,31 +206,31 @@ class StoredJob:
 
     def expire_lease(self) -> None:
         """Let the garbage-collection lease of a crashed worker expire."""
-        with self.stage.database.session() as session:
+        with self.platform.database.session() as session:
             session.execute(
                 update(Job).where(Job.id == self.job_id, Job.retention_until.is_not(None)).values(retention_until=now())
             )
 
     def row(self, number: int) -> Checkpoint:
-        with self.stage.database.session() as session:
+        with self.platform.database.session() as session:
             return session.scalars(select(Checkpoint).where(Checkpoint.job_id == self.job_id, Checkpoint.number == number)).one()
 
     def discarded(self) -> list[int]:
-        with self.stage.database.session() as session:
+        with self.platform.database.session() as session:
             query = select(Checkpoint.number).where(Checkpoint.job_id == self.job_id, Checkpoint.discarded_at.is_not(None))
             return sorted(session.scalars(query))
 
     def events_of(self, kind: str) -> list[dict[str, Any]]:
         """Return the fields of the job's events of this kind."""
-        with self.stage.database.session() as session:
+        with self.platform.database.session() as session:
             query = select(Event.fields).where(Event.job_id == self.job_id, Event.kind == kind).order_by(Event.number)
             return list(session.scalars(query))
 
     def send(self, method: str, number: int, what: str = "", *, status: int, **more: Any) -> Any:
         """Send a request about one checkpoint."""
-        return self.stage.send(method, f"/jobs/{self.job_id}/checkpoints/{number}{what}", status=status, **more)
+        return self.platform.send(method, f"/jobs/{self.job_id}/checkpoints/{number}{what}", status=status, **more)
 
     def pin(self, number: int, pinned: bool = True, *, status: int = 200) -> Any:
-        return self.stage.send(
+        return self.platform.send(
             "PATCH", f"/checkpoints/{self.row(number).id}", status=status, json={"pinned": pinned}, headers={"If-Match": "*"}
         )

@@ -38,7 +38,7 @@ from weir_backend.settings import Settings
 CODE = b"def job(params): ...\n"
 GRAPH = {
     "logical": {
-        "job": "played",
+        "job": "orders",
         "operators": [
             {"uid": "in", "kind": "source", "config": {"kind": "generator"}, "inputs": []},
             {"uid": "out", "kind": "sink", "config": {"kind": "parquet"}, "inputs": []},
@@ -50,7 +50,7 @@ INTACT = PlanInspection(intact=True, damage=None, files=1, bytes=9, abandoned=[]
 
 
 @dataclass
-class Stage:
+class Platform:
     """Sends requests to the API, and does the work of workers."""
 
     client: TestClient
@@ -74,13 +74,13 @@ class Stage:
         assert digest == hashlib.sha256(code).hexdigest()
         return digest
 
-    def deploy(self, name: str = "played", spec: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    def deploy(self, name: str = "orders", spec: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
         made: dict[str, Any] = self.send(
             "POST", "/jobs", status=201, json={"name": name, "spec": {"artifact": self.upload(), **(spec or {})}, **more}
         )
         return made
 
-    def compile(self, job_id: int, number: int = 1, *, problem: str | None = None, name: str = "played") -> None:
+    def compile(self, job_id: int, number: int = 1, *, problem: str | None = None, name: str = "orders") -> None:
         """Do what a worker does to compile a spec. ``name`` is the name of the job in its code."""
         graph = {"logical": {**GRAPH["logical"], "job": name}}
         with self.database.session() as session:
@@ -132,7 +132,7 @@ class Stage:
             assert run is not None, f"job {job_id} has no live run"
             return Driver(self, job_id, run.id, run_token(self.settings, run.directory), dict(run.start), run.cause)
 
-    def running(self, name: str = "played", **spec: Any) -> tuple[int, Driver]:
+    def running(self, name: str = "orders", **spec: Any) -> tuple[int, Driver]:
         """Deploy a job. Return its id and its driver, which runs and has completed checkpoint 1."""
         job_id = self.deploy(name, spec)["id"]
         self.compile(job_id)
@@ -142,18 +142,18 @@ class Stage:
         return job_id, driver
 
 
-def end_restart_delay(stage: Stage, job_id: int) -> None:
+def end_restart_delay(platform: Platform, job_id: int) -> None:
     """End the restart delay of the job, and reconcile the job."""
-    with stage.database.session() as session:
+    with platform.database.session() as session:
         session.execute(update(Job).where(Job.id == job_id).values(restart_at=now()))
-    stage.reconcile(job_id)
+    platform.reconcile(job_id)
 
 
 @dataclass
 class Driver:
     """A fake driver of one run."""
 
-    stage: Stage
+    platform: Platform
     job_id: int
     run_id: int
     token: str
@@ -165,7 +165,7 @@ class Driver:
     def send_events(self, *events: Event) -> int:
         """Send events to the API. Return the status of the response."""
         batch = numbered(events, self.sent + 1)
-        answer = self.stage.client.post(
+        answer = self.platform.client.post(
             f"/api/v1/runs/{self.run_id}/events",
             params={"first": self.sent + 1, "oldest": self.sent + 1},
             content=body_of(batch),
@@ -173,7 +173,7 @@ class Driver:
         )
         if answer.status_code == 200:
             self.sent += len(events)
-            self.stage.reconcile(self.job_id)
+            self.platform.reconcile(self.job_id)
         return answer.status_code
 
     def begin(self) -> None:
@@ -189,7 +189,7 @@ class Driver:
 
     def commands(self) -> list[str]:
         """Return the kinds of the unanswered commands, and answer them."""
-        answer = self.stage.client.get(
+        answer = self.platform.client.get(
             f"/api/v1/runs/{self.run_id}/commands", params={"after": 0}, headers={"Authorization": f"Bearer {self.token}"}
         )
         assert answer.status_code == 200, answer.text
@@ -201,6 +201,6 @@ class Driver:
 
     def crash(self, reason: str = "killed") -> None:
         """Report that the driver process has exited, as a worker does, and reconcile the job."""
-        with self.stage.database.session() as session:
+        with self.platform.database.session() as session:
             assert mark_driver_lost(session, self.job_id, self.run_id, reason)
-        self.stage.reconcile(self.job_id)
+        self.platform.reconcile(self.job_id)
