@@ -92,7 +92,7 @@ def create_app(settings: Settings, tasks: Tasks, *, routers: Sequence[APIRouter]
         redoc_url=None,
         openapi_url=f"{API}/openapi.json",
         max_body_size=BODY_BYTES_MAX,
-        redirect_slashes=False,  # a redirect would go to the host that the request names, which an attacker can choose
+        redirect_slashes=False,  # a redirect would go to the host in the request, which an attacker can choose
         separate_input_output_schemas=False,
     )
     configure(app, settings, tasks)
@@ -107,7 +107,7 @@ def create_app(settings: Settings, tasks: Tasks, *, routers: Sequence[APIRouter]
 
 
 def configure(app: FastAPI, settings: Settings, tasks: Tasks) -> None:
-    """Set the settings and tasks for the next start of the lifespan, and reset the state of an earlier one."""
+    """Set the settings and tasks for the next start of the lifespan, and reset the state that an earlier lifespan left."""
     app.state = State()
     app.state.settings, app.state.tasks = settings, tasks
 
@@ -128,7 +128,7 @@ async def _send_heartbeats(database: Database) -> None:
 
 class Api(FastAPI):
     def build_middleware_stack(self) -> ASGIApp:
-        # The outermost middleware, so that it also handles error responses and bodies that are too large.
+        # This is the outermost middleware, so that it also handles error responses and bodies that are too large.
         return ResponseMiddleware(super().build_middleware_stack())
 
 

@@ -23,9 +23,9 @@ T = TypeVar("T")
 
 
 class Problem(Exception):
-    """``code``: an identifier for programs. ``detail``: what failed and where. ``next_step``: what the user can do. Both are sentences.
+    """``code`` is an identifier for programs. ``detail`` says what failed and where, ``next_step`` what the user can do. Both are sentences.
 
-    ``extra``: further members of the response. Never put a secret into any of them.
+    ``extra`` contains further members of the response. None of these fields may contain a secret.
     """
 
     status: ClassVar[int] = 500

@@ -12,7 +12,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, text
 
 _LOCK = 0x57656972
-"""Advisory lock: of two concurrent migrations, the second waits and then has nothing to do."""
+"""The key of an advisory lock. If two migrations run concurrently, the second waits and then has nothing to do."""
 
 
 def directory() -> Path:
@@ -57,7 +57,7 @@ def known() -> set[str]:
 
 
 def differences(engine: Engine) -> list[object]:
-    """Return the operations that would make the database match the models. Empty: they match."""
+    """Return the schema changes that would make the database match the models. The result is empty if they match."""
     from weir_backend.models import Base
 
     with engine.connect() as connection:

@@ -13,8 +13,8 @@ from weir_backend.kit.broker import CeleryTasks
 from weir_backend.settings import settings
 
 SWITCH_S = 0.001
-"""Python's thread switch interval. A request switches threads a dozen times and may wait this long each time for a thread that ingests a
-batch or computes a chart. With the default of 5 ms, pages took twice as long at a thousand events per second."""
+"""Python's thread switch interval. The thread switch interval of Python. A request switches threads a dozen times, and each time it can wait this
+long for a thread that ingests a batch or computes a chart. With the default of 5 ms, pages take twice as long at a thousand events per second."""
 
 
 def app() -> FastAPI:
@@ -22,7 +22,8 @@ def app() -> FastAPI:
     logs.configure()
     found = settings()
     app = create_app(found, CeleryTasks(found.redis_url.get_secret_value()))
-    # Everything loaded so far lives as long as the process. Scanning it in every full collection would pause all requests for 0.1 s.
+    # The objects loaded so far exist as long as the process. Without ``freeze``, every full garbage collection would scan them and pause all
+    # requests for 0.1 s.
     gc.collect()
     gc.freeze()
     sys.setswitchinterval(SWITCH_S)

@@ -56,7 +56,7 @@ class Settings(BaseSettings):
     artifacts_kept_days: Annotated[float, Field(gt=0)] = 7.0
     """How long to keep an artifact that no spec references, counted from its last upload."""
     undo_kept_days: Annotated[float, Field(gt=0)] = 30.0
-    """How long after applying a plan to keep the checkpoint to which an undo would return."""
+    """How long to keep the checkpoint that an undo of a plan would restore, counted from the application of the plan."""
     restore_roots: Annotated[tuple[CheckpointPath, ...], NoDecode] = ()
     """Comma-separated directories and object stores from which users may restore a checkpoint by its path, in addition to ``checkpoints``
     in ``data_dir``."""
@@ -67,8 +67,8 @@ class Settings(BaseSettings):
     driver_metrics_token: Annotated[SecretStr | None, Field(validate_default=True)] = None
     """Bearer token that grants access to the metrics of drivers."""
     webhook_reach: Reach = Reach.PRIVATE
-    """The addresses to which workers may send webhooks: public; private, which includes public; or loopback, which includes both. Link-local
-    addresses are never allowed."""
+    """The addresses to which workers may send webhooks: ``public``, ``private`` (which includes ``public``) or ``loopback`` (which includes both).
+    Link-local addresses are never allowed."""
     webhook_keys_dir: Path | None = None
     """Directory of the files that ``secret_reference`` of a webhook names. Default: ``webhook-keys`` in ``data_dir``."""
     oidc_issuer: AnyHttpUrl | None = None
@@ -79,7 +79,7 @@ class Settings(BaseSettings):
     oidc_role_claim: str = "weir_role"
     """Claim of the identity token that contains viewer, operator or admin."""
     oidc_new_users: Literal["refused", "viewer"] = "refused"
-    """What to do with unknown users whose token names no role. The default refuses them, because an issuer may serve many organizations."""
+    """What to do with unknown users whose token names no role. The default refuses such users, because an issuer can serve many organizations."""
 
     @field_validator("driver_metrics", "driver_metrics_token", mode="before")
     @classmethod

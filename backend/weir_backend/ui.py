@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 NONCE = "__WEIR_NONCE__"
 """Placeholder in index.html; vite.config.ts inserts it."""
 NOT_PAGES = ("api", "metrics", "healthz", "readyz", "assets")
-"""First path segments that never name a page: unknown paths below them return 404."""
+"""First path segments that never belong to a page. Unknown paths below them return 404."""
 _PAGE = "index.html"
 _IMMUTABLE = "public, max-age=31536000, immutable"
 _HERE = Path(__file__).resolve()
@@ -56,7 +56,7 @@ class Ui:
 
     def __init__(self, built: Path) -> None:
         self._built = built
-        # Looked up at each request, because a build may appear or be replaced while the process runs.
+        # The files are looked up at each request, because a build can appear or be replaced while the process runs.
         self._files = StaticFiles(directory=built, check_dir=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -79,7 +79,7 @@ class Ui:
         return self._page()
 
     def _file(self, path: str, scope: Scope) -> Response | None:
-        """Return the file. None: the build has no such file."""
+        """Return the file. None if the build has no such file."""
         try:
             found, stat = self._files.lookup_path(path)
         except (ValueError, OSError):
@@ -103,7 +103,7 @@ class Ui:
         except OSError:
             html, status = _not_built(self._built), 503
         headers = {
-            # No ETag: a cached page would carry a nonce that the policy no longer allows.
+            # The page has no ETag, because a cached page would contain a nonce that the policy does not allow any more.
             "Cache-Control": "no-cache",
             "Content-Security-Policy": policy(nonce),
         }

@@ -22,7 +22,7 @@ OPEN = (PlanState.PROPOSED, PlanState.APPROVED)
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a verb is not allowed. ``code``: for programs. ``reason`` and ``next_step``: sentences for users."""
+    """Why a verb is not allowed. ``code`` is for programs. ``reason`` and ``next_step`` are sentences for users."""
 
     code: str
     reason: str
@@ -69,8 +69,8 @@ def spec_refusal(number: int, state: SpecState, problem: str | None) -> Refusal 
 
 @dataclass(frozen=True, slots=True)
 class JobActionFacts:
-    """A job. ``run_state``: the stored state of the newest run; None: the job has no run. ``live``: the newest run has not ended. ``applying``: the
-    plan that is being applied. ``spec_state``: the state of the version that is to run."""
+    """A job. ``run_state`` is the stored state of the newest run, or None if the job has no run. ``live`` is True if the newest run has not ended.
+    ``applying`` is the plan that is being applied. ``spec_state`` is the state of the version that is to run."""
 
     name: str
     desired: DesiredState
@@ -150,8 +150,8 @@ def job_refusal(verb: Verb, facts: JobActionFacts) -> Refusal | None:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointActionFacts:
-    """A checkpoint. ``deletion``: why it must not be deleted; see ``checkpoints.retention_rules``. ``applying``: the plan that is being applied to
-    the job."""
+    """A checkpoint. ``deletion`` is the reason why the checkpoint must not be deleted, if any (see ``checkpoints.retention_rules``). ``applying``
+    is the plan that is being applied to the job, if any."""
 
     number: int
     state: CheckpointState
@@ -210,9 +210,10 @@ def damage_refusal(facts: CheckpointActionFacts) -> Refusal | None:
 
 @dataclass(frozen=True, slots=True)
 class PlanActionFacts:
-    """A plan. ``revokes_output``: the plan revokes committed output, which requires the permission ``rollback``. ``signed``: the signature matches.
-    ``inspected``: a worker has inspected the checkpoint, and found ``damage`` and ``incompatibility``, if any. ``safety``: the checkpoint that an
-    undo restores; None: its row is deleted. ``undone``: an undo of the plan was applied. ``applying``: another plan that is being applied."""
+    """The facts about a plan that decide which actions it allows. ``revokes_output`` is True if the plan revokes committed output, which requires
+    the permission ``rollback``. ``signed`` is True if the signature matches. ``inspected`` is True if a worker has inspected the checkpoint;
+    ``damage`` and ``incompatibility`` are what it found, if anything. ``safety`` is the checkpoint that an undo restores, or None if its row is
+    deleted. ``undone`` is True if an undo of the plan was applied. ``applying`` is a different plan that is being applied, if any."""
 
     id: int
     state: PlanState

@@ -29,7 +29,8 @@ class Verb(StrEnum):
 
 
 class ActionRead(ResponseModel):
-    """A verb that can be applied to the resource. `reason`: why it is not allowed now, and what to do about it; null if it is allowed."""
+    """A verb that can be applied to the resource. `reason` says why the verb is not allowed now and what the user can do; it is null if the verb is
+    allowed."""
 
     verb: Verb
     allowed: bool

@@ -1,8 +1,7 @@
 """Decide whether a rule holds for a job. Pure, without clock and database: facts in, one verdict out.
 
-A verdict is firing, not firing or unknown. Unknown leaves the alert as it is: while the control plane itself is unreachable, no alert may begin
-or end.
-"""
+A verdict is firing, not firing or unknown. An unknown verdict does not change the alert, because no alert is raised or resolved while the control
+plane itself is unreachable."""
 
 from __future__ import annotations
 
@@ -13,12 +12,12 @@ from typing import Literal, TypeAlias, assert_never
 from weir_backend.models import AlertKind, DesiredState, RunState
 
 INTERVALS_MISSED = 2
-"""A job is late only after this many of its own checkpoint intervals, even if the rule has a shorter time."""
+"""A checkpoint is late only after this many checkpoint intervals of the job, even if the time in the rule is shorter."""
 LAG_RESOLVE_RATIO = 0.8
 """An alert about lag is resolved below this fraction of its limit, so that a lag near the limit does not raise an alert every minute."""
 REASON_CHARACTERS_MAX = 300
 LAG_DURATION = timedelta(minutes=1)
-"""A rule about lag fires only if the lag was above the limit this long ago, too. Short peaks need no attention."""
+"""A rule about lag fires only if the lag is above the limit now and was above it this long ago, so that short peaks raise no alert."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +32,7 @@ class Failures:
 
 @dataclass(frozen=True, slots=True)
 class LagAbove:
-    """Limits for the lag of ``source`` (its uid; None: of any source). At least one limit is set."""
+    """Limits for the lag of the source with uid ``source``, or of any source if ``source`` is None. At least one limit is set."""
 
     records: int | None = None
     seconds: float | None = None
@@ -57,7 +56,7 @@ CONDITIONS: dict[AlertKind, type[Condition]] = {
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """The lag of a source, over all its subtasks. ``before``: the lag ``LAG_DURATION`` ago; None: unknown."""
+    """The lag of a source, over all its subtasks. ``before`` is the lag ``LAG_DURATION`` ago, or None if it is unknown."""
 
     source: str
     unit: Literal["records", "seconds"]
@@ -67,13 +66,13 @@ class Lag:
 
 @dataclass(frozen=True, slots=True)
 class AlertFacts:
-    """What the rules need to know about a job. Times are those of the control plane's clock.
+    """The facts about a job that the rules need. Times are by the clock of the control plane, unless stated otherwise.
 
-    ``run_state``: the state of the newest run. ``begun_at``: when a user or a plan started the job; restarts after a failure do not count.
-    ``interval_s``: the larger of the checkpoint interval and the minimum pause; None: no periodic checkpoints. ``failures``,
-    ``failed_checkpoints``: since the last completed checkpoint, and since a user or a plan started the job. ``restarts``: their times by the clock
-    of the driver, or when they were reported if that is earlier. ``restarts_stopped_reason``: why Weir does not restart the job.
-    """
+    ``run_state`` is the state of the newest run. ``begun_at`` is when a user or a plan last started the job; restarts after a failure do not count.
+    ``interval_s`` is the larger of the checkpoint interval and the minimum pause, or None if the job takes no periodic checkpoints. ``failures``
+    and ``failed_checkpoints`` are counted since the last completed checkpoint or since ``begun_at``, whichever is later. ``restarts`` are the times
+    of the restarts by the clock of the driver, but at most the times when they were reported. ``restarts_stopped_reason`` is the reason why Weir
+    does not restart the job, if any."""
 
     desired: DesiredState
     run_state: RunState | None
@@ -88,12 +87,12 @@ class AlertFacts:
     restarts_stopped_reason: str | None = None
     restarts: tuple[datetime, ...] = ()
     lags: tuple[Lag, ...] | None = None
-    """None: the slots have not reported recently, or no rule is about lag."""
+    """The lag of each source. None if the slots have not reported recently, or if no rule is about lag."""
 
 
 @dataclass(frozen=True, slots=True)
 class Firing:
-    """``message``: one sentence, without the name of the job."""
+    """The condition holds. ``message`` is one sentence, without the name of the job."""
 
     message: str
 
@@ -105,7 +104,7 @@ class NotFiring:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A firing alert continues to fire, and no alert begins."""
+    """It is unknown whether the condition holds: a firing alert continues to fire, and no new alert is raised."""
 
 
 Verdict: TypeAlias = Firing | NotFiring | Unknown
@@ -114,7 +113,8 @@ Verdict: TypeAlias = Firing | NotFiring | Unknown
 def evaluate(
     condition: Condition, facts: AlertFacts, *, available_since: datetime | None, firing: bool, now: datetime
 ) -> Verdict:
-    """Return whether the condition holds. ``available_since``: since when the API and the workers are available; None: they are not."""
+    """Return whether the condition holds. ``available_since`` is the time since which the API and the workers are available, or None if they are
+    not."""
     if facts.desired is not DesiredState.RUNNING:
         return NotFiring("the job was suspended or cancelled")
     if facts.run_state is RunState.FINISHED:
@@ -153,7 +153,7 @@ def _no_checkpoint(time: timedelta, facts: AlertFacts, available_since: datetime
 
 def _failures(count: int, facts: AlertFacts, now: datetime) -> Verdict:
     if facts.restarts_stopped_reason is not None:
-        # Fire even if the rule has a larger count: without restarts the job does not fail again.
+        # Fire even if the count in the rule is larger, because without restarts the job does not fail again.
         return Firing(f"Weir does not restart the job: {' '.join(facts.restarts_stopped_reason.split())[:REASON_CHARACTERS_MAX]}")
     if facts.failures >= count and not _is_well(facts, now):
         return Firing(f"the job has failed {_times(facts.failures)} in a row, without a completed checkpoint in between")
@@ -163,7 +163,7 @@ def _failures(count: int, facts: AlertFacts, now: datetime) -> Verdict:
 
 
 def _is_well(facts: AlertFacts, now: datetime) -> bool:
-    """Return whether the job has run without a failure for so long that its restart strategy resets its count, too."""
+    """Return whether the job has run without a failure for so long that its restart strategy resets the count of restarts."""
     if facts.run_state is not RunState.RUNNING or facts.last_failure_at is None:
         return False
     return now - facts.last_failure_at >= timedelta(seconds=facts.reset_after_s)
@@ -189,7 +189,7 @@ def _lag(condition: LagAbove, facts: AlertFacts, firing: bool) -> Verdict:
 
 def _restarts(count: int, time: timedelta, facts: AlertFacts, firing: bool, now: datetime) -> Verdict:
     found = sum(1 for at in facts.restarts if now - at < time)
-    # Resolve the alert only at half the count. Otherwise each restart near the count would raise another alert.
+    # Resolve the alert only when the number of restarts falls to half the count. Otherwise each restart near the count would raise another alert.
     if found >= count or (firing and found > count // 2):
         return Firing(f"the job was restarted {_times(found)} within {format_duration(time)}")
     return NotFiring(f"the job was restarted {_times(found)} within the last {format_duration(time)}")

@@ -1,9 +1,8 @@
 """Evaluate all rules against all jobs, raise alerts and resolve them.
 
-``find_changed_jobs`` only reads, with a few queries for any number of jobs, and mostly finds no change. ``apply_changes`` locks the jobs that it
-returns and decides again, so that concurrent and interrupted evaluations do no harm. It skips jobs that are locked; the next evaluation handles
-them.
-"""
+``find_changed_jobs`` only reads, with a few queries for any number of jobs, and mostly finds no change. ``apply_changes`` locks these jobs and
+decides again, so that concurrent and interrupted evaluations do no harm. It skips jobs that other transactions have locked. The next evaluation
+handles the skipped jobs."""
 
 from __future__ import annotations
 
@@ -46,7 +45,7 @@ Change: TypeAlias = OpenAlert | ResolveAlert
 
 
 def find_changed_jobs(session: Session, moment: datetime) -> list[int]:
-    """Return the ids of the jobs for which an alert begins or ends."""
+    """Return the ids of the jobs for which an alert is raised or resolved."""
     return sorted({change.job_id for change in _changes(session, moment, None)})
 
 
@@ -67,7 +66,7 @@ def apply_changes(session: Session, tasks: Tasks, moment: datetime, jobs: Collec
 
 
 def _changes(session: Session, moment: datetime, jobs: Collection[int] | None) -> list[Change]:
-    """Return the alerts that begin or end. ``jobs`` None: of all jobs."""
+    """Return the alerts to raise and to resolve, for all jobs if ``jobs`` is None."""
     rules = repository.enabled_rules(session)
     firing = repository.firing(session, jobs=jobs)
     available = alive_since(session, moment)

@@ -27,7 +27,7 @@ GAUGES: Mapping[str, Literal["records", "seconds"]] = {LAG_RECORDS: "records", L
 def load_facts(
     session: Session, moment: datetime, *, jobs: Collection[int] | None = None, lags: bool = False
 ) -> dict[int, AlertFacts]:
-    """Return the facts by job. ``jobs`` None: of all jobs. ``lags``: also load the lag of sources."""
+    """Return the facts by job, for all jobs if ``jobs`` is None. If ``lags`` is True, also load the lag of sources."""
     query = _query(moment)
     if jobs is not None:
         query = query.where(Job.id.in_(jobs))
@@ -40,7 +40,7 @@ def load_facts(
 
 def _query(moment: datetime) -> Select[Any]:
     newest, other = aliased(Run), aliased(Run)
-    # A user or a plan caused each run, except the restarts after a failure.
+    # Select the runs that a user or a plan caused, that is, all runs except restarts after a failure.
     started = (
         select(other.id, other.number, other.created_at)
         .where(other.job_id == Job.id, other.cause != "restart")
@@ -73,7 +73,8 @@ def _query(moment: datetime) -> Select[Any]:
         .correlate(Job, started, last)
         .subquery()
     )  # fmt: skip
-    # Order by run id and generation, which grow; clocks of drivers may differ. A failed generation completes no further checkpoint.
+    # Order by run id and generation, because both only increase. Times would not do, because the clocks of drivers can differ. A failed generation
+    # completes no further checkpoint.
     failed = (
         select(Failure.received_at)
         .where(
@@ -128,7 +129,7 @@ def _query(moment: datetime) -> Select[Any]:
 def _facts(row: Row[Any]) -> AlertFacts:
     begun_at, defaults = row.begun_at, Checkpointing()
     if begun_at is not None and row.running_at is not None:
-        # ``running_at`` comes from the clock of the driver, which may be behind that of the control plane.
+        # ``running_at`` comes from the clock of the driver, which can be behind the clock of the control plane.
         begun_at = max(begun_at, row.running_at)
     return AlertFacts(
         desired=row.desired_state,
@@ -169,7 +170,7 @@ LagByGauge = dict[tuple[str, Literal["records", "seconds"]], float]
 
 
 def _latest_lags(session: Session, moment: datetime, jobs: Collection[int]) -> dict[int, LagByGauge]:
-    """Return the last lags that were reported at ``moment``: for records the sum over all subtasks, for seconds the maximum."""
+    """Return the lags that were last reported at ``moment``. A lag in records is the sum over all subtasks, a lag in seconds the maximum."""
     newest = (
         select(MetricSample.id)
         .ext(distinct_on(MetricSample.run_id, MetricSample.slot))

@@ -21,16 +21,16 @@ Minutes = Annotated[int, Field(ge=1, le=MINUTES_MAX)]
 
 
 class NoCheckpointCondition(RequestModel):
-    """No checkpoint has completed for `minutes`, or for two checkpoint intervals of the job if that is longer. The same time must have passed since
-    the job and the control plane were started. Never holds for stopped or finished jobs, or for jobs that take no periodic checkpoints."""
+    """No checkpoint has completed for `minutes`, or for two checkpoint intervals of the job if that is longer. The condition cannot hold before the
+    job and the control plane have run for this time. It never holds for stopped or finished jobs, or for jobs that take no periodic checkpoints."""
 
     kind: Literal["no-checkpoint"]
     minutes: Minutes
 
 
 class FailuresCondition(RequestModel):
-    """The job has failed `count` times, or `count` of its checkpoints have failed, without a completed checkpoint in between. Also holds when Weir
-    has stopped restarting the job."""
+    """The job has failed `count` times, or `count` of its checkpoints have failed, without a completed checkpoint in between. The condition also
+    holds if Weir does not restart the job any more."""
 
     kind: Literal["failures"]
     count: Count
@@ -38,7 +38,7 @@ class FailuresCondition(RequestModel):
 
 class LagCondition(RequestModel):
     """A source reports a `lag_records` above `records` or a `lag_seconds` above `seconds`, now and a minute ago. Set at least one limit.
-    `source`: its uid; null: any source."""
+    `source` is the uid of the source; if it is null, the rule applies to every source."""
 
     kind: Literal["lag"]
     records: Number | None = None
@@ -66,7 +66,7 @@ _CONDITION: TypeAdapter[AnyCondition] = TypeAdapter(Condition)
 
 
 class AlertRuleCreate(RequestModel):
-    """A rule to create. `job_id` null: for all jobs. `webhook_id` null: send no messages."""
+    """A rule to create. If `job_id` is null, the rule applies to all jobs. If `webhook_id` is null, no messages are sent."""
 
     name: RuleName
     job_id: Number | None = None
@@ -76,7 +76,8 @@ class AlertRuleCreate(RequestModel):
 
 
 class AlertRuleUpdate(RequestModel):
-    """Changes to a rule. Missing fields stay as they are. `condition`: must have the same kind. `webhook_id` null: send no more messages."""
+    """Changes to a rule. Omitted fields keep their values. The kind of `condition` cannot change. If `webhook_id` is null, no more messages are
+    sent."""
 
     name: RuleName | None = None
     condition: Condition | None = None
@@ -105,7 +106,7 @@ def parameters_of(condition: AnyCondition) -> dict[str, Any]:
 
 
 class AlertRead(ResponseModel):
-    """A rule that holds, or has held, for a job. `rule_id` null: the rule is deleted. `resolution`: why the alert was resolved."""
+    """A rule that holds, or has held, for a job. If the rule is deleted, `rule_id` is null. `resolution` says why the alert was resolved."""
 
     id: int
     rule_id: int | None

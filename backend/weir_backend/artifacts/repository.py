@@ -58,7 +58,8 @@ def add(
 
 
 def remove_unused(session: Session, before: datetime, count: int) -> int:
-    """Delete artifacts last uploaded before ``before`` that no job uses except jobs deleted before then. Return their number."""
+    """Delete artifacts that were last uploaded before ``before`` and that no job uses, except jobs that were deleted before ``before``. Return
+    their number."""
     used = select(Spec.id).join(Job, Job.id == Spec.job_id).where(Spec.artifact_id == Artifact.id)
     used = used.where(or_(Job.deleted_at.is_(None), Job.deleted_at >= before))
     # Rows that a new spec has locked are skipped.

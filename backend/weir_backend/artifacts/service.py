@@ -31,7 +31,7 @@ async def receive(parts: AsyncIterator[bytes], *, bytes_max: int) -> bytes:
         raise TooLarge(
             "too-large",
             f"The file has {size:,} bytes; the limit is {bytes_max:,}.",
-            "Remove data and large libraries from it.",
+            "Remove data and large libraries from the file.",
         )
     return b"".join(kept)
 

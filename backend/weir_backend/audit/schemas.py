@@ -9,7 +9,8 @@ from weir_backend.kit.schemas import ResponseModel
 
 
 class AuditEntryRead(ResponseModel):
-    """`user_name`: the name at that time; `weir` for the platform itself. `before`, `after`: the changed values."""
+    """`user_name` is the name of the user at the time of the change, or `weir` for the platform itself. `before` and `after` are the changed
+    values."""
 
     id: int
     at: datetime

@@ -73,7 +73,7 @@ def get_checkpoint_summary(
     job_id: Id,
     last: Annotated[int, Query(ge=1, le=10_000, description="How many completed checkpoints")] = 100,
 ) -> CheckpointOverviewRead:
-    """Return the number of checkpoints, summaries of the last completed ones, and the newest of each kind."""
+    """Return the number of checkpoints, summaries of the last completed checkpoints, and the newest checkpoint of each kind."""
     return service.summary(session, services.settings, caller, job_id, last)
 
 
@@ -85,19 +85,23 @@ def get_checkpoint_series(
     last: Annotated[int, Query(ge=1, le=500, description="How many completed checkpoints")] = 100,
     chain: Annotated[
         int | None,
-        Query(ge=0, le=100_000, description="Return the `phases` of each subtask of this chain, instead of each chain"),
+        Query(
+            ge=0,
+            le=100_000,
+            description="Return the `phases` of each subtask of this chain instead of the `phases` of each chain",
+        ),
     ] = None,
-    phases: Annotated[bool, Query(description="false: leave out `phases`, which is long for a large job")] = True,
+    phases: Annotated[bool, Query(description="If false, omit `phases`, which is long for a large job")] = True,
 ) -> CheckpointSeriesRead:
     """Return the last completed checkpoints, oldest first, with duration and sizes. `phases` contains the start delay, alignment and snapshot times
-    of each chain; with `chain`, of each of its subtasks."""
+    of each chain, or of each subtask of `chain` if this parameter is set."""
     return service.series(session, job_id, last, chain, with_phases=phases)
 
 
 @router.post("/jobs/{job_id}/checkpoints/{number}/verify", operation_id="verify_checkpoint", **ACCEPTED)
 def verify(job_id: Id, number: Id, session: SessionDep, tasks: TasksDep, caller: OperatorCaller, _once: Idempotent) -> Operation:
-    """Read all files of a checkpoint (`number` in the job log) and compare them with their checksums. The operation's result says whether it is
-    `intact`, and the checkpoint what its `damage` is. Workers also do this periodically."""
+    """Read all files of a checkpoint (`number` in the job log) and compare them with their checksums. The result of the operation says whether the
+    checkpoint is `intact`. The field `damage` of the checkpoint describes any damage. Workers also do this periodically."""
     return verification.verify(session, tasks, caller, job_id, number)
 
 
@@ -105,6 +109,6 @@ def verify(job_id: Id, number: Id, session: SessionDep, tasks: TasksDep, caller:
 def delete(
     job_id: Id, number: Id, session: SessionDep, services: ServicesDep, tasks: TasksDep, caller: OperatorCaller
 ) -> Operation:
-    """Delete a checkpoint or savepoint (`number` in the job log) of a job that does not run. The API refuses this if the checkpoint is pinned, if a
-    plan needs it, or if the job resumes from it. A repeated request returns the same operation."""
+    """Delete a checkpoint or savepoint (`number` in the job log) of a job that does not run. The API refuses to delete a checkpoint that is pinned,
+    that a plan needs, or from which the job resumes. A repeated request returns the same operation."""
     return retention_gc.delete(session, services.settings, tasks, caller, job_id, number)

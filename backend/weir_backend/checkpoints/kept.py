@@ -33,8 +33,9 @@ from weir_backend.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class JobRetention:
-    """What keeps the checkpoints of a job. ``references``: see ``plan_references``. ``newest``: the newest checkpoint of the current branch.
-    ``obstacle``: why no checkpoint may be deleted now. ``location``: where the newest run has its checkpoints; None: unknown."""
+    """The reasons to keep checkpoints of a job. ``references`` come from ``plan_references``. ``newest`` is the newest checkpoint of the current
+    branch. ``obstacle`` is the reason why no checkpoint can be deleted now, if any. ``location`` is where the newest run has its checkpoints, or
+    None if it is unknown."""
 
     job_name: str
     applying: int | None
@@ -81,7 +82,8 @@ def load(session: Session, settings: Settings, jobs: Sequence[Job], moment: date
 
 
 def _job_sharing_log(session: Session, settings: Settings, job: Job, location: CheckpointLocation | None) -> str | None:
-    """Return another job with the same job log, if any. Checkpoint directories that the platform has chosen are never shared and need no query."""
+    """Return the name of another job with the same job log, if any. Makes no query if the platform has chosen the checkpoint directory, because
+    such directories are never shared."""
     if location is None or location.directory.startswith(str(settings.data_dir / "checkpoints" / f"{job.id}-{job.name}")):
         return None
     return repository.job_sharing_log(session, job.id, location)
@@ -90,8 +92,8 @@ def _job_sharing_log(session: Session, settings: Settings, job: Job, location: C
 def facts_of(
     checkpoint: Checkpoint, retention: JobRetention | None, location: CheckpointLocation | None
 ) -> CheckpointActionFacts:
-    """Return the facts about a checkpoint. ``location``: where it is; None: unknown. ``retention`` None: the job is deleted, or deletion does not
-    matter."""
+    """Return the facts about a checkpoint. ``location`` is where the checkpoint is, or None if this is unknown. ``retention`` is None if the job is
+    deleted or the caller does not need to know whether the checkpoint can be deleted."""
     return CheckpointActionFacts(
         number=checkpoint.number,
         state=checkpoint.state,

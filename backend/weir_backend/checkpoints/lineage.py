@@ -12,8 +12,8 @@ from weir_backend.models import Checkpoint, CheckpointState, Job, Run
 
 
 def newest_completed(session: Session, job_id: int, run_id: int) -> int | None:
-    """Return the newest completed checkpoint of the branch that this run continues. A later run has larger checkpoint numbers, also on another
-    branch."""
+    """Return the newest completed checkpoint of the branch that this run continues. Checkpoint numbers increase from run to run, also across
+    branches."""
     this = select(Run.number).where(Run.id == run_id).scalar_subquery()
     earlier = and_(Run.job_id == job_id, Run.number <= this)
     completed = (
@@ -24,13 +24,14 @@ def newest_completed(session: Session, job_id: int, run_id: int) -> int | None:
         .limit(1)
     )
     restored = (
-        # 0 or null: the run started without state, and has only its own checkpoints.
+        # A run with checkpoint 0 or null started without state, so its branch contains only its own checkpoints.
         select(func.nullif(Run.start["checkpoint"].astext.cast(BigInteger), 0), Run.number, literal(0))
         .where(earlier, Run.start["mode"].astext != "resume")
         .order_by(Run.number.desc())
         .limit(1)
     )
-    # The newest completed by the run that started the branch, or later; otherwise the one that this run restored.
+    # Choose the newest checkpoint that was completed by the run that started the branch or by a later run. If there is none, choose the checkpoint
+    # that the branch started from.
     both = union_all(completed.subquery().select(), restored.subquery().select()).subquery()
     return session.scalar(select(both.c.checkpoint).order_by(both.c.run.desc(), both.c.rank.desc()).limit(1))
 
@@ -70,7 +71,7 @@ def newest_of_jobs(session: Session, job_ids: Collection[int]) -> dict[int, int]
 
 @dataclass(frozen=True, slots=True)
 class LatestRestore:
-    """What ``run`` has restored: ``checkpoint`` of its job, or the checkpoint at ``path``."""
+    """What ``run`` has restored: either ``checkpoint``, a checkpoint of its own job, or the external checkpoint at ``path``."""
 
     run: Run
     checkpoint: int | None
@@ -78,7 +79,8 @@ class LatestRestore:
 
 
 def latest_restore(session: Session, job_id: int) -> LatestRestore | None:
-    """Return what the newest run that has reached RUNNING has restored. None: it started without state, or no run has reached RUNNING."""
+    """Return what the newest run that has reached RUNNING has restored. Return None if that run started without state, or if no run has reached
+    RUNNING."""
     newest = Run.number.desc()
     run = session.scalar(select(Run).where(Run.job_id == job_id, Run.running_at.is_not(None)).order_by(newest).limit(1))
     if run is None:

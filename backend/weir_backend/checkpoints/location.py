@@ -19,8 +19,8 @@ _CONTAINERS = frozenset({"abfs", "abfss"})
 
 @dataclass(frozen=True, slots=True)
 class CheckpointLocation:
-    """``directory``: the checkpoint directory. ``name``: the name of the job in its code, which is also the name of the job log. Two jobs with the
-    same location share a job log."""
+    """Where the checkpoints of a run are. ``directory`` is the checkpoint directory. ``name`` is the name of the job in its code, which is also the
+    name of the job log. Two jobs with the same location share a job log."""
 
     directory: str
     name: str

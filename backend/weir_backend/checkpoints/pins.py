@@ -19,7 +19,7 @@ from weir_backend.models import Checkpoint, Job
 
 @dataclass(frozen=True, slots=True)
 class PinRequest:
-    """A pin to write to the job log, or to remove (``pinned`` False). A savepoint stays pinned in the log until it is deleted."""
+    """A pin to write to the job log, or to remove from it if ``pinned`` is False. A savepoint stays pinned in the log until it is deleted."""
 
     place: CheckpointLocation
     number: int
@@ -28,7 +28,7 @@ class PinRequest:
 
 
 def pin_request(session: Session, checkpoint_id: int) -> PinRequest | None:
-    """Return what the job log must say, or None if the checkpoint is deleted or being deleted."""
+    """Return whether the checkpoint must be pinned in the job log, or None if the checkpoint is deleted or being deleted."""
     found = session.get(Checkpoint, checkpoint_id)
     if found is None or found.discarded_at is not None or found.deleting_since is not None:
         return None
@@ -62,8 +62,8 @@ def lock_with_job(session: Session, checkpoint_id: int) -> tuple[Job, Checkpoint
 
 
 def confirm_pin(session: Session, checkpoint_id: int, written: PinRequest) -> int | None:
-    """Record that the job log agrees with ``written``. If the pin has changed meanwhile, a worker will correct the log. Return the id of the job if
-    a plan may wait for the pin."""
+    """Record that the job log agrees with ``written``. If the pin has changed in the meantime, a worker will correct the log. Return the id of the
+    job if a plan possibly waits for the pin."""
     held = lock_with_job(session, checkpoint_id)
     if held is None:
         return None
@@ -71,7 +71,7 @@ def confirm_pin(session: Session, checkpoint_id: int, written: PinRequest) -> in
     if found.pin_in_force == found.pinned or written.pinned != (found.pinned or found.is_savepoint):
         return None
     found.pin_in_force = found.pinned
-    job.next_reconcile_at = now()  # a plan may wait for the pin
+    job.next_reconcile_at = now()  # a plan possibly waits for the pin
     record_event(session, job, "CheckpointPinned" if found.pinned else "CheckpointUnpinned", checkpoint=found.number)
     return job.id
 
@@ -85,7 +85,7 @@ def reject_pin(session: Session, checkpoint_id: int) -> None:
 
 
 def mark_discarded(session: Session, job: Job, rows: Collection[Checkpoint], moment: datetime) -> None:
-    """Mark checkpoints as deleted that are retired in the job log. Remove pins that came too late, and report them as an event. The caller holds
+    """Mark checkpoints as discarded that are retired in the job log. Remove pins that came too late, and report them as an event. The caller holds
     the lock on the job."""
     fresh = [row for row in rows if row.discarded_at is None]
     lost = sorted(row.number for row in fresh if row.pinned)

@@ -140,8 +140,8 @@ def last_completed(
 
 
 def longest_phases(session: Session, checkpoint_ids: Collection[int], chain: int | None) -> Sequence[Row[Any]]:
-    """Return the longest phases of each checkpoint, by chain; with ``chain``, by its subtasks. The database aggregates them, because the statistics
-    of a hundred checkpoints are a thousand times as large as the result."""
+    """Return the longest phases of each checkpoint by chain, or by subtask of ``chain`` if it is given. The database aggregates them, because the
+    statistics of a hundred checkpoints are a thousand times as large as the result."""
     listed = case((func.jsonb_typeof(Checkpoint.statistics) == "array", Checkpoint.statistics), else_=cast([], JSONB))
     one = func.jsonb_array_elements(listed).table_valued(column("value", JSONB), name="one", joins_implicitly=True)
     value: Any = one.c.value
@@ -169,7 +169,8 @@ def latest(session: Session, job_id: int, state: CheckpointState, *also: ColumnE
 
 @dataclass(frozen=True, slots=True)
 class VerificationClaim:
-    """The right to verify a checkpoint. ``claim``: the worker sends it with each report. ``files_done``: how many files are verified already."""
+    """The right to verify a checkpoint. The worker sends ``claim`` with each report. ``files_done`` is the number of files that are verified
+    already."""
 
     checkpoint_id: int
     claim: int
@@ -177,14 +178,14 @@ class VerificationClaim:
 
 
 def verifications_running(session: Session, moment: datetime) -> int:
-    """Return how many verifications are in progress. Those that wait for a retry, because storage did not answer, do not count."""
+    """Return how many verifications are in progress. A verification that waits for a retry because storage did not answer does not count."""
     in_progress = (Verification.next_try_at > moment, Verification.problem.is_(None))
     return session.scalar(select(func.count()).select_from(Verification).where(*in_progress)) or 0
 
 
 def due_for_verification(session: Session, moment: datetime, *, cutoff: datetime, limit: int) -> Sequence[int]:
-    """Return the checkpoints to verify, in this order: those that a user has requested; the newest of each job that has had no verification since
-    ``cutoff``; all others that were not verified since ``cutoff``, the longest unverified first."""
+    """Return the checkpoints to verify. First come the checkpoints whose verification a user has requested, then the newest checkpoint of each job
+    without a verification since ``cutoff``. The other checkpoints without a verification since ``cutoff`` follow, the longest unverified first."""
     candidates = (
         select(
             Checkpoint.id,
@@ -218,11 +219,9 @@ def due_for_verification(session: Session, moment: datetime, *, cutoff: datetime
 def claim_verification(
     session: Session, checkpoint_id: int, moment: datetime, until: datetime, *, requested: bool
 ) -> VerificationClaim | None:
-    """Claim the verification of a checkpoint. Return None if another worker has claimed it already.
-
-    ``requested``: a user or a plan requests it; replace an existing claim, and start from the first file. ``until``: without progress until then,
-    the verification is enqueued again.
-    """
+    """Claim the verification of a checkpoint. Return None if another worker has claimed it already. If ``requested`` is True, a user or a plan
+    requests the verification: replace an existing claim, and start from the first file. The verification is enqueued again if it makes no progress
+    until ``until``."""
     row = insert(Verification).values(checkpoint_id=checkpoint_id, claim=1, requested=requested, tries=1, next_try_at=until)
     changes: dict[str, Any] = {"claim": Verification.claim + 1, "next_try_at": until, "problem": None}
     if requested:
@@ -268,7 +267,8 @@ def postpone_gc(session: Session, job_ids: Collection[int], moment: datetime) ->
 
 
 def kept_at(session: Session, job_id: int, place: CheckpointLocation) -> Sequence[Checkpoint]:
-    """Lock and return the completed checkpoints in this directory that are not deleted. Other runs may have used another directory."""
+    """Lock and return the completed checkpoints in this directory that are not deleted. Other runs of the job possibly used a different
+    directory."""
     return session.scalars(
         select(Checkpoint)
         .join(Run, Run.id == Checkpoint.run_id)
@@ -289,7 +289,7 @@ def discarded_among(session: Session, job_id: int, numbers: Collection[int]) -> 
 
 
 def known_generation(session: Session, job_id: int, place: CheckpointLocation) -> int:
-    """Return the newest generation that a run of this job in this directory has reported."""
+    """Return the newest generation that a run of this job with this checkpoint directory has reported."""
     query = select(func.max(Run.generation)).where(Run.job_id == job_id, Run.checkpoint_directory == place.directory)
     return session.scalar(query) or 0
 
@@ -341,14 +341,15 @@ def plan_references(session: Session, job_ids: Collection[int]) -> dict[int, lis
 
 
 def retained_of_jobs(session: Session, job_ids: Collection[int]) -> dict[int, int | None]:
-    """Return how many checkpoints each job retains; None: its spec uses the default."""
+    """Return how many checkpoints each job retains, or None for a job whose spec uses the default."""
     retained = Spec.body["checkpointing"]["retained"].as_integer()
     of_job = (Spec.job_id == Job.id) & (Spec.number == Job.spec_number)
     return pairs(session, select(Job.id, retained).join(Spec, of_job).where(Job.id.in_(job_ids)))
 
 
 def runs_of_kept(session: Session, job_ids: Collection[int], numbers: Collection[int]) -> dict[int, dict[int, int]]:
-    """Return, by job and checkpoint, the number of the run that completed it: for all checkpoints with files, and for those in ``numbers``."""
+    """Return the number of the run that completed each checkpoint, by job and checkpoint. The result contains all checkpoints whose files exist,
+    and the checkpoints in ``numbers``."""
     rows = session.execute(
         select(Checkpoint.job_id, Checkpoint.number, Run.number)
         .join(Run, Run.id == Checkpoint.run_id)
@@ -373,7 +374,7 @@ def by_number(session: Session, job_id: int, number: int) -> Checkpoint | None:
 
 
 def by_numbers(session: Session, keys: Collection[tuple[int, int]]) -> dict[tuple[int, int], Checkpoint]:
-    """Return completed checkpoints, by job and number."""
+    """Return completed checkpoints by job and number."""
     completed = (tuple_(Checkpoint.job_id, Checkpoint.number).in_(keys), Checkpoint.state == CheckpointState.COMPLETED)
     return {(row.job_id, row.number): row for row in session.scalars(select(Checkpoint).where(*completed))}
 

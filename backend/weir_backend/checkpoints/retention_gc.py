@@ -1,9 +1,8 @@
 """Garbage-collect checkpoints of jobs that do not run.
 
 Each step here is a transaction that holds the lock on the job; between the steps, a worker changes storage. Until the worker has finished or
-``Job.retention_until`` has passed, no run of the job starts. This only avoids that the garbage collection fences the driver: correctness depends on
-the job log alone.
-"""
+``Job.retention_until`` has passed, no run of the job starts. This rule only prevents the garbage collection from fencing a new driver. Correctness
+depends on the job log alone."""
 
 from __future__ import annotations
 
@@ -48,16 +47,16 @@ from weir_backend.settings import Settings
 
 GC_INTERVAL = timedelta(minutes=10)
 GC_RETRY = timedelta(minutes=1)
-"""How soon to try again after a garbage collection whose outcome is unknown."""
+"""The delay before the retry of a garbage collection whose outcome is unknown."""
 GC_LEASE = timedelta(seconds=90)
-"""Longer than a worker may take. If the worker dies, the next run of the job is delayed by at most this time."""
+"""A garbage collection delays the next run of the job by at most this time, even if its worker dies. The time is longer than a worker takes."""
 JOBS_PER_ROUND = 20
 PINS_PER_ROUND = 20
 
 
 @dataclass(frozen=True, slots=True)
 class GcTarget:
-    """What a worker needs to read the storage of a job. ``asked``: a user has requested a deletion."""
+    """What a worker needs to read the storage of a job. ``asked`` is True if a user has requested a deletion."""
 
     place: CheckpointLocation
     retained: int
@@ -66,14 +65,14 @@ class GcTarget:
 
 @dataclass(frozen=True, slots=True)
 class GcWork:
-    """What a worker must do in storage. Until ``until`` no run of the job starts."""
+    """What a worker must do in storage. No run of the job starts before ``until``."""
 
     decided: GcDecision
     until: datetime
 
 
 def release_expired_undo_pins(session: Session, settings: Settings, moment: datetime) -> None:
-    """Release the pins of safety savepoints that are older than ``undo_kept_days``, also of running jobs."""
+    """Release the pins of safety savepoints that are older than ``undo_kept_days``, including those of running jobs."""
     before = moment - timedelta(days=settings.undo_kept_days)
     for plan in repository.plans_with_expired_undo_pin(session, before, limit=PINS_PER_ROUND):
         if jobs.find(session, plan.job_id, lock=True) is not None:
@@ -81,7 +80,7 @@ def release_expired_undo_pins(session: Session, settings: Settings, moment: date
 
 
 def enqueue_due(session: Session, tasks: Tasks, moment: datetime) -> int:
-    """Enqueue garbage collections that are due, and pins that are not in the job log yet. Return how many."""
+    """Enqueue garbage collections that are due, and pins that are not in the job log yet. Return the number of enqueued tasks."""
     chosen = repository.jobs_due_for_gc(session, moment, limit=JOBS_PER_ROUND)
     if chosen:
         # If a task is lost, the job is enqueued again after the interval.
@@ -95,7 +94,8 @@ def enqueue_due(session: Session, tasks: Tasks, moment: datetime) -> int:
 
 
 def delete(session: Session, settings: Settings, tasks: Tasks, caller: Caller, job_id: int, number: int) -> Operation:
-    """Request the deletion of a checkpoint. A worker deletes it, unless the job log contains a reason against that. Raises NotFound, Conflict."""
+    """Request the deletion of a checkpoint. A worker deletes the checkpoint, unless the job log contains a reason to keep it. Raises NotFound,
+    Conflict."""
     job = job_service.get(session, job_id, lock=True)
     requested = _open_deletions(session, job).get(number)
     if requested is not None:
@@ -115,7 +115,7 @@ def delete(session: Session, settings: Settings, tasks: Tasks, caller: Caller, j
 
 
 def gc_target(session: Session, job_id: int) -> GcTarget | None:
-    """Return where the newest run has its checkpoints. None: the job has no run, or the location is unknown."""
+    """Return where the newest run has its checkpoints. Return None if the job has no run or the location is unknown."""
     job = jobs.find(session, job_id)
     run = runs.newest_run(session, job) if job is not None else None
     place = location_of_run(session, run.id) if run is not None else None
@@ -129,7 +129,8 @@ def gc_target(session: Session, job_id: int) -> GcTarget | None:
 def plan_gc(
     session: Session, settings: Settings, tasks: Tasks, job_id: int, place: CheckpointLocation, log: LogFacts
 ) -> GcWork | None:
-    """Update the rows of the checkpoints from the job log that a worker has read. Return what the worker must do in storage; None: nothing."""
+    """Update the rows of the checkpoints from the job log that a worker has read. Return what the worker must do in storage, or None if there is
+    nothing to do."""
     job = jobs.find(session, job_id, lock=True)
     if job is None:
         return None
@@ -185,8 +186,8 @@ def finish_gc(
     retired: Collection[int],
     deletion_problem: str | None,
 ) -> None:
-    """Record the outcome. ``retired``: the checkpoints that are retired now. ``deletion_problem``: why some of their files remain; None: none remain.
-    A late report is recorded, too, because retired checkpoints stay retired."""
+    """Record the outcome. ``retired`` contains the checkpoints that are retired now. ``deletion_problem`` is the reason why some of their
+    files remain, or None if all files are deleted. A late report is recorded, too, because retired checkpoints stay retired."""
     job = jobs.find(session, job_id, lock=True)
     if job is None:
         return

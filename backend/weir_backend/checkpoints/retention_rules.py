@@ -26,9 +26,9 @@ UNDO_PIN = "an undo of plan "
 
 @dataclass(frozen=True, slots=True)
 class GcJobFacts:
-    """A job. ``live_run``: the number of the run that has not ended. ``last_state``: the state of the newest run. ``applying``: the plan that is
-    being applied. ``neighbour``: another job that has run with the same job log. ``known_generation``: the newest generation that a run of this
-    job has reported."""
+    """The facts about a job that decide whether its checkpoints can be deleted. ``live_run`` is the number of the run that has not ended, if any.
+    ``last_state`` is the state of the newest run. ``applying`` is the plan that is being applied, if any. ``neighbour`` is the name of another job
+    that has run with the same job log, if any. ``known_generation`` is the newest generation that a run of this job has reported."""
 
     desired: DesiredState
     live_run: int | None
@@ -53,8 +53,8 @@ class GcJobFacts:
 
 
 def gc_obstacle(facts: GcJobFacts, *, log_generation: int | None = None) -> Refusal | None:
-    """Return why no worker may delete files of this job now, or None. ``log_generation``: the newest generation in the job log that was started to
-    run the job; None: unknown."""
+    """Return why no worker may delete files of this job now, or None. ``log_generation`` is the newest generation in the job log that was started
+    to run the job, or None if it is unknown."""
     if facts.live_run is not None:
         reason = f"Run {facts.live_run} has not ended: only its driver may delete checkpoints."
         return Refusal("running", reason, "Suspend the job first.")
@@ -71,7 +71,7 @@ def gc_obstacle(facts: GcJobFacts, *, log_generation: int | None = None) -> Refu
         return Refusal(
             "unknown-generation",
             f"No run of this job has reported generation {log_generation} of the job log (the newest reported one is "
-            f"{facts.known_generation}): another application may use this checkpoint directory.",
+            f"{facts.known_generation}): another application possibly uses this checkpoint directory.",
             "Find that application. After a run of this job has reached RUNNING again, checkpoints can be deleted.",
         )
     return None
@@ -79,8 +79,8 @@ def gc_obstacle(facts: GcJobFacts, *, log_generation: int | None = None) -> Refu
 
 @dataclass(frozen=True, slots=True)
 class PlanReference:
-    """A plan. ``target``: the checkpoint that it restores. ``safety``: the checkpoint with which it has stopped the job. ``undone``: an undo of
-    the plan was applied."""
+    """A plan that can refer to checkpoints. ``target`` is the checkpoint that the plan restores. ``safety`` is the checkpoint with which the plan
+    has stopped the job. ``undone`` is True if an undo of the plan was applied."""
 
     id: int
     state: PlanState
@@ -94,7 +94,7 @@ class PlanReference:
 def plan_references(
     plans: Iterable[PlanReference], next_start: int | None, now: datetime, *, undo_kept: timedelta
 ) -> dict[int, list[str]]:
-    """Return, by checkpoint number, the sentences that say which plans need the checkpoint and whether the next run starts from it."""
+    """Return, by checkpoint number, sentences that say which plans need the checkpoint and whether the next run starts from it."""
     found: defaultdict[int, list[str]] = defaultdict(list)
     for plan in plans:
         if plan.state in OPEN and now - plan.created_at <= PLAN_VALID_FOR and plan.target:
@@ -114,8 +114,8 @@ def plan_references(
 
 @dataclass(frozen=True, slots=True)
 class CheckpointFacts:
-    """A completed checkpoint that is not discarded, from the database. ``asked``: a user has requested its deletion. ``deleting``: it is marked for
-    deletion."""
+    """A completed checkpoint that is not discarded, from the database. ``asked`` is True if a user has requested its deletion. ``deleting`` is True
+    if the checkpoint is marked for deletion."""
 
     number: int
     generation: int = 1
@@ -129,8 +129,8 @@ class CheckpointFacts:
 
 @dataclass(frozen=True, slots=True)
 class LogFacts:
-    """What a worker has read in storage. ``expired``: the checkpoints that ``weir.storage.garbage_collection.plan_retention`` returns.
-    ``unpublished``: the checkpoints whose output a restore of a later one may have to commit again."""
+    """What a worker has read in storage. ``expired`` contains the checkpoints that ``weir.storage.garbage_collection.plan_retention`` returns.
+    ``unpublished`` contains the checkpoints whose output must possibly be committed again if a later checkpoint is restored."""
 
     view: LogView
     expired: frozenset[int]
@@ -138,25 +138,28 @@ class LogFacts:
 
     @property
     def run_generation(self) -> int:
-        """The newest generation that was started to run the job, not for maintenance."""
+        """The newest generation that was started to run the job. Generations for maintenance do not count."""
         return max((one.generation for one in self.view.generations if one.purpose is Purpose.RUN), default=0)
 
 
 @dataclass(frozen=True, slots=True)
 class GcDecision:
-    """What happens to which checkpoints.
-
-    ``expire``: deleted because of their age. ``delete``: deleted on request; ``unpin`` contains those that are pinned in the job log. ``refused``:
-    requests that are refused, with the reason. ``finish``: retired by a worker that died before it had deleted and reported the files. ``retired``:
-    retired by a driver. ``repin``: kept checkpoints whose pin is missing in the job log."""
+    """The decision for each checkpoint of a job."""
 
     expire: tuple[int, ...] = ()
+    """Checkpoints to delete because of their age."""
     delete: tuple[int, ...] = ()
+    """Checkpoints to delete on request."""
     unpin: tuple[int, ...] = ()
+    """The checkpoints in ``delete`` that are pinned in the job log."""
     refused: Mapping[int, str] | None = None
+    """The requests that are refused, with the reason."""
     finish: tuple[int, ...] = ()
+    """Checkpoints that a worker retired, before it died without deleting and reporting all files."""
     retired: tuple[int, ...] = ()
+    """Checkpoints that a driver retired."""
     repin: tuple[int, ...] = ()
+    """Kept checkpoints whose pin is missing in the job log."""
 
     @property
     def to_delete(self) -> tuple[int, ...]:
@@ -170,7 +173,7 @@ class GcDecision:
 def decide(
     log: LogFacts, rows: Collection[CheckpointFacts], references: Mapping[int, Sequence[str]], *, obstacle: str | None
 ) -> GcDecision:
-    """Return what to delete. ``references``: see ``plan_references``. ``obstacle``: why nothing may be deleted now."""
+    """Return what to delete. ``references`` come from ``plan_references``. ``obstacle`` is the reason why nothing can be deleted now, if any."""
     view = log.view
     kept = {int(record.checkpoint) for record in view.kept}
     by_number = {row.number: row for row in rows}
@@ -201,7 +204,7 @@ def decide(
 
 
 def deletion_refusal(number: int, *, pinned: bool, references: Mapping[int, Sequence[str]], newest: int | None) -> Refusal | None:
-    """Return why a user may not delete the checkpoint, or None. The job log may contain further reasons. Users may delete savepoints."""
+    """Return why a user may not delete the checkpoint, or None. The job log can contain further reasons. Users may delete savepoints."""
     # Name the plan rather than the pin that the platform has set for it.
     if number in references:
         reason = f"Checkpoint {number} is still needed. {references[number][0]}"
@@ -215,7 +218,8 @@ def deletion_refusal(number: int, *, pinned: bool, references: Mapping[int, Sequ
 
 @dataclass(frozen=True, slots=True)
 class Branches:
-    """``current``: the checkpoints of the branch that the job continues. ``starts``: those of them at which an abandoned branch starts."""
+    """The branches of a job. ``current`` contains the checkpoints of the branch that the job continues. ``starts`` contains the checkpoints among
+    them at which an abandoned branch starts."""
 
     current: frozenset[int]
     starts: frozenset[int]
@@ -224,13 +228,13 @@ class Branches:
 def branches_of(checkpoints: Mapping[int, int], restores: Mapping[int, int | None]) -> Branches:
     """Return the branches of a job, from rows of the database.
 
-    ``checkpoints``: the number of the run that completed each kept checkpoint. ``restores``: by number of the runs that did not resume, the
-    checkpoint of this job that each restored; None: another checkpoint, or none.
-    """
+    ``checkpoints`` maps each kept checkpoint to the number of the run that completed it. ``restores`` maps the number of each run that did not
+    resume to the checkpoint of this job that the run restored. The value is None if the run restored an external checkpoint or started without
+    state."""
     firsts = sorted(restores)
 
     def first_of(checkpoint: int) -> int:
-        """Return the run that started the segment of this checkpoint. 0: the first segment."""
+        """Return the run that started the segment of this checkpoint, or 0 for the first segment."""
         return max((run for run in firsts if run <= checkpoints[checkpoint]), default=0)
 
     segments: defaultdict[int, list[int]] = defaultdict(list)
@@ -269,10 +273,9 @@ def kept_because(
     branches: Branches,
     retained: int,
 ) -> list[str]:
-    """Return why the files of a completed checkpoint are kept, as sentences, the strongest reason first. Empty: they may be deleted at any time.
-
-    ``pin``: the reason of its pin; None: it is not pinned. ``retained``: how many checkpoints the job retains.
-    """
+    """Return why the files of a completed checkpoint are kept, as sentences, the strongest reason first. The result is empty if the files can be
+    deleted at any time. ``pin`` is the reason of the checkpoint's pin, or None if it is not pinned. ``retained`` is the number of checkpoints that
+    the job retains."""
     found = []
     if number == newest:
         found.append("It is the newest checkpoint: the job resumes from it.")
@@ -310,7 +313,7 @@ def _kept_because(log: LogFacts, rows: Mapping[int, CheckpointFacts], references
     for left in (*view.abandonment_due, *view.reinstatement_due):
         reasons.setdefault(left.checkpoint, "The sinks have not processed the last rollback or undo yet. Run the job first.")
     for number in log.unpublished:
-        reasons.setdefault(number, "Its output may have to be committed again. Run the job for one more checkpoint first.")
+        reasons.setdefault(number, "Its output must possibly be committed again. Run the job for one more checkpoint first.")
     return reasons
 
 
@@ -327,10 +330,8 @@ def _deletion_refused_because(view: LogView, row: CheckpointFacts, reasons: Mapp
 
 
 def branch_points(view: LogView) -> dict[int, str]:
-    """Return the checkpoints of the current branch at which an abandoned branch starts that is kept, with a name for that branch.
-
-    An abandoned branch stays until a user deletes it, and so does the checkpoint at which it starts. A restart continues its branch.
-    """
+    """Return the checkpoints of the current branch at which a kept abandoned branch starts, with a name for that branch. An abandoned branch and
+    the checkpoint at which it starts are kept until a user deletes the branch. A restart continues its branch."""
     current = set(view.current)
     found: dict[int, str] = {}
     for record in view.abandoned:
@@ -341,10 +342,8 @@ def branch_points(view: LogView) -> dict[int, str]:
 
 
 def unpublished_checkpoints(view: LogView, published_up_to: Mapping[int, int]) -> frozenset[int]:
-    """Return the kept checkpoints whose output may have to be committed again when a later one on their branch is restored.
-
-    ``published_up_to``: from the manifest of each kept checkpoint. Without it, nothing counts as published.
-    """
+    """Return the kept checkpoints whose output must possibly be committed again when a later checkpoint on their branch is restored.
+    ``published_up_to`` contains the value from the manifest of each kept checkpoint. If a value is missing, nothing counts as published."""
     ancestries = {record.checkpoint: view.ancestry(record.checkpoint) for record in view.kept}
     unpublished: set[int] = set()
     published: set[int] = set()
@@ -359,13 +358,13 @@ def unpublished_checkpoints(view: LogView, published_up_to: Mapping[int, int]) -
 class LogPresence(Enum):
     KEPT = auto()
     RETIRED = auto()
-    """The log says that it was retired, so missing files are not damage."""
+    """The checkpoint is retired in the log, so missing files are not damage."""
     UNKNOWN = auto()
-    """The log has never contained it: this is another log, or an old copy."""
+    """The log has never contained the checkpoint. It is the log of another job or an old copy."""
 
 
 def presence_in_log(view: LogView, number: int, generation: int) -> LogPresence:
-    """Return whether the log keeps the checkpoint. ``generation``: the generation of the runtime that completed it."""
+    """Return whether the log keeps the checkpoint. ``generation`` is the generation of the runtime that completed the checkpoint."""
     if view.find(CheckpointId(number)) is not None:
         return LogPresence.KEPT
     reaches = number <= view.highest_checkpoint and generation <= view.generation

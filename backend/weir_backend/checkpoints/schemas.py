@@ -1,5 +1,5 @@
 """Checkpoints as the API returns them. Durations are in milliseconds, sizes in bytes, timestamps in milliseconds since 1970. A value is null if it
-was not measured, or not yet."""
+was not measured, or not measured yet."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from weir_backend.runs.schemas import OperatorNameRead
 
 
 class CheckpointRead(ResponseModel):
-    """`number`: its id in the job log. `parent`: number of the one before it in its branch. `state_bytes`: of all files that it references;
-    `checkpointed_bytes`: of those that it wrote. `version`: of its pin, for If-Match. `pin_in_force`: the job log contains the pin, so no driver
-    retires it. `deleting_since`: its deletion has begun. `discarded_at`: it was found retired, and its files are deleted. `damage`: what the
-    verification at `verified_at` found."""
+    """`number` is the id of the checkpoint in the job log. `parent` is the number of the previous checkpoint on its branch. `state_bytes` is the
+    size of all files that it references, `checkpointed_bytes` the size of the files that it wrote. `version` is the version of its pin, for
+    If-Match. If `pin_in_force` is true, the job log contains the pin, so no driver retires the checkpoint. `deleting_since` is when its deletion
+    began. `discarded_at` is when a worker found it retired; its files are deleted. `damage` is what the verification at `verified_at` found."""
 
     id: int
     job_id: int
@@ -50,7 +50,8 @@ class CheckpointRead(ResponseModel):
     damage: str | None
     actions: list[ActionRead]
     kept_because: list[str]
-    """Why the files are kept, as sentences, the strongest reason first. Empty: the files are deleted, or may be deleted at any time."""
+    """Why the files are kept, as sentences, the strongest reason first. The list is empty if the files are deleted or can be deleted at any
+    time."""
 
 
 class PhaseDurationsRead(BaseModel):
@@ -71,7 +72,8 @@ class AlignmentRead(BaseModel):
 
 
 class SubtaskStatisticsRead(BaseModel):
-    """`straggler`: in a completed checkpoint, the subtask took at least the 95th percentile and 1.5 times the median of all subtasks."""
+    """`straggler` is true if the checkpoint is completed and the subtask took at least the 95th percentile and 1.5 times the median of all
+    subtasks."""
 
     index: int
     status: str
@@ -100,7 +102,7 @@ class SubtaskStatsSummaryRead(BaseModel):
 
 
 class ChainStatisticsRead(BaseModel):
-    """Statistics of a chain. `operators`: empty if the graph of the run is unknown."""
+    """Statistics of a chain. `operators` is empty if the graph of the run is unknown."""
 
     chain: int
     operators: list[OperatorNameRead]
@@ -110,8 +112,8 @@ class ChainStatisticsRead(BaseModel):
 
 
 class CheckpointStatisticsRead(BaseModel):
-    """Statistics of a checkpoint. `state_size`: the size of all files that it references; `checkpointed_size`: of the files that it wrote.
-    `external_path`: the path of its manifest, without credentials; null until the checkpoint is completed."""
+    """Statistics of a checkpoint. `state_size` is the size of all files that the checkpoint references, `checkpointed_size` the size of the files
+    that it wrote. `external_path` is the path of its manifest, without credentials; it is null until the checkpoint is completed."""
 
     id: int
     status: CheckpointState
@@ -135,7 +137,7 @@ class CheckpointStatisticsRead(BaseModel):
 
 
 class CheckpointDetailRead(CheckpointRead):
-    """A checkpoint with its statistics. `progress`: `[chain, index, after_ms]` for each acknowledgement, in order."""
+    """A checkpoint with its statistics. `progress` contains `[chain, index, after_ms]` for each acknowledgement, in order."""
 
     progress: list[list[int]]
     statistics: CheckpointStatisticsRead
@@ -150,8 +152,9 @@ class CheckpointCountsRead(BaseModel):
 
 
 class RestoreRead(BaseModel):
-    """What a run has restored. `at`: when the run was RUNNING. `cause`: why the run was created: restart, rollback, ... `checkpoint`: the number of a
-    checkpoint of the job; `is_savepoint` is null if its row is deleted. `path`: the path of an external checkpoint."""
+    """What a run has restored. `at` is when the run reached RUNNING. `cause` is why the run was created, for example restart or rollback.
+    `checkpoint` is the number of a checkpoint of the job; `is_savepoint` is null if its row is deleted. `path` is the path of an external
+    checkpoint."""
 
     run_id: int
     run: int
@@ -164,7 +167,7 @@ class RestoreRead(BaseModel):
 
 class CheckpointOverviewRead(BaseModel):
     """The checkpoints of a job at a glance. `counts`: of all checkpoints. The summaries cover the last `summarized` completed checkpoints.
-    `latest_restore`: what the newest run that has reached RUNNING has restored; null if it started without state."""
+    `latest_restore` is what the newest run that has reached RUNNING has restored; it is null if that run started without state."""
 
     counts: CheckpointCountsRead
     summarized: int
@@ -178,7 +181,7 @@ class CheckpointOverviewRead(BaseModel):
 
 
 class CheckpointSeriesPointRead(ResponseModel):
-    """A completed checkpoint. `start_delay_ms` to `async_ms`: the maximum over all subtasks; null if not measured."""
+    """A completed checkpoint. `start_delay_ms` to `async_ms` are maximums over all subtasks, or null if not measured."""
 
     id: int
     number: int
@@ -194,8 +197,8 @@ class CheckpointSeriesPointRead(ResponseModel):
 
 
 class CheckpointPhaseSeriesRead(BaseModel):
-    """The phases of a subtask, or the maximum over the subtasks of a chain (`index` null), with one value per checkpoint. A value is null if it
-    was not measured or the checkpoint has another graph."""
+    """The phases of a subtask, or the maximum over the subtasks of a chain (`index` null), with one value per checkpoint. A value is null if it was
+    not measured or if the checkpoint has a different graph."""
 
     chain: int
     index: int | None
@@ -207,7 +210,8 @@ class CheckpointPhaseSeriesRead(BaseModel):
 
 
 class CheckpointSeriesRead(BaseModel):
-    """`checkpoints`: oldest first. `phases`: of the chains, or of the subtasks of one chain, in the graph of the newest checkpoint."""
+    """`checkpoints`: oldest first. `phases` contains the phases of the chains, or of the subtasks of one chain, in the graph of the newest
+    checkpoint."""
 
     checkpoints: list[CheckpointSeriesPointRead]
     phases: list[CheckpointPhaseSeriesRead]

@@ -156,8 +156,9 @@ def series(session: Session, job_id: int, last: int, chain: int | None, *, with_
 def _part_series(
     session: Session, rows: Sequence[Row[*tuple[Any, ...]]], measured: Sequence[PhaseMaxima], chain: int | None
 ) -> list[CheckpointPhaseSeriesRead]:
-    """Return the series of chains, or of the subtasks of ``chain``. ``rows``: at least one. ``measured``: the phases of all chains."""
-    # Compare only checkpoints of the same graph: in another graph, the same number means another chain.
+    """Return the series of chains, or of the subtasks of ``chain``. ``rows`` contains at least one row, and ``measured`` the phases of all
+    chains."""
+    # Compare only checkpoints of the same graph, because in a different graph the same number means a different chain.
     same_graph = {row.id for row in rows if row.graph_id == rows[-1].graph_id}
     parts = (
         measured

@@ -21,8 +21,8 @@ from weir_backend.runs.schemas import OperatorNameRead
 
 @dataclass(frozen=True, slots=True)
 class Subtask:
-    """A subtask in a checkpoint. ``after_ms``: the time from the trigger to its acknowledgement; None: it has not acknowledged. ``measured``: its
-    ``SubtaskStatistics``, as JSON."""
+    """A subtask in a checkpoint. ``after_ms`` is the time from the trigger to the acknowledgement of the subtask, or None if it has not
+    acknowledged. ``measured`` contains its ``SubtaskStatistics`` as JSON."""
 
     chain: int
     index: int
@@ -124,7 +124,7 @@ def maxima_by_checkpoint(found: Iterable[PhaseMaxima]) -> dict[int, dict[str, fl
 def series_of_parts(
     checkpoint_ids: Sequence[int], found: Iterable[PhaseMaxima], names: Mapping[int, Sequence[OperatorName]]
 ) -> list[CheckpointPhaseSeriesRead]:
-    """Return one series per chain or subtask. ``checkpoint_ids``: in the order of the values. Other checkpoints are ignored."""
+    """Return one series per chain or subtask. The values have the order of ``checkpoint_ids``. Other checkpoints are ignored."""
     position_of = {checkpoint_id: position for position, checkpoint_id in enumerate(checkpoint_ids)}
     parts: dict[tuple[int, int | None], dict[str, list[float | None]]] = {}
     for one in found:

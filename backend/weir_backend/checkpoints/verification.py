@@ -35,12 +35,12 @@ from weir_backend.operations import service as operations
 from weir_backend.settings import Settings
 
 RUNNING_MAX = 8
-"""How many periodic verifications may be in progress at a time."""
+"""Maximum number of periodic verifications in progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerificationPart:
-    """What a worker must verify. ``generation``: the generation of the runtime that completed the checkpoint."""
+    """What a worker must verify. ``generation`` is the generation of the runtime that completed the checkpoint."""
 
     place: CheckpointLocation
     number: int
@@ -77,7 +77,7 @@ def verify(session: Session, tasks: Tasks, caller: Caller, job_id: int, number: 
 
 
 def request_verification(session: Session, tasks: Tasks, job_id: int, number: int) -> None:
-    """Request the verification for which a plan waits. Repeated calls do not restart a requested verification."""
+    """Request the verification that a plan waits for. Repeated calls do not restart a requested verification."""
     job = jobs.find(session, job_id, lock=True)
     seen = jobs.completed(session, job_id, number)
     if job is None or seen is None or seen.discarded_at is not None or seen.deleting_since is not None:
@@ -95,7 +95,7 @@ def _restart(session: Session, tasks: Tasks, checkpoint_id: int) -> None:
 
 
 def begin_part(session: Session, checkpoint_id: int, claim: int, files_done: int) -> VerificationPart | None:
-    """Return what the holder of ``claim`` must verify next. None: the verification has ended, or another worker has the claim."""
+    """Return what the holder of ``claim`` must verify next. Return None if the verification has ended or another worker has the claim."""
     row = repository.find_verification(session, checkpoint_id)
     found = session.get(Checkpoint, checkpoint_id)
     if row is None or found is None or not _holds_claim(row, claim, files_done):
@@ -146,7 +146,7 @@ def _settle(session: Session, job: Job, checkpoint: Checkpoint, what: Intact | D
     if settled.verified:
         checkpoint.verified_at, checkpoint.damage = moment, settled.damage
     if settled.retired and checkpoint.deleting_since is None:
-        # A checkpoint that is being deleted is marked by the garbage collection.
+        # The garbage collection itself marks a checkpoint that is being deleted.
         mark_discarded(session, job, [checkpoint], moment)
     if settled.event is not None:
         record_event(session, job, settled.event, checkpoint=checkpoint.number, damage=settled.damage)

@@ -10,14 +10,14 @@ from weir_backend.models import OperationState
 from weir_backend.operations.lifecycle import OperationOutcome
 
 RETRY = timedelta(minutes=3)
-"""How long a worker keeps the claim on a part, which is longer than reading the part may take."""
+"""How long a worker keeps the claim on a part. This is longer than reading the part takes."""
 RETRY_MAX = timedelta(hours=6)
 PROBLEMS_MAX = 3
 
 
 @dataclass(frozen=True, slots=True)
 class VerificationProgress:
-    """The files so far are intact, and others remain."""
+    """The files that were read so far are intact, and more files remain."""
 
     files: int
     bytes: int
@@ -53,7 +53,7 @@ Outcome: TypeAlias = VerificationProgress | Intact | Damaged | Retired | Storage
 
 @dataclass(frozen=True, slots=True)
 class VerificationOutcome:
-    """What changes. ``event``: the event to record, if the result differs from the last one. ``over``: the outcome of open operations."""
+    """What changes. ``event`` is the event to record, if the result differs from the last one. ``over`` is the outcome of the open operations."""
 
     verified: bool
     damage: str | None
@@ -63,8 +63,8 @@ class VerificationOutcome:
 
 
 def retry_after(tries: int) -> timedelta:
-    """Return the delay before the next try. ``tries``: failed tries in a row. The delay grows, so that an unreadable file does not keep workers
-    busy."""
+    """Return the delay before the next attempt, after ``tries`` consecutive failures. The delay grows, so that an unreadable file does not keep
+    workers busy."""
     times: int = 1 << min(tries, 16)
     return min(RETRY * times, RETRY_MAX)
 

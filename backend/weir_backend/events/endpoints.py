@@ -66,18 +66,17 @@ async def stream_job_events(
 ) -> AsyncIterator[ServerSentEvent]:
     """Stream the changes of a job as server-sent events.
 
-    `event`: an event (as in `GET /events`) with its number as id. Every event is sent exactly once, starting after `Last-Event-ID` or
-    `after`, or from now on. `progress`: the checkpoint in progress, at most ten times a second. `run`: the newest run, when it changes. The
-    stream ends after some minutes; reconnect with the last id. It ends with `closed` (a problem with status 401) when the token becomes
-    invalid. The number of streams per user is limited (429).
-    """
+    A message `event` contains an event (as in `GET /events`) with its number as id. Every event is sent exactly once, starting after
+    `Last-Event-ID` or `after`. Without both, only new events are sent. A message `progress` contains the checkpoint in progress, at most ten times
+    a second. A message `run` contains the newest run when it changes. The stream ends after some minutes; reconnect with the last id. It ends with
+    `closed` (a problem with status 401) when the token becomes invalid. The number of streams per user is limited (429)."""
     async for message in streams.follow_job(services, job_id, position, subscriber):
         yield message
 
 
 @router.get("/stream", operation_id="stream_jobs", response_class=EventSourceResponse, responses=answers(401, 403))
 async def stream_jobs(services: ServicesDep, subscriber: SubscriberDep) -> AsyncIterator[ServerSentEvent]:
-    """Stream summaries of all jobs as server-sent events `job`: first every job, then each job that changes, at most twice a second. The
-    stream ends like that of a single job."""
+    """Stream summaries of all jobs as server-sent events `job`. The stream starts with every job and continues with the jobs that change, at most
+    twice a second. It ends like the stream of a single job."""
     async for message in streams.follow_all(services, subscriber):
         yield message

@@ -68,12 +68,13 @@ def _current_state() -> Select[Any]:
 
 
 _CURRENT_STATE = _current_state()
-"""Built once, because it runs ten times a second for each job with a stream, and building it takes longer than executing it."""
+"""The statement is built only once, because it runs ten times a second for each job with a stream, and building it takes longer than executing
+it."""
 
 
 def current_state(session: Session, job_id: int) -> Row[Any] | None:
-    """Return the state of a job: ``event_number``, its newest run (``run_id`` None: no run) and the newest checkpoint in progress of that run
-    (``checkpoint_id`` None: no checkpoint). None: the job does not exist."""
+    """Return the state of a job: ``event_number``, its newest run and the newest checkpoint in progress of that run. ``run_id`` and
+    ``checkpoint_id`` are None if there is no such run or checkpoint. Return None if the job does not exist."""
     return session.execute(_CURRENT_STATE, {"job_id": job_id}).one_or_none()
 
 

@@ -13,8 +13,8 @@ from weir_backend.models import DesiredState, RunState
 
 
 class EventRead(ResponseModel):
-    """An event of a job. `number`: consecutive within the job. `run_event`: its number in the run; null: the control plane wrote the event, not a
-    driver."""
+    """An event of a job. `number` is consecutive within the job. `run_event` is the number of the event in its run, or null if the control plane
+    wrote the event."""
 
     id: int
     job_id: int
@@ -28,7 +28,7 @@ class EventRead(ResponseModel):
 
 
 class CheckpointProgressRead(ResponseModel):
-    """The checkpoint in progress. `progress`: `[chain, index, after_ms]` for each acknowledgement so far."""
+    """The checkpoint in progress. `progress` contains `[chain, index, after_ms]` for each acknowledgement so far."""
 
     checkpoint: int
     checkpoint_id: int
@@ -61,7 +61,7 @@ class LastCheckpointRead(ResponseModel):
 
 
 class JobStatusRead(ResponseModel):
-    """A summary of a job. `state`: the state of the newest run; null: the job has no run. `deleted`: the job has been deleted."""
+    """A summary of a job. `state` is the state of the newest run, or null if the job has no run. `deleted` is true if the job has been deleted."""
 
     id: int
     name: str

@@ -31,10 +31,10 @@ def position(session: Session, job_id: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class StreamUpdate:
-    """What a stream of a job may send next. The values are JSON, so that they are serialised once for any number of streams.
+    """What a stream of a job can send next. The values are JSON, so that they are serialised once for any number of streams.
 
-    ``events``: the next events with their numbers. ``newest``: the number of the newest event of the job; None: the job is deleted. ``run``,
-    ``progress``: the newest run and its checkpoint in progress, or None."""
+    ``events`` are the next events with their numbers. ``newest`` is the number of the newest event of the job, or None if the job is deleted.
+    ``run`` and ``progress`` are the newest run and its checkpoint in progress, or None."""
 
     events: Sequence[tuple[int, str]]
     newest: int | None

@@ -27,7 +27,7 @@ POLL_INTERVAL_S = 10.0
 JOB_PAUSE_S = 0.1
 JOBS_PAUSE_S = 0.5
 STREAM_S = 900.0
-"""How long a stream lasts. Then the client reconnects and resumes, and its token is checked again."""
+"""How long a stream lasts. When it ends, the client reconnects and resumes, and its token is checked again."""
 
 
 async def follow_job(services: Services, job_id: int, after: int, subscriber: Subscriber) -> AsyncIterator[ServerSentEvent]:
@@ -79,7 +79,7 @@ async def follow_all(services: Services, subscriber: Subscriber) -> AsyncIterato
                 return
             read_at = time.monotonic()
             if ANY_JOB in keys:
-                # The stream has just started or notifications were lost, so any job may have changed.
+                # The stream has just started or notifications were lost, so every job has possibly changed.
                 last = 0
                 while found := await services.db_gate.run(partial(service.job_summaries_after, job_id=last)):
                     for one in found:
@@ -94,7 +94,7 @@ async def follow_all(services: Services, subscriber: Subscriber) -> AsyncIterato
 
 
 def _closed() -> ServerSentEvent:
-    """Return the problem with which a reconnect would fail."""
+    """Return the problem that a reconnect would return."""
     return ServerSentEvent(event="closed", raw_data=json.dumps(problem_body(Unauthenticated.status, *INVALID_TOKEN)))
 
 

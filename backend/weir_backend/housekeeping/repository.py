@@ -30,9 +30,9 @@ from weir_backend.models import (
 )
 
 JOBS_PER_BATCH = 20
-"""Fewer jobs per batch, because deleting one deletes hundreds of other rows."""
+"""A batch contains fewer jobs than other rows, because deleting a job deletes hundreds of other rows."""
 RUNS_PER_BATCH = 200
-"""Fewer runs per batch, because each needs lookups in large tables."""
+"""A batch contains fewer runs than other rows, because each run needs lookups in large tables."""
 
 
 def delete_samples(session: Session, before: datetime, rows_max: int) -> int:
@@ -49,8 +49,8 @@ def delete_failed_checkpoints(session: Session, before: datetime, rows_max: int)
 
 
 def delete_discarded_checkpoints(session: Session, before: datetime, rows_max: int) -> int:
-    """Delete completed checkpoints whose files are deleted. Keep the newest one of each job, and those that a plan or a run has restored or with
-    which a plan has stopped the job, because they are the lineage of the job."""
+    """Delete completed checkpoints whose files are deleted. Keep the newest checkpoint of each job, and all checkpoints that a plan or a run has
+    restored or with which a plan has stopped the job, because they are the lineage of the job."""
     expired = (Checkpoint.state == CheckpointState.COMPLETED) & (Checkpoint.discarded_at < before)
     of_job = RecoveryPlan.job_id == Checkpoint.job_id
     target = RecoveryPlan.preview["checkpoint"].astext.cast(BigInteger) == Checkpoint.number
@@ -74,14 +74,14 @@ def delete_discarded_checkpoints(session: Session, before: datetime, rows_max: i
 
 
 def delete_checkpoints_of_deleted_jobs(session: Session, before: datetime, rows_max: int) -> int:
-    """Delete the checkpoints of jobs that were deleted before then."""
+    """Delete the checkpoints of jobs that were deleted before ``before``."""
     deleted = select(Job.id).where(Job.id == Checkpoint.job_id, Job.deleted_at < before)
     return _delete_batch(session, Checkpoint, Checkpoint.id, deleted.exists(), rows_max)
 
 
 def purge_deleted_jobs(session: Session, before: datetime, rows_max: int) -> int:
-    """Delete jobs that users deleted before then, with their versions, runs, operations and plans. Their checkpoints and events must be deleted
-    first."""
+    """Delete jobs that users deleted before ``before``, with their versions, runs, operations and plans. Their checkpoints and events must be
+    deleted first."""
     has_rows = (
         select(Checkpoint.id).where(Checkpoint.job_id == Job.id).exists()
         | select(Event.id).where(Event.job_id == Job.id).exists()
@@ -101,14 +101,14 @@ def delete_commands(session: Session, before: datetime, rows_max: int) -> int:
 
 
 def delete_operations(session: Session, before: datetime, rows_max: int) -> int:
-    """Delete ended operations, except those of plans, whose steps are shown with the plan."""
+    """Delete ended operations. The operations of plans are kept, because their steps are shown with the plan."""
     of_plan = select(RecoveryPlan.id).where(RecoveryPlan.operation_id == Operation.id).exists()
     expired = (Operation.created_at < before) & Operation.ended_at.is_not(None) & ~of_plan
     return _delete_batch(session, Operation, Operation.id, expired, rows_max, oldest=Operation.created_at)
 
 
 def delete_unapplied_plans(session: Session, before: datetime, rows_max: int) -> int:
-    """Delete plans that were never applied because they were not approved or were discarded."""
+    """Delete plans that were not approved, or were discarded."""
     unapplied = RecoveryPlan.state.in_((PlanState.PROPOSED, PlanState.DISCARDED)) & RecoveryPlan.operation_id.is_(None)
     return _delete_batch(session, RecoveryPlan, RecoveryPlan.id, unapplied & (RecoveryPlan.created_at < before), rows_max)
 
@@ -210,8 +210,8 @@ def _delete_batch(
     *,
     oldest: InstrumentedAttribute[datetime] | InstrumentedAttribute[int] | None = None,
 ) -> int:
-    """Delete up to ``rows_max`` rows and return how many. ``oldest``: delete in this order, along an index, so that each batch continues where the
-    previous one ended. Rows that are locked are skipped."""
+    """Delete up to ``rows_max`` rows and return how many. If ``oldest`` is given, delete in the order of these columns, which have an index, so
+    that each batch continues where the previous batch ended. Rows that are locked are skipped."""
     chosen = select(key).where(condition).order_by(oldest).limit(rows_max).with_for_update(skip_locked=True)
     result: Any = session.execute(delete(table).where(key.in_(chosen.scalar_subquery())))
     return int(result.rowcount)

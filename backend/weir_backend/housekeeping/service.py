@@ -24,7 +24,7 @@ ROUND_S = 25.0
 class Cleanup:
     name: str
     run: Callable[[Session, Settings], int]
-    """Delete at most BATCH_ROWS rows, and return how many."""
+    """Deletes at most BATCH_ROWS rows, and returns how many."""
 
 
 def _older(
@@ -35,7 +35,7 @@ def _older(
 
 
 def _after_event_retention(delete: Callable[[Session, datetime, int], int]) -> Callable[[Session, Settings], int]:
-    """Return a cleanup of rows that are kept as long as events."""
+    """Return a cleanup of rows that are kept for the same time as events."""
     return _older(lambda settings: timedelta(days=settings.events_kept_days), delete)
 
 
@@ -78,8 +78,8 @@ CLEANUPS = (
 def run_round(
     session: Callable[[], AbstractContextManager[Session]], settings: Settings, clock_s: Callable[[], float]
 ) -> Mapping[str, int]:
-    """Run all cleanups in turns, each batch in its own transaction, until nothing is left or the time is up. Return how many rows each has
-    deleted."""
+    """Run all cleanups in turns, each batch in its own transaction, until nothing is left or the time limit is reached. Return the number of rows
+    that each cleanup has deleted."""
     until = clock_s() + ROUND_S
     removed = dict.fromkeys((cleanup.name for cleanup in CLEANUPS), 0)
     left = list(CLEANUPS)

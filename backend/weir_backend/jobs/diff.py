@@ -14,7 +14,7 @@ from weir_backend.jobs.schemas import FieldChange
 _TEXT_BYTES_MAX = 1 << 20
 _LINES_MAX = 5_000
 _WORK_MAX = 4_000_000
-"""Limit on pairs of equal lines. Each takes difflib over a microsecond. Ordinary files have a few thousand pairs."""
+"""Limit on pairs of equal lines. For each pair, difflib takes over a microsecond. Ordinary files have a few thousand pairs."""
 _ABSENT = object()
 
 
@@ -32,7 +32,7 @@ def changes(before: Any, after: Any, path: str = "") -> list[FieldChange]:
 
 
 def code_diff(before: bytes, after: bytes, names: tuple[str, str]) -> str | None:
-    """Return a unified diff. None: a file is not text, or the comparison would take too long. '': the files are equal."""
+    """Return a unified diff, which is '' if the files are equal. Return None if a file is not text, or if the comparison would take too long."""
     texts = [_text(data) for data in (before, after)]
     if texts[0] is None or texts[1] is None:
         return None
@@ -42,7 +42,7 @@ def code_diff(before: bytes, after: bytes, names: tuple[str, str]) -> str | None
 
 
 def _takes_too_long(before: list[str], after: list[str]) -> bool:
-    """Return whether difflib would take very long, as for files that repeat a few lines many times."""
+    """Return whether difflib would take very long. It does, for example, for files that repeat a few lines many times."""
     if max(len(before), len(after)) > _LINES_MAX:
         return True
     found, others = Counter(before), Counter(after)

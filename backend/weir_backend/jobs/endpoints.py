@@ -33,8 +33,8 @@ router = APIRouter(prefix="/jobs", tags=["jobs"], route_class=IdempotentRoute, r
 
 @router.get("", operation_id="list_jobs")
 def list_(session: SessionDep, wanted: ListingDep, response: Response, caller: ViewerCaller) -> list[JobRead]:
-    """List jobs with their newest run and last checkpoint. Filters: `id`, `name`, `q` (part of the name), `desired_state`, `needs_attention`
-    (true: only a user can bring the job to its desired state)."""
+    """List jobs with their newest run and last checkpoint. Filters: `id`, `name`, `q` (part of the name), `desired_state`, `needs_attention` (true:
+    only a user can bring the job to its desired state)."""
     return read_jobs(session, caller, page(session, repository.listed(), wanted, repository.FIELDS, response, unit="jobs"))
 
 
@@ -61,7 +61,7 @@ def get(job_id: Id, session: SessionDep, response: Response, caller: ViewerCalle
 def change(
     job_id: Id, wanted: JobUpdate, session: SessionDep, caller: OperatorCaller, response: Response, seen: IfMatch
 ) -> JobRead:
-    """Update the description and labels of a job. To change what it runs, add a version to its spec."""
+    """Update the description and labels of a job. To change what the job runs, add a version to its spec."""
     job = service.change(session, caller, job_id, seen, wanted)
     set_etag(response, job.version)
     return read_job(session, caller, job)
@@ -75,7 +75,7 @@ def delete(job_id: Id, session: SessionDep, caller: OperatorCaller, seen: IfMatc
 
 @router.post("/{job_id}/start", operation_id="start_job", **ACCEPTED)
 def start(job_id: Id, session: SessionDep, tasks: TasksDep, caller: OperatorCaller, _once: Idempotent) -> Operation:
-    """Start a job from its newest checkpoint, if it has one. A failed job starts at once, without waiting for its restart delay."""
+    """Start a job from its newest checkpoint, if it has one. A failed job starts immediately, without waiting for its restart delay."""
     return service.start(session, tasks, caller, job_id)
 
 
@@ -116,7 +116,7 @@ def specs(job_id: Id, session: SessionDep, wanted: ListingDep, response: Respons
 def add_spec(
     job_id: Id, draft: SpecCreate, session: SessionDep, tasks: TasksDep, caller: OperatorCaller, _once: Idempotent, seen: IfMatch
 ) -> Spec:
-    """Add a version to the spec of a job. A worker compiles it at once. To run it, apply an upgrade to it."""
+    """Add a version to the spec of a job. A worker compiles the version immediately. To run the version, apply an upgrade to it."""
     return service.add_spec(session, tasks, caller, job_id, seen, draft)
 
 

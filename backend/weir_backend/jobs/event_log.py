@@ -12,8 +12,8 @@ from weir_backend.models import Event, Job
 
 
 def record_event(session: Session, job: Job, kind: str, *, run_id: int | None = None, **fields: Any) -> None:
-    """Add an event. The caller holds the lock on the job, so that event numbers have no gaps. ``kind``: noun and past participle
-    (``PlanApplied``)."""
+    """Add an event. The caller holds the lock on the job, so that event numbers have no gaps. ``kind`` consists of a noun and a past participle,
+    such as ``PlanApplied``."""
     job.event_number += 1
     session.add(Event(job_id=job.id, number=job.event_number, run_id=run_id, kind=kind, fields=fields, at=now()))
     publish(session, job_key(job.id))

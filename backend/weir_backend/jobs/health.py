@@ -30,7 +30,8 @@ def job_health(
     restarts_stopped_reason: str | None,
     restart_at: datetime | None,
 ) -> JobHealth:
-    """Return the state of a job, its health, and the reason for its health. ``run_state``: the state of the newest run; None: the job has no run."""
+    """Return the state of a job, its health, and the reason for its health. ``run_state`` is the state of the newest run, or None if the job has no
+    run."""
     state = run_state or RunState.CREATED
     if desired is DesiredState.RUNNING:
         if spec_state is SpecState.INVALID and run_state is None:

@@ -136,7 +136,7 @@ def name_of_graph(session: Session, graph_id: int) -> str | None:
 
 
 def find_directory_user(session: Session, job_id: int, directory: str, name: str) -> str | None:
-    """Return another job that uses this checkpoint directory and this name in its code, or whose current version would. An advisory lock makes
+    """Return another job that uses, or whose current version would use, this checkpoint directory and this name in its code. An advisory lock makes
     concurrent callers wait until the transaction ends, so that only one job gets the directory."""
     normal = _normal(directory)
     session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(f"{normal} {name}", 0))))

@@ -25,7 +25,7 @@ class Health(StrEnum):
 
 
 class JobCreate(RequestModel):
-    """A job to create. `start` false: the job is created in the desired state SUSPENDED."""
+    """A job to create. If `start` is false, the job is created in the desired state SUSPENDED."""
 
     name: Name
     description: LongText = ""
@@ -36,21 +36,21 @@ class JobCreate(RequestModel):
 
 
 class JobUpdate(RequestModel):
-    """Changes to a job. Missing fields stay as they are."""
+    """Changes to a job. Omitted fields keep their values."""
 
     description: LongText | None = None
     labels: Labels | None = None
 
 
 class SpecCreate(RequestModel):
-    """A version of the spec to add. To run it, apply an upgrade to it."""
+    """A version of the spec to add. To run the version, apply an upgrade to it."""
 
     spec: JobSpec
     comment: LongText = ""
 
 
 class OperationRead(ResponseModel):
-    """An asynchronous request and its outcome. `steps`: the steps so far. `problem`: why the operation failed."""
+    """An asynchronous request and its outcome. `steps` are the steps so far. `problem` says why the operation failed."""
 
     id: int
     job_id: int
@@ -76,7 +76,7 @@ class CheckpointSummaryRead(ResponseModel):
 
 
 class RunSummaryRead(ResponseModel):
-    """`graph_id` null: the driver has not reported its graph yet."""
+    """`graph_id` is null if the driver has not reported its graph yet."""
 
     id: int
     number: int
@@ -92,7 +92,7 @@ class RunSummaryRead(ResponseModel):
 
 
 class JobRead(ResponseModel):
-    """A job. `state`: the state of the newest run; CREATED if the job has no run. `version`: the version for If-Match."""
+    """A job. `state` is the state of the newest run, or CREATED if the job has no run. `version` is the version for If-Match."""
 
     id: int
     name: str
@@ -132,7 +132,7 @@ class SpecRead(ResponseModel):
 
 
 class FieldChange(ResponseModel):
-    """`path`: the field, with dots. `before` or `after` null: the field was added or removed."""
+    """`path` is the path of the field, separated by dots. `before` is null if the field was added, and `after` if it was removed."""
 
     path: str
     before: Any
@@ -140,7 +140,7 @@ class FieldChange(ResponseModel):
 
 
 class SpecDiffRead(ResponseModel):
-    """The changes from one version to another. `code`: a unified diff of the file of the job; null if the file is not text or too large."""
+    """The changes from one version to another. `code` is a unified diff of the file of the job, or null if the file is not text or is too large."""
 
     before: int
     after: int
@@ -152,7 +152,7 @@ class SpecDiffRead(ResponseModel):
 
 
 class SpecGraphRead(ResponseModel):
-    """`body`: the physical graph, including the logical graph, in the format of `weir graph --json`."""
+    """`body` is the physical graph, including the logical graph, in the format of `weir graph --json`."""
 
     id: int
     body: dict[str, Any]

@@ -1,4 +1,4 @@
-"""Read jobs with their newest run, last checkpoint and open operation, with the same number of queries for any number of jobs."""
+"""Read jobs with their newest run, last checkpoint and open operation. The number of queries does not depend on the number of jobs."""
 
 from __future__ import annotations
 

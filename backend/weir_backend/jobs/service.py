@@ -95,7 +95,7 @@ def change(session: Session, caller: Caller, job_id: int, seen: str | None, want
 
 
 def add_spec(session: Session, tasks: Tasks, caller: Caller, job_id: int, seen: str | None, draft: SpecCreate) -> Spec:
-    """Add a version to the spec. It runs after an upgrade to it was applied. Raises NotFound, PreconditionFailed, Invalid."""
+    """Add a version to the spec. The version takes effect when an upgrade plan to it is applied. Raises NotFound, PreconditionFailed, Invalid."""
     job = get(session, job_id, lock=True)
     check_if_match(seen, job.version)
     number = repository.newest_spec_number(session, job.id) + 1
@@ -129,7 +129,7 @@ def _add_spec(session: Session, tasks: Tasks, caller: Caller, job: Job, number: 
 
 
 def compiled(session: Session, tasks: Tasks, spec: Spec, *, graph_id: int | None, problem: str | None) -> None:
-    """Store the result of the compilation: ``graph_id``, or the ``problem`` if it failed. Repeated calls change nothing."""
+    """Store the result of the compilation: ``graph_id``, or ``problem`` if the compilation failed. Repeated calls change nothing."""
     job = repository.find(session, spec.job_id, lock=True)
     session.refresh(spec)
     if job is None or spec.state is not SpecState.COMPILING:

@@ -74,9 +74,9 @@ Interval = Annotated[str, StringConstraints(pattern=rf"^none$|{_DURATION}"), Aft
 
 
 class Checkpointing(RequestModel):
-    """How a job takes checkpoints. `timeout`: a checkpoint that takes longer fails. `min_pause`: the minimum time between the end of a checkpoint and
-    the start of the next periodic one. `tolerable_failed_checkpoints`: how many consecutive checkpoints may fail before the job recovers as from a
-    failure; null: unlimited. `directory` null: the default directory of this job."""
+    """How a job takes checkpoints. A checkpoint that takes longer than `timeout` fails. `min_pause` is the minimum time between the end of a
+    checkpoint and the start of the next periodic checkpoint. If more than `tolerable_failed_checkpoints` consecutive checkpoints fail, the job
+    recovers as from a failure; if it is null, any number can fail. If `directory` is null, the job uses its default directory."""
 
     interval: Interval = "10s"
     timeout: Duration = "10m"
@@ -93,15 +93,16 @@ def interval_s(interval: str) -> float | None:
 
 
 def min_distance_s(interval: str, min_pause: str) -> float | None:
-    """Return the minimum time between the starts of periodic checkpoints. None: there are no periodic checkpoints."""
+    """Return the minimum time between the starts of periodic checkpoints, or None if there are no periodic checkpoints."""
     every_s = interval_s(interval)
     return None if every_s is None else max(every_s, seconds(min_pause))
 
 
 class RestartStrategy(RequestModel):
-    """How the driver restarts: the delay grows with each consecutive restart. The runtime replaces lost slots without restarting the driver.
+    """How Weir restarts the driver after a failure. The delay grows with each consecutive restart. The runtime replaces lost slots without
+    restarting the driver.
 
-    After `reset_after_s` of running, the count starts again.
+    When the driver has run for `reset_after_s`, the count of restarts is reset.
     """
 
     attempts: Annotated[int, Field(ge=0, le=1_000)] = 10
@@ -112,7 +113,7 @@ class RestartStrategy(RequestModel):
 
 
 class JobSpec(RequestModel):
-    """`artifact`: the digest of an uploaded file. `entry`: the function that builds the job: `function` in a .py file (default `job`), or
+    """`artifact` is the digest of an uploaded file. `entry` names the function that builds the job: `function` in a .py file (default `job`), or
     `package.module:function` in an archive."""
 
     artifact: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]

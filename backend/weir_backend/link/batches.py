@@ -12,8 +12,8 @@ from weir.protocol.events import NumberedEvent, RunStateChanged, decode_batch
 from weir_backend.kit.listing import BIGINT_MAX
 from weir_backend.runs import lifecycle
 
-# Numbers that are too large for a column have many digits or a large exponent. Most batches contain neither. To check that without parsing, map all
-# digits to one character and search for two substrings.
+# A number that is too large for a column has many digits or a large exponent. Most batches contain no such number. To detect these numbers without
+# parsing, map every digit to "0", and search for 19 digits and for an exponent of three digits.
 _DIGITS_TO_ZERO = bytes(
     ord("0") if chr(code) in "0123456789" else ord("e") if chr(code) in "eE" else ord(" ") for code in range(256)
 )
@@ -32,7 +32,7 @@ def decode(body: bytes) -> tuple[NumberedEvent, ...]:
 
 
 def until_final_state(events: Sequence[NumberedEvent]) -> Sequence[NumberedEvent]:
-    """Return the events up to the one that ends the run, including it."""
+    """Return the events up to and including the event that ends the run."""
     for count, one in enumerate(events, 1):
         if isinstance(one.event, RunStateChanged) and lifecycle.from_driver_state(one.event.state) in lifecycle.FINAL:
             return events[:count]

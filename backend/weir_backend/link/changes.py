@@ -27,7 +27,7 @@ class RunRow:
 
 @dataclass(slots=True)
 class CheckpointRow:
-    """A checkpoint. ``id`` None: it is not in the table yet. ``parent``: the number of the previous checkpoint on its branch."""
+    """A checkpoint. ``id`` is None if the checkpoint is not in the table yet. ``parent`` is the number of the previous checkpoint on its branch."""
 
     number: int
     generation: int
@@ -64,7 +64,7 @@ class FailureRow:
 
 @dataclass(slots=True)
 class CommandRow:
-    """A command. ``operation_id``: set only while the operation is open."""
+    """A command. ``operation_id`` is set only while the operation is open."""
 
     number: int
     kind: str
@@ -76,7 +76,7 @@ class CommandRow:
 
 @dataclass(frozen=True, slots=True)
 class EventRow:
-    """An event to store. ``graph``: the graph whose id becomes the field ``graph_id`` when it is stored."""
+    """An event to store. If ``graph`` is set, the graph is stored first, and its id becomes the field ``graph_id`` of the event."""
 
     number: int
     run_event: int | None
@@ -103,13 +103,12 @@ class OperationEnd:
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """The input of the projection. The projection changes these rows in place; ``Changes`` lists the changed ones.
+    """The input of the projection. The projection changes these rows in place, and ``Changes`` lists the changed rows.
 
-    ``event_number``: the number of the newest event of the job. ``checkpoints``: the checkpoints of this run that are in progress or that the batch
-    refers to. ``taken``: numbers that the batch refers to and that belong to checkpoints of another run. ``newest_completed``: the newest completed
-    checkpoint on the current branch of the job. ``failures``: the failures whose recovery is unknown. ``commands``: the commands that the batch
-    answers, and the accepted commands whose operation is open.
-    """
+    ``event_number`` is the number of the newest event of the job. ``checkpoints`` contains the checkpoints of this run that are in progress or that
+    the batch refers to. ``taken`` contains the checkpoint numbers in the batch that belong to other runs. ``newest_completed`` is the newest
+    completed checkpoint on the current branch of the job. ``failures`` contains the failures whose recovery is unknown. ``commands`` contains the
+    commands that the batch answers, and the accepted commands whose operation is open."""
 
     event_number: int
     run: RunRow
@@ -122,7 +121,8 @@ class RunFacts:
 
 @dataclass(slots=True)
 class Changes:
-    """The changes to write in one transaction. ``checkpoints``, ``failures``, ``commands``: rows that are new (without an id) or changed."""
+    """The changes to write in one transaction. ``checkpoints``, ``failures`` and ``commands`` contain new rows, which have no id, and changed
+    rows."""
 
     run: RunRow
     state_changed: bool = False
@@ -138,5 +138,5 @@ class Changes:
 
     @property
     def visible(self) -> bool:
-        """Whether event streams show these changes. They do not show metric samples."""
+        """Whether event streams show these changes. Event streams do not show metric samples."""
         return bool(self.events or self.checkpoints or self.failures or self.operations)

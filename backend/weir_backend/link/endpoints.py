@@ -21,7 +21,7 @@ from weir_backend.link.schemas import EventAckRead
 from weir_backend.runs.graph import GRAPH_BYTES_MAX
 
 UNAUTHENTICATED_BYTES_MAX = 4 << 20
-"""Limit of a batch in memory before its sender is authenticated."""
+"""How much of a batch is read into memory before its sender is authenticated."""
 BODY_BYTES_MAX = GRAPH_BYTES_MAX + UNAUTHENTICATED_BYTES_MAX
 """Limit of a batch. One of its events may be the graph."""
 READ_BYTES_MAX = 64 << 20
@@ -29,7 +29,7 @@ WAIT_S_MAX = 30.0
 POLL_INTERVAL_S = 10.0
 """Notifications may be lost, so waiting requests also poll."""
 COMMAND_NUMBER_MAX = 1 << 53
-"""A larger number is refused, so that a faulty driver cannot use up all numbers."""
+"""The largest accepted event number. It is limited so that a faulty driver cannot use up all numbers."""
 
 router = APIRouter(prefix="/runs/{run_id}", tags=["driver link"])
 
@@ -58,9 +58,8 @@ async def post_events(
 ) -> EventAckRead:
     """Store a batch of events. Events that are already stored are skipped, so a driver may repeat batches or divide them differently.
 
-    409: events before this batch are missing; `stored` is the number of the last stored event. 410: the run is fenced, or it has ended and
-    reports more events after its end.
-    """
+    The status is 409 if events before this batch are missing; `stored` is then the number of the last stored event. The status is 410 if the run is
+    fenced, or if it has ended and the batch contains later events."""
     secret = bearer(request)
     db_gate, tasks = services.db_gate, services.tasks
     body = await _body(request, lambda: db_gate.run(partial(service.known_run, run_id=run_id, secret=secret)))
@@ -69,8 +68,8 @@ async def post_events(
 
 
 async def _body(request: Request, authenticate: Callable[[], Awaitable[object]]) -> bytes:
-    """Read the whole body regardless of its size, because a driver reads the response only after sending everything. ``authenticate`` runs
-    when the body gets large. Raises TooLarge, and what ``authenticate`` raises."""
+    """Read the whole body regardless of its size, because a driver reads the response only after sending everything. ``authenticate`` is called
+    when the body exceeds UNAUTHENTICATED_BYTES_MAX. Raises TooLarge, and what ``authenticate`` raises."""
     parts: list[bytes] = []
     size, refused = 0, None
     async for part in request.stream():
@@ -103,7 +102,7 @@ async def wait_for_commands(
     ],
     wait_s: Annotated[float, Query(ge=0, allow_inf_nan=False, description="The time to wait for a command, at most 30 s.")] = 0.0,
 ) -> list[tuple[int, str, dict[str, Any]]]:
-    """Return the commands of the run after number `after`. If there are none, wait up to `wait_s` for one."""
+    """Return the commands of the run after number `after`. If there is no such command, wait up to `wait_s` for one."""
     secret = bearer(request)
     until = time.monotonic() + min(wait_s, WAIT_S_MAX)
     fetch = partial(service.commands_after, run_id=run_id, secret=secret, after=after)

@@ -12,11 +12,9 @@ from weir_backend.runs import lifecycle
 
 
 def fence(session: Session, job_id: int, run_id: int, *, state: RunState, reason: str, recovery: str = "none") -> None:
-    """End a run without its driver. From now on, requests with its token fail with 410. Its checkpoint in progress fails.
-
-    ``state``: the final state, unless the run has reported one itself. ``recovery``: how its open failures end, which is ``restart`` if another
-    driver replaces it. Locks the job and the run. Does nothing if the run is fenced already.
-    """
+    """End a run without its driver. From now on, requests with the token of the run fail with 410. The checkpoint in progress fails. ``state`` is
+    the final state, unless the run itself has reported a final state. ``recovery`` is stored with the open failures of the run; it is ``restart``
+    if another driver replaces this driver. Locks the job and the run. Does nothing if the run is fenced already."""
     assert state in lifecycle.FINAL
     _, run, fenced = repository.locked(session, job_id, run_id)
     if fenced:

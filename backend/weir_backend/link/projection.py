@@ -41,7 +41,7 @@ SAVEPOINT_TRIGGERS = frozenset({SAVEPOINT, IMPORTED})
 FULFILLED_COMMANDS = {SAVEPOINT: frozenset({"TakeSavepoint", "TakeCheckpoint"}), "manual": frozenset({"TakeCheckpoint"})}
 """The commands that a checkpoint fulfils, by the trigger of the checkpoint."""
 OPERATION_OF_COMMAND = {"TakeSavepoint": OperationKind.SAVEPOINT, "TakeCheckpoint": OperationKind.CHECKPOINT}
-"""The kind of operation behind a command."""
+"""The kind of operation that sends a command."""
 MISSING = "EventsMissing"
 """The kind of the event that reports that the driver can no longer send some events."""
 SMALLINT_MAX = (1 << 15) - 1
@@ -51,8 +51,8 @@ _TRIGGER_CHARACTERS = 20
 def project(facts: RunFacts, events: Sequence[NumberedEvent], *, received_at: datetime) -> Changes:
     """Return the changes that follow from consecutive events that are not stored yet.
 
-    ``received_at``: the upper limit for the start and end of a run, because the clock of the driver may be wrong. Raises ProtocolError for values
-    that no driver sends."""
+    ``received_at`` is the upper limit for the start and end times of a run, because the clock of the driver can be wrong. Raises ProtocolError for
+    values that no driver sends."""
     projection = _Projection(facts, received_at)
     if events[0].number > facts.run.stored_event + 1:
         projection.record_gap(events[0])
@@ -124,7 +124,7 @@ class _Projection:
         self._run.missing_events += first.number - missing_from
         self._add_event(EventRow(0, None, MISSING, {"from": missing_from, "to": first.number - 1}, at))
         for row in self._in_progress():
-            # An event that reports the completion overrides this.
+            # An event that reports the completion of the checkpoint overrides this.
             self._fail_checkpoint(row, "its outcome is unknown, because events are missing", at)
 
     # ---- event log -------------------------------------------------------------------------------
@@ -223,7 +223,7 @@ class _Projection:
         self.changes.checkpoints[row.number] = row
 
     def _completed(self, event: CheckpointCompleted, at: datetime) -> None:
-        """Complete the checkpoint, even if it has been marked as failed: it is in the job log."""
+        """Complete the checkpoint, even if it has been marked as failed, because it is in the job log."""
         row = self._checkpoints.get(event.checkpoint)
         if event.checkpoint in self._facts.taken or (row is not None and row.state is CheckpointState.COMPLETED):
             return
@@ -283,8 +283,8 @@ class _Projection:
         result: dict[str, Any] | None = None,
         problem: str | None = None,
     ) -> None:
-        """End the operations whose accepted command requested this checkpoint, and record an event for each. A refused command ends its operation in
-        ``_answered``."""
+        """End the operations whose accepted command requested this checkpoint, and record an event for each. For a refused command, ``_answered``
+        ends the operation."""
         if row.triggered_event is None:
             return
         for command in self._facts.commands.values():

@@ -53,12 +53,13 @@ _UPDATE_FAILURE = (
 )
 
 
-# These statements are built once, because every batch uses them and building a statement takes longer than executing it.
+# These statements are built only once, because every batch uses them and building a statement takes longer than executing it.
 _AUTHENTICATION = select(Run.job_id, Run.token_digest, Run.fenced_at, Run.ended_at, Run.last_command, Run.last_contact_at).where(
     Run.id == bindparam("run_id")
 )
 _LOCKED = (
-    # Postgres locks the rows of a join in the order of the tables, and reads a row again after waiting for its lock.
+    # One query can lock both rows, because Postgres locks the rows of a join in the order of the tables, and reads a row again after waiting for
+    # its lock.
     select(Job.event_number, *(getattr(Run, name) for name in _OF_RUN), Run.fenced_at)
     .join_from(Job, Run, Run.job_id == Job.id)
     .where(Job.id == bindparam("job_id"), Run.id == bindparam("run_id"))
@@ -90,7 +91,7 @@ def locked(session: Session, job_id: int, run_id: int) -> tuple[int, RunRow, boo
 
 
 def facts_for(session: Session, event_number: int, run: RunRow, events: Sequence[NumberedEvent]) -> RunFacts:
-    """Load the facts that ``events`` need, and no more: most batches contain only samples and acknowledgements. The caller holds the locks."""
+    """Load only the facts that ``events`` need, because most batches contain only samples and acknowledgements. The caller holds the locks."""
     needs = _needs(events)
     gap = events[0].number > run.stored_event + 1
     checkpoints: dict[int, CheckpointRow] = {}
@@ -115,7 +116,7 @@ class _Needs:
     commands: set[int] = field(default_factory=set)
     in_progress: bool = False
     requested: bool = False
-    """A user may have requested one of the checkpoints."""
+    """The batch can contain a checkpoint that a user has requested."""
     newest_completed: bool = False
     failures: bool = False
 
@@ -166,7 +167,7 @@ def _open_failures(session: Session, run: RunRow) -> list[FailureRow]:
 
 
 def _commands(session: Session, run_id: int, answered: Iterable[int]) -> dict[int, CommandRow]:
-    """Return the commands in ``answered``, and those whose operation is open."""
+    """Return the commands in ``answered``, and the commands whose operation is open."""
     query = (
         select(
             Command.number, Command.kind, Operation.id, Command.outcome, Command.reason, Command.answered_event
@@ -181,7 +182,7 @@ def _commands(session: Session, run_id: int, answered: Iterable[int]) -> dict[in
 
 
 def write(session: Session, changes: Changes, *, moment: datetime, contact: bool) -> None:
-    """Write the changes. ``contact``: also write the time of the last contact. Raises Unavailable if the database connection is lost."""
+    """Write the changes. If ``contact`` is True, also write the time of the last contact. Raises Unavailable if the database connection is lost."""
     run = changes.run
     graph_ids = {one.digest: store_graph(session, one) for one in changes.graphs}
     _write_events(session, changes, graph_ids)
@@ -204,7 +205,7 @@ def write(session: Session, changes: Changes, *, moment: datetime, contact: bool
         # Update both tables in one statement: the cost of a small batch depends on the number of statements.
         of_job: dict[str, Any] = {"event_number": changes.event_number}
         if changes.state_changed or changes.operations:
-            # Schedule the reconciliation in the database, because a notification may be lost.
+            # Schedule the reconciliation in the database, because a notification can be lost.
             of_job["next_reconcile_at"] = moment
         if any(row.state is CheckpointState.COMPLETED for row in changes.checkpoints.values()):
             of_job["checkpoint_reported_at"] = moment

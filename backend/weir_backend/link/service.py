@@ -29,7 +29,7 @@ CONTACT_INTERVAL = timedelta(seconds=5)
 
 
 class MissingEvents(Conflict):
-    """Events before this batch are missing, and the driver can still send some of them. ``stored``: the number of the last stored event."""
+    """Events before this batch are missing, and the driver can still send some of them. ``stored`` is the number of the last stored event."""
 
     def __init__(self, stored: int) -> None:
         super().__init__(
@@ -97,9 +97,9 @@ def store(
 ) -> int:
     """Store one or more consecutive events. Return the number of the last stored event of the run.
 
-    ``oldest``: the number of the oldest event that the driver can still send. ``from_spool``: the events come from the spool of a dead driver.
-    These are accepted even if the run is fenced, because the driver does not run any more. After the event that ends a run, only answers to open
-    commands are accepted.
+    ``oldest`` is the number of the oldest event that the driver can still send. ``from_spool`` is True if the events come from the spool of a dead
+    driver. Such events are accepted even if the run is fenced, because the driver does not run any more. After the event that ends a run, only
+    answers to open commands are accepted.
 
     Raises MissingEvents, Gone, and ProtocolError for values that no driver sends.
     """
@@ -137,7 +137,8 @@ def _answer_open_commands(events: Sequence[Event], facts: RunFacts) -> bool:
 
 
 def _notify(session: Session, tasks: Tasks, run: RunRow, *, visible: bool, state_changed: bool) -> None:
-    """Notify event streams, waiting requests and the reconciler. ``visible``: event streams show the changes, which is rare."""
+    """Notify event streams, waiting requests and the reconciler. ``visible`` is True if event streams show the changes; most batches contain only
+    changes that they do not show."""
     if visible:
         publish(session, job_key(run.job_id))
     if run.ended_at is not None:
@@ -147,8 +148,8 @@ def _notify(session: Session, tasks: Tasks, run: RunRow, *, visible: bool, state
 
 
 def commands_after(session: Session, run_id: int, secret: str | None, *, after: int) -> list[tuple[int, str, dict[str, Any]]]:
-    """Return the number, kind and fields of each command after ``after``. Raises NotFound, Unauthenticated, and Gone if the run is fenced or has
-    ended."""
+    """Return the number, kind and fields of each command after number ``after``. Raises NotFound, Unauthenticated, and Gone if the run is fenced or
+    has ended."""
     known = known_run(session, run_id, secret)
     if known.over:
         raise Gone("over", f"Run {run_id} has ended.")
@@ -156,7 +157,8 @@ def commands_after(session: Session, run_id: int, secret: str | None, *, after: 
     if known.last_contact_at is None or known.last_contact_at <= moment - CONTACT_INTERVAL:
         repository.touch(session, run_id, moment)
     if after > known.last_command:
-        # The database was restored from a backup that is older than these commands. Do not use their numbers again.
+        # The driver knows commands that are missing in the database, because the database was restored from an older backup. Do not use the numbers
+        # of these commands again.
         repository.skip_commands(session, run_id, after)
     return repository.commands_of(session, run_id, after)
 

@@ -35,7 +35,7 @@ _TIMES = {
 
 @dataclass(frozen=True, slots=True)
 class FleetMetrics:
-    """The rows that the metrics are computed from. ``at``: the time of the request."""
+    """The rows from which the metrics are computed. ``at`` is the time of the request."""
 
     at: datetime
     jobs: Sequence[Any]

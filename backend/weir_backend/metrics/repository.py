@@ -34,8 +34,8 @@ from weir_backend.models import (
 def thinned(
     session: Session, job_id: int, *, since: datetime, until: datetime, step_s: float, graphs: Collection[int] | None = None
 ) -> list[Sample]:
-    """Return the last sample of each slot in each step, ordered by time. Earlier samples of a step are not needed, because samples contain counters.
-    ``graphs``: only of runs with one of these graphs."""
+    """Return the last sample of each slot in each step, ordered by time. Earlier samples of a step are not needed, because samples contain
+    counters. If ``graphs`` is given, return only samples of runs with one of these graphs."""
     runs = _runs_since(select(Run.id), job_id, since)
     if graphs is not None:
         runs = runs.where(Run.graph_id.in_(graphs))
@@ -91,7 +91,7 @@ def _thinned(session: Session, runs: Select[int], *, since: datetime, until: dat
         .select_from(run.join(reported, every).join(widest, every).join(slot, every).join(step, every).join(newest, every))
         .order_by(newest.c.at, newest.c.run_id, newest.c.slot)
     )
-    # There may be thousands of rows. The parser of pydantic takes half the time of ``json``.
+    # Use the parser of pydantic, because there can be thousands of rows and it takes half the time of ``json``.
     return [Sample(run_id, slot, at, from_json(metrics)) for run_id, slot, at, metrics in session.execute(query)]
 
 
@@ -117,7 +117,7 @@ def newest_graph(session: Session, job_id: int) -> tuple[int, dict[str, Any]] | 
 
 
 def other_graphs(session: Session, job_id: int, *, since: datetime, graph_id: int) -> Sequence[Row[int, Any]]:
-    """Return the id and the body of the other graphs that runs of the job have deployed since then."""
+    """Return the id and the body of the other graphs that runs of the job have deployed since ``since``."""
     used = _runs_since(select(Run.graph_id), job_id, since).where(Run.graph_id != graph_id)
     return session.execute(select(Graph.id, Graph.body).where(Graph.id.in_(used))).all()
 
@@ -130,7 +130,7 @@ def _runs_since(query: Select[Any], job_id: int, since: datetime) -> Select[Any]
 
 
 def jobs(session: Session) -> Sequence[Row[Any]]:
-    """Return id, name, desired state and state of the newest run of the jobs that are not deleted."""
+    """Return the jobs that are not deleted, with id, name, desired state and the state of the newest run."""
     newest = (
         select(Run.job_id, Run.state)
         .ext(distinct_on(Run.job_id))

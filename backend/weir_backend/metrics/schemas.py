@@ -12,8 +12,8 @@ from weir_backend.runs.schemas import OperatorNameRead
 
 
 class SubtaskSeriesRead(BaseModel):
-    """The series of a subtask. The four times add up to 1,000 ms per second. `operators`: the operators of its chain; empty if the graph is
-    unknown."""
+    """The series of a subtask. The four times add up to 1,000 ms per second. `operators` contains the operators of the chain; it is empty if the
+    graph is unknown."""
 
     chain: int
     index: int
@@ -31,7 +31,8 @@ class SubtaskSeriesRead(BaseModel):
 
 
 class SlotSeriesRead(BaseModel):
-    """The series of a slot. `gauges`: the gauges of operators, such as lag, by `<uid>.<name>`; a value is null if the gauge was not reported."""
+    """The series of a slot. `gauges` contains the gauges of operators, such as lag, by `<uid>.<name>`. A value is null if the gauge was not
+    reported."""
 
     slot: int
     at: list[datetime]
@@ -41,7 +42,7 @@ class SlotSeriesRead(BaseModel):
 
 
 class MetricsRead(BaseModel):
-    """`step_s`: the interval between points. It is larger than requested if there would be too many points."""
+    """`step_s` is the interval between points. It is larger than requested if there would be too many points."""
 
     since: datetime
     until: datetime
@@ -51,9 +52,9 @@ class MetricsRead(BaseModel):
 
 
 class JobRatesRead(ResponseModel):
-    """Current rates of a job. `records_per_s`: records that its sources read. `lag_records`: the sum over all sources. `lag_seconds`: the maximum
-    over all sources. The lag is null if no source reports it. `backpressure`: the highest level of any subtask. `at`: the time of the newest
-    sample."""
+    """Current rates of a job. `records_per_s` is the number of records per second that the sources read. `lag_records` is the sum and `lag_seconds`
+    the maximum over all sources. The lag is null if no source reports it. `backpressure` is the highest level of any subtask. `at` is the time of
+    the newest sample."""
 
     job_id: int
     at: datetime

@@ -32,7 +32,7 @@ class BackpressureLevel(StrEnum):
 
 
 def level_of(ratio: float) -> BackpressureLevel:
-    """Return the level for the share of time that a subtask is backpressured."""
+    """Return the backpressure level for the share of time in which a subtask is backpressured."""
     if ratio <= LOW_ABOVE:
         return BackpressureLevel.OK
     return BackpressureLevel.LOW if ratio <= HIGH_ABOVE else BackpressureLevel.HIGH
@@ -50,8 +50,8 @@ class Sample:
 
 @dataclass(slots=True)
 class SubtaskSeries:
-    """The series of a subtask, with one value per point. ``per_s``: counts per second, by name. ``ms_per_s``: milliseconds per second by activity,
-    which add up to 1,000."""
+    """The series of a subtask, with one value per point. ``per_s`` contains counts per second by name. ``ms_per_s`` contains milliseconds per
+    second by activity; these add up to 1,000."""
 
     chain: int
     index: int
@@ -63,7 +63,7 @@ class SubtaskSeries:
 
 @dataclass(slots=True)
 class SlotSeries:
-    """The series of a slot. ``utilisation``: the share of time in which the loop had work; None for the first point of a deployment."""
+    """The series of a slot. ``utilisation`` is the share of time in which the loop had work, or None for the first point of a deployment."""
 
     slot: int
     at: list[datetime] = field(default_factory=list)
@@ -90,7 +90,7 @@ def series_of(samples: Iterable[Sample], *, since: datetime) -> Series:
 
 
 def _before(ordered: Sequence[Sample]) -> list[int]:
-    """Return, for each sample, the index of the sample that it is compared with, or -1."""
+    """Return, for each sample, the index of the sample to compare it with, or -1 if there is none."""
     last: dict[tuple[int, int], int] = {}
     found = []
     for position, sample in enumerate(ordered):
@@ -109,7 +109,8 @@ def _follows(before: Sample, sample: Sample) -> bool:
 
 
 def _subtasks(ordered: Sequence[Sample], before: Sequence[int], since: datetime) -> list[SubtaskSeries]:
-    """Compute the series with numpy, in one table with a row per subtask and sample, because a large job has a hundred thousand numbers."""
+    """Compute the series with numpy, in one table with a row per subtask and sample. Pure Python would be slow, because a large job has a hundred
+    thousand numbers."""
     counts = [len(sample.metrics["subtasks"]) for sample in ordered]
     rows = np.fromiter(
         chain.from_iterable(_FIELDS_OF(one) for sample in ordered for one in sample.metrics["subtasks"]),
@@ -144,7 +145,8 @@ def _subtasks(ordered: Sequence[Sample], before: Sequence[int], since: datetime)
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """A row for each point of each subtask. ``keys``: chain and index. ``positions``: the index of the sample. ``at``: the times of all samples."""
+    """A table with a row for each point of each subtask. ``keys`` contains the chain and the index of the subtask of each row, ``positions`` the
+    index of its sample. ``at`` contains the times of all samples."""
 
     keys: NDArray[np.int64]
     positions: NDArray[np.int64]

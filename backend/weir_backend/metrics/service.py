@@ -30,14 +30,14 @@ RATES_STEP_S = 10.0
 
 
 def job_metrics(session: Session, job_id: int, *, since: datetime | None, step_s: float, chain: int | None = None) -> MetricsRead:
-    """Return the time series of a job. ``chain``: only of the subtasks of this chain. Raises NotFound, Invalid."""
+    """Return the time series of a job. If ``chain`` is given, return only the series of its subtasks. Raises NotFound, Invalid."""
     check_exists(session, job_id)
     until = now()
     begin = until - DEFAULT_RANGE if since is None else since
     if begin >= until:
         raise Invalid("invalid", "since: the time is in the future.")
     step_s = max(step_s, (until - begin).total_seconds() / POINTS_MAX)
-    # Read one more step, because the first point is a difference.
+    # Read one step before the first point, because each point is a difference between two samples.
     first = _before(begin, 2 * step_s)
     names, graphs = _chains(session, job_id, first)
     samples = repository.thinned(session, job_id, since=first, until=until, step_s=step_s, graphs=graphs)
@@ -54,8 +54,8 @@ def job_metrics(session: Session, job_id: int, *, since: datetime | None, step_s
 
 
 def _chains(session: Session, job_id: int, since: datetime) -> tuple[Mapping[int, list[OperatorName]], list[int] | None]:
-    """Return the chains of the newest graph, and the graphs that have the same chains. In other graphs, the same number may mean another chain. The
-    parallelism may differ. None: no filter is needed."""
+    """Return the chains of the newest graph, and the graphs that have the same chains, possibly with a different parallelism. In other graphs, the
+    same number can mean a different chain. The second value is None if no filter is needed."""
     newest = repository.newest_graph(session, job_id)
     if newest is None:
         return {}, None

@@ -13,7 +13,7 @@ from weir_backend.models.base import Base, Created, Key, word
 
 
 class Role(StrEnum):
-    """The role of a user or a token. Each role includes the permissions of those before it."""
+    """The role of a user or a token. Each role includes the permissions of the roles before it."""
 
     VIEWER = "viewer"
     OPERATOR = "operator"
@@ -28,7 +28,7 @@ class TokenKind(StrEnum):
 
 
 class User(Base):
-    """A user. ``rollback``: the user may approve and apply plans that revoke committed output, if the role allows plans at all."""
+    """A user. If ``rollback`` is set, the user may approve and apply plans that revoke committed output, provided that the role allows plans."""
 
     __tablename__ = "users"
 
@@ -38,7 +38,7 @@ class User(Base):
     rollback: Mapped[bool] = mapped_column(server_default=text("false"))
     disabled: Mapped[bool] = mapped_column(server_default=text("false"))
     password_hash: Mapped[str | None]
-    """Argon2id. None: the user logs in only by OpenID Connect."""
+    """Argon2id. None if the user logs in only by OpenID Connect."""
     oidc_subject: Mapped[str | None] = mapped_column(unique=True)
     """``<issuer> <subject>``."""
     version: Mapped[int] = mapped_column(server_default=text("1"))
@@ -69,7 +69,7 @@ class Token(Base):
 
 
 class AuditEntry(Base):
-    """A write: the user, the action, and the values before and after. Entries are never changed, and are deleted after years."""
+    """A change that a user or a token made, with the values before and after it. Entries are never changed, and are deleted after years."""
 
     __tablename__ = "audit_entries"
     __table_args__ = (Index(None, "resource", "resource_id"), Index(None, "user_id"), Index(None, "at", postgresql_using="brin"))
@@ -78,7 +78,7 @@ class AuditEntry(Base):
     at: Mapped[Created]
     user_id: Mapped[int | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"))
     user_name: Mapped[str]
-    """The user's name at the time. ``weir`` for the platform itself."""
+    """The user's name at the time of the change, or ``weir`` for the platform itself."""
     token_id: Mapped[int | None]
     action: Mapped[str]
     resource: Mapped[str]
@@ -99,9 +99,9 @@ class IdempotencyKey(Base):
     user_id: Mapped[int] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
     key: Mapped[str] = mapped_column(String(200))
     request_digest: Mapped[bytes] = mapped_column(LargeBinary(32))
-    """SHA-256 of method, path and body. A request with the same key and another digest is refused."""
+    """SHA-256 of method, path and body. A request with the same key and a different digest is refused."""
     status: Mapped[int | None]
-    """None: the first request is still being processed."""
+    """None while the first request is being processed."""
     headers: Mapped[dict[str, Any] | None]
     body: Mapped[bytes | None]
     created_at: Mapped[Created]

@@ -35,7 +35,7 @@ class MessageKind(StrEnum):
     FIRING = "FIRING"
     RESOLVED = "RESOLVED"
     TEST = "TEST"
-    """A test message. It belongs to no alert and is tried once."""
+    """A test message. The message belongs to no alert, and only one attempt is made to deliver it."""
 
 
 class DeliveryState(StrEnum):
@@ -45,7 +45,7 @@ class DeliveryState(StrEnum):
 
 
 class Webhook(Base):
-    """``secret_reference``: the name of an environment variable or file of the worker that contains the signing key."""
+    """``secret_reference`` names an environment variable or a file of the worker that contains the signing key."""
 
     __tablename__ = "webhooks"
 
@@ -55,7 +55,7 @@ class Webhook(Base):
     secret_reference: Mapped[str | None]
     enabled: Mapped[bool] = mapped_column(server_default=text("true"))
     not_before: Mapped[datetime | None]
-    """Nothing is sent before this time: a worker is sending, or the last delivery failed."""
+    """No message is sent to the webhook before this time, because a worker is sending one or the last delivery failed."""
     version: Mapped[int] = mapped_column(server_default=text("1"))
     created_at: Mapped[Created]
 
@@ -63,7 +63,7 @@ class Webhook(Base):
 
 
 class AlertRule(Base):
-    """A rule for one job, or for all jobs (``job_id`` None)."""
+    """A rule for one job, or for all jobs if ``job_id`` is None."""
 
     __tablename__ = "alert_rules"
     __table_args__ = (Index(None, "webhook_id"),)
@@ -83,7 +83,7 @@ class AlertRule(Base):
 
 
 class Alert(Base):
-    """A time during which a rule holds for a job. At most one alert per rule and job is firing. An alert stays when its rule is deleted."""
+    """A period in which a rule holds for a job. At most one alert per rule and job is firing. An alert is kept when its rule is deleted."""
 
     __tablename__ = "alerts"
     __table_args__ = (
@@ -94,7 +94,7 @@ class Alert(Base):
 
     id: Mapped[Key]
     rule_id: Mapped[int | None] = mapped_column(ForeignKey("alert_rules.id", ondelete="SET NULL"))
-    """None: the rule has been deleted."""
+    """None if the rule has been deleted."""
     rule_name: Mapped[str] = mapped_column(String(100))
     kind: Mapped[AlertKind] = mapped_column(word(AlertKind, "kind"))
     job_id: Mapped[int] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"))
@@ -126,9 +126,9 @@ class Delivery(Base):
     state: Mapped[DeliveryState] = mapped_column(word(DeliveryState, "state"), server_default=text("'PENDING'"))
     tries: Mapped[int] = mapped_column(server_default=text("0"))
     http_status: Mapped[int | None] = mapped_column(SmallInteger)
-    """The HTTP status of the last try. None: there was no response."""
+    """The HTTP status of the last attempt, or None if there was no response."""
     problem: Mapped[str | None]
-    """The problem of the last try."""
+    """The problem of the last attempt."""
     next_try_at: Mapped[datetime]
     created_at: Mapped[Created]
     ended_at: Mapped[datetime | None]

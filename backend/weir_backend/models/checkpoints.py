@@ -19,7 +19,8 @@ class CheckpointState(StrEnum):
 
 
 class Checkpoint(Base):
-    """A checkpoint. ``number``: its id in the job log, unique within the job. The row stays when the files are deleted."""
+    """A checkpoint. ``number`` is the id of the checkpoint in the job log, which is unique within the job. The row is kept when the files are
+    deleted."""
 
     __tablename__ = "checkpoints"
     __table_args__ = (
@@ -27,7 +28,7 @@ class Checkpoint(Base):
         Index(None, "job_id", "id"),
         Index(
             None, "run_id", postgresql_using="brin"
-        ),  # for deleting a run; a B-tree would make each insertion slower for this rare case
+        ),  # for the deletion of runs; this is rare, and a B-tree would slow down each insertion
         Index("ix_checkpoints_in_progress", "run_id", postgresql_where=text("state = 'IN_PROGRESS'")),
         Index("ix_checkpoints_completed", "job_id", "number", postgresql_where=text("state = 'COMPLETED'")),
         Index(
@@ -52,7 +53,7 @@ class Checkpoint(Base):
     """The number of the previous completed checkpoint on the same branch."""
     triggered_at: Mapped[datetime]
     triggered_event: Mapped[int | None]
-    """The number of the event of the run that reported the trigger. None: this event is missing."""
+    """The number of the event of the run that reported the trigger. None if this event is missing."""
     latest_ack_at: Mapped[datetime | None]
     completed_at: Mapped[datetime | None]
     failed_at: Mapped[datetime | None]
@@ -60,7 +61,7 @@ class Checkpoint(Base):
     end_to_end_ms: Mapped[int | None]
     state_bytes: Mapped[int | None]
     checkpointed_bytes: Mapped[int | None]
-    """Size of the files that this checkpoint wrote. None: the driver did not report it."""
+    """Size of the files that this checkpoint wrote. None if the driver did not report it."""
     subtasks: Mapped[int]
     acknowledged: Mapped[int] = mapped_column(server_default=text("0"))
     # The next two columns are large. They are loaded only on access, and never by a list.
@@ -75,12 +76,13 @@ class Checkpoint(Base):
     pin_in_force: Mapped[bool] = mapped_column(server_default=text("false"))
     """The job log contains the pin, so no driver retires the checkpoint."""
     deleting_since: Mapped[datetime | None]
-    """When its deletion was decided. From then on, nothing new may refer to it. None again if the deletion was cancelled."""
+    """When the deletion of the checkpoint was decided. From then on, nothing new may refer to the checkpoint. The value becomes None again if the
+    deletion is cancelled."""
     discarded_at: Mapped[datetime | None]
-    """When a worker found it retired in the job log: its files are deleted, or will be soon."""
+    """When a worker found the checkpoint retired in the job log. Its files are deleted, or will be deleted soon."""
     verified_at: Mapped[datetime | None]
     damage: Mapped[str | None]
-    """The damage that the last verification found. None: the files are intact, or were never verified."""
+    """The damage that the last verification found. None if the files are intact or were never verified."""
     created_at: Mapped[Created]
 
 
@@ -100,8 +102,8 @@ class Verification(Base):
     files_done: Mapped[int] = mapped_column(server_default=text("0"))
     bytes_done: Mapped[int] = mapped_column(server_default=text("0"))
     tries: Mapped[int] = mapped_column(server_default=text("0"))
-    """Tries since the last progress."""
+    """Number of attempts since the last progress."""
     next_try_at: Mapped[datetime]
     """If the worker makes no progress until this time, the verification is enqueued again."""
     problem: Mapped[str | None]
-    """Why the last try failed."""
+    """Why the last attempt failed."""

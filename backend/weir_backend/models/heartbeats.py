@@ -11,8 +11,8 @@ from weir_backend.models.base import Base
 
 
 class Heartbeat(Base):
-    """A component of the control plane, or a host with drivers (see ``kit.heartbeats``), was available from ``since`` to ``seen_at`` without a long
-    interruption."""
+    """Records that a component of the control plane, or a host with drivers, was up from ``since`` to ``seen_at`` without a long interruption (see
+    ``kit.heartbeats``)."""
 
     __tablename__ = "heartbeats"
 

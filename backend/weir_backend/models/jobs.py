@@ -49,7 +49,7 @@ class Artifact(Base):
     uploaded_at: Mapped[Created]
     """The time of the last upload. Artifacts that no job uses are kept for some days after it."""
     removed_at: Mapped[datetime | None]
-    """When the content was deleted, because only deleted jobs used it. Another upload restores it."""
+    """When the content was deleted. It is deleted when only deleted jobs use it. Another upload restores it."""
 
 
 class ArtifactContent(Base):
@@ -85,25 +85,25 @@ class Job(Base):
     run_number: Mapped[int] = mapped_column(server_default=text("0"))
     """The number of the newest run. Older runs are fenced."""
     lineage: Mapped[int] = mapped_column(server_default=text("1"))
-    """Incremented when the job starts without state, which gives it a new checkpoint directory."""
+    """Incremented when the job starts without state, so that the job gets a new checkpoint directory."""
     next_start: Mapped[dict[str, Any] | None]
-    """``{"checkpoint": N, "after_run": K}``: runs after number K restore checkpoint N (0: start without state), or, with a
-    ``"path"``, the checkpoint at that path. Cleared when one of these runs is running."""
+    """Where the next runs start. With ``{"checkpoint": N, "after_run": K}``, runs after number K restore checkpoint N, or start without state if N
+    is 0. With a ``"path"`` instead, they restore the checkpoint at that path. The value is cleared when one of these runs is RUNNING."""
     event_number: Mapped[int] = mapped_column(server_default=text("0"))
     """Number of the newest event of the job."""
     checkpoint_reported_at: Mapped[datetime | None]
     """When a completed checkpoint was last reported, by the clock of the control plane. Drivers' clocks may be wrong."""
     restarts: Mapped[int] = mapped_column(server_default=text("0"))
-    """Consecutive restarts. The count is reset when a run has been running for ``restart.reset_after_s``."""
+    """Consecutive restarts. The count is reset when a run has been RUNNING for ``restart.reset_after_s``."""
     pruned_recoveries: Mapped[int] = mapped_column(server_default=text("0"))
     """Recoveries from failures whose rows are deleted, so that the counter of recoveries never decreases."""
     pruned_downtime_ms: Mapped[int] = mapped_column(server_default=text("0"))
     restart_at: Mapped[datetime | None]
     """When the job restarts after a failure."""
     restarts_stopped_reason: Mapped[str | None]
-    """Why Weir does not restart the job. None again when a user starts it."""
+    """Why Weir does not restart the job. None if Weir restarts it; a start by a user resets the value to None."""
     next_reconcile_at: Mapped[datetime | None]
-    """When the job is reconciled next, unless an event triggers it earlier. None: only an event triggers it."""
+    """When the job is reconciled next, unless an event triggers a reconciliation earlier. None if only an event triggers it."""
     next_retention_at: Mapped[Created]
     """When a worker next garbage-collects the checkpoints of the job."""
     retention_until: Mapped[datetime | None]

@@ -34,7 +34,7 @@ class OperationState(StrEnum):
 
 
 class Operation(Base):
-    """An operation. ``request`` and ``result`` depend on the kind. ``steps``: the steps so far, with their times, for display."""
+    """An operation. ``request`` and ``result`` depend on the kind. ``steps`` contains the steps so far with their times, for display."""
 
     __tablename__ = "operations"
     __table_args__ = (
@@ -52,7 +52,8 @@ class Operation(Base):
     problem: Mapped[str | None]
     steps: Mapped[list[Any]] = mapped_column(server_default=text("'[]'"))
     after_run: Mapped[int] = mapped_column(server_default=text("0"))
-    """The number of the last run that cannot complete the operation: later runs, or the run that was live at the request, can."""
+    """The number of the last run that cannot complete the operation. Later runs can complete it, and so can the run that was live at the
+    request."""
     created_by: Mapped[int | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"))
     created_at: Mapped[Created]
     deadline_at: Mapped[datetime]
@@ -75,7 +76,7 @@ class PlanPhase(StrEnum):
     STOPPING = "STOPPING"
     STARTING = "STARTING"
     REVERTING = "REVERTING"
-    """The job did not start: it resumes from where it was stopped."""
+    """The job did not start, so it resumes from where it was stopped."""
 
 
 class PlanState(StrEnum):
@@ -109,9 +110,9 @@ class RecoveryPlan(Base):
     """HMAC-SHA-256 over the content of the plan, so that a plan is applied only as it was approved."""
     phase: Mapped[PlanPhase | None] = mapped_column(word(PlanPhase, "phase"))
     target_intact: Mapped[bool | None]
-    """Whether the files of the restored checkpoint are intact. None: not known yet."""
+    """Whether the files of the checkpoint to restore are intact. None if this is not known yet."""
     enqueued_at: Mapped[datetime | None]
-    """When the inspection was last enqueued again. After the job was stopped: when the pin of the safety savepoint was enqueued."""
+    """When the inspection was last enqueued again. Once the job is stopped, this is the time when the pin of the safety savepoint was enqueued."""
     undo_of: Mapped[int | None] = mapped_column(ForeignKey("recovery_plans.id", ondelete="SET NULL"))
     safety_checkpoint: Mapped[int | None]
     """The number of the safety savepoint, which an undo restores."""

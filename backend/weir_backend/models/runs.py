@@ -31,7 +31,7 @@ class RunState(StrEnum):
 
 
 class Run(Base):
-    """One driver of a job. ``number``: counts the runs of the job. At most one run of a job, the newest, has not ended."""
+    """One driver of a job. ``number`` counts the runs of the job. Only the newest run of a job can be a run that has not ended."""
 
     __tablename__ = "runs"
     __table_args__ = (
@@ -47,16 +47,17 @@ class Run(Base):
     job_id: Mapped[int] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"))
     number: Mapped[int]
     directory: Mapped[str] = mapped_column(server_default=text("(gen_random_uuid())::text"))
-    """The name of the directory of the run on the host of its driver. It contains random text, because a new database uses the same ids again while
-    old directories remain."""
+    """The name of the directory of the run on the host of its driver. The name contains random text, because a new database uses the same ids again
+    while old directories remain."""
     spec_id: Mapped[int] = mapped_column(ForeignKey("specs.id"))
     graph_id: Mapped[int | None] = mapped_column(ForeignKey("graphs.id"))
     state: Mapped[RunState] = mapped_column(word(RunState, "state"))
     reason: Mapped[str] = mapped_column(server_default=text("''"))
     cause: Mapped[str] = mapped_column(server_default=text("''"))
-    """Why the run was created: start, restart, rollback, ..."""
+    """Why the run was created, for example ``start``, ``restart`` or ``rollback``."""
     start: Mapped[dict[str, Any]]
-    """Where the run starts: ``{"mode": "resume"}``, ``{"mode": "from", "checkpoint": N}`` (0: without state) or ``{"mode": "path", "path": ...}``."""
+    """Where the run starts: ``{"mode": "resume"}``, ``{"mode": "from", "checkpoint": N}`` (without state if N is 0) or ``{"mode": "path", "path":
+    ...}``."""
     failure_kind: Mapped[str] = mapped_column(server_default=text("''"))
     """The class of the error that made the run fail, as the driver reported it. Empty: not reported."""
     plan_id: Mapped[int | None] = mapped_column(ForeignKey("recovery_plans.id", ondelete="SET NULL"))
@@ -86,13 +87,13 @@ class Run(Base):
     """When the control plane ended this run without its driver. From then on, requests with its token fail with 410. A run whose driver reported the
     end is not fenced: the driver may repeat its last batch."""
     reassignment_problem: Mapped[str | None]
-    """Why the job is not reassigned although its host is unreachable. None: the host is reachable, or this was not checked yet."""
+    """Why the job is not reassigned although its host is unreachable. None if the host is reachable, or if this was not checked yet."""
     files_cleared_at: Mapped[datetime | None]
-    """When the directory was deleted. From then on, the log cannot be read."""
+    """When the directory of the run was deleted. From then on, the log of the driver cannot be read."""
 
 
 class Command(Base):
-    """A command to a driver. ``number``: consecutive within the run."""
+    """A command to a driver. ``number`` is consecutive within the run."""
 
     __tablename__ = "commands"
     __table_args__ = (
@@ -115,7 +116,7 @@ class Command(Base):
 
 
 class Event(Base):
-    """An event of a job. ``number``: consecutive within the job. Samples and acknowledgements of subtasks are not events; they are stored in
+    """An event of a job. ``number`` is consecutive within the job. Samples and acknowledgements of subtasks are not events; they are stored in
     ``metric_samples`` and ``checkpoints``."""
 
     __tablename__ = "events"
@@ -130,7 +131,7 @@ class Event(Base):
     number: Mapped[int]
     run_id: Mapped[int | None] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
     run_event: Mapped[int | None]
-    """The number of the event in its run. None: the control plane wrote the event."""
+    """The number of the event in its run. None if the control plane wrote the event."""
     kind: Mapped[str] = mapped_column(String(60))
     fields: Mapped[dict[str, Any]]
     at: Mapped[datetime]
@@ -163,7 +164,7 @@ class Failure(Base):
     recovered_at: Mapped[datetime | None]
     downtime_ms: Mapped[int | None]
     recovery: Mapped[str | None] = mapped_column(String(20))
-    """full, restart (another driver), none (the run ended). None: not known yet."""
+    """How the job recovered: ``full`` (in the same driver), ``restart`` (with another driver) or ``none`` (the run ended). None: not known yet."""
     received_at: Mapped[Created]
 
 

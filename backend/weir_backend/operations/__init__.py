@@ -1,1 +1,1 @@
-"""Operations: asynchronous requests of users and their outcomes. Each ends at its deadline at the latest."""
+"""Operations: asynchronous requests of users and their outcomes. Each operation ends at its deadline at the latest."""

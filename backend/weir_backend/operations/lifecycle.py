@@ -45,7 +45,7 @@ def timeout_of(kind: OperationKind, checkpoint_timeout: timedelta) -> timedelta:
 
 
 SETS_DESIRED_STATE = frozenset({OperationKind.DEPLOY, OperationKind.START, OperationKind.SUSPEND, OperationKind.CANCEL})
-"""Kinds that set the desired state. A new operation supersedes open ones of these kinds."""
+"""Kinds that set the desired state. A new operation of these kinds supersedes the open operations of these kinds."""
 
 TO_RUN = frozenset({OperationKind.DEPLOY, OperationKind.START})
 """Kinds that succeed when the job runs."""
@@ -55,8 +55,8 @@ ENDING = frozenset({"Suspend", "Cancel"})
 
 @dataclass(frozen=True, slots=True)
 class OperationFacts:
-    """The state of the job. ``run_state``: the state of the newest run that can complete the operation: one that began after the request, or was
-    live at that time. None: there is no such run. ``live``: the newest run of the job has not ended."""
+    """The state of the job. A run can complete the operation if it began after the request or was live at that time. ``run_state`` is the state of
+    the newest such run, or None if there is no such run. ``live`` is True if the newest run of the job has not ended."""
 
     spec_state: SpecState
     spec_problem: str | None
@@ -76,7 +76,8 @@ class OperationOutcome:
 
 
 def judge(kind: OperationKind, job: OperationFacts, *, now: datetime, deadline: datetime) -> OperationOutcome | None:
-    """Return the outcome of an operation, or None if it continues. Other modules end savepoints, verifications and plans; here they only time out."""
+    """Return the outcome of an operation, or None if it continues. Other modules end savepoints, verifications and plans. This function only lets
+    them time out."""
     outcome = _judge(kind, job)
     if outcome is None and now >= deadline:
         return OperationOutcome(OperationState.FAILED, problem=f"The operation timed out: {_obstacle(kind, job)}")

@@ -20,7 +20,7 @@ from weir_backend.runs import repository as runs
 
 
 def begin(session: Session, job: Job, kind: OperationKind, caller: Caller, request: dict[str, Any] | None = None) -> Operation:
-    """Begin an operation. If it sets the desired state, it supersedes the open operations that set the desired state."""
+    """Begin an operation. If the operation sets the desired state, it supersedes the open operations that set the desired state."""
     moment = now()
     if kind in SETS_DESIRED_STATE:
         for other in repository.open_of(session, job.id):
@@ -58,7 +58,7 @@ def _checkpoint_timeout(session: Session, job: Job) -> timedelta:
 
 
 def _after_run(session: Session, job: Job, kind: OperationKind) -> int:
-    """Return the number of the last run that cannot complete the operation. A live run can, unless it is stopping."""
+    """Return the number of the last run that cannot complete the operation. A live run can complete it, unless the run is stopping."""
     live = runs.live_run(session, job.id)
     if live is None or (kind in TO_RUN and runs.commands_given(session, live.id) & ENDING):
         return job.run_number

@@ -18,16 +18,18 @@ SUBMIT_RETRY = timedelta(seconds=20)
 FIRST_RUN_RESTARTS_MAX = 2
 """Limit for a version that has never run, because the user who has just deployed it waits for the result."""
 CANCEL_TIMEOUT = timedelta(seconds=60)
-"""How long after the command to cancel a live driver is killed. It cannot receive the command, or hangs; the job log fences it."""
+"""How long after the command to cancel a live driver is killed. A driver that is still alive then hangs or cannot receive the command. Killing it
+is safe, because the job log fences it."""
 FENCED_FOR = timedelta(days=1)
-"""How long after a job was reassigned workers check whether its old driver still runs."""
+"""After a job was reassigned, workers check for this time whether its old driver still runs."""
 UNREACHABLE_AFTER = timedelta(minutes=5)
 """A host is unreachable if neither a worker on it nor the driver has contacted the control plane for this time. Then its jobs are reassigned. The
 time is longer than a restart of a host takes."""
 HANGING_AFTER_INTERVALS = 3
 """A driver hangs if no checkpoint has completed for this many intervals plus the checkpoint timeout."""
 CHECKPOINT_TIMEOUT_MIN = timedelta(minutes=10)
-"""The least time to wait for a checkpoint, even if the checkpoint timeout of the job is shorter: it does not limit writing the log entry."""
+"""The minimum time to wait for a checkpoint. It applies even if the checkpoint timeout of the job is shorter, because that timeout does not include
+writing the log entry."""
 PERMANENT_FAILURES = frozenset({"ConfigError", "GraphError", "RestoreError", "ProtocolError"})
 """The kinds of errors that a restart does not fix."""
 
@@ -43,15 +45,15 @@ class Strategy:
     reset_after_s: float
 
     def delay_s(self, restarts: int) -> float:
-        """Return the delay before a restart that follows ``restarts`` others in a row."""
+        """Return the delay before a restart that follows ``restarts`` consecutive restarts."""
         # The exponent is bounded, so that the float does not overflow.
         return float(min(self.max_s, self.initial_s * self.multiplier ** min(restarts, 64)))
 
 
 @dataclass(frozen=True, slots=True)
 class LiveRun:
-    """The run that has not ended. ``seen``: its driver has reported, or a worker knows its process. ``commands``: the kinds of the commands that it
-    was given and has not refused."""
+    """The run that has not ended. ``seen`` is True if its driver has reported, or if a worker knows its process. ``commands`` contains the kinds of
+    the commands that were sent to the driver and that it has not refused."""
 
     state: RunState
     submitted_at: datetime | None
@@ -63,7 +65,7 @@ class LiveRun:
 
 @dataclass(frozen=True, slots=True)
 class LastRun:
-    """The newest run, which has ended. ``kind``: the class of the error that made it fail; '' if unknown."""
+    """The newest run, which has ended. ``kind`` is the class of the error that made it fail, or '' if it is unknown."""
 
     state: RunState
     kind: str
@@ -79,7 +81,7 @@ class JobFacts:
     spec_problem: str | None
     live: LiveRun | None
     last: LastRun | None
-    """Set only if there is no live run."""
+    """The newest run, if it has ended. None if there is a live run."""
     restarts: int
     restart_at: datetime | None
     restarts_stopped_reason: str | None
@@ -87,13 +89,13 @@ class JobFacts:
     has_run: bool = True
     """A run of this version of the spec has reached RUNNING."""
     start: RunStart = RunStart()
-    """Of the next run."""
+    """Where the next run starts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Do nothing until then. ``until`` None: until an event. ``why``: why the job is not in its desired state yet; '' if that needs no
-    explanation."""
+    """Do nothing until ``until``, or until an event if ``until`` is None. ``why`` says why the job is not in its desired state yet; it is '' if
+    this needs no explanation."""
 
     until: datetime | None = None
     why: str = ""
@@ -211,13 +213,14 @@ def _after_failure(facts: JobFacts, last: LastRun, now: datetime) -> Decision:
 
 
 def must_be_killed(cancelled_at: datetime | None, now: datetime) -> bool:
-    """Return whether to kill a live driver. ``cancelled_at``: when it was first given the command to cancel; None: never."""
+    """Return whether to kill a live driver. ``cancelled_at`` is when the command to cancel was first sent to it, or None if it was never sent."""
     return cancelled_at is not None and now >= cancelled_at + CANCEL_TIMEOUT
 
 
 def unreachable_since(now: datetime, available_since: datetime | None) -> datetime | None:
-    """Return the time before which the last contact of an unreachable host was. None: unknown, because the control plane was not available all the
-    time. ``available_since``: since when it is available; None: it is not."""
+    """Return the time limit for reachability: a host is unreachable if its last contact was before this time. Return None if it is unknown which
+    hosts are unreachable, because the control plane was not available for long enough. ``available_since`` is the time since which the control
+    plane is available, or None if it is not."""
     return now - UNREACHABLE_AFTER if available_since is not None and available_since <= now - UNREACHABLE_AFTER else None
 
 
@@ -230,12 +233,10 @@ def is_hanging(
     since: datetime | None,
     now: datetime,
 ) -> bool:
-    """Return whether a live driver hangs. A driver that only cannot reach the control plane still completes checkpoints, and does not hang.
-
-    ``heard_at``: its last contact. ``progressed_at``: the time of the newest entry in the job log; None: unknown. ``min_distance_s``: the least time
-    between checkpoints; None: the job takes no periodic checkpoints, so that progress is unknown. ``timeout_s``: the checkpoint timeout. ``since``:
-    from ``unreachable_since``.
-    """
+    """Return whether a live driver hangs. A driver that completes checkpoints does not hang, even if it cannot reach the control plane.
+    ``heard_at`` is the time of its last contact. ``progressed_at`` is the time of the newest entry in the job log, or None if it is unknown.
+    ``min_distance_s`` is the minimum time between checkpoints, or None if the job takes no periodic checkpoints, so that progress is unknown.
+    ``timeout_s``: the checkpoint timeout. ``since``: from ``unreachable_since``."""
     if since is None or heard_at >= since or min_distance_s is None or progressed_at is None:
         return False
     takes = max(CHECKPOINT_TIMEOUT_MIN, timedelta(seconds=timeout_s))
@@ -251,6 +252,6 @@ def stop(live: LiveRun | None, command: str, now: datetime) -> Wait | EndRun | G
     if command not in live.commands:
         return GiveCommand(command)
     if not live.seen:
-        # The driver receives the command when it starts. If it was never started, a worker finds that out.
+        # The driver receives the command when it starts. If the driver was never started, a worker detects this.
         return submit(live, now)
     return Wait(why="The driver is stopping.")

@@ -19,7 +19,7 @@ from weir_backend.runs import repository
 
 @dataclass(frozen=True, slots=True)
 class KnownCheckpoint:
-    """The newest restorable checkpoint of a job, according to the database. ``generation``: the generation of the runtime that completed it."""
+    """The newest restorable checkpoint of a job, according to the database. ``generation`` is the generation of the runtime that completed it."""
 
     place: CheckpointLocation
     number: int
@@ -43,16 +43,15 @@ def newest_known_checkpoint(session: Session, run: Run) -> KnownCheckpoint | Non
 def reassign(session: Session, run: Run, obstacle: str | None, *, since: datetime) -> bool:
     """End a run whose host has been unreachable since ``since``, so that the next run starts on another host. Return whether the run was ended.
 
-    ``obstacle``: why no other host can restore the checkpoint of the job, because only the lost host has the files. Then the run is not ended, and
-    the obstacle is recorded once. A run whose driver was given the command to cancel is always ended.
-    """
+    If only the lost host has the files of the job's checkpoint, no other host can restore it, and ``obstacle`` says why. Then the run is not ended,
+    and the obstacle is recorded once. A run is always ended if the command to cancel was sent to its driver."""
     job = jobs.find(session, run.job_id, lock=True)
     found = session.get(Run, run.id)
     if job is None or found is None:
         return False
     session.refresh(found, with_for_update=True)
     if not repository.is_unreachable(session, found.id, since):
-        return False  # the host or the driver has reported meanwhile
+        return False  # the host or the driver has reported in the meantime
     if obstacle is None or repository.cancelled_at(session, found.id) is not None:
         heard = found.last_contact_at
         what = f"since {heard:%Y-%m-%d %H:%M:%S} UTC" if heard is not None else "and never reported"

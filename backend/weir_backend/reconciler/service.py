@@ -56,9 +56,9 @@ from weir_backend.settings import Settings
 
 log = structlog.get_logger(__name__)
 DRIVER_LOST = "DriverLost"
-"""The kind of a failure that the driver could not report itself, because it died."""
+"""The kind of a failure that the driver could not report because it died."""
 DECISIONS_MAX = 20
-"""Limit of decisions in one call. More would mean that two decisions undo each other."""
+"""Maximum number of decisions in one call. A larger number of decisions would mean that two decisions reverse each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Reconciler:
         job.next_reconcile_at = min(filter(None, (until, deadline)), default=None)
 
     def _execute_decisions(self, session: Session, job: Job) -> datetime | None:
-        """Decide and execute until the decision is to wait. Return until when; None: until an event."""
+        """Decide and execute until the decision is to wait. Return the end of the wait, or None if the job waits for an event."""
         for _ in range(DECISIONS_MAX):
             moment = now()
             plan = plan_rows.applying(session, job.id)
@@ -156,8 +156,8 @@ class Reconciler:
 
 
 def _is_of(run: Run, operation: Operation) -> bool:
-    """Return whether the run decides the outcome of the operation: it is newer than the operation, or the job has finished meanwhile and has no later
-    run."""
+    """Return whether the run decides the outcome of the operation. It does if it is newer than the operation, or if the job has finished in the
+    meantime and has no later run."""
     return run.number > operation.after_run or (run.state is RunState.FINISHED and operation.kind in TO_RUN)
 
 
@@ -250,9 +250,8 @@ def last_facts(run: Run) -> LastRun:
 def mark_driver_lost(session: Session, job_id: int, run_id: int, reason: str) -> bool:
     """End a run whose driver process has ended. Return False if the run had ended already.
 
-    The caller has imported what the driver left in its spool and in the job log. A run whose driver received the command to cancel is cancelled,
-    however the driver ended.
-    """
+    The caller has already imported events from the spool and checkpoints from the job log. If the driver received the command to cancel, the run is
+    cancelled, regardless of how the driver ended."""
     job = jobs.find(session, job_id, lock=True)
     run = session.get(Run, run_id)
     if job is None or run is None:

@@ -29,11 +29,11 @@ from weir_backend.reconciler.decisions import (
 from weir_backend.runs.start import RunStart
 
 REVERT_TIMEOUT = timedelta(minutes=10)
-"""How long after the deadline to wait until a run that did not start has ended. It ends sooner unless its host is unreachable."""
+"""How long to wait, after the deadline, for the end of a run that did not start. The run takes this long only if its host is unreachable."""
 PIN_TIMEOUT = timedelta(seconds=30)
 """How long a job waits for the pin of the safety savepoint. Only an undo needs this pin."""
 RUNS_MAX = 2
-"""How many runs a plan starts at most. The first driver may die for a reason that is unrelated to the plan."""
+"""The maximum number of runs that a plan starts. It starts a second run because the first driver can crash for a reason unrelated to the plan."""
 
 LEGAL: dict[PlanPhase, frozenset[PlanPhase]] = {
     PlanPhase.VERIFYING: frozenset({PlanPhase.STOPPING}),
@@ -45,19 +45,23 @@ LEGAL: dict[PlanPhase, frozenset[PlanPhase]] = {
 
 @dataclass(frozen=True, slots=True)
 class PlanFacts:
-    """A plan. ``live``: the run of the job that has not ended; ``live_is_of_plan``: it belongs to this plan. ``ended_run``: the newest run of this
-    plan that has ended; ``runs``: how many runs this plan has started. ``stop_with``: Suspend or Cancel. ``start``: where the runs of this plan
-    start."""
+    """The facts about a plan that is being applied."""
 
     phase: PlanPhase
     target_intact: bool | None
     damage: str | None
     live: LiveRun | None
+    """The run of the job that has not ended."""
     live_is_of_plan: bool
+    """The live run was started by this plan."""
     ended_run: LastRun | None
+    """The newest run of this plan that has ended."""
     runs: int
+    """The number of runs that this plan has started."""
     stop_with: str
+    """The command that stops the job: Suspend or Cancel."""
     start: RunStart
+    """Where the runs of this plan start."""
     kind: str
     deadline: datetime
     target_retired: bool = False
@@ -65,7 +69,7 @@ class PlanFacts:
     target_protected: bool = True
     """The checkpoint is pinned in the job log, or no run can retire it."""
     safety_pin_until: datetime | None = None
-    """Until when the plan waits for the pin of the safety savepoint. None: it is pinned, or there is no safety savepoint."""
+    """The time until which the plan waits for the pin of the safety savepoint. None if the savepoint is pinned or does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +86,7 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class FailPlan:
-    """Let the plan fail. ``bring_back``: the plan may have stopped the job, which resumes from where it was stopped."""
+    """Let the plan fail. If ``bring_back`` is True, the plan has possibly stopped the job, which then resumes from where it was stopped."""
 
     problem: str
     bring_back: bool
@@ -125,7 +129,7 @@ def _stopping(facts: PlanFacts, now: datetime) -> PlanDecision:
     if facts.live is None:
         return EnterPhase(PlanPhase.STARTING)
     if now >= facts.deadline:
-        # Start no other run, because this one may still stop at any time.
+        # Start no other run, because the live run can still stop at any time.
         return FailPlan("The job did not stop in time.", bring_back=True)
     return _no_later_than(facts.deadline, stop(facts.live, facts.stop_with, now))
 

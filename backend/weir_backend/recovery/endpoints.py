@@ -35,8 +35,8 @@ def propose(
     _once: Idempotent,
     response: Response,
 ) -> PlanRead:
-    """Propose a rollback, a restore from a path, an undo, an upgrade or a rescale. The job does not change. A worker inspects the checkpoint and
-    completes the preview. A dry run is answered with 200 and is not saved."""
+    """Propose a rollback, a restore from a path, an undo, an upgrade or a rescale. This does not change the job. A worker inspects the checkpoint
+    and completes the preview. A dry run is answered with 200 and is not saved."""
     plan = service.propose(session, services.settings, tasks, caller, job_id, draft)
     if draft.dry_run:
         response.status_code = 200
@@ -69,7 +69,7 @@ def approve(plan_id: Id, session: SessionDep, services: ServicesDep, caller: Ope
 def apply(
     plan_id: Id, session: SessionDep, services: ServicesDep, tasks: TasksDep, caller: OperatorCaller, _once: Idempotent
 ) -> Operation:
-    """Apply an approved plan. The API refuses this if the job has changed since the plan was proposed."""
+    """Apply an approved plan. The API refuses to apply a plan if the job has changed since the plan was proposed."""
     return service.apply(session, services.settings, tasks, caller, plan_id)
 
 

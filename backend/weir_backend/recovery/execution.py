@@ -28,7 +28,7 @@ from weir_backend.recovery.start_point import next_start, revokes_output
 from weir_backend.runs import repository as runs
 
 UNDOABLE_PLANS_MAX = 5
-"""How many plans of a running job can be undone: the newest ones. Each keeps a checkpoint with all its state."""
+"""How many of the newest plans of a running job can be undone. The number is limited because each plan keeps a checkpoint with all its state."""
 _STEPS = {
     PlanPhase.VERIFYING: "verifying the files of the checkpoint",
     PlanPhase.STOPPING: "stopping the job",
@@ -62,7 +62,8 @@ def undo_pin_reason(plan_id: int) -> str:
 
 
 def _pin_for_undo(session: Session, tasks: Tasks, job: Job, plan: RecoveryPlan) -> None:
-    """Pin the safety savepoint. After an upgrade the job continues its branch, and would retire it after some checkpoints."""
+    """Pin the safety savepoint. Pin the safety savepoint, because after an upgrade the job continues its branch and would retire the savepoint
+    after some checkpoints."""
     safety = jobs.completed(session, job.id, plan.safety_checkpoint)
     if safety is not None and safety.discarded_at is None and safety.deleting_since is None:
         set_pin(session, tasks, safety, undo_pin_reason(plan.id))
@@ -101,8 +102,8 @@ def mark_applied(session: Session, job: Job, plan: RecoveryPlan) -> None:
 
 
 def mark_failed(session: Session, job: Job, plan: RecoveryPlan, problem: str, *, bring_back: bool) -> None:
-    """End the plan as failed. ``bring_back``: give the job its earlier spec and desired state, and resume it from the checkpoint with which the
-    plan has stopped it."""
+    """End the plan as failed. If ``bring_back`` is True, restore the earlier spec and desired state of the job, and resume the job from the
+    checkpoint with which the plan has stopped it."""
     _release_target_pin(session, plan)
     release_undo_pin(session, plan)
     if bring_back:
@@ -111,7 +112,7 @@ def mark_failed(session: Session, job: Job, plan: RecoveryPlan, problem: str, *,
         job.restarts_stopped_reason, job.restart_at, job.restarts = None, None, 0
         if runs.runs_of_plan(session, plan):
             if revokes_output(plan.preview):
-                # A run of the plan may have left the branch already, so name the checkpoint to resume from.
+                # A run of the plan can already have started a new branch, so set the checkpoint to resume from explicitly.
                 job.next_start = (
                     {"checkpoint": plan.safety_checkpoint, "after_run": job.run_number}
                     if plan.safety_checkpoint is not None

@@ -1,4 +1,4 @@
-"""The paths from which users may restore external checkpoints. Checked as text only, because the API reads no storage.
+"""The paths from which users may restore external checkpoints. The paths are checked as text only, because the API does not read storage.
 
 Without this check, a caller with the permission `operate` could find out what is on the hosts of the workers and in every bucket that they can read.
 """
@@ -34,11 +34,11 @@ def _checked(text: str) -> str:
 CheckpointPath = Annotated[
     str, StringConstraints(min_length=1, max_length=PATH_CHARACTERS_MAX), AfterValidator(storable_text), AfterValidator(_checked)
 ]
-"""A checkpoint directory, as workers reach it, without a ``/`` at the end."""
+"""The path or URL at which workers reach a checkpoint directory, without a ``/`` at the end."""
 
 
 def allowed_roots(data_dir: Path, more: Iterable[str]) -> tuple[str, ...]:
-    """Return the directories below which checkpoints may be restored: that of the platform, and ``more``."""
+    """Return the directories below which users may restore checkpoints: the checkpoint directory of the platform, and ``more``."""
     return (posixpath.normpath(str(data_dir / "checkpoints")), *more)
 
 

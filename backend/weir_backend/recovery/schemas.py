@@ -24,9 +24,10 @@ class RollbackRequest(RequestModel):
 
 
 class RestoreRequest(RequestModel):
-    """Restore a checkpoint of another job, or a copy. The driver copies its files and never changes the original. Sinks revoke the committed output
-    of this job, where they can. `path`: a checkpoint directory with one job, or the directory of one job, below a directory that the installation
-    allows. `checkpoint`: its number there; null: the newest."""
+    """Restore a checkpoint of another job, or a copy of a checkpoint. The driver copies the files of the checkpoint and never changes the
+    originals. Sinks revoke the committed output of this job, where they can. `path` is a checkpoint directory that contains one job, or the
+    directory of one job. It must be below a directory that the installation allows. `checkpoint` is the number of the checkpoint in this directory;
+    if it is null, the newest checkpoint is restored."""
 
     kind: Literal["restore"]
     path: CheckpointPath
@@ -34,16 +35,17 @@ class RestoreRequest(RequestModel):
 
 
 class UndoRequest(RequestModel):
-    """Undo the plan `plan`: restore the checkpoint with which it stopped the job, and the version of the spec before it."""
+    """Undo the plan `plan`: restore the checkpoint with which the plan stopped the job, and the version of the spec that the job had before the
+    plan."""
 
     kind: Literal["undo"]
     plan: Number
 
 
 class UpgradeRequest(RequestModel):
-    """Run another version of the spec. `savepoint`: stop with a last checkpoint, and resume from it. `last-state`: stop at once, and resume from the
-    newest completed checkpoint. `stateless`: stop with a last checkpoint, which an undo can restore, and start without state; sinks revoke committed
-    output where they can, and all input is read again."""
+    """Run a different version of the spec. With mode `savepoint`, the job stops with a last checkpoint and resumes from it. With mode `last-state`,
+    it stops immediately and resumes from the newest completed checkpoint. With mode `stateless`, it stops with a last checkpoint, which an undo can
+    restore, and starts without state. Sinks then revoke committed output where they can, and all input is read again."""
 
     kind: Literal["upgrade"]
     spec: Number
@@ -51,7 +53,7 @@ class UpgradeRequest(RequestModel):
 
 
 class RescaleRequest(RequestModel):
-    """Run with another parallelism: stop with a last checkpoint, and resume from it."""
+    """Run with a different parallelism. The job stops with a last checkpoint and resumes from it."""
 
     kind: Literal["rescale"]
     parallelism: Annotated[int, Field(ge=1, le=1_024)]
@@ -63,23 +65,24 @@ PlanRequest: TypeAlias = Annotated[
 
 
 class PlanCreate(RequestModel):
-    """A plan to propose. `dry_run`: return the plan without saving it."""
+    """A plan to propose. If `dry_run` is true, the plan is returned but not saved."""
 
     request: PlanRequest
     dry_run: bool = False
 
 
 class SourcePosition(ResponseModel):
-    """Where a source continues. `splits`: its unfinished splits, each with the position from which it is read, in the format of the source."""
+    """Where a source continues. `splits` contains its unfinished splits, each with the position from which it is read, in the format of the
+    source."""
 
     source: str
     splits: list[Any]
 
 
 class SinkEffect(ResponseModel):
-    """What the plan does to the output of a sink. `revocable`: the sink revokes abandoned output; otherwise its readers see these records twice.
-    `records`: for a sink that is not revocable, how many records the checkpoints in `abandoned` and `recommitted` had committed when the plan was
-    inspected; null: unknown."""
+    """What the plan does to the output of a sink. If `revocable` is true, the sink revokes abandoned output. Otherwise its readers see the
+    abandoned records twice, and `records` is the number of records that the checkpoints in `abandoned` and `recommitted` had committed when the
+    plan was inspected, or null if it is unknown."""
 
     sink: str
     kind: str
@@ -88,7 +91,8 @@ class SinkEffect(ResponseModel):
 
 
 class ExternalCheckpointRead(ResponseModel):
-    """A checkpoint of another job or directory. `job`: the name of the job in its job log. `checkpoint`: the number in this log."""
+    """A checkpoint of another job or directory. `job` is the name of the job in its job log. `checkpoint` is the number of the checkpoint in this
+    log."""
 
     job: str
     checkpoint: int
@@ -100,10 +104,10 @@ class ExternalCheckpointRead(ResponseModel):
 class PlanInspection(ResponseModel):
     """What a worker found in checkpoint storage. The plan can be applied if the checkpoint is `intact` and `incompatibility` is null.
 
-    `abandoned`: the checkpoints that the plan abandons; the plan also abandons those that the job completes until it is stopped. `reinstated`: the
-    checkpoints whose revoked output is published again. `recommitted`: the checkpoints whose output may not be published yet, and is committed
-    again; readers of a sink that is not revocable may see it twice. `incompatibility`: why the graph cannot restore the state.
-    `external_checkpoint`: the checkpoint at the `path` of the plan."""
+    `abandoned` contains the checkpoints that the plan abandons. The plan also abandons the checkpoints that the job completes until it is stopped.
+    `reinstated` contains the checkpoints whose revoked output is published again. `recommitted` contains the checkpoints whose output is committed
+    again, because it is possibly not published yet; readers of a sink that is not revocable can see this output twice. `incompatibility` says why
+    the graph cannot restore the state. `external_checkpoint` is the checkpoint at the `path` of the plan."""
 
     intact: bool
     damage: str | None
@@ -122,11 +126,11 @@ class PlanInspection(ResponseModel):
 class PlanPreview(ResponseModel):
     """What the plan would do.
 
-    The job restores `checkpoint`, an external checkpoint at `path`, or nothing (`without_state`); otherwise it resumes from the checkpoint with which
-    it is stopped. `age_s`: the age of `checkpoint` when the plan was proposed. `restarted_operators`: all operators, because the driver is replaced.
-    `sinks_with_duplicates`: the sinks whose readers may see records twice: those that the checkpoints in `inspection.abandoned` and
-    `inspection.recommitted` have committed, and those committed until the job is stopped. If the plan restores no other checkpoint: those committed
-    by the checkpoint with which the job is stopped."""
+    The job restores `checkpoint` or the external checkpoint at `path`, or starts without state (`without_state`). If none of these is set, it
+    resumes from the checkpoint with which it is stopped. `age_s` is the age of `checkpoint` when the plan was proposed. `restarted_operators`
+    contains all operators, because the driver is replaced. `sinks_with_duplicates` contains the sinks whose readers can see records twice. These
+    records are committed by the checkpoints in `inspection.abandoned` and `inspection.recommitted`, or until the job is stopped. If the plan
+    restores no other checkpoint, they are committed by the checkpoint with which the job is stopped."""
 
     checkpoint: int | None
     completed_at: datetime | None
@@ -141,12 +145,12 @@ class PlanPreview(ResponseModel):
     warnings: list[str]
     sinks_with_duplicates: list[str]
     inspection: PlanInspection | None
-    """Null: a worker is still inspecting the checkpoint."""
+    """Null while a worker is inspecting the checkpoint."""
 
 
 class PlanRead(ResponseModel):
     id: int | None
-    """Null: a dry run, which is not saved."""
+    """Null for a dry run, which is not saved."""
     job_id: int
     kind: PlanKind
     state: PlanState

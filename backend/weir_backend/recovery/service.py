@@ -70,8 +70,8 @@ from weir_backend.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class PlannedChange:
-    """What a plan changes. The job restores ``target``, the external checkpoint at ``path``, or nothing (``without_state``). Otherwise it resumes
-    from the checkpoint with which it is stopped."""
+    """What a plan changes. The job restores ``target`` or the external checkpoint at ``path``, or starts without state (``without_state``). If none
+    of these is set, it resumes from the checkpoint with which it is stopped."""
 
     kind: PlanKind
     target: Checkpoint | None
@@ -173,7 +173,7 @@ def _check_path(settings: Settings, path: str) -> None:
 
 
 def _check_directory(settings: Settings, job: Job, current: Spec, wanted: Spec) -> None:
-    """Check that the checkpoint directory stays the same. In another one, the job would start without state. Raises Conflict."""
+    """Check that the checkpoint directory stays the same. With a different directory, the job would start without state. Raises Conflict."""
     before, after = (checkpoint_directory(settings, job, spec) for spec in (current, wanted))
     if before != after:
         raise Conflict(
@@ -184,7 +184,7 @@ def _check_directory(settings: Settings, job: Job, current: Spec, wanted: Spec) 
 
 
 def _check_job_name(session: Session, job: Job, current: Spec, wanted: Spec) -> None:
-    """Check that the name of the job in its code stays the same. With another one, the job would not find its checkpoints. Raises Conflict."""
+    """Check that the name of the job in its code stays the same. With a different name, the job would not find its checkpoints. Raises Conflict."""
     before, after = (
         jobs.name_of_graph(session, spec.graph_id) if spec.graph_id is not None else None for spec in (current, wanted)
     )
@@ -204,7 +204,7 @@ def _target(session: Session, job: Job, number: int) -> Checkpoint:
 
 
 def _rescaled(session: Session, tasks: Tasks, caller: Caller, job: Job, current: Spec, parallelism: int, *, keep: bool) -> Spec:
-    """Return a new version of the spec that differs from the current one in its parallelism only. ``keep`` False: do not save it."""
+    """Return a new version of the spec that differs from the current version only in its parallelism. Save the version only if ``keep`` is True."""
     spec = Spec(
         job_id=job.id,
         number=jobs.newest_spec_number(session, job.id) + 1,
@@ -229,7 +229,7 @@ def _preview(session: Session, job: Job, computed: PlannedChange) -> PlanPreview
     graph = session.get(Graph, graph_id) if graph_id is not None else None
     sinks = list(sinks_of(graph.body)) if graph is not None else []
     live = runs.live_run(session, job.id) is not None
-    # A job that never ran has published nothing. Otherwise the job commits the output of the checkpoint that it resumes from again.
+    # A job that has never run has published nothing. A job that resumes from a checkpoint commits the output of this checkpoint again.
     duplicates = [uid for uid, _, revocable in sinks if not revocable] if computed.abandons or job.run_number > 0 else []
     age_s = (now() - target.completed_at).total_seconds() if target is not None and target.completed_at is not None else None
     return PlanPreview(
@@ -283,7 +283,7 @@ def _steps(computed: PlannedChange, *, live: bool) -> list[str]:
 def _warnings(computed: PlannedChange, job: Job, duplicates: list[str], *, live: bool, graph_known: bool) -> list[str]:
     found = []
     if not live and job.desired_state is not DesiredState.RUNNING:
-        found.append("The job is not running. Applying the plan starts it.")
+        found.append("The job is not running. If you apply the plan, the job starts.")
     if computed.stop_with == "Cancel" and live:
         found.append("Everything read since the newest checkpoint is read again.")
     if duplicates and not computed.abandons:
@@ -397,14 +397,15 @@ def _refuse(session: Session, settings: Settings, job: Job, plan: RecoveryPlan, 
 def _facts(
     session: Session, settings: Settings, plans: Sequence[RecoveryPlan], by_id: Mapping[int, Job]
 ) -> dict[int, PlanActionFacts]:
-    """Return the facts that decide which actions a plan allows, with a few queries for any number of plans. ``by_id``: the jobs of the plans."""
+    """Return the facts that decide which actions a plan allows, with a few queries for any number of plans. ``by_id`` contains the jobs of the
+    plans."""
     key = settings.secret_key.get_secret_value()
     undone = repository.undone(session, [plan.id for plan in plans])
     applying = repository.applying_by_job(session, by_id.keys())
     safeties = checkpoints.by_numbers(
         session, {(plan.job_id, plan.safety_checkpoint) for plan in plans if plan.safety_checkpoint is not None}
     )
-    # A plan that was changed in the database may lack the version.
+    # The version can be missing if the plan was changed in the database.
     numbers = {(plan.job_id, plan.request["spec"]) for plan in plans if plan.state in OPEN and "spec" in plan.request}
     specs = jobs.specs_by_number(session, numbers)
     found = {}

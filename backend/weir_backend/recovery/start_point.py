@@ -18,7 +18,7 @@ def restores_from_storage(preview: Mapping[str, Any]) -> bool:
 
 
 def next_start(preview: Mapping[str, Any], after_run: int) -> dict[str, Any] | None:
-    """Return the value of ``Job.next_start``. None: the job resumes from its newest checkpoint."""
+    """Return the value of ``Job.next_start``, which is None if the job resumes from its newest checkpoint."""
     if not revokes_output(preview):
         return None
     if preview["path"] is not None:

@@ -15,7 +15,7 @@ CHUNK_BYTES = 256 << 10
 
 @dataclass(frozen=True, slots=True)
 class LogChunk:
-    """A part of a log. ``size``: the current size of the log. ``next``: the offset of the next chunk."""
+    """A part of a log. A chunk of a log. ``size`` is the current size of the log. ``next`` is the offset of the next chunk."""
 
     data: bytes
     size: int
@@ -23,8 +23,8 @@ class LogChunk:
 
 
 def read_chunk(session: Session, data_dir: Path, run_id: int, offset: int) -> LogChunk:
-    """Return a chunk of the log of a run. ``offset``: in bytes; negative: from the end. An offset beyond the end, of a log that was truncated, means
-    the beginning.
+    """Return a chunk of the log of a run. ``offset`` is in bytes, counted from the end if it is negative. An offset beyond the end occurs if the
+    log was truncated; the chunk then starts at the beginning.
 
     Raises NotFound, Conflict if the log is on another host, Gone if it is deleted.
     """

@@ -72,7 +72,7 @@ def read_log(
     services: ServicesDep,
     _: ViewerCaller,
     offset: Annotated[
-        int, Query(ge=-BIGINT_MAX, le=BIGINT_MAX, description="In bytes from the beginning; negative: from the end")
+        int, Query(ge=-BIGINT_MAX, le=BIGINT_MAX, description="In bytes, from the beginning, or from the end if negative")
     ] = 0,
 ) -> Response:
     """Return a chunk of the log of the driver, at most 256 KiB."""

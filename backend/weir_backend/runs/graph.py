@@ -16,7 +16,7 @@ GRAPH_BYTES_MAX = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class GraphContent:
-    """``digest``: SHA-256 of ``text``, the graph as canonical JSON."""
+    """``text`` is the graph as canonical JSON, and ``digest`` its SHA-256."""
 
     digest: bytes
     text: str
@@ -35,7 +35,8 @@ class OperatorName:
 
 
 def operators_by_chain(graph: Mapping[str, Any] | None) -> dict[int, list[OperatorName]]:
-    """Return the operators of each chain, in their order in the chain. Invalid parts are left out, because the graph comes from a driver."""
+    """Return the operators of each chain, in their order in the chain. The graph comes from a driver, so it can have invalid parts. These are left
+    out."""
     if graph is None:
         return {}
     logical = graph.get("logical")

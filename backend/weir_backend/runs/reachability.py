@@ -10,11 +10,13 @@ from weir_backend.kit.heartbeats import Component, alive_since
 from weir_backend.models import Run, RunState
 
 UNREACHABLE_AFTER = timedelta(seconds=45)
-"""Longer than a driver waits between contacts: it polls for commands all the time, and a poll takes at most twenty seconds."""
+"""A run is unreachable after this time without contact. The time is longer than the longest time between two contacts, because the driver polls for
+commands continuously and a poll takes at most twenty seconds."""
 
 
 def unreachable_before(session: Session, moment: datetime) -> datetime | None:
-    """Return the time before which the last contact of an unreachable run was. None: unknown, because the API has not run for long enough."""
+    """Return the time limit for reachability: a run is unreachable if its last contact was before this time. Return None if the API has not run for
+    long enough to know."""
     since = alive_since(session, moment, (Component.API,))
     return moment - UNREACHABLE_AFTER if since is not None and since <= moment - UNREACHABLE_AFTER else None
 

@@ -31,8 +31,8 @@ def graph_of_run(session: Session, run: Run) -> Graph | None:
 
 @dataclass(frozen=True, slots=True)
 class FileRetention:
-    """Which files of runs are kept: those of runs that ended after ``since`` and of the ``newest`` runs of each job, but of at most ``at_most`` runs
-    of a job. No files of deleted jobs are kept."""
+    """Which files of runs are kept. Files are kept if the run ended after ``since`` or is among the ``newest`` runs of its job, but for at most
+    ``at_most`` runs of a job. No files of deleted jobs are kept."""
 
     since: datetime
     newest: int
@@ -83,7 +83,8 @@ def newest_runs(session: Session, job_ids: Collection[int]) -> dict[int, Run]:
 
 
 def restores(session: Session, job_ids: Collection[int]) -> dict[int, dict[int, int | None]]:
-    """Return, by job and run, which checkpoint of the job was restored by each run that did not resume. None: another checkpoint, or none."""
+    """Return, by job and run, the checkpoint of the job that was restored by each run that did not resume. The value is None if the run restored an
+    external checkpoint or started without state."""
     rows = session.execute(
         select(Run.job_id, Run.number, Run.start["checkpoint"].astext.cast(BigInteger)).where(
             Run.job_id.in_(job_ids), Run.start["mode"].astext != "resume"
@@ -118,13 +119,13 @@ def runs_of_plan(session: Session, plan: RecoveryPlan) -> Sequence[Run]:
 
 
 def commands_given(session: Session, run_id: int) -> frozenset[str]:
-    """Return the kinds of the commands that the run was given and has not refused."""
+    """Return the kinds of the commands that were sent to the run and that it has not refused."""
     accepted = (Command.run_id == run_id, or_(Command.outcome.is_(None), Command.outcome != "REFUSED"))
     return frozenset(session.scalars(select(Command.kind).where(*accepted)))
 
 
 def cancelled_at(session: Session, run_id: int) -> datetime | None:
-    """Return when the run was first given the command to cancel, or None."""
+    """Return when the command to cancel was first sent to the run, or None."""
     return session.scalar(select(func.min(Command.created_at)).where(Command.run_id == run_id, Command.kind == "Cancel"))
 
 
@@ -166,7 +167,8 @@ def live_on(session: Session, host: str) -> Sequence[Run]:
 
 
 def on_unreachable_hosts(session: Session, since: datetime, *, host: str) -> Sequence[Run]:
-    """Return live runs whose driver and host have not contacted the control plane since then. Leave out runs on ``host``, where the caller runs."""
+    """Return live runs whose driver and host have not contacted the control plane since ``since``. Leave out runs on ``host``, the host of the
+    caller."""
     return session.scalars(select(Run).where(_unreachable(since), Run.host != host).order_by(Run.id)).all()
 
 
@@ -185,7 +187,7 @@ def clear_reassignment_problems(session: Session, since: datetime) -> None:
 
 def _unreachable(since: datetime) -> ColumnElement[bool]:
     heard = select(Heartbeat.component).where(Heartbeat.component == host_component(Run.host), Heartbeat.seen_at >= since)
-    # The time of the submission does not count, because it is no contact from the host.
+    # The time of the submission does not count, because a submission is not a contact from the host.
     return and_(
         Run.ended_at.is_(None), Run.host.is_not(None), func.coalesce(Run.last_contact_at, Run.created_at) < since, ~heard.exists()
     )

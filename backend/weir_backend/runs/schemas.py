@@ -12,10 +12,10 @@ from weir_backend.models import RunState
 
 
 class RunRead(ResponseModel):
-    """One driver of a job. `number`: counts the runs of the job. `generation`: the newest generation of the runtime that the driver has reported.
-    `fenced_at`: when the control plane ended the run without its driver. `missing_events`: how many events the driver could not send. `directory`:
-    the name of its directory in `runs` on `host`; `files_cleared_at`: when it was deleted, including the log. `reassignment_problem`: why the job
-    is not reassigned although `host` is unreachable."""
+    """One driver of a job. `number` counts the runs of the job. `generation` is the newest generation of the runtime that the driver has reported.
+    `fenced_at` is when the control plane ended the run without its driver. `missing_events` is the number of events that the driver could not send.
+    `directory` is the name of the run's directory in `runs` on `host`, and `files_cleared_at` is when this directory was deleted, including the
+    log. `reassignment_problem` says why the job is not reassigned although `host` is unreachable."""
 
     id: int
     job_id: int
@@ -50,7 +50,7 @@ class OperatorNameRead(ResponseModel):
 
 
 class GraphRead(BaseModel):
-    """`digest`: SHA-256 of the graph as canonical JSON. `graph`: the physical graph, which contains the logical graph."""
+    """`digest` is the SHA-256 of the graph as canonical JSON. `graph` is the physical graph, which contains the logical graph."""
 
     id: int
     digest: str
@@ -58,8 +58,8 @@ class GraphRead(BaseModel):
 
 
 class FailureRead(ResponseModel):
-    """A failure of a job. `recovery`: how the job recovered: `full` (in the same driver), `restart` (with another driver) or `none` (the run ended);
-    null: not known yet."""
+    """A failure of a job. `recovery` says how the job recovered: `full` (in the same driver), `restart` (with another driver) or `none` (the run
+    ended). It is null if this is not known yet."""
 
     id: int
     job_id: int

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class RunStart:
-    """Where a run starts. ``checkpoint``: from this checkpoint; 0: without state, which abandons every branch. ``path``: from a copy of an external
-    checkpoint, like ``weir run --from-path``. Neither: from the newest checkpoint of the current branch, or without state if there is none."""
+    """Where a run starts. If ``checkpoint`` is set, the run starts from this checkpoint, or without state if it is 0, which abandons every branch.
+    If ``path`` is set, the run starts from a copy of an external checkpoint, like ``weir run --from-path``. If neither is set, it starts from the
+    newest checkpoint of the current branch, or without state if there is none."""
 
     checkpoint: int | None = None
     path: str | None = None
@@ -25,5 +26,5 @@ class RequestedStart:
 
 
 def next_start(requested: RequestedStart | None, *, is_done: bool) -> RunStart:
-    """Return where the next run starts. ``is_done``: a run after run ``requested.after_run`` has reached RUNNING."""
+    """Return where the next run starts. ``is_done`` is True if a run after run ``requested.after_run`` has reached RUNNING."""
     return RunStart() if requested is None or is_done else RunStart(requested.checkpoint, requested.path)

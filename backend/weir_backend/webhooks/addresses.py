@@ -1,8 +1,7 @@
 """Which URLs a webhook may have, and which IP addresses workers may call. Pure.
 
-A webhook makes a host inside your network send requests. Workers therefore resolve the name themselves, check the addresses, and connect to a checked
-address. A name that resolves to another address a moment later has no effect.
-"""
+A webhook makes a host inside the user's network send requests. Workers therefore resolve the name themselves, check the addresses, and connect to a
+checked address. If the name resolves to a different address a moment later, this has no effect."""
 
 from __future__ import annotations
 
@@ -22,14 +21,14 @@ Address: TypeAlias = IPv4Address | IPv6Address
 
 
 class Reach(StrEnum):
-    """To which networks workers may send messages. Each value includes those before it."""
+    """To which networks workers may send messages. Each value includes the values before it."""
 
     PUBLIC = "public"
     """Only public addresses."""
     PRIVATE = "private"
-    """Also addresses in private networks."""
+    """Addresses in private networks, and all addresses that PUBLIC allows."""
     LOOPBACK = "loopback"
-    """Also the host of the worker."""
+    """The host of the worker, and all addresses that PRIVATE allows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ class Receiver:
 
     @property
     def shown(self) -> str:
-        """Return scheme, host and port, which every user may see. The rest of the URL may be a secret."""
+        """Return scheme, host and port, which every user may see. The rest of the URL can be a secret."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.scheme}://{host}" + ("" if self.port == _PORTS[self.scheme] else f":{self.port}")
 
@@ -135,7 +134,7 @@ def _always_refused(address: Address) -> str | None:
 
 
 def _destinations(address: Address) -> tuple[Address, ...]:
-    """Return the addresses that a packet to ``address`` may reach. Some IPv6 addresses contain an IPv4 address."""
+    """Return the addresses that a packet to ``address`` can reach. Some IPv6 addresses contain an IPv4 address."""
     if isinstance(address, IPv4Address):
         return (address,)
     if address.ipv4_mapped is not None:

@@ -24,9 +24,9 @@ from weir_backend.webhooks import repository
 
 log = structlog.get_logger(__name__)
 CLAIM_DURATION = timedelta(minutes=2)
-"""Longer than a worker may claim to send the messages of a webhook."""
+"""How long a claim on a webhook lasts. This is longer than a worker takes to send the messages of a webhook."""
 PAUSE_AFTER_FAILURE = timedelta(seconds=10)
-"""How long nothing is sent to a webhook after a message to it has failed."""
+"""After a message to a webhook has failed, no message is sent to the webhook for this time."""
 PROBLEM_CHARACTERS_MAX = 500
 
 
@@ -44,14 +44,14 @@ class WebhookMessage:
 
 @dataclass(frozen=True, slots=True)
 class SendResult:
-    """The receiver has accepted the message. ``status``: the HTTP status, 2xx."""
+    """The receiver has accepted the message. ``status`` is the HTTP status, 2xx."""
 
     status: int
 
 
 @dataclass(frozen=True, slots=True)
 class NotSent:
-    """The message was not delivered. ``status``: the HTTP status; None: there was no response."""
+    """The message was not delivered. ``status`` is the HTTP status, or None if there was no response."""
 
     problem: str
     status: int | None = None
@@ -63,7 +63,7 @@ def add_firing(session: Session, tasks: Tasks, alert_id: int, webhook_id: int) -
 
 
 def add_resolved(session: Session, tasks: Tasks, alert_id: int) -> None:
-    """Add the message that the alert is resolved, for the webhooks that got the message that it fires."""
+    """Add the message that the alert is resolved, for the webhooks that received the message that the alert fires."""
     if repository.add_resolved(session, alert_id, now()):
         enqueue_after_commit(session, tasks, DELIVER)
 
@@ -146,7 +146,7 @@ def record_outcome(session: Session, message: WebhookMessage, outcome: SendResul
             else:
                 _give_up(session, job, delivery, message, moment)
         case NotSent():
-            pass  # the webhook was disabled meanwhile
+            pass  # the webhook was disabled in the meantime
 
 
 def _give_up(session: Session, job: Job | None, delivery: Delivery, message: WebhookMessage, moment: datetime) -> None:

@@ -71,7 +71,8 @@ def add_firing(session: Session, alert_id: int, webhook_id: int, moment: datetim
 
 
 def add_resolved(session: Session, alert_id: int, moment: datetime) -> bool:
-    """Add the message that the alert is resolved, for each enabled webhook that has the message that it fires. Return False if there is none."""
+    """Add the message that the alert is resolved, for each enabled webhook that has the message that the alert fires. Return False if there is no
+    such webhook."""
     notified = select(Delivery.webhook_id).where(Delivery.alert_id == alert_id, Delivery.message_kind == MessageKind.FIRING)
     return _add(
         session, alert_id, MessageKind.RESOLVED, moment, select(Webhook.id).where(Webhook.id.in_(notified), Webhook.enabled)
@@ -109,7 +110,7 @@ def claim(session: Session, moment: datetime, until: datetime, limit: int) -> Se
 
 
 def postpone(session: Session, webhook_ids: Sequence[int], until: datetime | None) -> None:
-    """Send nothing to these webhooks before ``until``. Their version stays the same, because no user has changed them."""
+    """Send no messages to these webhooks before ``until``. The versions of the webhooks do not change, because no user has changed them."""
     session.execute(
         update(Webhook).where(Webhook.id.in_(webhook_ids)).values(not_before=until).execution_options(synchronize_session=False)
     )
@@ -153,7 +154,7 @@ def job_of(session: Session, alert_id: int | None) -> Job | None:
 
 
 def give_up_open(session: Session, webhook_id: int, problem: str, moment: datetime) -> int:
-    """Let all pending deliveries of a webhook fail, except test messages. Return how many."""
+    """Mark all pending deliveries of a webhook as failed, except test messages. Return how many."""
     result: Any = session.execute(
         update(Delivery)
         .where(Delivery.webhook_id == webhook_id, Delivery.ended_at.is_(None), Delivery.message_kind != MessageKind.TEST)

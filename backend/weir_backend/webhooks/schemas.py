@@ -24,8 +24,9 @@ KeyReference = Annotated[str, StringConstraints(pattern=KEY_REFERENCE)]
 
 
 class WebhookCreate(RequestModel):
-    """A webhook to create. `url`: http or https, without user and password. `secret_reference`: where workers find the key that signs messages:
-    `env:WEIR_WEBHOOK_KEY_OPS` (an environment variable) or `file:ops` (a file in their key directory); null: messages are not signed."""
+    """A webhook to create. `url` is an http or https URL without user and password. `secret_reference` says where workers find the key that signs
+    messages, for example `env:WEIR_WEBHOOK_KEY_OPS` (an environment variable) or `file:ops` (a file in their key directory). If it is null,
+    messages are not signed."""
 
     name: Name
     url: Url
@@ -34,8 +35,8 @@ class WebhookCreate(RequestModel):
 
 
 class WebhookUpdate(RequestModel):
-    """Changes to a webhook. Missing fields stay as they are. `secret_reference` null: messages are no longer signed. If a webhook is disabled, its
-    pending messages fail."""
+    """Changes to a webhook. Omitted fields keep their values. If `secret_reference` is null, messages are no longer signed. If a webhook is
+    disabled, its pending messages fail."""
 
     name: Name | None = None
     url: Url | None = None
@@ -51,8 +52,8 @@ class WebhookUpdate(RequestModel):
 
 
 class WebhookRead(ResponseModel):
-    """A webhook. `receiver`: scheme, host and port of the URL. `url`: the full URL for administrators; null for other users, because it may be a
-    secret."""
+    """A webhook. `receiver` contains scheme, host and port of the URL. `url` is the full URL for administrators, and null for other users, because
+    it can contain a secret."""
 
     id: int
     name: str
@@ -69,8 +70,8 @@ class WebhookRead(ResponseModel):
 
 
 class DeliveryRead(ResponseModel):
-    """A message to a webhook. `message_id`: the id that the receiver sees. `alert_id` null: a test message. `problem`, `http_status`: of the last
-    attempt; `http_status` null: there was no response. The delivery has ended when `ended_at` is set."""
+    """A message to a webhook. `message_id` is the id that the receiver sees. `alert_id` is null for a test message. `problem` and `http_status` are
+    those of the last attempt; `http_status` is null if there was no response. The delivery has ended when `ended_at` is set."""
 
     id: int
     message_id: UUID

@@ -87,7 +87,7 @@ def delete(session: Session, caller: Caller, webhook_id: int, seen: str | None) 
 
 
 def test(session: Session, tasks: Tasks, caller: Caller, webhook_id: int) -> Delivery:
-    """Have a worker send a test message. If a test message is still pending, return that one. Raises NotFound."""
+    """Have a worker send a test message. If a test message is still pending, return its delivery instead. Raises NotFound."""
     webhook = get(session, webhook_id, lock=True)
     found = repository.open_test(session, webhook_id)
     if found is None:

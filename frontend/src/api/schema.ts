@@ -253,8 +253,8 @@ export interface paths {
         };
         /**
          * List
-         * @description List jobs with their newest run and last checkpoint. Filters: `id`, `name`, `q` (part of the name), `desired_state`, `needs_attention`
-         *     (true: only a user can bring the job to its desired state).
+         * @description List jobs with their newest run and last checkpoint. Filters: `id`, `name`, `q` (part of the name), `desired_state`, `needs_attention` (true:
+         *     only a user can bring the job to its desired state).
          */
         get: operations["list_jobs"];
         put?: never;
@@ -292,7 +292,7 @@ export interface paths {
         head?: never;
         /**
          * Change
-         * @description Update the description and labels of a job. To change what it runs, add a version to its spec.
+         * @description Update the description and labels of a job. To change what the job runs, add a version to its spec.
          */
         patch: operations["update_job"];
         trace?: never;
@@ -349,8 +349,8 @@ export interface paths {
         post?: never;
         /**
          * Delete
-         * @description Delete a checkpoint or savepoint (`number` in the job log) of a job that does not run. The API refuses this if the checkpoint is pinned, if a
-         *     plan needs it, or if the job resumes from it. A repeated request returns the same operation.
+         * @description Delete a checkpoint or savepoint (`number` in the job log) of a job that does not run. The API refuses to delete a checkpoint that is pinned,
+         *     that a plan needs, or from which the job resumes. A repeated request returns the same operation.
          */
         delete: operations["delete_checkpoint"];
         options?: never;
@@ -369,8 +369,8 @@ export interface paths {
         put?: never;
         /**
          * Verify
-         * @description Read all files of a checkpoint (`number` in the job log) and compare them with their checksums. The operation's result says whether it is
-         *     `intact`, and the checkpoint what its `damage` is. Workers also do this periodically.
+         * @description Read all files of a checkpoint (`number` in the job log) and compare them with their checksums. The result of the operation says whether the
+         *     checkpoint is `intact`. The field `damage` of the checkpoint describes any damage. Workers also do this periodically.
          */
         post: operations["verify_checkpoint"];
         delete?: never;
@@ -389,7 +389,7 @@ export interface paths {
         /**
          * Get Checkpoint Series
          * @description Return the last completed checkpoints, oldest first, with duration and sizes. `phases` contains the start delay, alignment and snapshot times
-         *     of each chain; with `chain`, of each of its subtasks.
+         *     of each chain, or of each subtask of `chain` if this parameter is set.
          */
         get: operations["get_checkpoint_series"];
         put?: never;
@@ -409,7 +409,7 @@ export interface paths {
         };
         /**
          * Get Checkpoint Summary
-         * @description Return the number of checkpoints, summaries of the last completed ones, and the newest of each kind.
+         * @description Return the number of checkpoints, summaries of the last completed checkpoints, and the newest checkpoint of each kind.
          */
         get: operations["get_checkpoint_summary"];
         put?: never;
@@ -431,10 +431,10 @@ export interface paths {
          * Stream Job Events
          * @description Stream the changes of a job as server-sent events.
          *
-         *     `event`: an event (as in `GET /events`) with its number as id. Every event is sent exactly once, starting after `Last-Event-ID` or
-         *     `after`, or from now on. `progress`: the checkpoint in progress, at most ten times a second. `run`: the newest run, when it changes. The
-         *     stream ends after some minutes; reconnect with the last id. It ends with `closed` (a problem with status 401) when the token becomes
-         *     invalid. The number of streams per user is limited (429).
+         *     A message `event` contains an event (as in `GET /events`) with its number as id. Every event is sent exactly once, starting after
+         *     `Last-Event-ID` or `after`. Without both, only new events are sent. A message `progress` contains the checkpoint in progress, at most ten times
+         *     a second. A message `run` contains the newest run when it changes. The stream ends after some minutes; reconnect with the last id. It ends with
+         *     `closed` (a problem with status 401) when the token becomes invalid. The number of streams per user is limited (429).
          */
         get: operations["stream_job_events"];
         put?: never;
@@ -496,8 +496,8 @@ export interface paths {
         put?: never;
         /**
          * Propose
-         * @description Propose a rollback, a restore from a path, an undo, an upgrade or a rescale. The job does not change. A worker inspects the checkpoint and
-         *     completes the preview. A dry run is answered with 200 and is not saved.
+         * @description Propose a rollback, a restore from a path, an undo, an upgrade or a rescale. This does not change the job. A worker inspects the checkpoint
+         *     and completes the preview. A dry run is answered with 200 and is not saved.
          */
         post: operations["propose_plan"];
         delete?: never;
@@ -541,7 +541,7 @@ export interface paths {
         put?: never;
         /**
          * Add Spec
-         * @description Add a version to the spec of a job. A worker compiles it at once. To run it, apply an upgrade to it.
+         * @description Add a version to the spec of a job. A worker compiles the version immediately. To run the version, apply an upgrade to it.
          */
         post: operations["add_spec"];
         delete?: never;
@@ -621,7 +621,7 @@ export interface paths {
         put?: never;
         /**
          * Start
-         * @description Start a job from its newest checkpoint, if it has one. A failed job starts at once, without waiting for its restart delay.
+         * @description Start a job from its newest checkpoint, if it has one. A failed job starts immediately, without waiting for its restart delay.
          */
         post: operations["start_job"];
         delete?: never;
@@ -761,7 +761,7 @@ export interface paths {
         put?: never;
         /**
          * Apply
-         * @description Apply an approved plan. The API refuses this if the job has changed since the plan was proposed.
+         * @description Apply an approved plan. The API refuses to apply a plan if the job has changed since the plan was proposed.
          */
         post: operations["apply_plan"];
         delete?: never;
@@ -860,7 +860,7 @@ export interface paths {
         };
         /**
          * Wait For Commands
-         * @description Return the commands of the run after number `after`. If there are none, wait up to `wait_s` for one.
+         * @description Return the commands of the run after number `after`. If there is no such command, wait up to `wait_s` for one.
          */
         get: operations["wait_for_commands"];
         put?: never;
@@ -884,8 +884,8 @@ export interface paths {
          * Post Events
          * @description Store a batch of events. Events that are already stored are skipped, so a driver may repeat batches or divide them differently.
          *
-         *     409: events before this batch are missing; `stored` is the number of the last stored event. 410: the run is fenced, or it has ended and
-         *     reports more events after its end.
+         *     The status is 409 if events before this batch are missing; `stored` is then the number of the last stored event. The status is 410 if the run is
+         *     fenced, or if it has ended and the batch contains later events.
          */
         post: operations["post_events"];
         delete?: never;
@@ -1051,8 +1051,8 @@ export interface paths {
         };
         /**
          * Stream Jobs
-         * @description Stream summaries of all jobs as server-sent events `job`: first every job, then each job that changes, at most twice a second. The
-         *     stream ends like that of a single job.
+         * @description Stream summaries of all jobs as server-sent events `job`. The stream starts with every job and continues with the jobs that change, at most
+         *     twice a second. It ends like the stream of a single job.
          */
         get: operations["stream_jobs"];
         put?: never;
@@ -1343,7 +1343,8 @@ export interface components {
     schemas: {
         /**
          * ActionRead
-         * @description A verb that can be applied to the resource. `reason`: why it is not allowed now, and what to do about it; null if it is allowed.
+         * @description A verb that can be applied to the resource. `reason` says why the verb is not allowed now and what the user can do; it is null if the verb is
+         *     allowed.
          */
         ActionRead: {
             /** Allowed */
@@ -1359,7 +1360,7 @@ export interface components {
         AlertKind: "no-checkpoint" | "failures" | "lag" | "restarts";
         /**
          * AlertRead
-         * @description A rule that holds, or has held, for a job. `rule_id` null: the rule is deleted. `resolution`: why the alert was resolved.
+         * @description A rule that holds, or has held, for a job. If the rule is deleted, `rule_id` is null. `resolution` says why the alert was resolved.
          */
         AlertRead: {
             /** Id */
@@ -1386,7 +1387,7 @@ export interface components {
         };
         /**
          * AlertRuleCreate
-         * @description A rule to create. `job_id` null: for all jobs. `webhook_id` null: send no messages.
+         * @description A rule to create. If `job_id` is null, the rule applies to all jobs. If `webhook_id` is null, no messages are sent.
          */
         AlertRuleCreate: {
             /** Condition */
@@ -1427,7 +1428,8 @@ export interface components {
         };
         /**
          * AlertRuleUpdate
-         * @description Changes to a rule. Missing fields stay as they are. `condition`: must have the same kind. `webhook_id` null: send no more messages.
+         * @description Changes to a rule. Omitted fields keep their values. The kind of `condition` cannot change. If `webhook_id` is null, no more messages are
+         *     sent.
          */
         AlertRuleUpdate: {
             /** Condition */
@@ -1469,8 +1471,8 @@ export interface components {
         ArtifactKind: "py" | "zip" | "whl";
         /**
          * ArtifactRead
-         * @description `digest`: hexadecimal SHA-256 of the content. `size`: in bytes. `uploaded_at`: the last upload. Artifacts that no job uses are deleted
-         *     some days after it.
+         * @description `digest` is the hexadecimal SHA-256 of the content, `size` its size in bytes. `uploaded_at` is the time of the last upload. Artifacts that no
+         *     job uses are deleted some days after the last upload.
          */
         ArtifactRead: {
             /**
@@ -1497,7 +1499,8 @@ export interface components {
         };
         /**
          * AuditEntryRead
-         * @description `user_name`: the name at that time; `weir` for the platform itself. `before`, `after`: the changed values.
+         * @description `user_name` is the name of the user at the time of the change, or `weir` for the platform itself. `before` and `after` are the changed
+         *     values.
          */
         AuditEntryRead: {
             /** Action */
@@ -1539,7 +1542,7 @@ export interface components {
         BackpressureLevel: "ok" | "low" | "high";
         /**
          * ChainStatisticsRead
-         * @description Statistics of a chain. `operators`: empty if the graph of the run is unknown.
+         * @description Statistics of a chain. `operators` is empty if the graph of the run is unknown.
          */
         ChainStatisticsRead: {
             /** Chain */
@@ -1567,7 +1570,7 @@ export interface components {
         };
         /**
          * CheckpointDetailRead
-         * @description A checkpoint with its statistics. `progress`: `[chain, index, after_ms]` for each acknowledgement, in order.
+         * @description A checkpoint with its statistics. `progress` contains `[chain, index, after_ms]` for each acknowledgement, in order.
          */
         CheckpointDetailRead: {
             /** Acknowledged */
@@ -1636,9 +1639,9 @@ export interface components {
         };
         /**
          * Checkpointing
-         * @description How a job takes checkpoints. `timeout`: a checkpoint that takes longer fails. `min_pause`: the minimum time between the end of a checkpoint and
-         *     the start of the next periodic one. `tolerable_failed_checkpoints`: how many consecutive checkpoints may fail before the job recovers as from a
-         *     failure; null: unlimited. `directory` null: the default directory of this job.
+         * @description How a job takes checkpoints. A checkpoint that takes longer than `timeout` fails. `min_pause` is the minimum time between the end of a
+         *     checkpoint and the start of the next periodic checkpoint. If more than `tolerable_failed_checkpoints` consecutive checkpoints fail, the job
+         *     recovers as from a failure; if it is null, any number can fail. If `directory` is null, the job uses its default directory.
          */
         Checkpointing: {
             /** Directory */
@@ -1674,7 +1677,7 @@ export interface components {
         /**
          * CheckpointOverviewRead
          * @description The checkpoints of a job at a glance. `counts`: of all checkpoints. The summaries cover the last `summarized` completed checkpoints.
-         *     `latest_restore`: what the newest run that has reached RUNNING has restored; null if it started without state.
+         *     `latest_restore` is what the newest run that has reached RUNNING has restored; it is null if that run started without state.
          */
         CheckpointOverviewRead: {
             checkpointed_size: components["schemas"]["StatsSummaryRead"] | null;
@@ -1690,8 +1693,8 @@ export interface components {
         };
         /**
          * CheckpointPhaseSeriesRead
-         * @description The phases of a subtask, or the maximum over the subtasks of a chain (`index` null), with one value per checkpoint. A value is null if it
-         *     was not measured or the checkpoint has another graph.
+         * @description The phases of a subtask, or the maximum over the subtasks of a chain (`index` null), with one value per checkpoint. A value is null if it was
+         *     not measured or if the checkpoint has a different graph.
          */
         CheckpointPhaseSeriesRead: {
             /** Alignment Ms */
@@ -1711,7 +1714,7 @@ export interface components {
         };
         /**
          * CheckpointProgressRead
-         * @description The checkpoint in progress. `progress`: `[chain, index, after_ms]` for each acknowledgement so far.
+         * @description The checkpoint in progress. `progress` contains `[chain, index, after_ms]` for each acknowledgement so far.
          */
         CheckpointProgressRead: {
             /** Acknowledged */
@@ -1736,10 +1739,10 @@ export interface components {
         };
         /**
          * CheckpointRead
-         * @description `number`: its id in the job log. `parent`: number of the one before it in its branch. `state_bytes`: of all files that it references;
-         *     `checkpointed_bytes`: of those that it wrote. `version`: of its pin, for If-Match. `pin_in_force`: the job log contains the pin, so no driver
-         *     retires it. `deleting_since`: its deletion has begun. `discarded_at`: it was found retired, and its files are deleted. `damage`: what the
-         *     verification at `verified_at` found.
+         * @description `number` is the id of the checkpoint in the job log. `parent` is the number of the previous checkpoint on its branch. `state_bytes` is the
+         *     size of all files that it references, `checkpointed_bytes` the size of the files that it wrote. `version` is the version of its pin, for
+         *     If-Match. If `pin_in_force` is true, the job log contains the pin, so no driver retires the checkpoint. `deleting_since` is when its deletion
+         *     began. `discarded_at` is when a worker found it retired; its files are deleted. `damage` is what the verification at `verified_at` found.
          */
         CheckpointRead: {
             /** Acknowledged */
@@ -1805,7 +1808,7 @@ export interface components {
         };
         /**
          * CheckpointSeriesPointRead
-         * @description A completed checkpoint. `start_delay_ms` to `async_ms`: the maximum over all subtasks; null if not measured.
+         * @description A completed checkpoint. `start_delay_ms` to `async_ms` are maximums over all subtasks, or null if not measured.
          */
         CheckpointSeriesPointRead: {
             /** Alignment Ms */
@@ -1836,7 +1839,8 @@ export interface components {
         };
         /**
          * CheckpointSeriesRead
-         * @description `checkpoints`: oldest first. `phases`: of the chains, or of the subtasks of one chain, in the graph of the newest checkpoint.
+         * @description `checkpoints`: oldest first. `phases` contains the phases of the chains, or of the subtasks of one chain, in the graph of the newest
+         *     checkpoint.
          */
         CheckpointSeriesRead: {
             /** Checkpoints */
@@ -1851,8 +1855,8 @@ export interface components {
         CheckpointState: "IN_PROGRESS" | "COMPLETED" | "FAILED";
         /**
          * CheckpointStatisticsRead
-         * @description Statistics of a checkpoint. `state_size`: the size of all files that it references; `checkpointed_size`: of the files that it wrote.
-         *     `external_path`: the path of its manifest, without credentials; null until the checkpoint is completed.
+         * @description Statistics of a checkpoint. `state_size` is the size of all files that the checkpoint references, `checkpointed_size` the size of the files
+         *     that it wrote. `external_path` is the path of its manifest, without credentials; it is null until the checkpoint is completed.
          */
         CheckpointStatisticsRead: {
             /** Alignment Buffered */
@@ -1928,8 +1932,8 @@ export interface components {
         };
         /**
          * DeliveryRead
-         * @description A message to a webhook. `message_id`: the id that the receiver sees. `alert_id` null: a test message. `problem`, `http_status`: of the last
-         *     attempt; `http_status` null: there was no response. The delivery has ended when `ended_at` is set.
+         * @description A message to a webhook. `message_id` is the id that the receiver sees. `alert_id` is null for a test message. `problem` and `http_status` are
+         *     those of the last attempt; `http_status` is null if there was no response. The delivery has ended when `ended_at` is set.
          */
         DeliveryRead: {
             /** Alert Id */
@@ -1976,7 +1980,7 @@ export interface components {
         DesiredState: "RUNNING" | "SUSPENDED" | "CANCELLED";
         /**
          * EventAckRead
-         * @description `stored`: the number of the last event of the run that is stored durably.
+         * @description `stored` is the number of the last event of the run that is stored durably.
          */
         EventAckRead: {
             /** Stored */
@@ -1984,8 +1988,8 @@ export interface components {
         };
         /**
          * EventRead
-         * @description An event of a job. `number`: consecutive within the job. `run_event`: its number in the run; null: the control plane wrote the event, not a
-         *     driver.
+         * @description An event of a job. `number` is consecutive within the job. `run_event` is the number of the event in its run, or null if the control plane
+         *     wrote the event.
          */
         EventRead: {
             /**
@@ -2017,7 +2021,8 @@ export interface components {
         };
         /**
          * ExternalCheckpointRead
-         * @description A checkpoint of another job or directory. `job`: the name of the job in its job log. `checkpoint`: the number in this log.
+         * @description A checkpoint of another job or directory. `job` is the name of the job in its job log. `checkpoint` is the number of the checkpoint in this
+         *     log.
          */
         ExternalCheckpointRead: {
             /** Checkpoint */
@@ -2036,8 +2041,8 @@ export interface components {
         };
         /**
          * FailureRead
-         * @description A failure of a job. `recovery`: how the job recovered: `full` (in the same driver), `restart` (with another driver) or `none` (the run ended);
-         *     null: not known yet.
+         * @description A failure of a job. `recovery` says how the job recovered: `full` (in the same driver), `restart` (with another driver) or `none` (the run
+         *     ended). It is null if this is not known yet.
          */
         FailureRead: {
             /**
@@ -2066,8 +2071,8 @@ export interface components {
         };
         /**
          * FailuresCondition
-         * @description The job has failed `count` times, or `count` of its checkpoints have failed, without a completed checkpoint in between. Also holds when Weir
-         *     has stopped restarting the job.
+         * @description The job has failed `count` times, or `count` of its checkpoints have failed, without a completed checkpoint in between. The condition also
+         *     holds if Weir does not restart the job any more.
          */
         FailuresCondition: {
             /** Count */
@@ -2080,7 +2085,7 @@ export interface components {
         };
         /**
          * FieldChange
-         * @description `path`: the field, with dots. `before` or `after` null: the field was added or removed.
+         * @description `path` is the path of the field, separated by dots. `before` is null if the field was added, and `after` if it was removed.
          */
         FieldChange: {
             /** After */
@@ -2092,7 +2097,7 @@ export interface components {
         };
         /**
          * GraphRead
-         * @description `digest`: SHA-256 of the graph as canonical JSON. `graph`: the physical graph, which contains the logical graph.
+         * @description `digest` is the SHA-256 of the graph as canonical JSON. `graph` is the physical graph, which contains the logical graph.
          */
         GraphRead: {
             /** Digest */
@@ -2111,7 +2116,7 @@ export interface components {
         Health: "healthy" | "degraded" | "needs_attention";
         /**
          * JobCreate
-         * @description A job to create. `start` false: the job is created in the desired state SUSPENDED.
+         * @description A job to create. If `start` is false, the job is created in the desired state SUSPENDED.
          */
         JobCreate: {
             /**
@@ -2142,9 +2147,9 @@ export interface components {
         };
         /**
          * JobRatesRead
-         * @description Current rates of a job. `records_per_s`: records that its sources read. `lag_records`: the sum over all sources. `lag_seconds`: the maximum
-         *     over all sources. The lag is null if no source reports it. `backpressure`: the highest level of any subtask. `at`: the time of the newest
-         *     sample.
+         * @description Current rates of a job. `records_per_s` is the number of records per second that the sources read. `lag_records` is the sum and `lag_seconds`
+         *     the maximum over all sources. The lag is null if no source reports it. `backpressure` is the highest level of any subtask. `at` is the time of
+         *     the newest sample.
          */
         JobRatesRead: {
             /**
@@ -2164,7 +2169,7 @@ export interface components {
         };
         /**
          * JobRead
-         * @description A job. `state`: the state of the newest run; CREATED if the job has no run. `version`: the version for If-Match.
+         * @description A job. `state` is the state of the newest run, or CREATED if the job has no run. `version` is the version for If-Match.
          */
         JobRead: {
             /** Actions */
@@ -2209,7 +2214,7 @@ export interface components {
         };
         /**
          * JobSpec
-         * @description `artifact`: the digest of an uploaded file. `entry`: the function that builds the job: `function` in a .py file (default `job`), or
+         * @description `artifact` is the digest of an uploaded file. `entry` names the function that builds the job: `function` in a .py file (default `job`), or
          *     `package.module:function` in an archive.
          */
         JobSpec: {
@@ -2277,7 +2282,7 @@ export interface components {
         };
         /**
          * JobStatusRead
-         * @description A summary of a job. `state`: the state of the newest run; null: the job has no run. `deleted`: the job has been deleted.
+         * @description A summary of a job. `state` is the state of the newest run, or null if the job has no run. `deleted` is true if the job has been deleted.
          */
         JobStatusRead: {
             /** Deleted */
@@ -2294,7 +2299,7 @@ export interface components {
         };
         /**
          * JobUpdate
-         * @description Changes to a job. Missing fields stay as they are.
+         * @description Changes to a job. Omitted fields keep their values.
          */
         JobUpdate: {
             /** Description */
@@ -2307,7 +2312,7 @@ export interface components {
         /**
          * LagCondition
          * @description A source reports a `lag_records` above `records` or a `lag_seconds` above `seconds`, now and a minute ago. Set at least one limit.
-         *     `source`: its uid; null: any source.
+         *     `source` is the uid of the source; if it is null, the rule applies to every source.
          */
         LagCondition: {
             /**
@@ -2367,7 +2372,7 @@ export interface components {
         MessageKind: "FIRING" | "RESOLVED" | "TEST";
         /**
          * MetricsRead
-         * @description `step_s`: the interval between points. It is larger than requested if there would be too many points.
+         * @description `step_s` is the interval between points. It is larger than requested if there would be too many points.
          */
         MetricsRead: {
             /**
@@ -2389,8 +2394,8 @@ export interface components {
         };
         /**
          * NoCheckpointCondition
-         * @description No checkpoint has completed for `minutes`, or for two checkpoint intervals of the job if that is longer. The same time must have passed since
-         *     the job and the control plane were started. Never holds for stopped or finished jobs, or for jobs that take no periodic checkpoints.
+         * @description No checkpoint has completed for `minutes`, or for two checkpoint intervals of the job if that is longer. The condition cannot hold before the
+         *     job and the control plane have run for this time. It never holds for stopped or finished jobs, or for jobs that take no periodic checkpoints.
          */
         NoCheckpointCondition: {
             /**
@@ -2418,7 +2423,7 @@ export interface components {
         OperationKind: "deploy" | "start" | "suspend" | "cancel" | "savepoint" | "checkpoint" | "verify" | "apply-plan" | "delete";
         /**
          * OperationRead
-         * @description An asynchronous request and its outcome. `steps`: the steps so far. `problem`: why the operation failed.
+         * @description An asynchronous request and its outcome. `steps` are the steps so far. `problem` says why the operation failed.
          */
         OperationRead: {
             /**
@@ -2497,7 +2502,7 @@ export interface components {
         };
         /**
          * PlanCreate
-         * @description A plan to propose. `dry_run`: return the plan without saving it.
+         * @description A plan to propose. If `dry_run` is true, the plan is returned but not saved.
          */
         PlanCreate: {
             /**
@@ -2512,10 +2517,10 @@ export interface components {
          * PlanInspection
          * @description What a worker found in checkpoint storage. The plan can be applied if the checkpoint is `intact` and `incompatibility` is null.
          *
-         *     `abandoned`: the checkpoints that the plan abandons; the plan also abandons those that the job completes until it is stopped. `reinstated`: the
-         *     checkpoints whose revoked output is published again. `recommitted`: the checkpoints whose output may not be published yet, and is committed
-         *     again; readers of a sink that is not revocable may see it twice. `incompatibility`: why the graph cannot restore the state.
-         *     `external_checkpoint`: the checkpoint at the `path` of the plan.
+         *     `abandoned` contains the checkpoints that the plan abandons. The plan also abandons the checkpoints that the job completes until it is stopped.
+         *     `reinstated` contains the checkpoints whose revoked output is published again. `recommitted` contains the checkpoints whose output is committed
+         *     again, because it is possibly not published yet; readers of a sink that is not revocable can see this output twice. `incompatibility` says why
+         *     the graph cannot restore the state. `external_checkpoint` is the checkpoint at the `path` of the plan.
          */
         PlanInspection: {
             /** Abandoned */
@@ -2560,11 +2565,11 @@ export interface components {
          * PlanPreview
          * @description What the plan would do.
          *
-         *     The job restores `checkpoint`, an external checkpoint at `path`, or nothing (`without_state`); otherwise it resumes from the checkpoint with which
-         *     it is stopped. `age_s`: the age of `checkpoint` when the plan was proposed. `restarted_operators`: all operators, because the driver is replaced.
-         *     `sinks_with_duplicates`: the sinks whose readers may see records twice: those that the checkpoints in `inspection.abandoned` and
-         *     `inspection.recommitted` have committed, and those committed until the job is stopped. If the plan restores no other checkpoint: those committed
-         *     by the checkpoint with which the job is stopped.
+         *     The job restores `checkpoint` or the external checkpoint at `path`, or starts without state (`without_state`). If none of these is set, it
+         *     resumes from the checkpoint with which it is stopped. `age_s` is the age of `checkpoint` when the plan was proposed. `restarted_operators`
+         *     contains all operators, because the driver is replaced. `sinks_with_duplicates` contains the sinks whose readers can see records twice. These
+         *     records are committed by the checkpoints in `inspection.abandoned` and `inspection.recommitted`, or until the job is stopped. If the plan
+         *     restores no other checkpoint, they are committed by the checkpoint with which the job is stopped.
          */
         PlanPreview: {
             /** Age S */
@@ -2663,7 +2668,7 @@ export interface components {
         };
         /**
          * RescaleRequest
-         * @description Run with another parallelism: stop with a last checkpoint, and resume from it.
+         * @description Run with a different parallelism. The job stops with a last checkpoint and resumes from it.
          */
         RescaleRequest: {
             /**
@@ -2691,9 +2696,10 @@ export interface components {
         };
         /**
          * RestartStrategy
-         * @description How the driver restarts: the delay grows with each consecutive restart. The runtime replaces lost slots without restarting the driver.
+         * @description How Weir restarts the driver after a failure. The delay grows with each consecutive restart. The runtime replaces lost slots without
+         *     restarting the driver.
          *
-         *     After `reset_after_s` of running, the count starts again.
+         *     When the driver has run for `reset_after_s`, the count of restarts is reset.
          */
         RestartStrategy: {
             /**
@@ -2724,8 +2730,9 @@ export interface components {
         };
         /**
          * RestoreRead
-         * @description What a run has restored. `at`: when the run was RUNNING. `cause`: why the run was created: restart, rollback, ... `checkpoint`: the number of a
-         *     checkpoint of the job; `is_savepoint` is null if its row is deleted. `path`: the path of an external checkpoint.
+         * @description What a run has restored. `at` is when the run reached RUNNING. `cause` is why the run was created, for example restart or rollback.
+         *     `checkpoint` is the number of a checkpoint of the job; `is_savepoint` is null if its row is deleted. `path` is the path of an external
+         *     checkpoint.
          */
         RestoreRead: {
             /**
@@ -2748,9 +2755,10 @@ export interface components {
         };
         /**
          * RestoreRequest
-         * @description Restore a checkpoint of another job, or a copy. The driver copies its files and never changes the original. Sinks revoke the committed output
-         *     of this job, where they can. `path`: a checkpoint directory with one job, or the directory of one job, below a directory that the installation
-         *     allows. `checkpoint`: its number there; null: the newest.
+         * @description Restore a checkpoint of another job, or a copy of a checkpoint. The driver copies the files of the checkpoint and never changes the
+         *     originals. Sinks revoke the committed output of this job, where they can. `path` is a checkpoint directory that contains one job, or the
+         *     directory of one job. It must be below a directory that the installation allows. `checkpoint` is the number of the checkpoint in this directory;
+         *     if it is null, the newest checkpoint is restored.
          */
         RestoreRequest: {
             /** Checkpoint */
@@ -2765,7 +2773,7 @@ export interface components {
         };
         /**
          * Role
-         * @description The role of a user or a token. Each role includes the permissions of those before it.
+         * @description The role of a user or a token. Each role includes the permissions of the roles before it.
          * @enum {string}
          */
         Role: "viewer" | "operator" | "admin";
@@ -2784,10 +2792,10 @@ export interface components {
         };
         /**
          * RunRead
-         * @description One driver of a job. `number`: counts the runs of the job. `generation`: the newest generation of the runtime that the driver has reported.
-         *     `fenced_at`: when the control plane ended the run without its driver. `missing_events`: how many events the driver could not send. `directory`:
-         *     the name of its directory in `runs` on `host`; `files_cleared_at`: when it was deleted, including the log. `reassignment_problem`: why the job
-         *     is not reassigned although `host` is unreachable.
+         * @description One driver of a job. `number` counts the runs of the job. `generation` is the newest generation of the runtime that the driver has reported.
+         *     `fenced_at` is when the control plane ended the run without its driver. `missing_events` is the number of events that the driver could not send.
+         *     `directory` is the name of the run's directory in `runs` on `host`, and `files_cleared_at` is when this directory was deleted, including the
+         *     log. `reassignment_problem` says why the job is not reassigned although `host` is unreachable.
          */
         RunRead: {
             /** Cause */
@@ -2868,7 +2876,7 @@ export interface components {
         };
         /**
          * RunSummaryRead
-         * @description `graph_id` null: the driver has not reported its graph yet.
+         * @description `graph_id` is null if the driver has not reported its graph yet.
          */
         RunSummaryRead: {
             /** Cause */
@@ -2950,9 +2958,9 @@ export interface components {
         };
         /**
          * SinkEffect
-         * @description What the plan does to the output of a sink. `revocable`: the sink revokes abandoned output; otherwise its readers see these records twice.
-         *     `records`: for a sink that is not revocable, how many records the checkpoints in `abandoned` and `recommitted` had committed when the plan was
-         *     inspected; null: unknown.
+         * @description What the plan does to the output of a sink. If `revocable` is true, the sink revokes abandoned output. Otherwise its readers see the
+         *     abandoned records twice, and `records` is the number of records that the checkpoints in `abandoned` and `recommitted` had committed when the
+         *     plan was inspected, or null if it is unknown.
          */
         SinkEffect: {
             /** Kind */
@@ -2966,7 +2974,8 @@ export interface components {
         };
         /**
          * SlotSeriesRead
-         * @description The series of a slot. `gauges`: the gauges of operators, such as lag, by `<uid>.<name>`; a value is null if the gauge was not reported.
+         * @description The series of a slot. `gauges` contains the gauges of operators, such as lag, by `<uid>.<name>`. A value is null if the gauge was not
+         *     reported.
          */
         SlotSeriesRead: {
             /** At */
@@ -2984,7 +2993,8 @@ export interface components {
         };
         /**
          * SourcePosition
-         * @description Where a source continues. `splits`: its unfinished splits, each with the position from which it is read, in the format of the source.
+         * @description Where a source continues. `splits` contains its unfinished splits, each with the position from which it is read, in the format of the
+         *     source.
          */
         SourcePosition: {
             /** Source */
@@ -2994,7 +3004,7 @@ export interface components {
         };
         /**
          * SpecCreate
-         * @description A version of the spec to add. To run it, apply an upgrade to it.
+         * @description A version of the spec to add. To run the version, apply an upgrade to it.
          */
         SpecCreate: {
             /**
@@ -3006,7 +3016,7 @@ export interface components {
         };
         /**
          * SpecDiffRead
-         * @description The changes from one version to another. `code`: a unified diff of the file of the job; null if the file is not text or too large.
+         * @description The changes from one version to another. `code` is a unified diff of the file of the job, or null if the file is not text or is too large.
          */
         SpecDiffRead: {
             /** After */
@@ -3026,7 +3036,7 @@ export interface components {
         };
         /**
          * SpecGraphRead
-         * @description `body`: the physical graph, including the logical graph, in the format of `weir graph --json`.
+         * @description `body` is the physical graph, including the logical graph, in the format of `weir graph --json`.
          */
         SpecGraphRead: {
             /** Body */
@@ -3092,8 +3102,8 @@ export interface components {
         };
         /**
          * SubtaskSeriesRead
-         * @description The series of a subtask. The four times add up to 1,000 ms per second. `operators`: the operators of its chain; empty if the graph is
-         *     unknown.
+         * @description The series of a subtask. The four times add up to 1,000 ms per second. `operators` contains the operators of the chain; it is empty if the
+         *     graph is unknown.
          */
         SubtaskSeriesRead: {
             /** At */
@@ -3125,7 +3135,8 @@ export interface components {
         };
         /**
          * SubtaskStatisticsRead
-         * @description `straggler`: in a completed checkpoint, the subtask took at least the 95th percentile and 1.5 times the median of all subtasks.
+         * @description `straggler` is true if the checkpoint is completed and the subtask took at least the 95th percentile and 1.5 times the median of all
+         *     subtasks.
          */
         SubtaskStatisticsRead: {
             /**
@@ -3258,7 +3269,8 @@ export interface components {
         };
         /**
          * UndoRequest
-         * @description Undo the plan `plan`: restore the checkpoint with which it stopped the job, and the version of the spec before it.
+         * @description Undo the plan `plan`: restore the checkpoint with which the plan stopped the job, and the version of the spec that the job had before the
+         *     plan.
          */
         UndoRequest: {
             /**
@@ -3271,9 +3283,9 @@ export interface components {
         };
         /**
          * UpgradeRequest
-         * @description Run another version of the spec. `savepoint`: stop with a last checkpoint, and resume from it. `last-state`: stop at once, and resume from the
-         *     newest completed checkpoint. `stateless`: stop with a last checkpoint, which an undo can restore, and start without state; sinks revoke committed
-         *     output where they can, and all input is read again.
+         * @description Run a different version of the spec. With mode `savepoint`, the job stops with a last checkpoint and resumes from it. With mode `last-state`,
+         *     it stops immediately and resumes from the newest completed checkpoint. With mode `stateless`, it stops with a last checkpoint, which an undo can
+         *     restore, and starts without state. Sinks then revoke committed output where they can, and all input is read again.
          */
         UpgradeRequest: {
             /**
@@ -3356,8 +3368,9 @@ export interface components {
         Verb: "start" | "suspend" | "cancel" | "savepoint" | "checkpoint" | "upgrade" | "rescale" | "restore" | "start_without_state" | "roll_back" | "pin" | "unpin" | "verify" | "delete" | "approve" | "apply" | "discard" | "undo";
         /**
          * WebhookCreate
-         * @description A webhook to create. `url`: http or https, without user and password. `secret_reference`: where workers find the key that signs messages:
-         *     `env:WEIR_WEBHOOK_KEY_OPS` (an environment variable) or `file:ops` (a file in their key directory); null: messages are not signed.
+         * @description A webhook to create. `url` is an http or https URL without user and password. `secret_reference` says where workers find the key that signs
+         *     messages, for example `env:WEIR_WEBHOOK_KEY_OPS` (an environment variable) or `file:ops` (a file in their key directory). If it is null,
+         *     messages are not signed.
          */
         WebhookCreate: {
             /**
@@ -3374,8 +3387,8 @@ export interface components {
         };
         /**
          * WebhookRead
-         * @description A webhook. `receiver`: scheme, host and port of the URL. `url`: the full URL for administrators; null for other users, because it may be a
-         *     secret.
+         * @description A webhook. `receiver` contains scheme, host and port of the URL. `url` is the full URL for administrators, and null for other users, because
+         *     it can contain a secret.
          */
         WebhookRead: {
             /**
@@ -3400,8 +3413,8 @@ export interface components {
         };
         /**
          * WebhookUpdate
-         * @description Changes to a webhook. Missing fields stay as they are. `secret_reference` null: messages are no longer signed. If a webhook is disabled, its
-         *     pending messages fail.
+         * @description Changes to a webhook. Omitted fields keep their values. If `secret_reference` is null, messages are no longer signed. If a webhook is
+         *     disabled, its pending messages fail.
          */
         WebhookUpdate: {
             /** Enabled */
@@ -5286,11 +5299,11 @@ export interface operations {
     get_checkpoint_series: {
         parameters: {
             query?: {
-                /** @description Return the `phases` of each subtask of this chain, instead of each chain */
+                /** @description Return the `phases` of each subtask of this chain instead of the `phases` of each chain */
                 chain?: number | null;
                 /** @description How many completed checkpoints */
                 last?: number;
-                /** @description false: leave out `phases`, which is long for a large job */
+                /** @description If false, omit `phases`, which is long for a large job */
                 phases?: boolean;
             };
             header?: never;
@@ -7306,7 +7319,7 @@ export interface operations {
     read_log: {
         parameters: {
             query?: {
-                /** @description In bytes from the beginning; negative: from the end */
+                /** @description In bytes, from the beginning, or from the end if negative */
                 offset?: number;
             };
             header?: never;
