@@ -79,7 +79,7 @@ def test_a_damaged_checkpoint_is_not_restored(with_checkpoints: Worker, weir: We
 
 def test_a_checkpoint_that_does_not_exist_is_refused(with_checkpoints: Worker, weir: Weir) -> None:
     result = weir("rollback", "flights", "--to", "9", "--yes")
-    assert result.code == 2 and "has no checkpoint 9. List its checkpoints, and choose one" in result.err
+    assert result.code == 2 and "has no checkpoint 9. Choose one from the list of its checkpoints." in result.err
 
 
 def test_an_undo_without_an_applied_plan_is_refused(with_checkpoints: Worker, weir: Weir) -> None:

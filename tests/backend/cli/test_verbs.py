@@ -101,7 +101,7 @@ def test_a_later_command_supersedes_an_operation(flights: Worker, weir: Weir) ->
     found = next(one for one in weir("operations", "flights", "-o", "json").json if one["id"] == first["id"])
     assert found["state"] == "SUPERSEDED"
     result = weir("operations", "flights")
-    assert "has requested another operation since: start" in result.out
+    assert "has requested a newer operation: start" in result.out
 
 
 def test_an_invalid_timeout_is_refused_before_the_request(flights: Worker, weir: Weir) -> None:
