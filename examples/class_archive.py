@@ -37,7 +37,10 @@ def jvm_options(folder: Path) -> str:
 
 
 def archive_in(folder: Path) -> Path:
-    """Return its path, which need not exist. An archive is valid only for the same Java and the same jars at the same paths."""
+    """Return the path of the archive, which does not necessarily exist.
+
+    An archive is valid only for the same Java and the same jars at the same paths.
+    """
     java = find_java(dict(os.environ))
     key = hashlib.sha256(f"{java.home} {java.version} {pyspark.__file__}".encode()).hexdigest()[:12]
     return folder / f"spark-{pyspark.__version__}-{key}.jsa"

@@ -23,7 +23,7 @@ from weir.errors import WeirError
 
 INTERVAL = "500ms"
 LIVE_CHECKPOINTS = 8
-"""Completed before the live job is rolled back by ``BACK`` of them."""
+"""The number of checkpoints that complete before the live job is rolled back. The rollback goes back by ``BACK`` checkpoints."""
 BACK = 5
 
 
@@ -65,7 +65,7 @@ def _name(scenario: DemoScenario) -> str:
 
 
 def _deploy(platform: DemoPlatform, scenario: DemoScenario) -> None:
-    """Deploy the job after deleting the one of an earlier demo."""
+    """Delete the job of an earlier demo, if any, and deploy the job."""
     platform.delete(_name(scenario))
     shutil.rmtree(scenario.output, ignore_errors=True)
     settings = [part for name, value in scenario.settings.items() for part in ("--set", f"{name}={value}")]
@@ -75,7 +75,7 @@ def _deploy(platform: DemoPlatform, scenario: DemoScenario) -> None:
 def roll_back_and_undo(platform: DemoPlatform, live: Live, to: int | None = None) -> list[str]:
     """Roll back the live job and undo that, and return the number of running counts after each step.
 
-    ``to``: the checkpoint; None: ``BACK`` before the newest.
+    ``to`` is the checkpoint. None means the checkpoint that is ``BACK`` checkpoints before the newest.
     """
     completed = platform.restorable(platform.job(LIVE))
     if len(completed) <= BACK:

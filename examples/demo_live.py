@@ -18,7 +18,7 @@ LIVE = "demo-live"
 RATE = 400
 """Departures per second."""
 YEARS = 200
-"""Hard links to one file, which need no space: about two days of input at ``RATE``."""
+"""The number of input files. They are hard links to one file, need no space, and last about two days at ``RATE``."""
 INTERVAL = "1s"
 RETAINED = 60
 
@@ -56,7 +56,7 @@ class Live:
             platform.weir("start", LIVE)
 
     def count(self) -> int:
-        """Return how many running counts the output contains now. Raises DemoFailed if those of a route are not 1, 2, 3, ..."""
+        """Return how many running counts the output contains now. Raises DemoFailed if the counts of a route are not 1, 2, 3, ..."""
         committed = sorted((self._output / "routes").glob("*.parquet"))
         if not committed:
             raise DemoFailed(f"Job '{LIVE}' has committed nothing to {self._output}")

@@ -32,7 +32,7 @@ LAST_WORDS = "select word, max(occurrences) as occurrences from committed group 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """``differing``: some of the rows whose number of occurrences differs, as text."""
+    """``differing`` contains some of the rows whose numbers of occurrences differ, as text."""
 
     what: str
     rows: int

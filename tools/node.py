@@ -4,8 +4,9 @@
     .venv/bin/python tools/node.py test -- --reporter=verbose
     .venv/bin/python tools/node.py build:changed      builds if the sources have changed
 
-First it creates ``.node/``, a nodeenv environment around that Node.js, and installs the locked packages with ``npm ci``. Stamps, written
-last, identify the inputs of both; while they match, nothing is done. Needs no root; safe to interrupt.
+First it creates ``.node/``, a nodeenv environment around that Node.js, and installs the locked packages with ``npm ci``. A
+stamp, which is written last, identifies the inputs of each of the two steps. While it matches, the step is skipped. Needs no
+root; safe to interrupt.
 
 Environment: ``WEIR_FORCE_NODE_WHEEL=1`` (use the wheel even if there is a Node.js), and the variables of uv and npm.
 """
@@ -66,7 +67,7 @@ def version_of(node: str | Path) -> tuple[int, int] | None:
 
 
 def system_node() -> Path | None:
-    """Return a Node.js that is new enough and has npm; None: use the wheel."""
+    """Return the path of a Node.js that is new enough and has npm, or None to use the wheel."""
     if os.environ.get("WEIR_FORCE_NODE_WHEEL") == "1":
         return None
     # Skip .node/env, which may be on PATH: the environment cannot be created around itself.
@@ -130,7 +131,8 @@ def wheel_bin() -> Path:
     bin_dir = package / "bin"
     if version_of(bin_dir / "node") is None:
         raise SetupFailed(
-            f"The Node.js of the wheel ({bin_dir / 'node'}) does not run on this machine. Install Node.js >= {NODE_MIN[0]}.{NODE_MIN[1]} with npm, "
+            f"The Node.js of the wheel ({bin_dir / 'node'}) does not run on this machine. Install Node.js >= "
+            f"{NODE_MIN[0]}.{NODE_MIN[1]} with npm, "
             "and run the same command again."
         )
     for name, script in _NPM.items():
@@ -199,7 +201,7 @@ def _sources() -> list[Path]:
 
 
 def _stamp(expected: str) -> str:
-    """Include the built page, so that a build by another command is noticed: the page names all files by content hash."""
+    """Include the built page, which names all files by content hash, so that a build by another command is noticed."""
     page = FRONTEND / "dist" / "index.html"
     return f"{expected} {digest_of(page.read_bytes()) if page.is_file() else 'nothing'}"
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-# Settings that would make pip install into another environment.
+# Variables that would make pip install into a different environment.
 _ELSEWHERE = (
     "PIP_TARGET",
     "PIP_PREFIX",
@@ -26,7 +26,7 @@ _PIP_TO_UV = {
     "find-links": ("UV_FIND_LINKS",),
     "cert": ("SSL_CERT_FILE",),
 }
-"""Setting of pip: the variable of uv, and further ones that take precedence."""
+"""Maps a setting of pip to the variable of uv that it sets, followed by variables that take precedence over it."""
 
 
 def install_environment(variables: Mapping[str, str], root: Path) -> dict[str, str]:
@@ -46,7 +46,7 @@ def install_environment(variables: Mapping[str, str], root: Path) -> dict[str, s
 
 
 def _pip_settings(variables: Mapping[str, str]) -> dict[str, str]:
-    """Read settings in pip's order: files of the system, of the user, then the environment."""
+    """Read settings in pip's order: first the system's files, then the user's files, then the environment."""
     settings: dict[str, str] = {}
     for path in _pip_files(variables):
         parser = configparser.RawConfigParser()

@@ -34,9 +34,9 @@ DIAGRAM = Path(__file__).with_name("architecture.svg")
 SCREENSHOTS = ("job-overview-backpressure", "plan-rollback")
 SCREENSHOT_BYTES_MAX = 150_000
 MARGIN_PX = 40
-"""Kept below the last panel."""
+"""The height of the margin that is kept below the last panel of a screenshot."""
 COLOURS = (256, 128, 64)
-"""Sizes of the palette, tried in order until a screenshot is small enough."""
+"""The sizes of the palette. They are tried in order until a screenshot is small enough."""
 WORKLOAD = "abs6"
 SPREAD_MAX = 2.0
 """The highest share of a setting divided by the lowest. A higher ratio means that other programs ran during the measurement."""
@@ -49,7 +49,7 @@ class PicturesFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """Colours. ``fill``: inside of Weir's boxes in the diagram. ``ceiling``: the bar of the hand-written program."""
+    """Colours. ``fill`` is the colour inside Weir's boxes in the diagram. ``ceiling`` is the colour of the hand-written program's bar."""
 
     text: str
     secondary: str
@@ -66,7 +66,11 @@ THEMES = {
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """``rates``: records per second of each run. ``shares``: of the hand-written program's rate in the same pair; empty for itself."""
+    """``rates``: records per second of each run.
+
+    ``shares`` are the rates divided by the hand-written program's rate in the same pair. They are empty for the
+    hand-written program.
+    """
 
     label: str
     rates: tuple[float, ...]

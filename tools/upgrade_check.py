@@ -1,8 +1,9 @@
 """Check that this version upgrades the stored data of an older commit and resumes its jobs: make upgrade-check FROM=COMMIT.
 
-The older version is set up in a temporary git worktree. It runs its demo, suspends the live job, stops its platform, and runs a job
-without a platform, whose processes are killed. Then this version starts a platform on the same data directory, compares what its API
-returns, resumes and rolls back the live job, and resumes the killed job. The output of both jobs must be exact.
+The older version is set up in a temporary git worktree. It runs its demo, suspends the live job and stops its platform. Then
+it runs a job without a platform, and the job's processes are killed. Then this version starts a platform on the same data
+directory, compares what its API returns, resumes and rolls back the live job, and resumes the killed job. The output of both
+jobs must be exact.
 
 Exit code 0: success. 1: a step failed.
 """
@@ -51,7 +52,7 @@ POLL_S = 0.1
 TIMEOUT_S = 1800
 OUTPUT_LINES_MAX = 40
 NOT_INHERITED = ("PYTHONPATH", "VIRTUAL_ENV", "WEIR_VENV", "MAKEFLAGS", "MFLAGS", "MAKELEVEL")
-"""Variables that would mix this version into the older one."""
+"""Environment variables that would mix this version into the older version."""
 
 Ids = dict[str, list[int]]
 """The ids of the rows of each resource, ascending."""
@@ -81,9 +82,8 @@ class Version:
 
 
 class CheckedPlatform(DemoPlatform):
-    """A running platform. The commands of ``version`` change it; the API client of this version reads it.
-
-    Of an older version, it reads only ids: other fields may have had other names.
+    """A running platform. The commands of ``version`` change it, and the API client of this version reads it. From an older version the
+    client reads only ids, because the names of other fields have possibly changed.
     """
 
     def __init__(self, directory: DataDir, version: Version) -> None:
@@ -177,7 +177,7 @@ def check(worktree: Path, made: Path, commit: str) -> None:
 
 @contextmanager
 def step(what: str) -> Iterator[list[str]]:
-    """Print one line. The caller appends facts to it; other output inside is dropped."""
+    """Print on one line what a step does and, at its end, the facts that the caller appends. All other output of the step is dropped."""
     print(f"{what} ... ", end="", flush=True)
     started = time.monotonic()
     facts: list[str] = []
@@ -202,7 +202,7 @@ def git_worktree(path: Path, commit: str) -> Iterator[Path]:
 
 
 def kill_processes_of(made: Path) -> None:
-    """Kill what a failed step left: processes with ``made`` in their arguments, or as the parent of their ``WEIR_HOME``."""
+    """Kill processes that a failed step left: processes whose arguments contain ``made``, or whose ``WEIR_HOME`` is below it."""
     for process in psutil.process_iter():
         try:
             home = process.environ().get("WEIR_HOME", "")
@@ -233,7 +233,10 @@ def compare_ids(before: Ids, after: Ids) -> None:
 
 
 def read_documents(client: ApiClient) -> None:
-    """Read the data that is stored as JSON: previews of plans, graphs and specs of jobs, details of checkpoints. Raises Refused, Unreachable."""
+    """Read the data that is stored as JSON: previews of plans, graphs and specs of jobs, details of checkpoints.
+
+    Raises Refused, Unreachable.
+    """
     for plan in client.plans(None, 500):
         client.plan(plan["id"])
     for job in client.jobs():
@@ -246,7 +249,7 @@ def read_documents(client: ApiClient) -> None:
 def wait_for_checkpoints(platform: CheckedPlatform, last: int) -> tuple[int, int]:
     """Wait for new completed checkpoints of the live job, and return the first and the newest. Raises DemoFailed.
 
-    ``last``: the newest checkpoint of the older version, which must be the parent of the first new one.
+    ``last`` is the newest checkpoint of the older version. It must be the parent of the first new checkpoint.
     """
     for _ in range(CHECKPOINTS_AFTER_RESUME):
         platform.wait_for_checkpoint(LIVE)

@@ -61,7 +61,7 @@ def run_command(
     from_path: Annotated[
         str | None,
         typer.Option(
-            "--from-path", metavar="PATH[#ID]", help="Start from a copy of any job's checkpoint; default ID: the newest."
+            "--from-path", metavar="PATH[#ID]", help="Start from a copy of any job's checkpoint. Without ID: from the newest."
         ),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume from the newest checkpoint.")] = False,

@@ -46,7 +46,7 @@ def choose_job(storage: CheckpointStorage, job: str | None) -> str:
         return jobs[0]
     if not jobs:
         raise ConfigError(f"No job found in {storage.url}. Is it the directory given to --checkpoint-dir?")
-    # Compare encoded names: the encoding shortens very long names, so the list has the short form.
+    # Compare encoded names, because the encoding shortens very long names and the list contains the short form.
     if job is None or encode_segment(job) not in map(encode_segment, jobs):
         raise ConfigError(f"{storage.url} contains the jobs {', '.join(jobs)}. Choose one with --job.")
     return job

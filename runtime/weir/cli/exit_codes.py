@@ -10,13 +10,16 @@ from weir.kernel.effects import JobOutcome
 
 class Exit(IntEnum):
     OK = 0
-    """The job finished or was suspended with a final checkpoint; or the API did (or, without ``--wait``, accepted) the request."""
+    """The job finished, or was suspended with a final checkpoint.
+
+    For API commands: the request succeeded, or, without ``--wait``, was accepted.
+    """
     JOB_FAILED = 1
     """The job failed; or an operation failed or did not end within ``--timeout``."""
     USAGE = 2
     """Nothing was started: an argument, job file, graph, setting or checkpoint is invalid, or the API refused the request."""
     SUPERSEDED = 3
-    """Another driver runs the job. This one has stopped and does not retry."""
+    """Another driver runs the job. The driver of this command has stopped and does not retry."""
     CANCELED = 4
     """The job stopped without a final checkpoint, the user answered no, or the user interrupted a wait."""
     DAMAGED = 5

@@ -1,4 +1,4 @@
-"""Checks of optional dependencies: a command that needs an extra first checks that it is installed, else says how to install it."""
+"""Checks of optional dependencies: a command that needs an extra first checks that it is installed, and otherwise says how to install it."""
 
 from __future__ import annotations
 

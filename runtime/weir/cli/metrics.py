@@ -62,7 +62,7 @@ def take_metrics_options(address: str | None, environment: MutableMapping[str, s
 
 
 class MetricsPage:
-    """The content that the server sends. Empty until ``show``."""
+    """Returns the content that the server sends. Empty until ``show``."""
 
     def __init__(self) -> None:
         self.render: Callable[[], bytes] = lambda: b""
@@ -126,7 +126,7 @@ def _host(options: MetricsOptions) -> str:
 
 
 class _Server(ThreadingHTTPServer):
-    """One thread per connection, so that a slow client delays no other; at most CONNECTIONS_MAX, further ones are closed."""
+    """Each connection has its own thread, so that a slow client does not delay others. Connections above CONNECTIONS_MAX are closed."""
 
     daemon_threads = True
 

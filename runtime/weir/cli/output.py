@@ -35,9 +35,9 @@ def print_json(value: Any, to: TextIO | None = None) -> None:
 
 @contextmanager
 def result_stream(output: OutputFormat) -> Iterator[TextIO | None]:
-    """Yield the stream for the JSON document; None if the output is text.
+    """Yield the stream for the JSON document, or None if the output is text.
 
-    For JSON, whatever the block prints, user code included, goes to standard error instead of standard output.
+    For JSON, everything that the block or user code prints goes to standard error instead of standard output.
     """
     if output is OutputFormat.TEXT:
         yield None
@@ -60,7 +60,7 @@ def new_table(title: str | None = None) -> Table:
 def print_table(table: Table) -> None:
     from rich.console import Console
 
-    # A pipe has no width. A fixed one keeps each row on one line, which grep needs.
+    # A pipe has no width. A fixed width keeps each row on one line, which grep needs.
     Console(width=None if Console().is_terminal else PIPED_COLUMNS).print(table)
 
 
@@ -77,7 +77,7 @@ def print_rows(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: 
 
 
 def print_fields(fields: Iterable[tuple[str, str]]) -> None:
-    """Print names and values, one pair a line; a pair with an empty value is left out."""
+    """Print names and values, one pair per line. A pair with an empty value is left out."""
     shown = [(name, value) for name, value in fields if value]
     width = max((len(name) for name, _ in shown), default=0)
     for name, value in shown:
@@ -90,7 +90,7 @@ def sanitized(text: str) -> str:
 
 
 def sanitized_for_terminal(text: str) -> str:
-    """Sanitize if standard output is a terminal; a file or pipe gets the text unchanged."""
+    """Sanitize if standard output is a terminal. A file or pipe gets the text unchanged."""
     return sanitized(text) if sys.stdout.isatty() else text
 
 

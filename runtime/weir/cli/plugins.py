@@ -21,7 +21,7 @@ ClickContext: TypeAlias = Any
 
 
 class PluginGroup(TyperGroup):
-    """The commands of this package, then those loaded on demand, which never replace them."""
+    """Contains the commands of this package first, then the commands that are loaded on demand and never replace them."""
 
     _loaded_stages = 0
 

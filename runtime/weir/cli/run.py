@@ -66,7 +66,10 @@ def parse_spark_conf(pairs: list[str]) -> dict[str, str]:
 def start_mode(
     *, resume: bool, from_checkpoint: int | None, from_path: str | None = None, at_least: int | None = None
 ) -> StartMode:
-    """Return the start mode of these options. ``start_from_path`` replaces it if there is a ``from_path``. Raises ConfigError."""
+    """Return where the job starts according to these options.
+
+    With ``from_path``, ``start_from_path`` determines it instead. Raises ConfigError.
+    """
     if from_path is not None and (resume or from_checkpoint is not None):
         raise ConfigError("--from-path cannot be combined with --resume or --from.")
     if resume and from_checkpoint is not None:
@@ -79,7 +82,7 @@ def start_mode(
 
 
 def take_link_options(environment: MutableMapping[str, str]) -> LinkOptions | None:
-    """Return how to reach the control plane that started this run; None if no control plane did.
+    """Return how to reach the control plane that started this run, or None if the run was not started by a control plane.
 
     Removes the token from ``environment``, so that child processes and user code cannot read it. Raises ConfigError if only
     some of the variables are set.
@@ -149,7 +152,8 @@ def _run(
     """``confirmed``: the user has already confirmed what this start abandons."""
     if isinstance(options.start, FromCheckpoint) and not confirmed:
         abandoned = confirm_rollback(job, options.start.checkpoint, options, yes=yes)
-        # Spark takes seconds to start. A driver that still runs may complete more checkpoints, which the user has not confirmed.
+        # Spark takes seconds to start. In this time, a driver that still runs can complete more checkpoints, which
+        # the user has not agreed to abandon.
         options = replace(options, start=replace(options.start, abandonable=None if yes else abandoned))
     with serve_metrics(metrics, optional=link is not None) as page:
         running = launch(job, options, session=session, link=link)
@@ -182,7 +186,7 @@ def suspend_on_signals(running: RunningJob) -> None:
         if count == 1:
             # Suspend before printing: standard error may be broken.
             running.suspend()
-            print_message("Stopping with a final checkpoint. Signal again to stop without one.")
+            print_message("Stopping with a final checkpoint. Signal again to stop without a checkpoint.")
         else:
             running.cancel()
 
@@ -210,7 +214,7 @@ def _log_end(ended: JobResult, write: Callable[..., object]) -> None:
 
 
 def _end_fields(ended: JobResult) -> dict[str, object]:
-    """Return the end of the job for JSON. ``records``: what the sources read in the last generation."""
+    """Return the outcome of the job as a JSON document. ``records`` is the number of records that the sources read in the last generation."""
     progress = ended.progress
     return {
         "outcome": ended.outcome,
@@ -243,7 +247,7 @@ def _summary(ended: JobResult) -> str:
 
 
 def confirm_rollback(job: Job, checkpoint: CheckpointId | None, options: RunOptions, *, yes: bool) -> frozenset[CheckpointId]:
-    """Return the checkpoints that this rollback abandons, after confirmation. ``checkpoint`` None: start without state.
+    """Return the checkpoints that this rollback abandons, after confirmation. If ``checkpoint`` is None, the job starts without state.
 
     Raises ConfigError if standard input is not a terminal, typer.Exit if the user answers no.
     """
@@ -286,13 +290,15 @@ def start_from_path(job: Job, path: str, options: RunOptions, *, yes: bool, link
         external, target, abandonable=None if yes else abandoned, nonce=uuid.uuid4().hex, timestamp_ms=time.time_ns() // 1_000_000
     )
     _report_import(imported, external.name, link)
-    # The import has abandoned the old checkpoints. If another driver has completed more since, the user has not confirmed those.
+    # The import has abandoned the old checkpoints. If another driver has completed more checkpoints since, the user has
+    # not agreed to abandon them.
     return FromCheckpoint(imported.checkpoint, abandonable=frozenset())
 
 
 def _report_import(imported: ImportResult, name: str, link: RunLink | None) -> None:
     if link is not None:
-        # An earlier driver may have imported it and died before reporting. The control plane stores a repeated report once.
+        # An earlier driver has possibly imported the checkpoint and crashed before reporting it. The control plane
+        # stores a repeated report only once.
         link.record(
             CheckpointCompleted(
                 imported.checkpoint, imported.generation, IMPORTED, 0, imported.state_bytes, (), imported.bytes or None
@@ -305,7 +311,7 @@ def _report_import(imported: ImportResult, name: str, link: RunLink | None) -> N
 def confirm_abandoning(
     job: Job, abandoned: Collection[CheckpointId], what: str, *, yes: bool, question: str = "Roll back?"
 ) -> frozenset[CheckpointId]:
-    """Show which checkpoints are abandoned and ask for confirmation; return them. Nothing to abandon needs no confirmation.
+    """Show which checkpoints are abandoned and ask for confirmation; return them. Without checkpoints to abandon, no confirmation is needed.
 
     ``what``: the beginning of a sentence that ends with the checkpoint numbers. Raises ConfigError if standard input is not a
     terminal, typer.Exit if the user answers no.
@@ -330,7 +336,7 @@ def confirm_abandoning(
 
 
 def confirm(question: str) -> None:
-    """Raises typer.Exit if the answer is no, or the user closes or interrupts the prompt."""
+    """Raises typer.Exit if the answer is no, or if the user closes or interrupts the prompt."""
     try:
         confirmed = typer.confirm(question, default=False, err=True)
     except typer.Abort:

@@ -31,7 +31,7 @@ from weir.cli.client.schemas import (
 from weir.cli.logs import print_message
 
 PAGE_ROWS = 500
-"""The maximum that the API returns at once."""
+"""The maximum number of rows that the API returns in one response."""
 
 
 class ApiClient:
@@ -59,7 +59,7 @@ class ApiClient:
     def rows(
         self, path: str, *, limit: int | None, filter: Mapping[str, Any] | None = None, sort: tuple[str, str] | None = None
     ) -> list[dict[str, Any]]:
-        """Return up to ``limit`` rows; None: all, page by page. ``sort``: a field, and ASC or DESC."""
+        """Return up to ``limit`` rows, or all rows, page by page, if it is None. ``sort``: a field, and ASC or DESC."""
         rows: list[dict[str, Any]] = []
         while limit is None or len(rows) < limit:
             count = PAGE_ROWS if limit is None else min(PAGE_ROWS, limit - len(rows))
@@ -216,7 +216,7 @@ def _of_job(job_id: int | None) -> dict[str, Any]:
 
 @contextmanager
 def open_client(endpoint: Endpoint | None = None) -> Iterator[ApiClient]:
-    """Open a client of the configured platform, or of ``endpoint``. Raises NotConfigured, Refused."""
+    """Open a client for ``endpoint``, by default for the configured platform. Raises NotConfigured, Refused."""
     client = ApiClient(endpoint or find_endpoint(os.environ))
     client.http.on_outage = lambda reason: print_message(f"  The platform does not respond ({reason}). Retrying.")
     try:
@@ -226,7 +226,10 @@ def open_client(endpoint: Endpoint | None = None) -> Iterator[ApiClient]:
 
 
 def find_job(client: ApiClient, name_or_id: str) -> JobRead:
-    """Return the job with this name, else with this id. Raises Refused, with similar names."""
+    """Return the job with this name, or with this id if no job has the name.
+
+    Raises Refused if there is none. The message lists similar names.
+    """
     job = _job_or_none(client, name_or_id)
     if job is None:
         hint = _similar_names(client, name_or_id)

@@ -18,14 +18,14 @@ URL, TOKEN = "WEIR_API_URL", "WEIR_TOKEN"
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """``url``: of the platform, without ``/api/v1``. ``token``: '' before a login; excluded from repr."""
+    """``url`` is the address of the platform, without ``/api/v1``. ``token`` is '' before a login, and excluded from repr."""
 
     url: str
     token: str = field(repr=False, default="")
 
     @property
     def is_local(self) -> bool:
-        """True for this machine: requests use no proxy and need no encryption."""
+        """True if the address is on this machine, so that requests use no proxy and need no encryption."""
         host = urllib.parse.urlsplit(self.url).hostname or ""
         try:
             return ip_address(host).is_loopback
@@ -68,7 +68,7 @@ def credentials_file(environment: Mapping[str, str]) -> Path:
 
 
 def find_endpoint(environment: Mapping[str, str]) -> Endpoint:
-    """Raises NotConfigured; Refused if only the address or only the token is set, or the file cannot be read."""
+    """Raises NotConfigured, and Refused if only the address or only the token is set, or if the file cannot be read."""
     url, token = environment.get(URL, "").strip(), environment.get(TOKEN, "").strip()
     saved = None if url and token else read_credentials(credentials_file(environment))
     if url:

@@ -20,7 +20,7 @@ class NotConfigured(CommandError):
 
 
 class Refused(CommandError):
-    """``status`` of the response and ``code`` of its problem; 0 and '' if no request was sent."""
+    """``status`` is the status of the response and ``code`` the code of its problem. They are 0 and '' if no request was sent."""
 
     def __init__(self, message: str, *, status: int = 0, code: str = "") -> None:
         super().__init__(message)

@@ -25,13 +25,13 @@ RESPONSE_S = 30.0
 RETRY_S = 3.0
 """How long a request is retried."""
 RETRY_WHILE_WAITING_S = 60.0
-"""The same for commands that wait for minutes anyway: they survive a restart of the API."""
+"""How long commands that wait for minutes anyway retry a request. It is long enough to survive a restart of the API."""
 PAUSE_S, PAUSE_S_MAX = 0.1, 2.0
 STREAM_PAUSE_S = 0.2
 KEY = "Idempotency-Key"
 _TEMPORARY = frozenset({502, 503, 504})
 _BUSY = "idempotency-key-busy"
-"""The code of the problem if the first request with this key is still running."""
+"""The code of the problem that the API reports while the first request with the same idempotency key is still running."""
 
 
 class HttpClient:
@@ -71,8 +71,8 @@ class HttpClient:
     ) -> httpx2.Response:
         """Send a request and return the successful response. ``path``: below ``/api/v1``.
 
-        A GET is retried. A POST gets an idempotency key and is retried too. ``once``: it is not, because its response contains a
-        secret. Raises Refused, NotAllowed, Unreachable.
+        A GET is retried. A POST gets an idempotency key and is retried too. With ``once``, the POST is not retried,
+        because its response contains a secret. Raises Refused, NotAllowed, Unreachable.
         """
         all_headers = dict(headers or {})
         if method == "POST" and not once:
@@ -150,7 +150,7 @@ class HttpClient:
 
 
 def _sentences(detail: str, next_step: str) -> str:
-    """Join what failed and what to do; either may lack its capital or full stop."""
+    """Join what failed and what to do into two sentences, and add missing capitals and full stops."""
     if not next_step:
         return detail
     return f"{detail.rstrip('.')}. {next_step[0].upper()}{next_step[1:]}"
@@ -202,9 +202,9 @@ class ServerEvent:
 def stream_events(
     http: HttpClient, path: str, *, after: int | None, retry_s: float = RETRY_WHILE_WAITING_S
 ) -> Generator[ServerEvent, None, None]:
-    """Yield events without end. After a disconnect it resumes after the last event: none is lost, none comes twice.
+    """Yield events without end. After a disconnect it resumes after the last event, so that no event is lost or repeated.
 
-    ``after``: id of the last known event; None: new events only. Raises Refused, NotAllowed, and Unreachable if no connection
+    ``after`` is the id of the last known event. None means new events only. Raises Refused, NotAllowed, and Unreachable if no connection
     succeeds for ``retry_s``.
     """
     import httpx2
@@ -221,7 +221,7 @@ def stream_events(
                 connected = True
                 for message in httpx2.EventSource(response):
                     pause_s = STREAM_PAUSE_S
-                    # A comment may carry an id too: the position to resume from before the first event.
+                    # A comment can also carry an id, which is the position to resume from before the first event.
                     last_id = message.id or last_id
                     if message.data:
                         yield ServerEvent(message.event, json_.loads(message.data))

@@ -40,9 +40,9 @@ def add_to(app: typer.Typer) -> None:
 
 def login(
     url: Annotated[
-        str | None, typer.Option(help="Address of the platform. Default: WEIR_API_URL, or that of the last login.")
+        str | None, typer.Option(help="Address of the platform. Default: WEIR_API_URL, or the address of the last login.")
     ] = None,
-    name: Annotated[str | None, typer.Option(help="User name. Default: that of the last login, or a prompt.")] = None,
+    name: Annotated[str | None, typer.Option(help="User name. Default: the name of the last login, or a prompt.")] = None,
     password_stdin: Annotated[bool, typer.Option("--password-stdin", help="Read the password from standard input.")] = False,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:

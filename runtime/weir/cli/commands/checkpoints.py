@@ -20,7 +20,7 @@ ROWS_MAX = 100
 
 
 def is_job(argument: str) -> bool:
-    """Whether ``argument`` may name a job: it is neither a URL nor an existing directory, and a platform is configured."""
+    """Return whether ``argument`` can be the name of a job: it is neither a URL nor an existing directory, and a platform is configured."""
     return _NAME.fullmatch(argument) is not None and not Path(argument).expanduser().exists() and is_configured(os.environ)
 
 

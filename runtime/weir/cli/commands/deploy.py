@@ -30,7 +30,7 @@ from weir.cli.output import OutputFormat, OutputOption, print_json
 SPECS_COMPARED_MAX = 50
 """How many older versions are compared with the new one."""
 ATTEMPTS = 3
-"""Another user may change the job between reading and updating it."""
+"""The number of attempts, because another user can change the job between reading and updating it."""
 _CONFLICTS = frozenset({"changed", "job-changed", "name-taken", "being-inspected"})
 """Codes of problems that a new attempt resolves."""
 _STARTING = frozenset({"deploy", "start", "apply-plan"})
@@ -73,7 +73,9 @@ def deploy_command(
     allow_non_restored_state: options.AllowNonRestoredStateOption = False,
     mode: Annotated[
         DeployMode,
-        typer.Option(help="savepoint: stop with a final checkpoint; last-state: stop at once and restore the newest checkpoint."),
+        typer.Option(
+            help="savepoint: stop with a final checkpoint. last-state: stop immediately and restore the newest checkpoint."
+        ),
     ] = DeployMode.SAVEPOINT,
     description: Annotated[str | None, typer.Option(help="Description of the job.")] = None,
     comment: Annotated[str, typer.Option(help="Comment on this version, such as a commit.")] = "",
@@ -84,9 +86,9 @@ def deploy_command(
     timeout: options.TimeoutOption = None,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
-    """Create a job from a file, or upgrade a job to a new version of it. Deploying the same again changes nothing.
+    """Create a job from a file, or upgrade a job to a new version of it. Deploying the same version again changes nothing.
 
-    Options that are left out have their defaults, even if the job has other values now.
+    Options that are left out get their defaults, even if the job currently has different values.
     """
     deadline = Deadline(options.timeout_s(timeout))
     deployment = DeployRequest(
@@ -123,7 +125,7 @@ def deploy_command(
                 outcome.job = client.job(outcome.job["id"])
                 outcome.operation = client.operation(outcome.operation["id"]) if outcome.operation is not None else None
     if output is OutputFormat.JSON:
-        # Also after a failure: a script needs the plan to undo it.
+        # Also print this after a failure, because a script needs the plan to undo it.
         print_json(outcome.as_json())
     if problem is not None:
         raise problem
@@ -181,7 +183,7 @@ class DeployOptions:
 
 @dataclass(frozen=True, slots=True)
 class DeployRequest:
-    """``description`` None: unchanged. ``start`` False: only create the version."""
+    """``description`` None: unchanged. If ``start`` is False, only create the version."""
 
     name: str
     code: Code
@@ -257,7 +259,10 @@ def spec_body(code: Code, settings: DeployOptions, current: Mapping[str, Any] | 
 
 
 def is_same(body: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether all fields of ``body`` have the same value in ``other``, whose ``checkpointing`` may have further fields."""
+    """Return whether all fields of ``body`` have the same value in ``other``.
+
+    The field ``checkpointing`` of ``other`` can have additional members.
+    """
     return all(
         name in other
         and (is_same(value, other[name]) if isinstance(value, dict) and name == "checkpointing" else value == other[name])
@@ -270,7 +275,7 @@ def is_same(body: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 @dataclass(slots=True)
 class DeployResult:
-    """``operation`` None: the job did not need one. ``plan``: the upgrade; undoing it returns to the version before."""
+    """``operation`` is None if the job did not need one. ``plan`` is the plan of the upgrade. Undoing it returns to the previous version."""
 
     job: JobRead
     spec: int
@@ -336,7 +341,7 @@ def _create(client: ApiClient, deployment: DeployRequest) -> DeployResult:
 
 
 def _update_description(client: ApiClient, job: JobRead, deployment: DeployRequest) -> JobRead | None:
-    """Return the updated job; None if the description does not change."""
+    """Return the updated job, or None if the description does not change."""
     if deployment.description is None or deployment.description == job["description"]:
         return None
     return client.update_job(job, {"description": deployment.description})
@@ -359,7 +364,7 @@ def _keep_version(
 
 
 def _find_or_add_spec(client: ApiClient, job: JobRead, body: dict[str, Any], deployment: DeployRequest) -> SpecRead:
-    """Return a version with this body: an existing one after an interrupted deployment or a rollback, else a new one."""
+    """Return a version with this body. After an interrupted deployment or a rollback such a version exists. Otherwise create it."""
     for spec in client.specs(job["id"], SPECS_COMPARED_MAX):
         if spec["state"] != "INVALID" and is_same(body, spec["body"]):
             print_message(f"  Reusing version {spec['number']}")
@@ -380,7 +385,10 @@ def _upgrade(client: ApiClient, deployment: DeployRequest, job: JobRead, spec: S
 
 
 def wait_until_deployed(client: ApiClient, deployment: DeployRequest, outcome: DeployResult, deadline: Deadline) -> None:
-    """Wait until the job runs; without a start, until the version compiles. Raises OperationFailed, Aborted, Unreachable."""
+    """Wait until the job runs.
+
+    If the job is not started, wait until the version is compiled. Raises OperationFailed, Aborted, Unreachable.
+    """
     job = outcome.job
     if deployment.start or outcome.spec_before is None:
         if outcome.operation is not None and outcome.operation["kind"] in _STARTING:

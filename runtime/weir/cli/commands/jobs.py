@@ -113,7 +113,7 @@ def _checkpoint_text(last: Any) -> str:
 
 
 def _operators(client: ApiClient, job: JobRead) -> list[dict[str, Any]]:
-    """Return the operators of the job's version; none if it is not compiled yet."""
+    """Return the operators of the job's version. The result is empty if the version is not compiled yet."""
     try:
         graph = client.graph(job["id"], job["spec_number"])
     except Refused as error:
@@ -133,7 +133,7 @@ def _operators(client: ApiClient, job: JobRead) -> list[dict[str, Any]]:
 
 
 def add_rates(operators: Sequence[dict[str, Any]], subtasks: Sequence[SubtaskSeriesRead]) -> None:
-    """Add to each operator the newest rates, summed over its subtasks, and the worst backpressure of one.
+    """Add to each operator the sum of the newest rates of its subtasks, and the highest backpressure of any of them.
 
     The operators of a chain share one measurement.
     """
@@ -177,11 +177,11 @@ def wait(
 
 
 _VERBS = {
-    "start": "Start a job from its newest checkpoint, if it has one. Restarts a failed job at once.",
+    "start": "Start a job from its newest checkpoint, if it has one. Restarts a failed job immediately.",
     "suspend": "Stop a job with a final checkpoint. weir start resumes it.",
     "cancel": "Stop a job without a final checkpoint. weir start replays from its newest checkpoint.",
-    "savepoint": "Take a savepoint, which is kept until a user deletes it. With --wait, print its number.",
-    "checkpoint": "Take a checkpoint now. With --wait, print its number.",
+    "savepoint": "Take a savepoint, which is kept until a user deletes it. With --wait, print its checkpoint number.",
+    "checkpoint": "Take a checkpoint now. With --wait, print the number of the checkpoint.",
 }
 
 

@@ -38,7 +38,7 @@ def events(
     limit: Annotated[int, typer.Option(min=0, max=100_000, help="Number of past events.")] = 50,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
-    """Show the events of a job, oldest first. JSON with --follow: one object a line."""
+    """Show the events of a job, oldest first. JSON with --follow: one object per line."""
     with open_client() as client, contextlib.suppress(*([KeyboardInterrupt] if follow else [])):
         job = find_job(client, name)
         found = list(reversed(client.events(job["id"], limit))) if limit else []
@@ -81,7 +81,7 @@ def logs(
     lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="Number of past lines.")] = 200,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
-    """Show the log of the driver of a job's newest run. JSON: the original lines, one object a line."""
+    """Show the log of the driver of a job's newest run. JSON: the original lines, one object per line."""
     with open_client() as client, contextlib.suppress(*([KeyboardInterrupt] if follow else [])):
         job = find_job(client, name)
         if job["run"] is None and not follow:
@@ -99,7 +99,7 @@ def _print_logs(client: ApiClient, job: JobRead, lines: int, *, follow: bool, ou
         reader.print_tail(lines)
     with client.long_retries():
         while follow:
-            # Read the job before the log: if the run has ended, its log is complete then.
+            # Read the job before the log. If the job says that the run has ended, the log that is read afterwards is complete.
             job = client.job(job["id"])
             newest = job["run"]
             if reader is not None:
@@ -114,7 +114,7 @@ def _print_logs(client: ApiClient, job: JobRead, lines: int, *, follow: bool, ou
 
 
 def _has_ended(job: JobRead) -> bool:
-    """Whether no new run starts until a user acts."""
+    """Return whether the job has ended, or cannot continue without a user."""
     run = job["run"]
     if run is not None and run["ended_at"] is None:
         return False
@@ -162,7 +162,7 @@ class _LogReader:
 
 
 def format_line(line: str) -> str:
-    """Format a JSON line of a driver's log as text. Other lines, of user code for example, stay as they are."""
+    """Format a JSON line of a driver's log as text. Other lines, for example of user code, are unchanged."""
     try:
         entry = json.loads(line)
     except ValueError:

@@ -43,7 +43,7 @@ def rollback(
     to_path: Annotated[
         str | None,
         typer.Option(
-            metavar="PATH[#ID]", help="Checkpoint in another directory, as the platform sees it; default ID: the newest."
+            metavar="PATH[#ID]", help="Checkpoint in another directory, as the platform sees it. Without ID: the newest."
         ),
     ] = None,
     dry_run: DryRun = False,
@@ -75,7 +75,9 @@ def _rollback_request(to: int | None, to_path: str | None) -> dict[str, Any]:
 
 def undo(
     name: JobArgument,
-    plan: Annotated[int | None, typer.Option(metavar="ID", min=1, help="Plan to undo. Default: the one applied last.")] = None,
+    plan: Annotated[
+        int | None, typer.Option(metavar="ID", min=1, help="Plan to undo. Default: the plan that was applied last.")
+    ] = None,
     dry_run: DryRun = False,
     yes: YesOption = False,
     wait: WaitOption = False,
@@ -93,7 +95,8 @@ def upgrade(
     mode: Annotated[
         UpgradeMode,
         typer.Option(
-            help="savepoint: stop with a final checkpoint; last-state: stop at once, restore the newest one; stateless: start without state."
+            help="savepoint: stop with a final checkpoint. last-state: stop immediately and restore the newest checkpoint. "
+            "stateless: start without state."
         ),
     ] = UpgradeMode.SAVEPOINT,
     dry_run: DryRun = False,
@@ -113,7 +116,10 @@ def upgrade(
 def _run_plan(
     name: str, request: dict[str, Any], *, dry_run: bool, yes: bool, wait: bool, timeout: str | None, output: OutputFormat
 ) -> None:
-    """``request``: of the API. An undo without a plan undoes the last one; an upgrade without a version takes the newest."""
+    """``request``: of the API.
+
+    An undo without a plan undoes the plan that was applied last. An upgrade without a version takes the newest version.
+    """
     deadline = Deadline(timeout_s(timeout))
     as_json = output is OutputFormat.JSON
     with open_client() as client:
@@ -149,7 +155,7 @@ def _plan_result(client: ApiClient, job: JobRead, plan: PlanRead, *, applied: bo
 
 
 def _compiled_version(client: ApiClient, job: JobRead, number: int | None, deadline: Deadline) -> int:
-    """Return a version that compiles; None: the newest. Raises OperationFailed."""
+    """Wait until a version is compiled, and return its number. If ``number`` is None, take the newest version. Raises OperationFailed."""
     spec = client.spec(job["id"], number) if number is not None else client.specs(job["id"], 1)[0]
     return wait_for_compilation(client, job, spec, deadline)["number"]
 
@@ -163,7 +169,7 @@ def _propose_and_apply(
     """
     plan = client.propose(job["id"], request)
     with discarded_on_error(client, plan):
-        # A dry run waits too: only a worker can verify the checkpoint and list what is replayed.
+        # A dry run waits, too, because only a worker can verify the checkpoint and list what is replayed.
         plan = wait_for_inspection(client, plan, deadline)
         if not (dry_run and as_json):
             for line in preview_lines(job, plan):
@@ -189,7 +195,7 @@ def discarded_on_error(client: ApiClient, plan: PlanRead) -> Iterator[None]:
     try:
         yield
     except CommandError:
-        # Report the first error, not one of discarding.
+        # Report the first error, even if discarding the plan fails, too.
         with contextlib.suppress(CommandError):
             client.discard(plan["id"])
         raise

@@ -90,7 +90,7 @@ def _numbers(numbers: list[int]) -> str:
 
 
 def _split(split: Any) -> str:
-    """``split``: as the runtime encodes it; ``position`` None means that reading has not started."""
+    """``split`` has the encoding of the runtime. ``position`` is None if reading has not started."""
     if isinstance(split, dict) and "id" in split and "position" in split:
         position = split["position"]
         return f"{split['id']} from " + ("the beginning" if position is None else json.dumps(position))
@@ -107,7 +107,10 @@ def _sink_lines(preview: PlanPreview, inspection: PlanInspection | None) -> Iter
 
 
 def _duplicate_lines(preview: PlanPreview, inspection: PlanInspection) -> Iterator[str]:
-    """List the records that readers see twice. If the plan stops a running job first, a warning covers later ones."""
+    """List the records that readers see twice.
+
+    If the plan first stops a running job, a warning covers the records that are committed until then.
+    """
     abandoned, recommitted = inspection["abandoned"], inspection.get("recommitted", [])
     if abandoned:
         yield f"    output of {_numbers(abandoned)}, and what is committed until the job stops"

@@ -14,11 +14,13 @@ from weir.cli.output import clock_of, duration_text, parse_time, sanitized
 
 PAUSE_S, PAUSE_S_MAX = 0.2, 1.0
 WORKER_S = 180.0
-"""Longer than a worker takes to compile a job or to inspect a checkpoint: it has a shorter timeout."""
+"""After this time without a result, a worker is probably not running, because workers have a shorter timeout for compiling a
+job and inspecting a checkpoint.
+"""
 
 
 class Deadline:
-    """``timeout_s`` None: no limit; the platform ends each operation at its own deadline."""
+    """If ``timeout_s`` is None, there is no limit, because the platform ends each operation at the operation's deadline."""
 
     def __init__(self, timeout_s: float | None) -> None:
         self._timeout_s = timeout_s
@@ -37,7 +39,7 @@ class Deadline:
 
 @contextmanager
 def _waiting(client: ApiClient, background: str) -> Iterator[None]:
-    """Retry for longer while waiting. ``background``: what continues if the wait ends early, as a sentence."""
+    """Retry for longer while waiting. ``background`` is a sentence about what continues if the wait ends early."""
     try:
         with client.long_retries():
             yield
@@ -68,7 +70,7 @@ def _wait_for_end(client: ApiClient, job: JobRead, operation: OperationRead, dea
             if operation["ended_at"] is not None:
                 return operation
             if not printed:
-                # An operation without steps waits for the reconciler. The job's health reason says what that waits for.
+                # An operation without steps waits for the reconciler. The reason of the job's health says what the reconciler waits for.
                 last_reason = _print_if_new(client.job(job["id"])["health_reason"], last_reason)
             deadline.pause(f"Operation {number} ({operation['kind']}) of job '{job['name']}' is still {operation['state']}")
             operation = client.operation(number)
@@ -89,7 +91,10 @@ def _failure(job: JobRead, operation: OperationRead) -> str:
 def wait_for_compilation(client: ApiClient, job: JobRead, spec: SpecRead, deadline: Deadline) -> SpecRead:
     """Wait until a worker has compiled the version. Raises OperationFailed if it does not compile."""
     number = spec["number"]
-    with _waiting(client, f"The compilation of version {number} of job '{job['name']}' continues. The version is not started."):
+    with _waiting(
+        client,
+        f"Version {number} of job '{job['name']}' is still being compiled and will not start by itself. Repeat the command to start it.",
+    ):
         if spec["state"] == "COMPILING":
             print_message(f"  Compiling version {number}")
         since = time.monotonic()
@@ -103,7 +108,7 @@ def wait_for_compilation(client: ApiClient, job: JobRead, spec: SpecRead, deadli
 
 
 def wait_for_inspection(client: ApiClient, plan: PlanRead, deadline: Deadline) -> PlanRead:
-    """Wait until a worker has inspected the checkpoint of the plan. Raises OperationFailed if no worker does."""
+    """Wait until a worker has inspected the checkpoint of the plan. Raises OperationFailed if no worker inspects it."""
     with _waiting(client, f"Plan {plan['id']} is proposed and not applied."):
         since = time.monotonic()
         while plan["preview"]["inspection"] is None and plan["state"] == "PROPOSED":
@@ -115,14 +120,14 @@ def wait_for_inspection(client: ApiClient, plan: PlanRead, deadline: Deadline) -
 
 def _require_worker(since: float, problem: str) -> None:
     if time.monotonic() - since > WORKER_S:
-        raise OperationFailed(f"{problem} after {duration_text(WORKER_S)}. Check with weir doctor that a worker runs.")
+        raise OperationFailed(f"{problem} after {duration_text(WORKER_S)}. Run weir doctor to check that a worker is running.")
 
 
 # ---- jobs --------------------------------------------------------------------------------------
 
 
 def wait_until_healthy(client: ApiClient, job: JobRead, deadline: Deadline, *, checkpoint: bool) -> JobRead:
-    """Wait until the job runs or has finished. ``checkpoint``: and until its newest run has completed a checkpoint.
+    """Wait until the job runs or has finished. With ``checkpoint``, also wait until its newest run has completed a checkpoint.
 
     Raises OperationFailed, Aborted, Unreachable.
     """
@@ -138,7 +143,7 @@ def wait_until_healthy(client: ApiClient, job: JobRead, deadline: Deadline, *, c
 
 
 def why_not_healthy(job: JobRead, *, checkpoint: bool) -> str | None:
-    """Return what the job still lacks, as a predicate; None if it is healthy. Raises OperationFailed if waiting cannot help."""
+    """Return a predicate that says what is missing, or None if the job is healthy. Raises OperationFailed if waiting cannot help."""
     name = job["name"]
     if job["desired_state"] != "RUNNING":
         raise OperationFailed(
@@ -157,7 +162,7 @@ def why_not_healthy(job: JobRead, *, checkpoint: bool) -> str | None:
 
 
 def _has_checkpoint(job: JobRead) -> bool:
-    """Compare two times of the driver's clock: the last checkpoint may belong to the run before."""
+    """The last checkpoint can belong to the previous run, so compare two times of the driver's clock."""
     run, last = job["run"], job["last_checkpoint"]
     if run is None or last is None or run["running_at"] is None:
         return False
