@@ -8,6 +8,7 @@ from weir_backend.checkpoints.pins import release_pin, set_pin
 from weir_backend.checkpoints.retention_rules import UNDO_PIN
 from weir_backend.jobs import repository as jobs
 from weir_backend.jobs.event_log import record_event
+from weir_backend.jobs.service import touch
 from weir_backend.kit.clock import now
 from weir_backend.kit.tasks import Tasks
 from weir_backend.models import (
@@ -78,8 +79,7 @@ def release_undo_pin(session: Session, plan: RecoveryPlan) -> None:
 
 
 def _release_target_pin(session: Session, plan: RecoveryPlan) -> None:
-    number = plan.preview["checkpoint"]
-    target = jobs.completed(session, plan.job_id, number)
+    target = jobs.completed(session, plan.job_id, plan.preview["checkpoint"])
     if target is not None:
         release_pin(target, pin_reason(plan))
 
@@ -92,12 +92,9 @@ def mark_applied(session: Session, job: Job, plan: RecoveryPlan) -> None:
     if undone is not None:
         release_undo_pin(session, undone)
     plan.state, plan.phase, plan.ended_at = PlanState.APPLIED, None, now()
-    _end_operation(
-        session,
-        plan,
-        OperationOutcome(OperationState.SUCCEEDED, result={"plan": plan.id, "safety_checkpoint": plan.safety_checkpoint}),
-    )
-    _increment_version(job)
+    result = {"plan": plan.id, "safety_checkpoint": plan.safety_checkpoint}
+    _end_operation(session, plan, OperationOutcome(OperationState.SUCCEEDED, result=result))
+    touch(job)
     record_event(session, job, "PlanApplied", plan=plan.id)
 
 
@@ -113,21 +110,13 @@ def mark_failed(session: Session, job: Job, plan: RecoveryPlan, problem: str, *,
         if runs.runs_of_plan(session, plan):
             if revokes_output(plan.preview):
                 # A run of the plan can already have started a new branch, so set the checkpoint to resume from explicitly.
-                job.next_start = (
-                    {"checkpoint": plan.safety_checkpoint, "after_run": job.run_number}
-                    if plan.safety_checkpoint is not None
-                    else None
-                )
+                safety = plan.safety_checkpoint
+                job.next_start = {"checkpoint": safety, "after_run": job.run_number} if safety is not None else None
             job.restart_at = now()
     plan.state, plan.phase, plan.ended_at, plan.problem = PlanState.FAILED, None, now(), problem
     _end_operation(session, plan, OperationOutcome(OperationState.FAILED, problem=problem))
-    _increment_version(job)
+    touch(job)
     record_event(session, job, "PlanFailed", plan=plan.id, problem=problem)
-
-
-def _increment_version(job: Job) -> None:
-    job.version += 1
-    job.updated_at = now()
 
 
 def _add_step(session: Session, plan: RecoveryPlan, text: str) -> None:

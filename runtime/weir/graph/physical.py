@@ -71,22 +71,12 @@ class PhysicalGraph:
                     yield ChannelId(edge.index, source, target)
 
     def inputs_of(self, subtask: SubtaskId) -> tuple[ChannelId, ...]:
-        return tuple(
-            channel
-            for edge in self.edges
-            if edge.target == subtask.chain
-            for channel in self.channels_of_edge(edge)
-            if channel.target == subtask.index
-        )
+        edges = (edge for edge in self.edges if edge.target == subtask.chain)
+        return tuple(one for edge in edges for one in self.channels_of_edge(edge) if one.target == subtask.index)
 
     def outputs_of(self, subtask: SubtaskId) -> tuple[ChannelId, ...]:
-        return tuple(
-            channel
-            for edge in self.edges
-            if edge.source == subtask.chain
-            for channel in self.channels_of_edge(edge)
-            if channel.source == subtask.index
-        )
+        edges = (edge for edge in self.edges if edge.source == subtask.chain)
+        return tuple(one for edge in edges for one in self.channels_of_edge(edge) if one.source == subtask.index)
 
     def operator(self, uid: OperatorUid) -> LogicalOperator:
         return self.logical.operator(uid)
