@@ -198,14 +198,9 @@ def finish_gc(
     mark_discarded(session, job, over, moment)
     if over:
         deleted = [row.number for row in over]
-        record_event(
-            session,
-            job,
-            "CheckpointsDeleted",
-            checkpoints=deleted,
-            requested=[number for number in deleted if number in wanted],
-            deletion_problem=deletion_problem,
-        )
+        requested = [number for number in deleted if number in wanted]
+        outcome: dict[str, Any] = {"checkpoints": deleted, "requested": requested, "deletion_problem": deletion_problem}
+        record_event(session, job, "CheckpointsDeleted", **outcome)
     _complete_deletions(session, job, wanted, set(retired), {"deletion_problem": deletion_problem} if deletion_problem else {})
     if job.retention_until == work.until:
         job.retention_until = None

@@ -25,12 +25,8 @@ def begin(session: Session, job: Job, kind: OperationKind, caller: Caller, reque
     if kind in SETS_DESIRED_STATE:
         for other in repository.open_of(session, job.id):
             if other.kind in SETS_DESIRED_STATE:
-                end(
-                    other,
-                    OperationOutcome(
-                        OperationState.SUPERSEDED, problem=f"{caller.name} has requested a newer operation: {kind.value}."
-                    ),
-                )
+                problem = f"{caller.name} has requested a newer operation: {kind.value}."
+                end(other, OperationOutcome(OperationState.SUPERSEDED, problem=problem))
     operation = Operation(
         job_id=job.id,
         after_run=_after_run(session, job, kind),

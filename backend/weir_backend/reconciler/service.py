@@ -93,15 +93,8 @@ class Reconciler:
     def _execute(self, session: Session, job: Job, plan: RecoveryPlan | None, decision: Decision | PlanDecision) -> None:
         match decision:
             case BeginRun(cause, start):
-                run_service.begin_run(
-                    session,
-                    self.settings,
-                    job,
-                    spec_of(session, job),
-                    start=start,
-                    cause=cause,
-                    plan_id=plan.id if plan else None,
-                )
+                spec, plan_id = spec_of(session, job), plan.id if plan else None
+                run_service.begin_run(session, self.settings, job, spec, start=start, cause=cause, plan_id=plan_id)
             case Submit():
                 run = _live(session, job)
                 run.submitted_at = now()

@@ -306,15 +306,8 @@ def record_inspection(session: Session, settings: Settings, plan_id: int, found:
     if plan.state is PlanState.PROPOSED:
         plan.preview = plan.preview | {"inspection": found.model_dump(mode="json")}
         plan.signature = sign(plan, settings.secret_key.get_secret_value())
-        record_event(
-            session,
-            job,
-            "PlanInspected",
-            plan=plan.id,
-            intact=found.intact,
-            damage=found.damage,
-            incompatibility=found.incompatibility,
-        )
+        outcome = found.model_dump(include={"intact", "damage", "incompatibility"})
+        record_event(session, job, "PlanInspected", plan=plan.id, **outcome)
         return None
     if plan.state is PlanState.APPLYING and plan.phase is PlanPhase.VERIFYING:
         plan.target_intact, plan.problem = found.intact and found.incompatibility is None, found.damage or found.incompatibility

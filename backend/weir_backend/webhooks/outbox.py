@@ -133,12 +133,8 @@ def record_outcome(session: Session, message: WebhookMessage, outcome: SendResul
         return
     match outcome:
         case SendResult(status):
-            delivery.state, delivery.http_status, delivery.problem, delivery.ended_at = (
-                DeliveryState.DELIVERED,
-                status,
-                None,
-                moment,
-            )
+            delivery.state, delivery.ended_at = DeliveryState.DELIVERED, moment
+            delivery.http_status, delivery.problem = status, None
         case NotSent(problem, status) if delivery.ended_at is None:
             delivery.http_status, delivery.problem = status, problem[:PROBLEM_CHARACTERS_MAX]
             if retry_at is not None:

@@ -38,14 +38,8 @@ def log_in(
         user = User(name=_free_name(session, claims), role=wanted or Role.VIEWER, oidc_subject=subject)
         session.add(user)
         session.flush()  # of two concurrent first logins, the second fails with a conflict and can retry
-        audit(
-            session,
-            PLATFORM,
-            "create",
-            "user",
-            user.id,
-            after={"name": user.name, "role": user.role.value, "by": "OpenID Connect"},
-        )
+        after = {"name": user.name, "role": user.role.value, "by": "OpenID Connect"}
+        audit(session, PLATFORM, "create", "user", user.id, after=after)
     elif user.disabled:
         log.warning("login refused", user_id=user.id, address=address)
         raise Forbidden("disabled", "This account is disabled.", "Ask an administrator.")
