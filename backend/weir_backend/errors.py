@@ -103,7 +103,7 @@ class Unavailable(Problem):
 
 
 def or_raise(found: T | None, problem: Problem) -> T:
-    """Return ``found``. Raises ``problem`` if it is None."""
+    """Return ``found``. Raises ``problem`` if ``found`` is None."""
     if found is None:
         raise problem
     return found

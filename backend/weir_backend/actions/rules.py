@@ -37,7 +37,7 @@ class Refusal:
 
 
 def enforce(refusal: Refusal | None, **extra: int) -> None:
-    """Raises Conflict if there is a refusal. ``extra``: further members of the response."""
+    """Raises Conflict if there is a refusal. ``extra`` contains further members of the response."""
     if refusal is not None:
         raise refusal.conflict(**extra)
 
@@ -83,7 +83,7 @@ class JobActionFacts:
 
     @classmethod
     def of(cls, job: Job, run: Run | None, *, applying: int | None, spec: tuple[SpecState, str | None]) -> JobActionFacts:
-        """``run``: the newest run. ``spec``: the state and the problem of the version that is to run."""
+        """Return the facts about a job. ``run`` is its newest run. ``spec`` contains the state and the problem of the version that is to run."""
         live = run is not None and run.ended_at is None
         return cls(job.name, job.desired_state, run.state if run else None, live, applying, job.spec_number, *spec)
 

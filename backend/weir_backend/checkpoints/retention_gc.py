@@ -219,7 +219,7 @@ def _facts(session: Session, job: Job, place: CheckpointLocation) -> GcJobFacts:
 
 
 def _open_deletions(session: Session, job: Job) -> dict[int, Operation]:
-    """Return the open operations that delete a checkpoint, by its number."""
+    """Return the open operations that delete a checkpoint, by the number of the checkpoint."""
     found = operation_rows.open_of(session, job.id, OperationKind.DELETE)
     return {operation.request["checkpoint"]: operation for operation in found}
 

@@ -40,7 +40,7 @@ class GcJobFacts:
 
     @classmethod
     def of(cls, job: Job, run: Run | None, applying: int | None, neighbour: str | None, known_generation: int = 0) -> GcJobFacts:
-        """``run``: the newest run."""
+        """Return the facts about a job. ``run`` is its newest run."""
         return cls(
             desired=job.desired_state,
             live_run=run.number if run is not None and run.ended_at is None else None,

@@ -163,6 +163,6 @@ def _normal(directory: str) -> str:
 
 
 def completed(session: Session, job_id: int, number: int | None) -> Checkpoint | None:
-    """Return a completed checkpoint. ``number`` None: return None."""
+    """Return a completed checkpoint, or None if ``number`` is None or there is no such checkpoint."""
     found = (Checkpoint.job_id == job_id, Checkpoint.number == number, Checkpoint.state == CheckpointState.COMPLETED)
     return session.scalar(select(Checkpoint).where(*found)) if number is not None else None

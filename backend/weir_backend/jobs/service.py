@@ -75,7 +75,7 @@ def get(session: Session, job_id: int, *, lock: bool = False) -> Job:
 
 
 def check_exists(session: Session, job_id: int) -> None:
-    """Check that the job exists, without loading it. Raises NotFound."""
+    """Check that the job exists. Raises NotFound."""
     query = select(Job.id).where(Job.id == job_id, Job.deleted_at.is_(None))
     or_raise(session.scalar(query), NotFound("not-found", f"Job {job_id} does not exist."))
 

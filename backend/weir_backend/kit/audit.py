@@ -13,7 +13,7 @@ from weir_backend.models import AuditEntry
 def audit_changes(
     session: Session, caller: Caller, resource: str, resource_id: int, before: dict[str, Any], after: dict[str, Any], *also: str
 ) -> None:
-    """Add an entry for an update, with the values that differ. ``also``: values to record even if they are the same."""
+    """Add an entry for an update, with the values that differ. ``also`` names values that are recorded even if they are the same."""
     changed = {name for name in after if after[name] != before[name]} | {*also}
     if changed:
         of = [{name: values[name] for name in changed} for values in (before, after)]

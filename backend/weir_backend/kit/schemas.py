@@ -23,7 +23,7 @@ class ResponseModel(BaseModel):
 
     @classmethod
     def read(cls, row: object, **others: Any) -> Self:
-        """Build the response from the attributes of ``row``. ``others``: the fields that differ from an attribute."""
+        """Build the response from the attributes of ``row``. ``others`` contains the fields that differ from an attribute."""
         return cls(**{name: getattr(row, name) for name in cls.model_fields if name not in others}, **others)
 
 

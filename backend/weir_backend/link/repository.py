@@ -66,7 +66,7 @@ _LOCKED = (
     .with_for_update(key_share=True, of=(Job, Run))
 )
 _AFFECTED_CHECKPOINTS = select(
-    # Not the statistics: they are large, and only the event that completes the checkpoint sets them.
+    # The statistics are left out, because they are large and only the event that completes the checkpoint sets them.
     Checkpoint.run_id, *(getattr(Checkpoint, one.name) for one in fields(CheckpointRow) if one.name != "statistics")
 ).where(
     or_(

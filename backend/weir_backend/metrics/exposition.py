@@ -49,7 +49,7 @@ class FleetMetrics:
 
 
 def _gauge(name: str, description: str, *labels: str) -> GaugeMetricFamily:
-    """Return a gauge with these labels. Without labels: a gauge of a job."""
+    """Return a gauge with these labels, by default with the label ``job``."""
     return GaugeMetricFamily(name, description, labels=labels or ("job",))
 
 

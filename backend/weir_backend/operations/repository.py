@@ -19,6 +19,6 @@ FIELDS = Fields(
 
 
 def open_of(session: Session, job_id: int, *kinds: OperationKind) -> Sequence[Operation]:
-    """Return the open operations of a job, oldest first. ``kinds``: only of these kinds."""
+    """Return the open operations of a job, oldest first. With ``kinds``, return only operations of these kinds."""
     query = select(Operation).where(Operation.job_id == job_id, Operation.ended_at.is_(None)).order_by(Operation.id)
     return session.scalars(query.where(Operation.kind.in_(kinds)) if kinds else query).all()

@@ -7,8 +7,8 @@ from weir_backend.models import RunState
 
 FINAL = frozenset({RunState.FINISHED, RunState.SUSPENDED, RunState.CANCELED, RunState.FAILED})
 
-# A driver can report any of these states after any earlier state, because the events in between can be lost. It also passes CANCELLING before its
-# next generation, so CANCELLING does not imply the end of the run.
+# A driver can report any of these states after any earlier state, because the events in between can be lost. The driver also reports CANCELLING
+# before its next generation, so CANCELLING does not imply the end of the run.
 _WORKING = frozenset({RunState.INITIALIZING, RunState.RUNNING, RunState.RESTARTING, RunState.CANCELLING})
 
 LEGAL: dict[RunState, frozenset[RunState]] = {

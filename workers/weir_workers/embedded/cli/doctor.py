@@ -52,7 +52,7 @@ class CheckStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """``check``: the name of the check, which ``examine`` adds."""
+    """``check`` is the name of the check. ``examine`` sets it."""
 
     check: str
     verdict: CheckStatus

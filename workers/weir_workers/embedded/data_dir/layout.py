@@ -34,7 +34,7 @@ _FOLDERS = ("valkey", "beat", "ready", "logs", "runs", "checkpoints")
 
 class DataDir:
     def __init__(self, root: Path) -> None:
-        """``root``: absolute."""
+        """``root`` is an absolute path."""
         self.root = root
         self.lock = root / "lock"
         self.state = root / "platform.json"
