@@ -187,11 +187,8 @@ def decide(
         )
     reasons = _kept_because(log, by_number, references)
     delete = {row.number for row in asked if _deletion_refused_because(view, row, reasons) is None}
-    expire = {
-        number
-        for number in log.expired
-        if number in kept and number not in reasons and number not in delete and not _is_savepoint(by_number, number)
-    }
+    savepoints = {row.number for row in rows if row.is_savepoint}
+    expire = (log.expired & kept) - reasons.keys() - delete - savepoints
     return GcDecision(
         expire=tuple(sorted(expire)),
         delete=tuple(sorted(delete)),
@@ -315,10 +312,6 @@ def _kept_because(log: LogFacts, rows: Mapping[int, CheckpointFacts], references
     for number in log.unpublished:
         reasons.setdefault(number, "Its output must possibly be committed again. Run the job for one more checkpoint first.")
     return reasons
-
-
-def _is_savepoint(rows: Mapping[int, CheckpointFacts], number: int) -> bool:
-    return number in rows and rows[number].is_savepoint
 
 
 def _deletion_refused_because(view: LogView, row: CheckpointFacts, reasons: Mapping[int, str]) -> str | None:

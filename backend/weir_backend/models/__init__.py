@@ -1,5 +1,8 @@
 """All tables. Alembic imports only this package of the backend."""
 
+# mypy: implicit-reexport
+# All imports of this module are its public names.
+
 from weir_backend.models.accounts import AuditEntry, IdempotencyKey, Role, Token, TokenKind, User
 from weir_backend.models.alerts import (
     Alert,
@@ -25,47 +28,3 @@ from weir_backend.models.operations import (
     RecoveryPlan,
 )
 from weir_backend.models.runs import RECOVERED, Command, Event, Failure, MetricSample, Run, RunState
-
-__all__ = [
-    "RECOVERED",
-    "Alert",
-    "AlertKind",
-    "AlertRule",
-    "AlertState",
-    "Artifact",
-    "ArtifactContent",
-    "ArtifactKind",
-    "AuditEntry",
-    "Base",
-    "Checkpoint",
-    "CheckpointState",
-    "Command",
-    "Delivery",
-    "DeliveryState",
-    "DesiredState",
-    "Event",
-    "Failure",
-    "Graph",
-    "Heartbeat",
-    "IdempotencyKey",
-    "Job",
-    "MessageKind",
-    "MetricSample",
-    "Operation",
-    "OperationKind",
-    "OperationState",
-    "PlanKind",
-    "PlanPhase",
-    "PlanState",
-    "RecoveryPlan",
-    "Role",
-    "Run",
-    "RunState",
-    "Spec",
-    "SpecState",
-    "Token",
-    "TokenKind",
-    "User",
-    "Verification",
-    "Webhook",
-]

@@ -105,7 +105,7 @@ def report_findings(directory: DataDir, environment: Mapping[str, str], answer: 
 
 def examine(directory: DataDir, environment: Mapping[str, str]) -> Iterator[Finding]:
     """Run the checks one after the other."""
-    found = platform_state.read(directory.state) if _is_held(directory) else None
+    found = platform_state.read(directory.state) if is_held(directory.lock) else None
     settings, why = None, "no platform runs"
     if found is not None:
         try:
@@ -120,10 +120,6 @@ def examine(directory: DataDir, environment: Mapping[str, str]) -> Iterator[Find
 def _with_settings(check: Callable[[CheckContext, Settings], Finding]) -> Check:
     """Return a check that is skipped if the settings are unknown."""
     return lambda subject: check(subject, subject.settings) if subject.settings else _skipped(subject.why_no_settings)
-
-
-def _is_held(directory: DataDir) -> bool:
-    return directory.root.exists() and is_held(directory.lock)
 
 
 def _python(_: CheckContext) -> Finding:
