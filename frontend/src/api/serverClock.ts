@@ -1,6 +1,6 @@
 /**
- * The server's clock. Ages are computed with this clock. With its own clock, a browser that is minutes ahead or behind would show wrong ages and
- * query metrics of the future.
+ * The server's clock. Ages are computed with this clock, because a browser's clock can be minutes ahead or behind. Ages would then be wrong, and the
+ * page would query metrics of the future.
  */
 
 /** The Date header has whole seconds and the response takes time, so smaller offsets are treated as 0. */

@@ -21,7 +21,10 @@ export function AccessDenied({ needed = null }: { needed?: Permission | null }) 
   );
 }
 
-/** Checks access before the page is rendered. React-admin checks too late, because the page would already send requests that the API refuses. */
+/**
+ * Checks access before the page is rendered. React-admin's own check is too late, because the page would already have sent requests that the API
+ * refuses.
+ */
 export function withAccessCheck(action: 'list' | 'create' | 'edit', resource: string, Content: ComponentType): ComponentType {
   const needed = requiredPermission(resource, action);
   if (needed === null) return Content;

@@ -1,4 +1,4 @@
-/** The session of the current user, fetched once and kept until it changes. Its token is in a cookie that scripts cannot read. */
+/** The session of the current user, fetched once and kept until it changes. The session's token is in a cookie that scripts cannot read. */
 import { unwrap, api } from '../api/client';
 import { ApiProblem } from '../api/problem';
 import type { Schemas } from '../api/types';
@@ -12,7 +12,10 @@ let status: Promise<SessionStatus> | null = null;
 /** Whether this page has found a session. Logging out does nothing if it has not. */
 let loggedIn = false;
 
-/** Return the current session and the available ways to log in. A missing session is not an error, so that the browser's console shows none. */
+/**
+ * Return the current session and the available ways to log in. If there is no session, the response is not an error, so the browser's console shows
+ * no error.
+ */
 export function fetchSessionStatus(): Promise<SessionStatus> {
   status ??= unwrap(api.GET('/api/v1/session/status')).then(
     (loaded) => {

@@ -1,6 +1,6 @@
 /**
- * The API of the fake installation. It replaces `fetch`; client, data provider, log-in and streams are real. Users: viewer, operator and admin,
- * all with the password `weir`. Only admin may roll back.
+ * The API of the fake installation. The fake API replaces `fetch`. The client, the data provider, the log-in and the streams are real. Users: viewer,
+ * operator and admin, all with the password `weir`. Only the user admin has the permission to roll back.
  */
 import type { Permission, Schemas } from '../api/types';
 import { summarize } from '../shared/statistics';

@@ -25,7 +25,10 @@ export class JobSimulator {
 
   nowMs: number;
 
-  /** The simulated time. It starts at a whole second, like the page's clock, so that a timestamp one minute ago is never shown as 59 s ago. */
+  /**
+   * The simulated time. The simulation starts at a whole second, like the page's clock, so that a timestamp one minute ago is never shown as 59 s
+   * ago.
+   */
   constructor(nowMs: number, seed: number, templates: readonly JobTemplate[]) {
     this.nowMs = Math.floor(nowMs / 1_000) * 1_000;
     this.random = new Random(seed);
@@ -133,7 +136,7 @@ export class JobSimulator {
 
   // ---- operations ----------------------------------------------------------------------------
 
-  /** Suspend a job. Its last checkpoint completes immediately. */
+  /** Suspend a job. The job's last checkpoint completes immediately. */
   stopWithCheckpoint(one: FakeJob): void {
     if (one.checkpoints[0]?.body.state === 'IN_PROGRESS') one.checkpoints.shift();
     this.#completeCheckpoint(one, 'suspend');

@@ -37,7 +37,7 @@ export interface SubtaskSnapshot {
   syncMs: number;
   asyncMs: number;
   stateBytes: number;
-  /** The bytes that this checkpoint wrote. It references the rest of the state in earlier checkpoints. */
+  /** The bytes that this checkpoint wrote. The rest of the state is in files of earlier checkpoints. */
   writtenBytes: number;
 }
 

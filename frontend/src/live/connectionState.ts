@@ -7,7 +7,7 @@ export type ConnectionState =
   | { status: 'catching-up'; heardAtMs: number; sinceMs: number; missed: number }
   /** The connection is lost. The displayed data is as old as `heardAtMs`. Null: no message has been received yet. */
   | { status: 'disconnected'; heardAtMs: number | null; reason: string; retryAtMs: number }
-  /** The stream was closed while the page was hidden, and is not open again yet. This is not an outage. */
+  /** The stream was closed while the page was hidden, and is not open again yet. This state is not an outage. */
   | { status: 'paused'; heardAtMs: number | null }
   /** The API refused the stream. The page does not retry. */
   | { status: 'refused'; reason: string };

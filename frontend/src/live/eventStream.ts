@@ -1,6 +1,6 @@
 /**
- * Subscribes to a stream of server-sent events: it resumes after the last event, backs off while the API does not respond, and treats silence
- * as a lost connection. It uses fetch because EventSource hides errors and cannot stop retrying.
+ * Subscribes to a stream of server-sent events: it resumes after the last event, backs off while the API does not respond, and treats silence as a
+ * lost connection. This module uses fetch, because EventSource hides errors and cannot stop retrying.
  */
 import { ApiProblem, parseProblem } from '../api/problem';
 import { absoluteUrl, send, notifySessionEnded } from '../api/transport';
@@ -66,7 +66,7 @@ async function run(path: string, handlers: EventStreamHandlers, position: Stream
       handlers.onRefused(problem);
       return;
     }
-    // The server ends each stream after some minutes. This is not a failure, so reopen the stream at once.
+    // The server ends each stream after some minutes. This end is not a failure, so reopen the stream immediately.
     const retryInMs = problem === ENDED && attempt === 1 ? 0 : backoffMs(attempt, Math.random());
     handlers.onDisconnected(problem, retryInMs);
     await pause(retryInMs, closed);

@@ -24,8 +24,8 @@ const STALE_AFTER_EVENT: Record<string, readonly StaleResource[]> = {
 const STALE_AFTER_OTHER_EVENTS: readonly StaleResource[] = ['jobs', 'runs', 'plans', 'specs', 'operations', 'checkpoints'];
 
 /**
- * Return the resources that became stale between two states. The resource 'events' is stale only if all resources are, because the page of the event
- * log shows events of the stream.
+ * Return the resources that became stale between two states. The resource 'events' is stale only if all resources are stale, because the page of the
+ * event log already shows events from the stream.
  */
 export function staleResources(before: JobLive, now: JobLive): Iterable<StaleResource> {
   // Data fetched before the stream was live may be older than its first message.

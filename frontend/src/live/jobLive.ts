@@ -15,7 +15,7 @@ export interface JobLive {
   connection: ConnectionState;
   /** The newest run. Null: not received yet, or the job has no run. */
   run: RunNews | null;
-  /** The last checkpoint in progress. It is kept until the next checkpoint starts. `outcome` is its result. */
+  /** The last checkpoint in progress. This checkpoint is kept until the next checkpoint starts. `outcome` is its result. */
   progress: Progress | null;
   outcome: { checkpoint: number; result: 'completed' | 'failed'; reason: string } | null;
   /** Oldest first. */

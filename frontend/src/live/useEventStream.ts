@@ -27,7 +27,7 @@ export function useEventStream<State>(path: string, initial: (nowMs: number) => 
 
 /** An open stream. */
 interface Subscription {
-  /** Close the stream because the page is hidden. It is later reopened at the same position. */
+  /** Close the stream because the page is hidden. When the page is visible again, the stream is reopened at the same position. */
   pause(): void;
   /** Close it for good. */
   close(): void;

@@ -9,9 +9,9 @@ export interface ConfirmDialogProps {
   confirmLabel: string;
   /** The label of the button that closes the dialog. `Cancel` would be ambiguous if the action cancels something. */
   dismissLabel?: string;
-  /** Whether the action cannot be undone. If so, the button that closes the dialog has the initial focus. */
+  /** Whether the action is destructive. If so, the button that closes the dialog has the initial focus. */
   destructive?: boolean;
-  /** Whether the request is in progress. */
+  /** Whether the request to do the action is in progress. */
   busy: boolean;
   onConfirm(): void;
   onClose(): void;

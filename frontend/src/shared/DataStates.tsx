@@ -15,7 +15,7 @@ export function EmptyState({ title, children }: { title: string; children?: Reac
   );
 }
 
-/** Shown while data is loading. Its height avoids layout shifts. */
+/** Shown while data is loading. The height of this component avoids layout shifts. */
 export function LoadingState({ label = 'Loading', height = 120 }: { label?: string; height?: number }) {
   return (
     <Box role="status" aria-label={label} sx={{ minHeight: height, display: 'grid', placeItems: 'center' }}>

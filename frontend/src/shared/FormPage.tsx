@@ -35,12 +35,12 @@ export function CreatePage({ resource, title, defaults, transform, children }: C
 
 interface EditProps<Row> {
   resource: string;
-  /** The kind of record, such as `User`. It is shown until the record's name is loaded. */
+  /** The kind of record, such as `User`, which is shown until the record's name is loaded. */
   noun: string;
   titleOf: (row: Row) => string;
   /** Whether users without the permission to change the record can see this page. */
   publiclyReadable?: boolean;
-  /** Shown next to the title. */
+  /** Content that is shown next to the title. */
   titleAddon?: (row: Row) => ReactNode;
   transform?: (form: Record<string, unknown>) => Record<string, unknown>;
   /** The form fields. Null: the user does not have the permission to change the record. */

@@ -12,7 +12,7 @@ interface Props {
   filter?: Record<string, unknown>;
   sort: SortPayload;
   perPage?: number;
-  /** Shown for an empty list. */
+  /** Content that is shown if the list is empty. */
   empty: ReactElement;
   actions?: ReactNode;
   /** The refetch interval, for data that no stream contains. */
@@ -46,5 +46,5 @@ export function ListContent({ empty, children }: { empty: ReactElement; children
   );
 }
 
-/** This property is passed to MUI's pagination, but react-admin's types do not contain it. */
+/** Properties that react-admin passes to MUI's pagination, but does not have in its types. */
 const LABELS = { labelDisplayedRows: formatRange };

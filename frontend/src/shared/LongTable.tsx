@@ -5,17 +5,19 @@ export interface Column {
   /** The column heading. A column without a visible heading has an `ariaLabel`. */
   title?: ReactNode;
   ariaLabel?: string;
-  /** The width of the column, as a CSS grid track. It must be independent of the content, because the browser lays out each row separately. */
+  /**
+   * The width of the column, as a CSS grid track. This width must be independent of the content, because the browser lays out each row separately.
+   */
   width: string;
   number?: boolean;
 }
 
 /**
- * A table for hundreds of rows, made of plain elements: `<div role="row">` with `<div role="cell">` and `role="rowheader"`;
- * `className="number"` aligns right. It avoids a component per cell. Rows are laid out independently, and invisible rows not at all.
+ * A table for hundreds of rows, made of plain elements: `<div role="row">` with `<div role="cell">` and `role="rowheader"`; `className="number"`
+ * aligns right. Plain elements avoid the cost of a component per cell. Rows are laid out independently, and invisible rows not at all.
  *
- * Classes: a row may be `aside` (details of another row) or `chosen`; a cell may be `deeper` (indented) or `name` (truncated); `open` is a
- * button that expands a row. `dense`: no lines between rows.
+ * Classes: a row may be `aside` (details of another row) or `chosen`; a cell may be `deeper` (indented) or `name` (truncated); `open` is a button
+ * that expands a row. `dense`: no lines between rows.
  */
 export function LongTable({ columns, dense = false, children }: { columns: readonly Column[]; dense?: boolean; children: ReactNode }) {
   return (

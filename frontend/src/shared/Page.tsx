@@ -3,7 +3,7 @@ import { createContext, type ReactNode, use, useEffect, useState } from 'react';
 
 interface Props {
   title: string;
-  /** The open section, if the page has several sections. It precedes the title in the browser's tab and history. */
+  /** The open section, if the page has several sections. The section precedes the title in the browser's tab and history. */
   section?: string;
   /** Content that is shown next to the title, such as a state. */
   titleAddon?: ReactNode;
@@ -30,7 +30,7 @@ export function Page({ title, section, titleAddon, actions, children }: Props) {
   );
 }
 
-/** Sets the name of the detail that a page shows. Null: none. */
+/** The function that sets the name of the detail that a page shows. Null: none. */
 const TitleContext = createContext<(name: string | null) => void>(() => {});
 
 /** Put a name at the start of the document title while the component is mounted. Use this for details that have their own URL. */

@@ -1,4 +1,7 @@
-/** Links and buttons for the first cell of a row. They make rows accessible by keyboard, because rows themselves react only to clicks. */
+/**
+ * Links and buttons for the first cell of a row. These links and buttons make rows accessible by keyboard, because rows themselves react only to
+ * clicks.
+ */
 import { Box, Link } from '@mui/material';
 import type { ReactNode } from 'react';
 import { useDataTableConfigContext, useExpanded, useRecordContext, useResourceContext } from 'react-admin';

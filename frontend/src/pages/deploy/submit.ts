@@ -36,7 +36,7 @@ export class NewerVersionError extends Error {
 
 const artifactOf = (before: BaseVersion | null): string => String(before?.body.artifact ?? '');
 
-/** Create a job without starting it. `instead`: a job that did not compile and has never run. It is deleted first. */
+/** Create a job without starting it. `instead`: a job that did not compile and has never run. This job is deleted first. */
 export async function deploy(draft: Draft, file: File | null, instead: BaseVersion | null): Promise<Schemas['JobRead']> {
   const digest = file ? await upload(file) : artifactOf(instead);
   if (instead) await deleteReplacedJob(instead);

@@ -34,7 +34,7 @@ const CONFIRMATION: Record<RequestVerb, Confirmation> = {
   savepoint: { title: 'Trigger savepoint of', confirmLabel: 'Trigger savepoint', accepted: 'Savepoint triggered', description: 'A savepoint stays until a user deletes it. The job continues to run.' },
   delete: {
     title: 'Delete', confirmLabel: 'Delete job', accepted: 'Job deleted', destructive: true,
-    description: 'The job is removed from this installation. Its checkpoints and its output are kept. The logs of its runs are deleted.',
+    description: 'The job is removed from this installation. The checkpoints and the output of the job are kept. The logs of its runs are deleted.',
   },
 };
 

@@ -12,7 +12,7 @@ const RECORDS = [fieldValidator('LagCondition.records'), requireLagLimit];
 const SECONDS = fieldValidator('LagCondition.seconds');
 const SOURCE = fieldValidator('LagCondition.source');
 
-/** The fields of a rule. Its kind and job cannot change once it exists. */
+/** The fields of a rule. The kind and the job of an existing rule cannot be changed. */
 export function RuleFields({ existing = false }: { existing?: boolean }) {
   return (
     <>

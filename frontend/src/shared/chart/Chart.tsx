@@ -11,7 +11,7 @@ interface Props {
   title?: string;
   /** One sentence that describes the chart for screen readers. */
   label: string;
-  /** The option of the chart. It must be memoised, that is, the same object until the data changes. */
+  /** The option of the chart. The option must be memoised, that is, the same object until the data changes. */
   option: Option;
   height?: number;
 }

@@ -4,7 +4,7 @@ import { useMemo } from 'react';
 import { FONT } from '../../theme/theme';
 import type { ChartTheme } from './option';
 
-/** Return the chart colours of the current theme. They are the same object until the theme changes. */
+/** Return the chart colours of the current theme. The result is the same object until the theme changes. */
 export function useChartTheme(): ChartTheme {
   const { palette } = useTheme();
   const { mode, divider } = palette;

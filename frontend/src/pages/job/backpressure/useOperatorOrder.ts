@@ -15,8 +15,8 @@ export interface Order {
 }
 
 /**
- * The order of operators. Operators are sorted with the first samples, on request and periodically. They are not sorted while the pointer or the
- * focus is in `among`, so that rows do not move away from it.
+ * The order of operators. Operators are sorted with the first samples, on request and periodically. While the pointer or the focus is in the element
+ * `among`, operators are not sorted, so that rows do not move away from the pointer.
  */
 export function useOperatorOrder(subtasks: readonly Schemas['SubtaskSeriesRead'][], among: RefObject<HTMLElement | null>): Order {
   const [by, setBy] = useState<OrderBy>('worst');

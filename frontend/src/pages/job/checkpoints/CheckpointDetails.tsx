@@ -19,7 +19,7 @@ import { useCheckpointDetails } from './useCheckpoints';
 
 type Checkpoint = Schemas['CheckpointRead'];
 
-/** One checkpoint: its actions, its properties, and the durations of its subtasks. */
+/** The details of a checkpoint: its actions, its properties, and the durations of its subtasks. */
 export function CheckpointDetails({ of }: { of: Checkpoint }) {
   const query = useCheckpointDetails(of);
   return (

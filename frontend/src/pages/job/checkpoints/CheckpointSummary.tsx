@@ -55,7 +55,7 @@ function CheckpointText({ of }: { of: Checkpoint }) {
   return <>No. {of.number}, <RelativeTime at={of.completed_at} />, in {duration(of.end_to_end_ms)}, {bytes(of.state_bytes)}</>;
 }
 
-/** The checkpoint that was restored last. It is a checkpoint of this job, or a copy of an external checkpoint. */
+/** The checkpoint that was restored last, which is a checkpoint of this job or a copy of an external checkpoint. */
 function RestoreText({ of: { run, cause, at, checkpoint, is_savepoint, path } }: { of: Schemas['RestoreRead'] }) {
   const origin = path === null ? null : restoreOrigin({ start: { mode: 'path', path } });
   return (

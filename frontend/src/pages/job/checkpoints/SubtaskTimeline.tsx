@@ -51,14 +51,14 @@ interface AxisProps {
   checkpoint: Checkpoint;
 }
 
-/** Return the lengths of the axis. They are updated every second while the checkpoint is in progress. */
+/** Return the length of the axis and of open bars, updated every second while the checkpoint is in progress. */
 function useAxis({ of, checkpoint }: AxisProps): ReturnType<typeof axisAt> {
   return axisAt(of, checkpoint, useNow());
 }
 
 /**
- * Sets the length of the bars of missing subtasks in CSS variables. These bars grow every second, and the CSS variables avoid rendering their rows
- * again.
+ * Sets the length of the bars of missing subtasks in CSS variables. These bars grow every second. With CSS variables, the rows of the bars need not
+ * be rendered again.
  */
 function AxisVariables({ of, checkpoint, children }: AxisProps & { children: ReactNode }) {
   const { openMs, spanMs } = useAxis({ of, checkpoint });

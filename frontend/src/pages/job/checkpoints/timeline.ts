@@ -82,8 +82,8 @@ const barName = (chain: ChainStatistics, index: number): string => `${chainName(
 export function axisAt({ open, spanMs }: Timeline, { triggered_at, failed_at, state }: Pick<Checkpoint, 'triggered_at' | 'failed_at' | 'state'>, nowMs: number): { openMs: number; spanMs: number } {
   if (open === 0) return { openMs: 0, spanMs };
   const end = state === 'FAILED' ? toMs(failed_at) : nowMs;
-  // Each missing subtask has taken longer than all others. Without this minimum, its bar would be too short if the driver's clock is ahead of this
-  // clock.
+  // Each missing subtask has taken longer than all others, so its bar is at least as long as the longest other bar. The difference of the times can
+  // be too short, because the clocks of driver and browser differ.
   const openMs = Math.max((end ?? 0) - (toMs(triggered_at) ?? 0), spanMs, 0);
   return { openMs, spanMs: openMs };
 }

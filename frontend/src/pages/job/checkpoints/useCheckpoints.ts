@@ -25,8 +25,8 @@ export function useCheckpointDetails(of: Pick<Schemas['CheckpointRead'], 'id' | 
 const LAST = 100;
 
 /**
- * Series over the last completed checkpoints. With `chain`, the series also contain the subtasks of that chain, but of no other, because a large job
- * has hundreds of chains.
+ * Series over the last completed checkpoints. With `chain`, there are also series for the subtasks of that chain. The API returns series for only one
+ * chain, because a large job has hundreds of chains.
  */
 export function useCheckpointSeries(chain: number | null = null): UseQueryResult<Schemas['CheckpointSeriesRead']> {
   const { id } = useJob();

@@ -2,8 +2,8 @@ import { COUNTED_MAX } from '../../../data/contentRange';
 import type { JobEvent } from '../../../live/jobLive';
 
 /**
- * Add streamed events to a page of the log whose newest events come first. Only events of the selected kinds are added, or all if no kind is
- * selected.
+ * Add streamed events to a page of the log whose newest events come first. `kinds`: the selected kinds of events. If it is empty, events of all kinds
+ * are added.
  */
 export function mergeLiveEvents(listed: readonly JobEvent[], streamed: readonly JobEvent[], kinds: readonly string[]): JobEvent[] {
   const newest = listed[0]?.number ?? 0;

@@ -70,7 +70,7 @@ const Subtask = memo(function Subtask({ index, of, step }: { index: number; of: 
   );
 });
 
-/** A bar that shows the shares of busy, backpressured, queued and idle time. Its label has the same numbers as text. */
+/** A bar that shows the shares of busy, backpressured, queued and idle time. The label of the bar has the same numbers as text. */
 function TimeBar({ of }: { of: SubtaskMetrics }) {
   if (of.busy === null) return <>–</>;
   const label = TIMES.map((time) => `${time} ${percent(of[time])}`).join(', ');

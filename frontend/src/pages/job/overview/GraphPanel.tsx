@@ -26,7 +26,9 @@ import { useLiveWavefront, useReplay, useWavefrontSource, WavefrontContext } fro
 
 type Detail = Schemas['CheckpointDetailRead'];
 
-/** The graph of the job with its barriers. With `?replay=ID`, it replays a stored checkpoint on the graph of that checkpoint's run. */
+/**
+ * The graph of the job with its barriers. With `?replay=ID`, this panel replays a stored checkpoint on the graph of the run that took the checkpoint.
+ */
 export function GraphPanel() {
   const { id, run, last_checkpoint: last } = useJob();
   const [params, setParams] = useSearchParams();

@@ -8,7 +8,7 @@ import { RelativeTime } from '../../../shared/Time';
 import { StateChip } from '../../../shared/StateChip';
 import { useJob } from '../useJob';
 
-/** One line above the graph: run, exceptions, last checkpoint and operation. */
+/** A line above the graph with the run, the number of exceptions, the last checkpoint and the current operation. */
 export function JobSummary() {
   const { id, run, restarts, last_checkpoint: last, operation } = useJob();
   // Fetch only the total. The link opens the list.

@@ -72,7 +72,7 @@ function CheckpointItem({ checkpoint, row, newest, busy, onRollBack }: Checkpoin
   const { number } = checkpoint;
   const { palette } = useTheme();
   const retention = checkpoint.kept_because.length > 0 ? checkpoint.kept_because : ['This checkpoint is not retained, so it can be deleted at any time.'];
-  // Viewers have no button. They see why the checkpoint is retained.
+  // Viewers have no button, so for viewers the text says why the checkpoint is retained.
   const text = (may ? reason : null) ?? [...retention, ...(row.deleted ? [`${missingText(row.deleted)} before it.`] : [])].join(' ');
   return (
     <>

@@ -62,7 +62,10 @@ export const Channels = memo(function Channels({ graph, layout, metrics, region 
   );
 });
 
-/** One edge with its partitioning, its rate, and the number of its channels that a barrier blocks. This number is painted outside React. */
+/**
+ * One edge with its partitioning, its rate, and the number of its channels that a barrier blocks. The number of blocked channels is painted outside
+ * React.
+ */
 const Channel = memo(function Channel({ of: { edge, path, label, rate, channels } }: { of: DrawnEdge }) {
   const group = useRef<SVGGElement>(null);
   const createPainter = useCallback(() => {

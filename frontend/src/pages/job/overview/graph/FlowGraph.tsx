@@ -77,7 +77,7 @@ function Flow({ graph, layout, metrics, selected, onSelect, container }: Props &
     const observer = new ResizeObserver(() => {
       const now = sizeOf(container);
       setSize(now);
-      // In a larger container, more of the graph is visible, so the viewport need not change.
+      // If the container becomes larger, more of the graph is visible, so the viewport need not change.
       updateRegion(flow.current?.getViewport() ?? initialViewport, now);
     });
     observer.observe(container);

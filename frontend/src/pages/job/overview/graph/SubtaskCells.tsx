@@ -7,7 +7,7 @@ import { chainSteps, STEPS, type Wavefront } from '../wavefront/wavefront';
 import { useWavefrontPainter } from '../wavefront/wavefrontSource';
 import { cellGrid, cellPath, nodeHeight, STEP_FILL, zoomedOutCellGrid, type CellGrid } from './layout';
 
-/** The subtasks of a chain and their barrier steps in one SVG. It paints outside React and changes only the attributes that differ. */
+/** The subtasks of a chain and their barrier steps in one SVG. The painter works outside React and changes only attributes whose values differ. */
 export const SubtaskCells = memo(function SubtaskCells({ chain, near }: { chain: Chain; near: boolean }) {
   const svg = useRef<SVGSVGElement>(null);
   const cells = useMemo(() => (near ? cellGrid(chain.parallelism) : zoomedOutCellGrid(chain.parallelism, nodeHeight(chain))), [chain, near]);

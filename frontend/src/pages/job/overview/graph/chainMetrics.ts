@@ -33,7 +33,7 @@ export interface ChainMetrics {
   subtasks: readonly SubtaskMetrics[];
 }
 
-/** Return whether the job reports metrics. In other states, the last values are outdated. */
+/** Return whether the job reports metrics. If the job is in a state without metrics, its last values are outdated. */
 export const reportsMetrics = (state: Schemas['RunState']): boolean => state === 'RUNNING' || state === 'RESTARTING';
 
 const RANK: Record<Level, number> = { ok: 0, low: 1, high: 2 };
@@ -91,8 +91,8 @@ function sizesOf(chain: Chain, checkpoint: readonly Schemas['ChainStatisticsRead
 }
 
 /**
- * Return the records per second over an edge. This is the output rate of the source chain. For a broadcast edge, it is multiplied by the number of
- * subtasks of the target chain.
+ * Return the records per second over an edge, which is the output rate of the source chain. For a broadcast edge, this rate is multiplied by the
+ * number of subtasks of the target chain.
  */
 export function edgeRate({ source, target, partitioning }: Edge, metrics: ReadonlyMap<number, ChainMetrics>): number | null {
   const rate = metrics.get(source)?.recordsOutPerS ?? null;

@@ -13,7 +13,7 @@ export type ChainNodeType = Node<{ chain: Chain; near: boolean; metrics: ChainMe
 export const NEAR_ZOOM = 0.42;
 export const ZOOM_MIN = 0.08;
 export const ZOOM_MAX = 2;
-/** The maximum zoom with which a graph is fitted into the container. It limits the zoom of small graphs. */
+/** The maximum zoom for fitting a graph into the container. Without this maximum, a small graph would be magnified. */
 const FIT_ZOOM_MAX = 1.1;
 /** The free space around the graph. The space at the bottom contains the zoom controls. */
 const MARGIN = { top: 12, left: 12, right: 12, bottom: 50 } as const;
@@ -75,14 +75,14 @@ export function flowNodes({ chains }: PhysicalGraph, layout: GraphLayout, metric
       {
         id: String(chain.index), type: 'chain', position: { x, y }, width, height, data: { chain, near: intersects(near, box), metrics: metrics.get(chain.index) },
         ariaLabel: nodeLabel(chain, metrics.get(chain.index)),
-        // The size is known from the layout. With this size, xyflow does not measure the DOM.
+        // The size is known from the layout. If a node has a size, xyflow does not measure the DOM.
         measured: { width, height }, handles: [],
       },
     ];
   });
 }
 
-/** The accessible name of a node. It includes the metrics that show a bottleneck. */
+/** The accessible name of a node. This name includes the metrics that show a bottleneck. */
 function nodeLabel(chain: Chain, metrics: ChainMetrics | undefined): string {
   const parts = [chainName(chain.operators, chain.index), pluralize(chain.parallelism, 'subtask')];
   if (metrics?.busiest) parts.push(`up to ${percent(metrics.busiest.busy)} busy`);

@@ -1,4 +1,4 @@
-/** Queries for metrics and for the state sizes of the last checkpoint. They are repeated every few seconds. */
+/** Queries for metrics and for the state sizes of the last checkpoint, repeated every few seconds. */
 import { useQuery, type UseQueryResult } from '@tanstack/react-query';
 
 import { unwrap, api } from '../../../../api/client';

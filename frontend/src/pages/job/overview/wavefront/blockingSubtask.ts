@@ -71,8 +71,8 @@ interface ChannelProgress {
   /** The number of channels on which the barrier was sent, while their target waits for barriers of other subtasks. */
   blocked: number;
   /**
-   * The number of channels whose target has not been passed, although all its upstream subtasks have sent the barrier. On some of these channels, the
-   * barrier is queued behind records.
+   * The number of channels whose target the barrier has not passed, although all upstream subtasks of the target have sent the barrier. On some of
+   * these channels, the barrier is queued behind records.
    */
   inFlight: number;
 }
@@ -108,8 +108,8 @@ interface BarrierProgress {
 }
 
 /**
- * The cache is keyed by the array of steps, which does not change while only time passes. It is needed because hundreds of edges query it ten times a
- * second.
+ * A cache with the array of steps as its key, because hundreds of edges query the progress ten times a second. The array does not change while only
+ * time passes.
  */
 const progressCache = new WeakMap<Uint8Array, BarrierProgress>();
 
@@ -186,8 +186,8 @@ export function blockerText(blocker: Blocker, graph: PhysicalGraph, topology: To
 }
 
 /**
- * A barrier that has not arrived is queued behind records. Without measurements, it is also possible that a stateful subtask or a sink is writing its
- * snapshot.
+ * A barrier that has not arrived is queued behind records. If there are no measurements, a stateful subtask or a sink is possibly writing its
+ * snapshot instead.
  */
 function aligningText({ subtask, inputs, forMs }: Blocker & { kind: 'aligning' }, graph: PhysicalGraph, topology: Topology, exact: boolean): string {
   const name = subtaskLabel(subtask, graph, topology);

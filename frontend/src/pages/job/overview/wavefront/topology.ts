@@ -57,7 +57,7 @@ export function subtaskPosition({ chains, chainOf }: Topology, subtask: number):
   return { chain: index, index: subtask - first };
 }
 
-/** Call `call` with each subtask at the other end of an input or output channel. */
+/** Call the function `call` for each upstream subtask (`inputs`) or downstream subtask (`outputs`) of a subtask. */
 export function forEachNeighbour(topology: Topology, subtask: number, side: 'inputs' | 'outputs', call: (other: number) => void): void {
   const block = topology.chains[topology.chainOf[subtask]!]!;
   for (const { chain, forward } of block[side]) {

@@ -27,7 +27,10 @@ export interface Wavefront {
   topology: Topology;
   /** Whether all steps come from measurements, as in a replay. If not, steps are inferred from acknowledgements. */
   exact: boolean;
-  /** For each subtask: the index in STEPS, the time since which it is in this step, and the time when the barrier passed it (NaN: not yet). */
+  /**
+   * For each subtask, `steps` has the index of its step in STEPS, `sinceMs` the time at which this step began, and `passedMs` the time at which the
+   * barrier passed the subtask (NaN: it has not passed yet).
+   */
   steps: Uint8Array;
   sinceMs: Float64Array;
   passedMs: Float64Array;

@@ -68,7 +68,7 @@ export function useWavefront<Part extends string | number | boolean | Wavefront 
 
 /**
  * Paint outside React at every change of the wavefront, because hundreds of parts change ten times a second. `createPainter` must be the same
- * function for the same elements. It returns a painter that stores what it painted last.
+ * function for the same elements. `createPainter` returns a painter, which stores what it painted last.
  */
 export function useWavefrontPainter(createPainter: () => (wave: Wavefront | null) => void): void {
   const source = use(WavefrontContext);
