@@ -46,7 +46,7 @@ interface IdempotencyHeader {
   'Idempotency-Key': string;
 }
 
-/** Return a new idempotency key. Does not use crypto.randomUUID, which exists only on https and localhost. */
+/** Return a new idempotency key. This function does not use crypto.randomUUID, which exists only on https and localhost. */
 export function newIdempotencyHeader(): IdempotencyHeader {
   const random = crypto.getRandomValues(new Uint8Array(16));
   return { 'Idempotency-Key': Array.from(random, (byte) => byte.toString(16).padStart(2, '0')).join('') };

@@ -4,7 +4,7 @@ export type Transport = (request: Request) => Promise<Response>;
 
 let transport: Transport = (request) => fetch(request);
 
-/** Replace the transport, for example with the fake API. Returns a function that restores the previous one. */
+/** Replace the transport, for example with the fake API. Returns a function that restores the previous transport. */
 export function setTransport(replacement: Transport): () => void {
   const previous = transport;
   transport = replacement;
@@ -23,7 +23,7 @@ export async function send(request: Request): Promise<Response> {
   }
 }
 
-/** Return an absolute URL. Outside of a page, a Request requires one. */
+/** Return an absolute URL. Outside of a page, a Request requires an absolute URL. */
 export function absoluteUrl(path: string): string {
   return new URL(path, globalThis.location.origin).href;
 }

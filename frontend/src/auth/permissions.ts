@@ -1,4 +1,4 @@
-/** The permissions that react-admin pages require. The API requires the same ones. Every user can open resources that are not listed. */
+/** The permissions that react-admin pages require. The API requires the same permissions. Every user can open resources that are not listed. */
 import { usePermissions } from 'react-admin';
 
 import type { Permission, Schemas } from '../api/types';
@@ -7,7 +7,7 @@ const READ_PERMISSION: Record<string, Permission> = { users: 'administer', audit
 const WRITE_PERMISSION: Record<string, Permission> = { 'alert-rules': 'operate', webhooks: 'administer' };
 const WRITE_ACTIONS = new Set(['create', 'edit', 'delete']);
 
-/** Return the permission that an action requires. Null: every logged-in user has access. */
+/** Return the permission that an action requires. Null means that every logged-in user has access. */
 export function requiredPermission(resource: string, action: string): Permission | null {
   return READ_PERMISSION[resource] ?? (WRITE_ACTIONS.has(action) ? (WRITE_PERMISSION[resource] ?? null) : null);
 }

@@ -9,7 +9,7 @@ type SessionStatus = Schemas['LoginStatusRead'];
 const LOGIN_PAGE_DELAY_MS = 50;
 
 let status: Promise<SessionStatus> | null = null;
-/** Whether this page has found a session. Logging out does nothing if it has not. */
+/** Whether this page has found a session. Without a session, logging out does nothing. */
 let loggedIn = false;
 
 /**

@@ -63,8 +63,8 @@ describe('the data provider', () => {
 
   it('rejects changes of several records, because they would have no version', async () => {
     const asked = server(rows);
-    await expect(dataProvider.updateMany('users', { ids: [1], data: {} })).rejects.toThrow('one by one');
-    await expect(dataProvider.deleteMany('users', { ids: [1] })).rejects.toThrow('one by one');
+    await expect(dataProvider.updateMany('users', { ids: [1], data: {} })).rejects.toThrow('one record at a time');
+    await expect(dataProvider.deleteMany('users', { ids: [1] })).rejects.toThrow('one record at a time');
     expect(asked).toEqual([]);
   });
 

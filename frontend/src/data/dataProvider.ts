@@ -40,12 +40,12 @@ export const dataProvider: DataProvider = {
 
 /** React-admin requires bulk methods. The UI does not use them, because each change needs the version of its record. */
 function rejectBulk(resource: string): Promise<never> {
-  return Promise.reject(new Error(`Bulk changes of ${resource} are not supported: change and delete them one by one`));
+  return Promise.reject(new Error(`Bulk changes of ${resource} are not supported. Change or delete one record at a time`));
 }
 
 function entryPath(resource: string, id: Identifier): string {
   const { entry } = endpointsOf(resource);
-  if (!entry) throw new Error(`${resource} have no endpoint for a single record: use their list`);
+  if (!entry) throw new Error(`${resource} have no endpoint for a single record. Use the list endpoint`);
   return entry(id);
 }
 

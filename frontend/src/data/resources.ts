@@ -51,6 +51,6 @@ export const RESOURCES: Record<string, ResourceEndpoints> = {
 
 export function endpointsOf(resource: string): ResourceEndpoints {
   const endpoints = RESOURCES[resource];
-  if (!endpoints) throw new Error(`Unknown resource ${resource}: add it to data/resources.ts`);
+  if (!endpoints) throw new Error(`Unknown resource ${resource}. Add it to data/resources.ts`);
   return endpoints;
 }

@@ -1,4 +1,4 @@
-/** Simulates checkpoints: when each subtask acknowledges, and the statistics that the API returns. */
+/** Simulates checkpoints. Computes when each subtask acknowledges, and the statistics that the API returns. */
 import type { Schemas } from '../api/types';
 import { largest, stragglerThreshold, summarize } from '../shared/statistics';
 import { type FakeGraph, subtasksOf } from './graph';
@@ -67,7 +67,7 @@ export function checkpointDetail(body: Schemas['CheckpointRead'], graph: FakeGra
   };
 }
 
-/** Return the checkpoint that the newest run restored. Null: the run started without state. */
+/** Return the checkpoint that the newest run restored. Null if the run started without state. */
 export function latestRestore({ runs: [run, ...before], checkpoints }: Pick<FakeJob, 'runs' | 'checkpoints'>): Schemas['RestoreRead'] | null {
   if (!run?.running_at) return null;
   const { mode, checkpoint, path } = run.start;

@@ -1,4 +1,4 @@
-/** List responses like the API's: sort, range, filter, Content-Range. */
+/** List responses like those of the API, with sort, range, filter and Content-Range. */
 type Row = Record<string, unknown>;
 
 /** Return a list response. The filter `q` matches a part of the name. */

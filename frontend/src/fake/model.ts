@@ -19,7 +19,7 @@ export interface JobTemplate {
   backpressure: number;
   lagRecords: number | null;
   restarts: number;
-  /** The age of the newest checkpoint when the simulation starts. Null: there is no checkpoint. */
+  /** The age of the newest checkpoint when the simulation starts. Null if there is no checkpoint. */
   lastCheckpointAgeS: number | null;
   /** The typical duration of a checkpoint. Default: `TEMPO_MS`. */
   tempoMs?: number;

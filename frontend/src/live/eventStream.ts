@@ -1,6 +1,6 @@
 /**
- * Subscribes to a stream of server-sent events: it resumes after the last event, backs off while the API does not respond, and treats silence as a
- * lost connection. This module uses fetch, because EventSource hides errors and cannot stop retrying.
+ * Subscribes to a stream of server-sent events. A lost stream is resumed after the last event. Attempts back off while the API does not respond.
+ * Silence is treated as a lost connection. This module uses fetch, because EventSource hides errors and cannot stop retrying.
  */
 import { ApiProblem, parseProblem } from '../api/problem';
 import { absoluteUrl, send, notifySessionEnded } from '../api/transport';

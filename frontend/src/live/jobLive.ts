@@ -13,7 +13,7 @@ export const EVENTS_MAX = 500;
 
 export interface JobLive {
   connection: ConnectionState;
-  /** The newest run. Null: not received yet, or the job has no run. */
+  /** The newest run. Null if the job has no run, or its run has not been received yet. */
   run: RunNews | null;
   /** The last checkpoint in progress. This checkpoint is kept until the next checkpoint starts. `outcome` is its result. */
   progress: Progress | null;
@@ -59,7 +59,7 @@ function apply(job: JobLive, { type, body }: JobMessage): JobLive {
     case 'event': {
       const newest = job.events.at(-1)?.number ?? 0;
       if (body.number <= newest && body.number > 0 && job.events.some(({ number }) => number === body.number)) return job;
-      // The database was restored from a backup: events with higher numbers no longer exist.
+      // The database was restored from a backup, so events with higher numbers no longer exist.
       const before = body.number <= newest ? job.events.filter(({ number }) => number < body.number) : job.events;
       return { ...recordOutcome(job, body), events: [...before, body].slice(-EVENTS_MAX), lastEventNumber: body.number };
     }

@@ -7,7 +7,7 @@ interface Props extends Pick<ButtonProps, 'color' | 'variant'> {
   ariaLabel?: string;
   /** The id of the element that describes the action. */
   describedBy?: string;
-  /** The reason why the action is not possible now. Null: it is possible. */
+  /** The reason why the action is not possible now. Null if the action is possible. */
   disabledReason: string | null;
   onClick: () => void;
 }

@@ -43,7 +43,7 @@ interface EditProps<Row> {
   /** Content that is shown next to the title. */
   titleAddon?: (row: Row) => ReactNode;
   transform?: (form: Record<string, unknown>) => Record<string, unknown>;
-  /** The form fields. Null: the user does not have the permission to change the record. */
+  /** The form fields. Null if the user does not have the permission to change the record. */
   form: ReactNode;
   /** The consequences of deleting the record, which the confirmation shows. */
   deleteWarning?: string;

@@ -16,8 +16,8 @@ export interface Column {
  * A table for hundreds of rows, made of plain elements: `<div role="row">` with `<div role="cell">` and `role="rowheader"`; `className="number"`
  * aligns right. Plain elements avoid the cost of a component per cell. Rows are laid out independently, and invisible rows not at all.
  *
- * Classes: a row may be `aside` (details of another row) or `chosen`; a cell may be `deeper` (indented) or `name` (truncated); `open` is a button
- * that expands a row. `dense`: no lines between rows.
+ * CSS classes of rows are `aside` (details of another row) and `chosen`. CSS classes of cells are `deeper` (indented) and `name` (truncated). A
+ * button with the class `open` expands a row. `dense`: whether to omit the lines between rows.
  */
 export function LongTable({ columns, dense = false, children }: { columns: readonly Column[]; dense?: boolean; children: ReactNode }) {
   return (

@@ -25,7 +25,7 @@ export function RelativeTime({ at, clock = false }: { at: Moment; clock?: boolea
 const NO_WRAP = { whiteSpace: 'nowrap' } as const;
 const SECONDARY = { color: 'text.secondary', whiteSpace: 'nowrap' } as const;
 
-/** An absolute time, followed by the relative one. */
+/** An absolute time, followed by the relative time. */
 export function AbsoluteTime({ at }: { at: Moment }) {
   const now = useNow();
   const ms = toMs(at);

@@ -1,4 +1,4 @@
-/** Filter fields of a list. Each one sets one entry of the list's filter. */
+/** Filter fields of a list. Each component sets one field of the list's filter. */
 import { InputAdornment, MenuItem, TextField } from '@mui/material';
 import Search from '@mui/icons-material/Search';
 import { useState } from 'react';

@@ -8,7 +8,7 @@ export interface IncrementalList<Row> {
   /** `source`: the rows that were requested last. `target`: the same list, but with the displayed object for each row that looks the same. */
   source: readonly Row[];
   target: readonly Row[];
-  /** The rows to render. Some of them are already updated, the others are still old. The list is never longer than `target`, and has no gaps. */
+  /** The rows to render. Some rows are already updated, and the other rows are still old. The list is never longer than `target`, and has no gaps. */
   shown: readonly Row[];
   /** The next row to update, and the number of rows that are left to check. */
   position: number;

@@ -19,7 +19,7 @@ export function summarize(values: readonly number[]): Summary | null {
 }
 
 /**
- * Return the duration from which a subtask is a straggler, which is the 95th percentile but at least 1.5 times the median. Null: there are fewer than
+ * Return the duration from which a subtask is a straggler, which is the 95th percentile but at least 1.5 times the median. Null if there are fewer than
  * two values.
  */
 export function stragglerThreshold(durations: readonly number[]): number | null {

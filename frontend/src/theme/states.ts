@@ -1,6 +1,6 @@
 /**
- * The colours of all states. A state has a tone; a tone has an ink and a ground in each theme. The ink is readable on its ground and on paper
- * (states.test.ts). Colour is never the only information: the state's name is always shown with it.
+ * The colours of all states. A state has a tone. A tone has an ink and a ground in each theme. The ink is readable on its ground and on paper
+ * (states.test.ts). Colour is never the only information, because the state's name is always shown with it.
  */
 import type { Schemas } from '../api/types';
 

@@ -4,7 +4,7 @@ import { Link } from 'react-router-dom';
 import { Page } from '../../shared/Page';
 import { AlertsPanel } from './AlertsPanel';
 
-/** Firing alerts, followed by resolved ones. */
+/** Lists firing alerts, followed by resolved alerts. */
 export default function Alerts() {
   return (
     <Page title="Alerts" actions={<Button component={Link} to="/alert-rules" size="small" variant="outlined">Alert rules</Button>}>

@@ -3,7 +3,7 @@ interface Difference {
   /** `spec.checkpointing.interval`. */
   path: string;
   kind: 'added' | 'removed' | 'changed';
-  /** The value as text. Null: the field did not exist. */
+  /** The value as text. Null if the field did not exist. */
   before: string | null;
   after: string | null;
 }

@@ -5,7 +5,7 @@ import { bytes } from '../../format';
 
 interface Props {
   file: File | null;
-  /** Describes the file that is used if the user chooses no file. Null: there is no such file. */
+  /** Describes the file that is used if the user chooses no file. Null if there is no such file. */
   defaultFile: string | null;
   problem: string | undefined;
   onChoose(file: File): void;

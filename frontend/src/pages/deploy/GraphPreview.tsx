@@ -29,7 +29,7 @@ export function GraphPreview({ graph }: { graph: Record<string, unknown> }) {
           </g>
         ))}
       </svg>
-      <Box sx={{ color: 'text.secondary', fontSize: '0.8rem', mt: 0.5 }}>Dashed lines: records move to other subtasks. Solid lines: records stay in their subtask.</Box>
+      <Box sx={{ color: 'text.secondary', fontSize: '0.8rem', mt: 0.5 }}>Dashed edges send records to other subtasks. Solid edges keep records in their subtask.</Box>
     </Box>
   );
 }

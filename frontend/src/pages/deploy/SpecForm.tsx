@@ -11,7 +11,7 @@ interface Props {
   initial: Draft;
   /** Hide the fields of the job itself, because the job already exists. */
   isNewVersion: boolean;
-  /** Describes the file that is used if the user chooses no file. Null: a file is required. */
+  /** Describes the file that is used if the user chooses no file. Null if the user must choose a file. */
   defaultFile: string | null;
   busy: boolean;
   error: Error | null;

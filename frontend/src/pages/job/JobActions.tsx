@@ -25,7 +25,7 @@ const LABEL: Record<JobVerb, string> = { start: 'Start', suspend: 'Suspend', can
 /** `accepted`: the notification that is shown after the API has accepted the request. */
 type Confirmation = Pick<ConfirmDialogProps, 'title' | 'description' | 'confirmLabel' | 'dismissLabel' | 'destructive'> & { accepted: string };
 const CONFIRMATION: Record<RequestVerb, Confirmation> = {
-  start: { title: 'Start', confirmLabel: 'Start', accepted: 'Start requested', description: 'The job resumes from its newest checkpoint, or starts without state if there is none.' },
+  start: { title: 'Start', confirmLabel: 'Start', accepted: 'Start requested', description: 'The job resumes from its newest checkpoint. If it has no checkpoint, it starts without state.' },
   suspend: { title: 'Suspend', confirmLabel: 'Suspend', accepted: 'Suspend requested', description: 'The job takes a last checkpoint and stops. When you start the job again, it resumes from this checkpoint.' },
   cancel: {
     title: 'Cancel', confirmLabel: 'Cancel job', dismissLabel: 'Keep running', accepted: 'Cancel requested', destructive: true,

@@ -8,7 +8,7 @@ export type Job = Schemas['JobRead'];
 /** The refetch interval. Jobs are refetched because the stream does not contain health. */
 export const HEALTH_REFETCH_MS = 15_000;
 const PAGE = 500;
-/** The maximum number of jobs to fetch. If there are more, the home page says so. */
+/** The maximum number of jobs to fetch. If the platform has more jobs, the home page says so. */
 export const JOBS_MAX = 2_000;
 
 /** Fetch all jobs in a few requests. The query key starts with `jobs`, so this query becomes stale together with the lists of jobs. */

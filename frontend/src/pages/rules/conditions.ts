@@ -1,4 +1,4 @@
-/** Conditions of alert rules: their display and their form values. Pure. */
+/** Conditions of alert rules as text and as form values. Pure. */
 import type { Schemas } from '../../api/types';
 import { count, pluralize, duration } from '../../format';
 

@@ -37,7 +37,7 @@ export function ResetPassword({ user }: { user: Schemas['UserRead'] }) {
         <DialogTitle id="reset-password">{made === null ? `Set a new password for ${user.name}?` : `New password of ${user.name}`}</DialogTitle>
         <DialogContent>
           {made === null
-            ? <DialogContentText>Weir generates a password and shows it to you once. All sessions of the user end; API tokens stay valid.</DialogContentText>
+            ? <DialogContentText>Weir generates a password and shows it to you once. All sessions of the user end, but API tokens stay valid.</DialogContentText>
             : <Secret label="Password" value={made} />}
         </DialogContent>
         <DialogActions>

@@ -15,7 +15,7 @@ export const LABELS: Record<Measure, string> = { backpressured: 'Backpressured',
 
 interface Cell {
   index: number;
-  /** The share of time, or the milliseconds of alignment. Null: unknown. */
+  /** The share of time, or the milliseconds of alignment. Null if unknown. */
   value: number | null;
   /** Intensity of the colour, 0 to 1. */
   heat: number;
@@ -24,7 +24,7 @@ interface Cell {
 export interface HeatRow {
   chain: number;
   name: string;
-  /** The highest backpressure level of the operator's subtasks. Null: not measured. */
+  /** The highest backpressure level of the operator's subtasks. Null if not measured. */
   level: Schemas['BackpressureLevel'] | null;
   cells: Cell[];
 }
@@ -89,7 +89,7 @@ export function worstFirst(subtasks: readonly Series[]): number[] {
     .map(({ chain }) => chain);
 }
 
-/** `order`: the sorted chains; null: graph order. Chains that are not in `order` come last. */
+/** `order`: the sorted chains, or null for graph order. Chains that are not in `order` come last. */
 export function sortRows(rows: readonly HeatRow[], order: readonly number[] | null): readonly HeatRow[] {
   if (order === null) return rows;
   const places = new Map(order.map((chain, place) => [chain, place]));

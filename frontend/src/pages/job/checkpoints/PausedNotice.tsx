@@ -9,7 +9,7 @@ import { useJob } from '../useJob';
 type Checkpoint = Schemas['CheckpointRead'];
 
 interface Props {
-  /** The id of the newest checkpoint in the paused list. Null: the list is live. */
+  /** The id of the newest checkpoint in the paused list. Null if the list is live. */
   pausedAt: number | null;
   onPause: (pausedAt: number | null) => void;
 }

@@ -1,4 +1,4 @@
-/** The progress of a checkpoint by operator and subtask: stored statistics merged with live progress. Pure. */
+/** The progress of a checkpoint by operator and subtask. Stored statistics are merged with live progress. Pure. */
 import type { Schemas } from '../../../api/types';
 import type { Progress } from '../../../live/jobLive';
 import { largest, sum } from '../../../shared/statistics';
@@ -26,7 +26,7 @@ export interface OperatorRow extends Omit<SubtaskRow, 'index' | 'acknowledged' |
 /** The statistics of a chain in a checkpoint. */
 export type ChainStatistics = Pick<Schemas['ChainStatisticsRead'], 'chain' | 'operators' | 'subtasks'>;
 
-/** Merge stored statistics with the live progress. Chains are in graph order; chains of the graph are always included. */
+/** Merge stored statistics with the live progress. The chains are in graph order. All chains of the graph are included. */
 export function chainProgress({ id, statistics }: Pick<Detail, 'id' | 'statistics'>, graph: readonly Chain[], live: Progress | null): ChainStatistics[] {
   const merged = new Map<number, ChainStatistics>(graph.map(({ index, operators }) => [index, { chain: index, operators, subtasks: [] }]));
   for (const { chain, operators, subtasks } of statistics.chains)

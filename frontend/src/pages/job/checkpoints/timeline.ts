@@ -21,7 +21,7 @@ export interface Bar {
   name: string;
   /** The subtask has not acknowledged, so its bar extends from the trigger until now. */
   open: boolean;
-  /** The time from the trigger until the acknowledgement. Null: the acknowledgement was not reported. */
+  /** The time from the trigger until the acknowledgement. Null if the acknowledgement was not reported. */
   tookMs: number | null;
   segments: Segment[];
   straggler: boolean;
@@ -33,7 +33,7 @@ export interface Timeline {
   /** The length of the longest bar that is not open. */
   spanMs: number;
   /**
-   * Subtasks that take longer than this limit are stragglers. Null: there are too few subtasks to compare, or some subtasks have not acknowledged.
+   * Subtasks that take longer than this limit are stragglers. Null if there are too few subtasks to compare, or some subtasks have not acknowledged.
    */
   limitMs: number | null;
   /** Whether phases are measured. If not, only acknowledgements are known. */

@@ -16,7 +16,7 @@ export const PROBLEM_ID = 'why-not-working';
 
 type Inspection = NonNullable<Plan['preview']['inspection']>;
 
-/** The effects of a plan: restored state, source positions, restarted operators, output. */
+/** Shows the effects of a plan: the restored state, source positions, restarted operators and output. */
 export function PlanPreview({ plan }: { plan: Plan }) {
   const { preview } = plan;
   const { inspection } = preview;

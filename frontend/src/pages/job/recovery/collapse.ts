@@ -48,7 +48,7 @@ function collapsedRow(rows: readonly Row[]): CollapsedRow | null {
   const checkpoints = rows.flatMap((row) => (row.kind === 'checkpoint' ? [row.checkpoint] : []));
   const [newest, oldest, row] = [checkpoints[0], checkpoints.at(-1), rows[0]];
   if (!newest || !oldest || !row) return null;
-  // The checkpoints of a run share a lane, except those on abandoned branches.
+  // The checkpoints of a run share a lane, except for checkpoints on abandoned branches.
   const stretch = `${oldest.run_id}-${row.lane}`;
   return { key: `collapse-${stretch}-${newest.number}`, stretch, kind: 'collapsed', lane: row.lane, current: row.current, newest: newest.number, oldest: oldest.number, count: checkpoints.length };
 }

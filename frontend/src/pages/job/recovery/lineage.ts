@@ -42,7 +42,7 @@ export interface Lineage {
 }
 
 interface Branch {
-  /** What the first run of the branch restored. Null: this is the oldest listed branch. */
+  /** What the first run of the branch restored. Null if this is the oldest listed branch. */
   began: RestoreOrigin | null;
   runs: Run[];
   checkpoints: Checkpoint[];

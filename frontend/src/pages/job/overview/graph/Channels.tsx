@@ -18,7 +18,7 @@ const EDGES_AT_ONCE = 24;
 interface DrawnEdge {
   edge: Edge;
   path: string;
-  /** The position of the label. Null: the text would be too small to read. */
+  /** The position of the label. Null if the text would be too small to read. */
   label: Rect | null;
   rate: number | null;
   channels: number;
@@ -31,11 +31,11 @@ interface Props {
   graph: PhysicalGraph;
   layout: GraphLayout;
   metrics: ReadonlyMap<number, ChainMetrics>;
-  /** The part of the graph in which labels are drawn. Null: no labels are drawn. */
+  /** The part of the graph in which labels are drawn. Null if no labels are drawn. */
   region: Rect | null;
 }
 
-/** All edges in one SVG below the nodes. The layout positions them; xyflow only pans and zooms. */
+/** All edges in one SVG below the nodes. The layout determines the positions of edges, and xyflow only pans and zooms. */
 export const Channels = memo(function Channels({ graph, layout, metrics, region }: Props) {
   const target = useMemo(
     () =>

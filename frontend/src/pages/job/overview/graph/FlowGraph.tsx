@@ -125,7 +125,7 @@ function Flow({ graph, layout, metrics, selected, onSelect, container }: Props &
       deleteKeyCode={null}
       selectionKeyCode={null}
       multiSelectionKeyCode={null}
-      // The wheel scrolls the page; with Ctrl or Cmd it zooms the graph.
+      // The wheel scrolls the page. With Ctrl or Cmd, the wheel zooms the graph.
       zoomOnScroll={false}
       zoomOnDoubleClick={false}
       preventScrolling={false}

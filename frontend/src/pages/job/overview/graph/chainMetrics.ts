@@ -9,7 +9,7 @@ type Series = Schemas['SubtaskSeriesRead'];
 export interface SubtaskMetrics {
   index: number;
   level: Level | null;
-  /** Shares of time from 0 to 1. Null: not measured. */
+  /** Shares of time from 0 to 1. Null if not measured. */
   busy: number | null;
   idle: number | null;
   backpressured: number | null;
@@ -22,7 +22,7 @@ export interface ChainMetrics {
   /** The highest level of its subtasks. */
   level: Level | null;
   /**
-   * The subtask with the largest share of backpressured time, and the subtask with the largest share of busy time. Null: not measured. A bottleneck
+   * The subtask with the largest share of backpressured time, and the subtask with the largest share of busy time. Null if not measured. A bottleneck
    * is busy, and its inputs are backpressured.
    */
   worst: SubtaskMetrics | null;

@@ -1,4 +1,4 @@
-/** elkjs in a worker, because large graphs take seconds to lay out. Loaded on first use. */
+/** Runs elkjs in a worker, because large graphs take seconds to lay out. Loaded on first use. */
 import type { ELK, ElkNode } from 'elkjs/lib/elk-api';
 import workerUrl from 'elkjs/lib/elk-worker.min.js?url';
 

@@ -1,6 +1,6 @@
 /**
- * Geometry of chains, edges and labels: the input of elkjs and its parsed output. Pure; elk.ts runs elkjs in a worker. Units are pixels at
- * zoom 1, from the top left corner.
+ * Computes the input of elkjs, and parses its output into the geometry of chains, edges and labels. Pure. elk.ts runs elkjs in a worker. Units are
+ * pixels at zoom 1, from the top left corner.
  */
 import type { ElkExtendedEdge, ElkNode, ElkPoint } from 'elkjs/lib/elk-api';
 

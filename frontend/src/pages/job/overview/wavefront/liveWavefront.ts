@@ -6,7 +6,7 @@ import { ACKNOWLEDGED, initialWavefront, reduceWavefront, type StepChange, type 
 export interface LiveWavefront {
   topology: Topology;
   wave: Wavefront | null;
-  /** The displayed checkpoint. Null: the stream has not reported a checkpoint yet. */
+  /** The displayed checkpoint. Null if the stream has not reported a checkpoint yet. */
   checkpoint: { number: number; runId: number | null; id: number | null; trigger: string } | null;
   /** The time of the trigger by the server's clock. */
   triggeredMs: number;
