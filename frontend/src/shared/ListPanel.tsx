@@ -46,5 +46,5 @@ export function ListContent({ empty, children }: { empty: ReactElement; children
   );
 }
 
-/** Properties that react-admin passes to MUI's pagination, but does not have in its types. */
+/** Properties of MUI's pagination. React-admin passes them through, but its types do not contain them. */
 const LABELS = { labelDisplayedRows: formatRange };

@@ -9,7 +9,7 @@ import type { Mode } from '../../theme/states';
 export type Option = ComposeOption<
   LineSeriesOption | HeatmapSeriesOption | GridComponentOption | LegendComponentOption | TooltipComponentOption | VisualMapComponentOption
 >;
-/** A point of a line: a time and a value. The value null is unknown and interrupts the line. */
+/** A point of a line: a time and a value. If the value is null, it is unknown, and the line is interrupted. */
 export type Point = [ms: number, value: number | null];
 
 /** The colours and font of a chart. */

@@ -73,7 +73,7 @@ function CheckpointItem({ checkpoint, row, newest, busy, onRollBack }: Checkpoin
   const { palette } = useTheme();
   const retention = checkpoint.kept_because.length > 0 ? checkpoint.kept_because : ['This checkpoint is not retained, so it can be deleted at any time.'];
   // Viewers have no button, so for viewers the text says why the checkpoint is retained.
-  const text = (may ? reason : null) ?? [...retention, ...(row.deleted ? [`${missingText(row.deleted)} before it.`] : [])].join(' ');
+  const text = (may ? reason : null) ?? [...retention, ...(row.deleted ? [missingText(row.deleted)] : [])].join(' ');
   return (
     <>
       <Box sx={{ minWidth: 0, display: 'flex', gap: 1, alignItems: 'center', whiteSpace: 'nowrap' }}>
@@ -121,7 +121,7 @@ function CollapsedItem({ row: { count, newest, oldest }, onOpen }: { row: Collap
   );
 }
 
-const missingText = ([first, last]: readonly [number, number]): string => (first === last ? `${first} deleted` : `${first}–${last} deleted`);
+const missingText = ([first, last]: readonly [number, number]): string => (first === last ? `The previous checkpoint, ${first}, was deleted.` : `The previous checkpoints, ${first}–${last}, were deleted.`);
 
 function RunItem({ row, plans }: { row: Row & { kind: 'restore' | 'beginning' }; plans: readonly Plan[] }) {
   const { run } = row;
