@@ -29,7 +29,7 @@ describe('home', () => {
     for (let id = 10; id <= JOBS_MAX + 1; id += 1) installation.jobs.push({ ...resting, job: { ...resting.job, id, name: `job-${id}` } });
     await renderPage('/', { installation });
     expect(await screen.findByText(/cover the first 2,000 of 2,001 jobs/)).toBeVisible();
-    expect(decodeURIComponent(screen.getByRole('link', { name: /of all that need attention/ }).getAttribute('href')!)).toBe('/jobs?filter={"needs_attention":true}');
+    expect(decodeURIComponent(screen.getByRole('link', { name: 'Show all jobs that need attention' }).getAttribute('href')!)).toBe('/jobs?filter={"needs_attention":true}');
   });
 
   it('updates when a job stops', async () => {
