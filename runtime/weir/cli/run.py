@@ -73,7 +73,9 @@ def start_mode(
     if from_path is not None and (resume or from_checkpoint is not None):
         raise ConfigError("--from-path cannot be combined with --resume or --from.")
     if resume and from_checkpoint is not None:
-        raise ConfigError("--resume and --from exclude each other: --resume takes the newest checkpoint, --from an older one.")
+        raise ConfigError(
+            "--resume cannot be combined with --from: --resume takes the newest checkpoint, and --from an older checkpoint."
+        )
     if at_least is not None and not resume:
         raise ConfigError("--at-least requires --resume.")
     if from_checkpoint is not None:

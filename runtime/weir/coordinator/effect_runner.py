@@ -254,7 +254,7 @@ class EffectRunner:
             outcome = self._log.append(open_entry.entry, at=open_entry.number)
             if isinstance(outcome, Appended):
                 return
-            # Another process created this number. If it started a newer generation, the next attempt raises Superseded.
+            # Another process has created the entry with this number. If it started a newer generation, the next attempt raises Superseded.
             open_entry.number = outcome.next_number
 
     def _check_abandoned(self, start: GenerationStarted) -> None:

@@ -55,7 +55,7 @@ class GarbageCollector:
     def retire(self, generation: Generation, *, uncommitted_from: CheckpointId) -> None:
         """Retire and delete the checkpoints that are no longer retained.
 
-        ``generation``: of this process. The checkpoint ``uncommitted_from`` and later ones are kept.
+        ``generation`` is the generation of this process. The checkpoint ``uncommitted_from`` and later ones are kept.
         """
         if self._orphans_up_to is not None and orphan_horizon(self._log.view) > self._orphans_up_to:
             # An aborted checkpoint may have written a complete state. From now on no checkpoint can refer to its files.

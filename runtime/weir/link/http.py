@@ -54,7 +54,7 @@ class LinkAddress:
 
 @dataclass(frozen=True, slots=True)
 class Commands:
-    """The commands of a response. ``problem`` says why there is no response. ``refused`` is True if a retry cannot help."""
+    """The commands of a response. ``problem`` says why there is no response. ``refused`` is set if a retry cannot help."""
 
     commands: Sequence[NumberedCommand] = ()
     problem: str | None = None

@@ -108,7 +108,7 @@ class Operator(ABC):
     def on_end_of_input(self) -> Step:
         """Emit and drop what the operator still holds. Not called again after a restore of a later snapshot.
 
-        Exception: If a restore changes the parallelism or the chains, a new subtask can take over from several old
+        If a restore changes the parallelism or the chains, a new subtask can take over from several old
         subtasks, not all of which had ended. The new subtask then continues with their unfinished splits and state,
         and this method is called again at its end.
         """

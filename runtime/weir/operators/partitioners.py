@@ -202,7 +202,7 @@ def make_partitioner(
     source_index: int,
     batch_rows: int,
 ) -> Partitioner:
-    """Make the partitioner of one sending subtask. ``max_parallelism`` is that of the receiving keyed operator."""
+    """Make the partitioner of one sending subtask. ``max_parallelism`` is the maximum parallelism of the receiving keyed operator."""
     match partitioning:
         case Partitioning.FORWARD:
             return SingleTargetPartitioner(source_index)

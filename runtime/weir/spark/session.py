@@ -87,7 +87,11 @@ _scratch: dict[int, ScratchDirectory] = {}
 
 @dataclass(frozen=True, slots=True)
 class DriverAddress:
-    """Address of the driver. ``bind``: where the coordinator listens. ``advertise``: how slots reach it, as Spark's executors do."""
+    """Address of the driver.
+
+    ``bind`` is the address on which the coordinator listens. ``advertise`` is the address under which slots and Spark's
+    executors reach it.
+    """
 
     bind: str
     advertise: str

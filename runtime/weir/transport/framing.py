@@ -96,7 +96,7 @@ class BatchCodec:
         self._gather.pieces = []
 
     def pieces(self, batch: pa.RecordBatch) -> list[Piece]:
-        """Return the message in pieces that refer to the memory of ``batch``. Raise SchemaError for a batch of another schema."""
+        """Return the message in pieces that refer to the memory of ``batch``. Raise SchemaError if the schema of the batch differs."""
         try:
             self._writer.write_batch(batch)
         except pa.ArrowInvalid as error:

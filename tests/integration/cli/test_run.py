@@ -86,4 +86,4 @@ def test_a_rollback_without_a_terminal_is_refused_and_lists_the_abandoned_checkp
 
 def test_resume_and_from_cannot_be_combined(fresh: Path) -> None:
     result = weir("run", *arguments(fresh), "--resume", "--from", "3")
-    assert result.code == 2 and "--resume and --from exclude each other" in result.message
+    assert result.code == 2 and "--resume cannot be combined with --from" in result.message

@@ -127,7 +127,7 @@ def test_a_parallelism_above_the_number_of_key_groups_is_refused_with_the_operat
         (graph(source("a"), operator("u", OperatorKind.UNION, "a"), sink("c", "u")), GraphError, "at least two inputs"),
         (graph(source("a"), counts("n", "a", "wrod"), sink("c", "n")), SchemaError, "no column 'wrod'; did you mean 'word'?"),
         (graph(source("a"), operator("n", OperatorKind.AGGREGATE, "a"), sink("c", "n")), GraphError, "put .key_by"),
-        (graph(source("a"), sink("c", hashed("a"))), GraphError, "a hash edge needs key columns"),
+        (graph(source("a"), sink("c", hashed("a"))), GraphError, "a hash edge must have key columns"),
         (graph(source("a", parallelism=0), sink("c", "a")), GraphError, "has parallelism 0"),
     ],
 )

@@ -113,7 +113,7 @@ def _duplicate_lines(preview: PlanPreview, inspection: PlanInspection) -> Iterat
     """
     abandoned, recommitted = inspection["abandoned"], inspection.get("recommitted", [])
     if abandoned:
-        yield f"    output of {_numbers(abandoned)}, and what is committed until the job stops"
+        yield f"    output of {_numbers(abandoned)}, and output committed until the job stops"
     if recommitted:
         yield f"    output of {_numbers(recommitted)}, if it was already published"
     for sink in inspection["sinks"]:

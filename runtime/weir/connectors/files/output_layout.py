@@ -91,7 +91,7 @@ class OutputLayout:
 
         Raises SinkError if another job or sink owns it, or if this job owned it when it had a different job log.
         ``history`` is the id of the job log. Writers pass None because they do not know it. The coordinator has
-        claimed the directory before.
+        already claimed the directory.
         """
         path = os.path.join(self.weir, "owner.json")
         claim = {"job": job, "sink": sink} | ({"history": history} if history else {})

@@ -2,7 +2,7 @@
 
     <out>/_weir/abandoned/g<generation>/<branch>/part-...
 
-There is one directory g<generation>: that of the generation that last revoked or reinstated output. A newer generation takes it
+There is one directory g<generation>, where the generation is the one that last revoked or reinstated output. A newer generation takes it
 over by renaming it. From then on the directory no longer exists under its old name. So an older generation's renames into it
 and links out of it fail, regardless of the step at which that generation was paused. Checking the job log would not be
 enough: a coordinator can pause between the check and the step. (Where other machines cache names, as on NFS, the old name may

@@ -66,7 +66,7 @@ class Process:
             action()
 
     def exit(self, why: str) -> None:
-        """End the process, killed or by itself. Its connections are closed. Running storage calls may still take effect."""
+        """End the process, killed or by itself. Its connections are closed. Running storage calls can still take effect."""
         if not self.alive:
             return
         self.simulation.trace(f"{self.name} EXITS: {why}")
