@@ -59,7 +59,7 @@ export function propose(simulator: JobSimulator, one: FakeJob, { request, dry_ru
         : `Start version ${spec} of the spec from the newest checkpoint.`,
         'If the job does not start, resume it from the last checkpoint before the stop.',
       ],
-      restarted_operators: one.template.graph.logical.operators.map(({ uid }) => uid), warnings: one.job.state === 'SUSPENDED' ? ['The job is not running. Applying the plan starts it.'] : [],
+      restarted_operators: one.template.graph.logical.operators.map(({ uid }) => uid), warnings: one.job.state === 'SUSPENDED' ? ['The job is not running. If you apply the plan, the job starts.'] : [],
       sinks_with_duplicates: isRepeated ? sinks.map(({ sink }) => sink) : [], inspection: null,
     },
     undo_of: undone?.id ?? null, safety_checkpoint: null, problem: null, operation_id: null, created_by: 1, approved_by: null,
