@@ -96,7 +96,7 @@ def replace_hash(session: Session, user_id: int, *, old: str, new: str) -> None:
 
 
 def tokens(session: Session, wanted: Listing, response: Response, *, of_user: int | None) -> Sequence[Token]:
-    """``of_user`` None: the tokens of all users."""
+    """If ``of_user`` is None, return the tokens of all users."""
     query = select(Token) if of_user is None else select(Token).where(Token.user_id == of_user)
     return page(session, query, wanted, TOKENS, response, unit="tokens")
 

@@ -47,7 +47,7 @@ NewPassword = Annotated[
 
 
 class UserRead(ResponseModel):
-    """`has_password`, `has_oidc`: the ways in which the user can log in."""
+    """`has_password` and `has_oidc` are the ways in which the user can log in."""
 
     id: int
     name: str
@@ -65,7 +65,7 @@ class UserRead(ResponseModel):
 
 
 class UserCreate(RequestModel):
-    """`rollback`: the user may approve and apply plans that revoke committed output. Without a password, the user cannot log in until an
+    """If `rollback` is true, the user may approve and apply plans that revoke committed output. Without a password, the user cannot log in until an
     administrator sets one."""
 
     name: NewUserName
@@ -96,7 +96,7 @@ class LoginRequest(RequestModel):
 
 
 class SessionRead(ResponseModel):
-    """The caller. `permissions`: those of the token, which may be fewer than the user's."""
+    """The caller. `permissions` are the permissions of the token, which can be fewer than those of the user."""
 
     user_id: int
     name: str
@@ -116,14 +116,14 @@ class SessionCreatedRead(SessionRead):
 
 
 class OidcProviderRead(ResponseModel):
-    """An OpenID Connect provider. `name`: its display name. `login_path`: the path on this server at which a browser starts to log in."""
+    """An OpenID Connect provider. `name`: its display name. `login_path` is the path on this server at which a browser starts to log in."""
 
     name: str
     login_path: str
 
 
 class LoginStatusRead(ResponseModel):
-    """`session` null: the caller is not logged in. `oidc` null: users log in with name and password only."""
+    """`session` is null if the caller is not logged in. `oidc` is null if users log in with name and password only."""
 
     session: SessionRead | None
     oidc: OidcProviderRead | None

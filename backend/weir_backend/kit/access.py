@@ -47,7 +47,7 @@ _OF_ROLE = {
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The user or token behind a request. ``user_id`` None: the platform itself."""
+    """The user or token behind a request. ``user_id`` is None for the platform itself."""
 
     user_id: int | None
     name: str
@@ -113,7 +113,7 @@ def bearer(request: Request) -> str | None:
 
 
 def current_caller(request: Request, session: SessionDep, services: ServicesDep) -> Caller:
-    """FastAPI dependency: the caller. Changes that a browser authenticates by cookie must come from our own pages."""
+    """FastAPI dependency: the caller. Changes that a browser authenticates by cookie must come from Weir's own pages."""
     secret = bearer(request)
     if secret is None:
         secret = request.cookies.get(SESSION_COOKIE)

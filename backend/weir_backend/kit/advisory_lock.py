@@ -20,7 +20,7 @@ class LockKind(IntEnum):
 
 @contextmanager
 def try_advisory_lock(database: Database, work: LockKind, target_id: int) -> Iterator[bool]:
-    """Yield whether this process holds the lock until the context ends. False: another process holds it."""
+    """Yield True if this process holds the lock until the context ends, and False if another process holds it."""
     connection = database.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
     try:
         yield bool(

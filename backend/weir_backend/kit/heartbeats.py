@@ -71,7 +71,7 @@ def _record(session: Session, component: str, moment: datetime, gap_max: timedel
 
 
 def alive_since(session: Session, moment: datetime, components: Collection[Component] = tuple(Component)) -> datetime | None:
-    """Return since when all these components have been up. None: one of them is down or has never been up."""
+    """Return the time since which all these components have been up, or None if one of them is down or has never been up."""
     rows = {
         component: (since, seen_at)
         for component, since, seen_at in session.execute(select(Heartbeat.component, Heartbeat.since, Heartbeat.seen_at))

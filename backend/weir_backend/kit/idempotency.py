@@ -36,7 +36,7 @@ from weir_backend.models import IdempotencyKey
 
 REPLAYED = "Idempotency-Replayed"
 FIRST_REQUEST_WAIT_MS = 2_000
-"""How long a second request waits for the first. It holds a database connection meanwhile."""
+"""How long a second request waits for the first. It holds a database connection while it waits."""
 
 
 class Replay(Exception):

@@ -2358,7 +2358,7 @@ export interface components {
         };
         /**
          * LoginStatusRead
-         * @description `session` null: the caller is not logged in. `oidc` null: users log in with name and password only.
+         * @description `session` is null if the caller is not logged in. `oidc` is null if users log in with name and password only.
          */
         LoginStatusRead: {
             oidc: components["schemas"]["OidcProviderRead"] | null;
@@ -2408,7 +2408,7 @@ export interface components {
         };
         /**
          * OidcProviderRead
-         * @description An OpenID Connect provider. `name`: its display name. `login_path`: the path on this server at which a browser starts to log in.
+         * @description An OpenID Connect provider. `name`: its display name. `login_path` is the path on this server at which a browser starts to log in.
          */
         OidcProviderRead: {
             /** Login Path */
@@ -2933,7 +2933,7 @@ export interface components {
         };
         /**
          * SessionRead
-         * @description The caller. `permissions`: those of the token, which may be fewer than the user's.
+         * @description The caller. `permissions` are the permissions of the token, which can be fewer than those of the user.
          */
         SessionRead: {
             /**
@@ -3304,7 +3304,7 @@ export interface components {
         };
         /**
          * UserCreate
-         * @description `rollback`: the user may approve and apply plans that revoke committed output. Without a password, the user cannot log in until an
+         * @description If `rollback` is true, the user may approve and apply plans that revoke committed output. Without a password, the user cannot log in until an
          *     administrator sets one.
          */
         UserCreate: {
@@ -3324,7 +3324,7 @@ export interface components {
         };
         /**
          * UserRead
-         * @description `has_password`, `has_oidc`: the ways in which the user can log in.
+         * @description `has_password` and `has_oidc` are the ways in which the user can log in.
          */
         UserRead: {
             /**
