@@ -89,7 +89,7 @@ bench-platform: setup ## Measure the control plane with a million events: reads,
 
 bench-ui: setup ## Measure the web UI in Chromium: first page, and a job of 200 operators x 8 subtasks; appends to build/bench/ui.jsonl
 	@$(RUN) tools/node.py build budget
-	@$(RUN) tools/node.py build:invented
+	@$(RUN) tools/node.py build:fake
 	@$(RUN) bench/ui/run.py $(ARGS)
 
 ui: setup ## Build the web UI into frontend/dist; installs Node.js if the system has none >= 22.14

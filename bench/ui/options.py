@@ -11,7 +11,7 @@ from bench.arguments import add_only, parts_of, positive
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PARTS = ("first-page", "simulated", "real")
-SIMULATED_UI = ROOT / "build" / "bench" / "ui-invented"
+SIMULATED_UI = ROOT / "build" / "bench" / "ui-fake"
 """The Makefile builds the web UI with its simulated backend here."""
 
 
