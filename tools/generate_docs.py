@@ -87,7 +87,7 @@ def states() -> str:
         NOTICE,
         "# State machines",
         "",
-        "Each state machine is a table in one module of the kernel, which makes all transitions.",
+        "Each state machine is a table in one module of the kernel. Only that module makes its transitions.",
     ]
     for module in kernel_modules():
         if hasattr(module, "LEGAL"):

@@ -1,4 +1,6 @@
-"""Resolve ``requirements/*.lock`` from pyproject.toml and the pins below, with hashes and without a registry host.
+"""Resolve ``requirements/*.lock`` from pyproject.toml and the pins below.
+
+The lock files contain hashes, but not the URL of a package registry.
 
     python tools/lock.py [--upgrade]
 

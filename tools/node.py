@@ -144,7 +144,7 @@ def wheel_bin() -> Path:
 
 
 def link(bin_dir: Path) -> None:
-    """Replace nodeenv's scripts, which search PATH for Node.js again, with links to this one."""
+    """Replace nodeenv's scripts, which would search PATH for Node.js, with links to the Node.js in ``bin_dir``."""
     for name in ("node", *_NPM):
         command = ENVIRONMENT / "bin" / name
         command.unlink(missing_ok=True)

@@ -94,7 +94,7 @@ def graph_of_run(session: Session, run_id: int) -> dict[str, Any] | None:
 
 
 def spec_of(session: Session, job_id: int, number: int) -> Spec | None:
-    """Return the version of the spec whose run took a completed checkpoint."""
+    """Return the spec version of the run that took checkpoint ``number``. None: the job has no such completed checkpoint."""
     taken = (Checkpoint.job_id == job_id) & (Checkpoint.number == number) & (Checkpoint.state == CheckpointState.COMPLETED)
     return session.scalar(
         select(Spec).join(Run, Run.spec_id == Spec.id).join(Checkpoint, Checkpoint.run_id == Run.id).where(taken)

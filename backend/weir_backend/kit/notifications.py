@@ -101,7 +101,7 @@ class Notifications:
 
     @contextlib.contextmanager
     def subscribe(self, key: str) -> Iterator[Subscription]:
-        """Subscribe before reading the state and wait after it, so that no change is missed."""
+        """Subscribe before reading the state, and wait after reading it, so that no change is missed."""
         subscription = Subscription()
         self._subscriptions[key].add(subscription)
         try:

@@ -27,7 +27,7 @@ _NAMES = ("int64", "int32", "int16", "int8", "float64", "float32", "string", "bo
 
 
 def schema_from(value: Any) -> pa.Schema:
-    """Raises SchemaError if ``value`` is not a schema, has no columns, or duplicate ones."""
+    """Raises SchemaError if ``value`` is not a schema, has no columns, or has duplicate columns."""
     if isinstance(value, pa.Schema):
         schema = value
     elif isinstance(value, Mapping):

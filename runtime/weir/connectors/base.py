@@ -59,7 +59,7 @@ class SinkWriter(ABC):
     def open(self, context: OperatorContext) -> None: ...
 
     def ready(self) -> bool:
-        """Return whether the writer accepts a batch. If it returns False, its background queue is full. Ask again later. Does not block."""
+        """Return whether the writer accepts a batch. False means that the background queue of the writer is full. Ask again later. Does not block."""
         return True
 
     @abstractmethod

@@ -351,8 +351,7 @@ class EffectRunner:
 
         If a newer generation exists that this process does not know yet, the log refuses the entry, and nothing is
         deleted. This also runs while the executors close, so that an ended job retains no more checkpoints than a
-        running job. While it is unknown whether an entry exists, no summary is written, because a summary would make
-        this impossible to find out.
+        running job. While it is unknown whether an entry exists, no summary is written, because a summary would make it impossible to find out.
         """
         owned = self._owned
         if owned is None or self._log.view.generation != owned:

@@ -20,7 +20,7 @@ from weir.protocol.snapshots import ChannelSnapshot, Committable, OperatorSnapsh
 
 @dataclass(frozen=True, slots=True)
 class RestorePoint:
-    """A completed checkpoint in the form that the kernel needs. ``graph`` is the graph that took it."""
+    """A completed checkpoint in the form that the kernel needs. ``graph`` is the graph of the generation that took it."""
 
     checkpoint: CheckpointId
     graph: PhysicalGraph

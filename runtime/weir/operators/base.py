@@ -124,7 +124,7 @@ class Operator(ABC):
             raise AssertionError(f"{type(self).__name__} has no state to restore")
 
     def on_checkpoint_completed(self, checkpoint: CheckpointId) -> None:
-        """Best effort: calls may be missing. A call implies that all earlier checkpoints are completed or obsolete."""
+        """Best effort: it is possibly not called for every checkpoint. A call implies that all earlier checkpoints are completed or obsolete."""
 
     def on_checkpoint_aborted(self, checkpoint: CheckpointId) -> None:
         """Best effort: calls may be missing."""

@@ -183,7 +183,7 @@ class LogView:
     def ancestry_limits(self, checkpoint: CheckpointId | None) -> dict[Generation, CheckpointId]:
         """Return the last checkpoint of each generation that ``checkpoint`` descends from.
 
-        ``checkpoint`` descends from checkpoint c of generation g if g is a key and c is at most its value. This also holds
+        ``checkpoint`` descends from checkpoint c of generation g if the result contains g and c <= result[g]. This also holds
         for retired checkpoints, which no list contains.
         """
         record = self.find(checkpoint) if checkpoint is not None else None

@@ -190,7 +190,7 @@ class NotifyCheckpointAborted:
 
 @dataclass(frozen=True, slots=True)
 class AssignSplit:
-    """``split`` is None if no splits remain. ``precedes``: the next checkpoint to be triggered."""
+    """``split`` is None if no splits remain. ``precedes``: the checkpoint that this assignment precedes, which is the next one to be triggered."""
 
     generation: Generation
     operator: OperatorUid

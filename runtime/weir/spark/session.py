@@ -39,7 +39,7 @@ _YOUNG_S = 60.0
 """A younger directory possibly belongs to a process that has not locked it yet."""
 
 CONF_FILE = "WEIR_SPARK_CONF_FILE"
-"""Environment variable: path of a file with Spark settings (``name value`` or ``name=value`` lines), for secret ones."""
+"""Environment variable: the path of a file with Spark settings that must stay secret (lines ``name value`` or ``name=value``)."""
 
 
 class ScratchDirectory:
@@ -205,7 +205,7 @@ def _conf_file(path: str | None) -> dict[str, str]:
 
 
 class LazySession:
-    """A Spark session that is opened when a source that is a query or the slots first need it. It is also a
+    """A Spark session that is opened at its first use, by a source that is a query or by the slots. It is also a
     SparkPlanner.
 
     ``slots``: cores to request if Weir decides that, including spares.

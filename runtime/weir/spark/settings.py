@@ -16,7 +16,7 @@ FIXED: Mapping[str, tuple[str, str]] = {
     "spark.excludeOnFailure.application.enabled": ("false", "a lost slot must restart on the same executors"),
     "spark.excludeOnFailure.taskAndStage.enabled": ("false", "a lost slot must restart on the same executors"),
     "spark.task.cpus": ("1", "a slot is one thread and uses one core"),
-    "spark.authenticate": ("true", "Spark transports the job's code, so access to Spark means running code"),
+    "spark.authenticate": ("true", "Spark transports the job's code, so anyone with access to Spark could run code"),
     "spark.network.crypto.enabled": ("true", "Spark transports the job's secret"),
     "spark.ui.enabled": ("false", "the Spark UI has no password"),
     "spark.python.use.daemon": ("true", "without it, replacing a lost slot takes seconds"),

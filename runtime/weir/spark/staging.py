@@ -150,8 +150,8 @@ class StagingDirectories:
     staging_dir: str | None
 
     def directory(self, uid: OperatorUid, restored: Manifest | None) -> str:
-        """Return the directory for the rows of source ``uid``: the directory that ``restored`` reads, which must be
-        complete, or a new directory.
+        """Return the directory for the rows of source ``uid``. If the restored checkpoint reads a directory, return that one,
+        which must be complete. Otherwise return a new one.
 
         Raise ConfigError if no directory is configured for it, InputError if the rows that the checkpoint reads are missing.
         """

@@ -34,7 +34,7 @@ class ColumnWords:
     """``addresses`` has one address for WORD, two (low, high) for DECIMAL, and two (offsets, data) for BYTES.
 
     ``nulls`` has one byte per row, which is 1 for a null. It is None if there are no nulls. ``owners`` keep the memory
-    alive. They begin with the referenced arrays.
+    alive. The first owners are the arrays that ``addresses`` points into.
     """
 
     rows: int

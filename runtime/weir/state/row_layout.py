@@ -51,7 +51,7 @@ class AccumulatorSlot:
 
     @property
     def neutral(self) -> int:
-        """The initial word, before any value."""
+        """The word of an accumulator into which no value has been folded yet."""
         return _NEUTRAL.get(self.kind, 0)
 
 

@@ -80,7 +80,7 @@ def copy_bytes(source: int, target: int, length: int) -> None:
 
 @kernel
 def find_string(slots: int, mask: int, hashed: int, address: int, length: int, prefix: int, entries: Words) -> int:
-    """Return the number of the string, or -1 - position of the empty slot where it would be inserted."""
+    """Return the number of the string. If it is absent, return ``-1 - p``, where p is the empty slot at which it would be inserted."""
     tag = np.uint64(hashed) & _TAG_MASK
     position = signed(tag) & mask
     while True:

@@ -37,7 +37,7 @@ from weir.transport.poller import Poller, Wakeup
 
 IDLE_WAIT_NS = 20_000_000
 TURNS_NS = 1_000_000
-"""The loop takes turns for this long before it polls the sockets again."""
+"""The loop runs turns for this long before it polls the sockets again."""
 METRICS_NS = 500_000_000
 
 log = structlog.get_logger(__name__)

@@ -140,7 +140,7 @@ LogConnection: TypeAlias = Callable[[str], None]
 
 
 class Acceptor:
-    """The listening side. ``proved`` is called with every authenticated session; its owner admits, keeps or drops it.
+    """The listening side. ``proved`` is called with every authenticated session. The owner of the acceptor then admits, keeps or drops the session.
 
     ``ended`` is called when an authenticated peer closes the connection before it was admitted, and when its owner drops it.
     """

@@ -45,7 +45,7 @@ class SteppedThread:
         self._return_permit.acquire()
 
     def wait(self, request: object) -> object:
-        """Call on the thread itself: return control to the simulation until ``resume``."""
+        """Return control to the simulation until ``resume``. To be called from the thread itself."""
         self.request = request
         self._return_permit.release()
         self._run_permit.acquire()
