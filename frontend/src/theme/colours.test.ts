@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 
 import { contrast, mixColours, shade } from './colours';
 import { PAPER, TONES, type Mode, type Tone } from './states';
+import { ERROR_NOTIFICATION } from './theme';
 
 it.each(Object.keys(TONES) as Tone[])('text is readable on every shade of %s', (tone) => {
   for (const mode of ['light', 'dark'] as Mode[])
@@ -9,6 +10,10 @@ it.each(Object.keys(TONES) as Tone[])('text is readable on every shade of %s', (
       const { ground, text } = shade(tone, amount, mode);
       expect(contrast(ground, text)).toBeGreaterThanOrEqual(4.5);
     }
+});
+
+it('the text of an error notification is readable', () => {
+  expect(contrast(ERROR_NOTIFICATION.backgroundColor, ERROR_NOTIFICATION.color)).toBeGreaterThanOrEqual(4.5);
 });
 
 it('a shade of 0 is the background colour, and shades are limited to the range 0 to 1', () => {

@@ -13,6 +13,9 @@ const INK = {
   dark: { text: '#e1e7ee', secondary: '#a3afbd', divider: '#2a323c', ground: '#0f1318', primary: '#8abaf5', secondaryAccent: '#6fcbd6' },
 } as const;
 
+/** Errors at the bottom of the page. MUI's red is too light for white text in the dark theme. */
+export const ERROR_NOTIFICATION = { backgroundColor: '#d32f2f', color: '#ffffff' };
+
 /** The theme is dense and has few colours. Only states are coloured (states.ts). */
 function theme(mode: Mode): RaThemeOptions {
   const ink = INK[mode];
@@ -61,6 +64,7 @@ function theme(mode: Mode): RaThemeOptions {
       MuiFormControl: { defaultProps: { variant: 'outlined', size: 'small' } },
       // MUI's default is white text without a background.
       RaSkipNavigationButton: { styleOverrides: { root: { '&, &:hover': { backgroundColor: ink.primary, color: PAPER[mode], opacity: 1 } } } },
+      RaNotification: { styleOverrides: { root: { '& .RaNotification-error': ERROR_NOTIFICATION } } },
       MuiButtonBase: { styleOverrides: { root: ring(ink.primary, 2) } },
       MuiLink: { defaultProps: { underline: 'hover' }, styleOverrides: { root: ring(ink.primary, 2) } },
       // The outline is inset, because the parent clips overflow.
