@@ -1,6 +1,6 @@
 /** Delivers the messages of one browser frame together, so that hundreds of missed messages cause only one rendering. */
 
-/** The deadline on a hidden page, where the browser draws no frames. */
+/** The longest time that messages wait on a hidden page, where the browser draws no frames. */
 export const HIDDEN_MS = 200;
 
 export class FrameBatcher<Item> {

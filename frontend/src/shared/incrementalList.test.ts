@@ -61,7 +61,7 @@ describe('an incremental list', () => {
     expect(now.shown).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
   });
 
-  it('keeps rows that are equal in the comparison', () => {
+  it('keeps the old object of a row that the comparison considers equal', () => {
     const before = [{ name: 'a', count: 1 }, { name: 'b', count: 1 }];
     const now = advance(setTarget(all(before), [{ name: 'a', count: 1 }, { name: 'b', count: 2 }], (one, other) => one.name === other.name && one.count === other.count), 1);
     expect(now.shown[0]).toBe(before[0]);

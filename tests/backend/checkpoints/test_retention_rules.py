@@ -137,7 +137,7 @@ def test_a_checkpoint_whose_output_is_not_revoked_yet_is_kept() -> None:
 # ---- requested deletions -----------------------------------------------------------------------
 
 
-def test_a_requested_checkpoint_is_deleted_even_if_it_has_not_expired() -> None:
+def test_a_checkpoint_is_deleted_on_request_even_if_it_has_not_expired() -> None:
     found = decision(FIVE, with_change(rows(1, 2, 3, 4, 5), 4, asked=True), keep=5)
     assert (found.delete, found.expire, found.unpin, found.refused) == ((4,), (), (), {})
 

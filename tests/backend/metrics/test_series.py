@@ -92,7 +92,7 @@ def differences(before: dict[str, int], now: dict[str, int]) -> tuple[dict[str, 
 
 
 @pytest.mark.parametrize("first", range(0, 1_000, SEQUENCES))
-def test_series_equal_the_reference_computation(first: int) -> None:
+def test_the_series_match_the_reference_computation(first: int) -> None:
     points = 0
     for seed in range(first, first + SEQUENCES):
         rng = random.Random(seed)

@@ -173,7 +173,7 @@ def test_an_ended_operator_stays_ended_in_a_new_chain() -> None:
     ]  # fmt: skip
 
 
-def test_a_chain_with_a_new_operator_has_not_ended() -> None:
+def test_an_ended_chain_that_gets_a_new_operator_does_not_count_as_ended() -> None:
     at = ended_pipeline(pipeline(2, "hold"), chains=(0,))
     assert [restore.ended for restore in plan_restore(pipeline(2, "hold", "new"), at)] == [(), ()]
 

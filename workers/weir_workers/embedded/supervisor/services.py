@@ -200,7 +200,7 @@ def _ready_file(directory: DataDir, name: str) -> Path:
 
 
 def end_leftovers(before: PlatformState, say: Callable[[str], None]) -> None:
-    """End the processes that a killed supervisor has left, and wait until they have ended, because two servers on the same data would
+    """End the processes that a killed supervisor left behind, and wait until they have ended, because two servers on the same data would
     destroy it. The caller holds the lock. On Linux the processes end by themselves after a moment."""
     living = {name: child.process for name, child in before.children.items() if child.process is not None and child.process.lives}
     if living:

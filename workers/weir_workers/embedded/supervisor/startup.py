@@ -133,7 +133,7 @@ def _ports(kept: Ports, external: Mapping[str, str], notes: list[str], *, prefer
 
 
 def _check_version(data: Path, binaries: Path) -> None:
-    """Check that the installed major version of Postgres has created the data. Raises ConfigError."""
+    """Check that the data was created by the installed major version of Postgres. Raises ConfigError."""
     try:
         made_by = (data / "PG_VERSION").read_text().strip()
     except FileNotFoundError:

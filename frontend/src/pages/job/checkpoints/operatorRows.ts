@@ -85,7 +85,7 @@ function subtaskRow(index: number, measured: Schemas['SubtaskStatisticsRead'] | 
   };
 }
 
-/** Return whether both rows look the same. Between two updates, most rows do. */
+/** Return whether both rows look the same. Most rows do not change between two updates. */
 export function isEqualRow(one: OperatorRow, other: OperatorRow): boolean {
   return one.subtasks.length === other.subtasks.length && sameFields(one, other) && one.subtasks.every((subtask, place) => sameFields(subtask, other.subtasks[place]!));
 }

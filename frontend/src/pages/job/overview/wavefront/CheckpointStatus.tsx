@@ -1,4 +1,4 @@
-/** Describes above the graph which checkpoint is shown, its progress, and what it waits for. */
+/** The text above the graph: which checkpoint is shown, its progress, and what it is waiting for. */
 import { Box } from '@mui/material';
 import type { ReactNode } from 'react';
 
