@@ -110,8 +110,10 @@ class Spool:
             return self._pending[0].number if self._pending else self._next
 
     def pending(self, *, after: EventNumber, bytes_max: int) -> list[Pending]:
-        """Return the events above ``after``, oldest first: at least one if there is any, and otherwise at most ``bytes_max``
-        bytes."""
+        """Return the events after number ``after``, oldest first, up to ``bytes_max`` bytes in total.
+
+        The first event is returned even if it is larger.
+        """
         events: list[Pending] = []
         size = 0
         with self._lock:

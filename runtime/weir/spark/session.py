@@ -157,7 +157,7 @@ def _context(master: str, settings: Mapping[str, str]) -> SparkContext:
 
 
 def _conf(settings: Mapping[str, str]) -> SparkConf:
-    """Start the JVM if it does not run, and pass it the settings: secret ones over the gateway."""
+    """Start the JVM unless it is running, and pass it the settings. Secret settings are passed over the gateway."""
     if SparkContext._gateway is None:
         launched = jvm.launch(settings)
         SparkContext._ensure_initialized(gateway=launched)

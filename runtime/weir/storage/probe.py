@@ -111,6 +111,6 @@ class SharedStorageMarker:
         }
 
     def delete(self, fenced: Collection[str] = ()) -> None:
-        """Delete the marker. The driver calls this once no slot of this run is started any more. ``fenced``: markers of runs that
+        """Delete the marker. The driver calls this when it will not start any more slots in this run. ``fenced``: markers of runs that
         this run fenced."""
         self._storage.delete([self._path, *sorted(fenced)])

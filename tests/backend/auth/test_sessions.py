@@ -105,7 +105,9 @@ def test_a_failed_login_does_not_reveal_its_reason(client: TestClient, database:
     assert len({one.text for one in answers}) == 1 and all("set-cookie" not in one.headers for one in answers)
 
 
-def test_a_log_in_hashes_exactly_once_whether_the_name_is_unknown_or_the_password_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_in_hashes_exactly_once_whether_the_name_is_unknown_or_the_password_is_wrong(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     verified: list[str] = []
 
     class Counting(PasswordHasher):

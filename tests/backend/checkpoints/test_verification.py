@@ -216,7 +216,7 @@ def _report_checkpoint(job: StoredJob, number: int) -> None:
     assert job.driver.send_events(first, last) == 200
 
 
-def test_a_request_during_a_scheduled_verification_starts_again_from_the_first_file(platform: Platform) -> None:
+def test_a_request_during_a_scheduled_verification_restarts_it_from_the_first_file(platform: Platform) -> None:
     job = StoredJob.running(platform, 1)
     job.run.complete(2, also=(job.run.write_state(2, attempt="other"),))
     _report_checkpoint(job, 2)
