@@ -62,7 +62,7 @@ def _after_run(session: Session, job: Job, kind: OperationKind) -> int:
 
 
 def step(operation: Operation, text: str) -> None:
-    """Add a step, unless it repeats the last one."""
+    """Add a step to the operation, unless its newest step is the same."""
     if operation.state is OperationState.PENDING:
         move(operation, OperationState.RUNNING)
     if not operation.steps or operation.steps[-1]["text"] != text:

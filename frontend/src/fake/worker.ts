@@ -4,7 +4,7 @@ import { JOB_TEMPLATES, wideJobTemplate } from './jobTemplates';
 import { serveOverPort, type Port } from './messagePort';
 import { Installation } from './installation';
 
-/** The interval of updates: slightly below 100 ms, so that there are ten updates a second. */
+/** The interval between updates. It is below 100 ms because timers fire late, and there must be ten updates a second. */
 const TICK_MS = 85;
 
 export interface WorkerOptions {

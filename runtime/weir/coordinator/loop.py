@@ -36,7 +36,7 @@ from weir.transport.control import Closed, Connected, ControlEvent, ControlPeer,
 
 TICK_MS = 50
 CLOSE_TIMEOUT_MS = 2_000
-"""How long the coordinator waits for slots to close their connections after Stop."""
+"""How long the coordinator waits, after it has sent Stop, for the slots to close their connections."""
 
 log = structlog.get_logger(__name__)
 

@@ -37,7 +37,7 @@ export function SubtaskTimeline({ of, checkpoint }: { of: Of; checkpoint: Checkp
       <Legend of={of} checkpoint={checkpoint} mode={mode} />
       <AxisVariables of={of} checkpoint={checkpoint}>
         <LongTable dense columns={columns}>
-          {/* The key is the position, because during a gradual update a subtask can be in both an old and a new row. */}
+          {/* Use the position as the React key: while rows are updated a few at a time, two rows can show the same subtask. */}
           {shown.map((bar, place) => <Row key={place} bar={bar} limitAt={limitAt} mode={mode} />)}
         </LongTable>
       </AxisVariables>

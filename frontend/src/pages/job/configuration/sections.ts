@@ -41,7 +41,7 @@ export function sections(body: Record<string, unknown>): Section[] {
   return found;
 }
 
-/** Sort in the order of LABELS, because the API's order has no meaning. */
+/** Sort the settings in the order of LABELS, because the API returns them in no particular order. */
 function inOrder(group: string, value: Record<string, unknown>): [string, unknown][] {
   const places = Object.keys(LABELS);
   const rank = (key: string): number => (places.indexOf(`${group}.${key}`) + 1) || Infinity;

@@ -91,7 +91,7 @@ function stateOf({ preview }: Plan): Fact[] {
   ];
 }
 
-/** Shows whether the state is compatible with the graph. Notes list what a worker cannot check. */
+/** Shows whether the state is compatible with the graph. */
 function Compatibility({ plan: { request }, compatible }: { plan: Plan; compatible: boolean }) {
   return (
     <Box component="span" sx={{ display: 'inline-flex', gap: 1, alignItems: 'center', flexWrap: 'wrap' }}>
