@@ -1,14 +1,15 @@
-# Every target runs setup first, which does nothing if .venv is up to date. `make` alone lists the targets.
+# Every target except help and clean runs setup first, which does nothing if .venv is up to date. `make` alone lists the targets.
 
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 RUN    := $(BIN)/python
 
-# Container images often set it. Without bytecode files, each of hundreds of processes would compile every package.
+# Container images often set PYTHONDONTWRITEBYTECODE. Without bytecode files, each of hundreds of Python processes would compile
+# every package.
 unexport PYTHONDONTWRITEBYTECODE
 
-# For two cores. On a bigger machine: make test TEST_WORKERS=8
+# The default number of test workers suits two cores. On a machine with more cores, run make test TEST_WORKERS=8.
 TEST_WORKERS ?= 2
 # Tests with a real Spark spend half of their time waiting.
 SLOW_TEST_WORKERS ?= $(shell expr $(TEST_WORKERS) + 1)
@@ -32,17 +33,17 @@ help: ## List the targets
 setup: ## Create .venv: locked packages, Weir itself, a Java wheel if Java 17-25 is not installed
 	@$(PYTHON) tools/bootstrap.py
 
-demo: setup ## Start a platform, deploy jobs on real data, kill workers, verify the result, roll back and undo; leaves it running
+demo: setup ## Start a platform, deploy jobs on real data, kill slots, verify the result, roll back and undo; the platform stays running
 	@$(RUN) tools/node.py build:changed
 	@$(RUN) examples/demo.py $(ARGS)
 
 down: setup ## Suspend the live job of the demo and stop the platform
 	@$(RUN) examples/demo.py --down
 
-demo-runtime: setup ## Without a platform: run two jobs, kill a worker of each, verify the result
+demo-runtime: setup ## Run two jobs without a platform, kill a slot of each job, verify the result
 	@$(RUN) examples/demo_runtime.py $(ARGS)
 
-test: setup ## Run all tests: web UI, unit, simulation, control plane; then those with a real Spark and a platform
+test: setup ## Run all tests: web UI, unit, simulation, control plane; then the tests with a real Spark and a platform
 	$(RUN) tools/node.py test
 	$(RUN) -m pytest -n $(TEST_WORKERS) --durations=10 $(QUICK_TESTS) $(ARGS)
 	$(if $(SLOW_TESTS),$(RUN) -m pytest -n $(SLOW_TEST_WORKERS) --dist loadfile --no-loadscope-reorder --durations=10 $(SLOW_TESTS) $(ARGS))
@@ -70,7 +71,7 @@ sim: setup ## Run the deterministic simulator: SEED=7 replays one run, SEEDS=100
 chaos: setup ## Run real jobs with random kills and pauses and check their output against an oracle: RUNS=200
 	@$(RUN) tests/chaos/run.py --runs $(or $(RUNS),200) $(ARGS)
 
-chaos-platform: setup ## Kill processes of a platform at random while a job is rolled back and undone: RUNS=50
+chaos-platform: setup ## Kill processes of a platform at random during a rollback and its undo: RUNS=50
 	@$(RUN) tests/chaos_platform/run.py --runs $(or $(RUNS),50) $(ARGS)
 
 upgrade-check: setup ## Check that this version upgrades data of an older commit and resumes its jobs: FROM=22a160e
@@ -123,6 +124,6 @@ lock: setup ## Resolve requirements/*.lock from pyproject.toml: UPGRADE=1 takes 
 audit: setup ## Report known vulnerabilities in the locked packages (asks an advisory service)
 	@$(RUN) tools/audit.py
 
-clean: ## Delete what the targets above wrote, except .venv and .node
+clean: ## Delete the files that other targets created, except .venv and .node
 	rm -rf build dist frontend/dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache spark-warehouse metastore_db derby.log
 	find runtime backend workers migrations tools tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -20,10 +20,10 @@ SOURCE, FIRST, SECOND, THIRD, SINK = "source", "count-sum", "sum-by-10", "sum-by
 class Abs6:
     """The job and the check of its result.
 
-    ``emit``: with ``each``, every keyed operator emits a running result for each record; with ``batch``, one for each key of a
-    batch. ``rate``: records per second of the whole source; None: unlimited. ``timed``: a column carries the emission time to the
-    sink. Each keyed operator forwards the maximum, which is the record's own time as long as a key has one record in hundreds of
-    milliseconds.
+    ``emit``: with ``each``, every keyed operator emits a running result for each record. With ``batch``, it emits one result for
+    each key of a batch. ``rate``: records per second of the whole source. None means unlimited. ``timed``: records have a column
+    with their emission time, from which the sink computes the latency. Each keyed operator forwards the maximum emission time of
+    the key, which is the record's own time if the key has at most one record in hundreds of milliseconds.
     """
 
     seed: int
@@ -84,12 +84,12 @@ class Abs6:
     def _wrong_totals(self, contents: CheckpointContents, totals: Totals, counts: KeyCounts) -> str | None:
         """Compare the totals of the sink.
 
-        With ``emit="each"`` the totals do not depend on the order of records, because the keys of all three stages are as
-        distinct as the first ones (``reference_generator`` checks this). The n-th record of a key yields n, then 1 + ... + n,
-        then the sum of those.
+        With ``emit="each"`` the totals do not depend on the order of records, because no two keys become equal in a later stage
+        (``reference_generator`` checks this). For the n-th record of a key, the first stage yields n, the second stage the sum of
+        1 to n, and the third stage the sum of these sums.
         """
         if self.emit == "batch":
-            # The number of results depends on where batches are cut. The set of keys does not.
+            # Batch boundaries affect the number of results, but not the set of keys.
             third = contents.states[THIRD]["key"].to_pylist()
             expected_keys = sorted(key // 10 // 10 for key in counts.keys[counts.rows > 0].tolist())
             return (

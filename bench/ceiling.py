@@ -1,9 +1,9 @@
 """The ceiling of abs6: the same workload, written by hand for two processes, without any fault tolerance.
 
-source -> map -> [by key] count + sum -> [by key // 10] sum -> [by key // 100] sum -> sink, a running result for every record. It
-uses Numba hash tables, Unix sockets and batches of 65,536 records. It has no checkpoints, no log, no schema, no recovery, and no
-flow control except that of the sockets. It prints one JSON object: ``{"records": n, "seconds": s, "records_per_s": r, "total":
-checksum}``.
+source -> map -> [by key] count + sum -> [by key // 10] sum -> [by key // 100] sum -> sink, a running result for every record. The
+program uses Numba hash tables, Unix sockets and batches of 65,536 records. The program has no checkpoints, no log, no schema, no
+recovery, and no flow control except that of the sockets. The program prints one JSON object: ``{"records": n, "seconds": s,
+"records_per_s": r, "total": checksum}``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _mix(x):  # type: ignore[no-untyped-def]  # compiled
 
 @njit(cache=True, nogil=True)
 def _generate(first, keys, values):  # type: ignore[no-untyped-def]  # compiled
-    """Generate records, with the map fused in: each value is doubled, plus one."""
+    """Generate records, with the map fused in, which doubles each value and adds one."""
     for i in range(len(keys)):
         which = _mix(np.uint64(first + i) * GOLDEN) % np.uint64(KEYS)
         keys[i] = np.int64(_mix((which + np.uint64(1)) * GOLDEN) >> np.uint64(1))

@@ -24,7 +24,8 @@ from weir.storage.state_files import StateReader
 
 @dataclass(frozen=True, slots=True)
 class SplitRead:
-    """A split of which records were read. ``position``: after the last record that was read; None: the whole split was read."""
+    """A split from which records were read. ``position``: the position after the last read record. None means that the whole
+    split was read."""
 
     split: Split
     position: JsonValue
@@ -32,8 +33,8 @@ class SplitRead:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointContents:
-    """Contents by operator uid. ``splits``: of each source, the splits of which records were read before its barrier. ``states``:
-    of each keyed operator, its key columns and aggregates, one row per key."""
+    """Contents by operator uid. ``splits``: for each source, the splits from which it read records before its barrier.
+    ``states``: for each keyed operator, its key columns and aggregates, one row per key."""
 
     splits: Mapping[str, tuple[SplitRead, ...]]
     states: Mapping[str, pa.Table]

@@ -89,7 +89,7 @@ def run_slot(me: int, rows: int, seconds: float, pipe: Pipe) -> None:
     while time.monotonic() < begin + 0.5 + seconds:
         slot.turn(sending=True)
     pipe.send((slot.rows_in - first, time.process_time() - cpu_first))
-    # Continue until all slots have measured: otherwise they would report the first one that stops as lost.
+    # Continue until all slots have measured, because the other slots would report a slot that stops early as lost.
     while not pipe.poll():
         slot.turn(sending=True)
 

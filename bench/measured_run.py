@@ -41,11 +41,11 @@ class Workload(Protocol):
 class RunMeasurement:
     """The measurements of one run.
 
-    ``records`` of source input in ``seconds`` of steady state, as reported by the source subtasks, without start-up, warm-up and
-    the final checkpoint. ``cpu``: CPU time within ``watched_s``, which begins before the first report and ends after the last
-    one, so it is slightly longer than ``seconds``. ``start_s``: from the call of launch() until the job was running.
-    ``checkpoints``: periodic checkpoints that completed in the measured time. ``wrong``: the error that the check of the result
-    found.
+    ``records``: the number of records that the source subtasks reported as read during ``seconds`` of steady state, which
+    excludes start-up, warm-up and the final checkpoint. ``cpu``: CPU time within ``watched_s``, which begins before the first
+    report and ends after the last one, so it is slightly longer than ``seconds``. ``start_s``: from the call of launch() until
+    the job was running. ``checkpoints``: periodic checkpoints that completed in the measured time. ``wrong``: the error that the
+    check of the result found.
     """
 
     records: int
@@ -72,8 +72,8 @@ class RunMeasurement:
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """Settings of one run. ``interval_ms`` None: only the final checkpoint. ``warm_up_records``: the minimum number of records
-    read before the measurement."""
+    """Settings of one run. ``interval_ms``: None means that only the final checkpoint is taken. ``warm_up_records``: the minimum
+    number of records read before the measurement."""
 
     parallelism: int
     interval_ms: int | None
@@ -83,7 +83,7 @@ class RunSettings:
 
 
 def measure(workload: Workload, setting: RunSettings, session: LazySession, directory: Path) -> RunMeasurement:
-    """Measure a run that has the machine to itself. Raises SystemExit if the job fails."""
+    """Measure a run that runs alone on the machine. Raises SystemExit if the job fails."""
     with temporary_checkpoint_dir(directory) as where:
         job = MeasuredJob(workload, setting, session, where)
         until = time.monotonic() + setting.seconds
@@ -103,7 +103,7 @@ def temporary_checkpoint_dir(directory: Path) -> Iterator[Path]:
 class MeasuredJob:
     """A running job that has warmed up.
 
-    The caller calls ``poll`` repeatedly while it measures, then ``finish``. The measured time starts in the constructor;
+    The caller calls ``poll`` repeatedly while it measures, then ``finish``. The measured time starts in the constructor, and
     ``begin`` restarts it. All methods raise SystemExit if the job fails.
     """
 
@@ -147,7 +147,7 @@ class MeasuredJob:
 
     def finish(self, measured: Clock = float) -> RunMeasurement:
         """Suspend the job, check its result and return the measurements. ``measured`` maps ``time.monotonic`` to measured time,
-        where only a part of the time counts."""
+        if only a part of the time counts."""
         cpu, watched_s = cpu_seconds().since(self._cpu_before), measured(time.monotonic()) - measured(self._watched_from)
         records, seconds = rate_of(self._reports.values(), measured)
         after = self._running.progress()
@@ -199,8 +199,8 @@ def _wait_until(running: RunningJob, condition: _Condition, timeout_s: float) ->
 
 
 def rate_of(reports: Iterable[Sequence[tuple[float, int]]], measured: Clock) -> tuple[int, float]:
-    """Return the records of all source subtasks between their first and last reports in the measured time, and the mean length of
-    that time.
+    """Return the number of records that all source subtasks read between their first and last reports in the measured time, and
+    the mean time between these reports.
 
     Slots report twice a second, each at a different moment, so each source subtask is timed from report to report. ``reports``:
     for each source subtask, the times at which a new number of records was observed. The first entry is the start of observation,
@@ -208,7 +208,7 @@ def rate_of(reports: Iterable[Sequence[tuple[float, int]]], measured: Clock) -> 
     """
     spans = [(subtask[1], subtask[-1]) for subtask in reports if len(subtask) > 2]
     if not spans:
-        raise SystemExit("No records were read in the measured time.")
+        raise SystemExit("The sources read no records during the measured time.")
     lengths = [measured(end) - measured(begin) for (begin, _), (end, _) in spans]
     length = statistics.fmean(lengths)
     rate = sum((last - first) / took for ((_, first), (_, last)), took in zip(spans, lengths, strict=True))

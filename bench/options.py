@@ -17,8 +17,9 @@ PARTS = ("abs6", "abs6-batch", "wordcount", "start", "unpaired", "million", "lat
 class BenchOptions:
     """The measurements to take.
 
-    ``pairs`` of runs without and with checkpoints take turns. Each run is measured for ``seconds`` of steady state, which begins
-    ``warm_up_s`` after the job starts to run. ``directory`` receives checkpoints, input and results; it must be on a local disk.
+    ``pairs``: the number of pairs of runs, one without and one with checkpoints, that take turns. Each run is measured for
+    ``seconds`` of steady state, which begins ``warm_up_s`` after the job starts to run. ``directory`` receives checkpoints, input
+    and results; it must be on a local disk.
     """
 
     pairs: int

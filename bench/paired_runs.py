@@ -27,8 +27,8 @@ from weir.spark.launch import RunOptions, session_for
 TURN_S = 1.0
 INTERVAL_MS = 1_050
 """The checkpoint interval of the run with checkpoints. A checkpoint that comes due during the other run's turn is taken at the
-beginning of the next turn. The one after it comes due just after that turn ends. So each turn has exactly one checkpoint, and no
-checkpoint is in progress at the end of a turn."""
+beginning of the next turn. The next checkpoint comes due just after that turn ends. So each turn has exactly one checkpoint, and
+no checkpoint is in progress at the end of a turn."""
 
 _WARM, _BEGIN, _BEGUN = "warm", "begin", "begun"
 
@@ -143,7 +143,8 @@ class PairedRunner:
                     processes[which].pause()
                     turns[which].append((begin, time.monotonic()))
         finally:
-            # Resume at once: a coordinator that hears nothing from a slot for some seconds declares it lost.
+            # Resume immediately, because a coordinator that receives no message from a slot for some seconds declares the slot
+            # lost.
             for process in processes:
                 process.resume()
         for process, spans in zip(processes, turns, strict=True):

@@ -66,7 +66,7 @@ def _all() -> tuple[dict[int, int], dict[int, float]]:
         if not entry.isdigit():
             continue
         try:
-            # The name, in parentheses, may contain any character.
+            # The process name, which is in parentheses, can contain any character.
             fields = Path("/proc", entry, "stat").read_text().rpartition(")")[2].split()
         except OSError:
             continue  # The process has just ended.

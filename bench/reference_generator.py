@@ -71,7 +71,7 @@ class _Stride:
             which = _uniform(self.key_stream, numbers, len(self.rows))
             drawn = _uniform(self.value_stream, numbers, VALUES)
             self.rows += sign * np.bincount(which, minlength=len(self.rows))
-            # Sums of doubles are exact here: they are far below 2 ** 53.
+            # Sums of doubles are exact here, because the sums are far below 2 ** 53.
             self.values += sign * np.bincount(which, weights=drawn, minlength=len(self.rows)).astype(np.int64)
         self.position = position
 

@@ -17,17 +17,17 @@ from bench.measured_run import RunMeasurement
 
 NONE, EVERY_SECOND = "no checkpoints", "checkpoint every 1 s"
 START = "start"
-"""A pseudo-workload: two seconds of abs6 that measure how long a job takes to start."""
+"""A pseudo-workload of two seconds of abs6, which measures how long a job takes to start."""
 
 
 @dataclass(frozen=True, slots=True)
 class BenchResult:
-    """The result of one run. None: not measured.
+    """The result of one run. None means that a value was not measured.
 
-    ``baseline_*``: the run without checkpoints of the same pair. ``ceiling_*``: the hand-written program, run just before.
-    ``*_per_cpu_s``: per CPU second of the slots, or of the ceiling's processes. ``checkpointed_bytes``: average per checkpoint.
-    ``sync_*`` and ``longest_batch_*`` cover all subtasks and checkpoints of the measured time. ``peak_rss_mb``: of the largest
-    slot. ``took_turns``: the processes were paused every other second, so durations were not measured.
+    ``baseline_*``: the run without checkpoints of the same pair. ``ceiling_*``: the run of the hand-written program just before.
+    ``*_per_cpu_s``: records per CPU second of the slots, or of the ceiling's processes. ``checkpointed_bytes``: average size of a
+    checkpoint. ``sync_*`` and ``longest_batch_*`` cover all subtasks and checkpoints of the measured time. ``peak_rss_mb``: peak
+    memory of the largest slot. ``took_turns``: the processes were paused every other second, so durations were not measured.
     """
 
     workload: str
@@ -99,12 +99,12 @@ def measurement(
     took_turns: bool = False,
     about: dict[str, object],
 ) -> BenchResult:
-    # Durations are not valid for runs that took turns. Numbers and sizes of checkpoints are.
+    # For runs that took turns, numbers and sizes of checkpoints are valid, but durations are not.
     done = () if took_turns else run.checkpoints
     sync_ms = [sync_us / 1e3 for one in done for sync_us in one.sync_us]
     sync_cpu_ms = [sync_us / 1e3 for one in done for sync_us in one.sync_cpu_us]
     sync_waits_ms = [wait_us / 1e3 for one in done for wait_us in one.sync_core_wait_us]
-    # Without the time in which no core was available.
+    # The duration of the sync phase without the time in which no core was available.
     sync_own_ms = [whole - wait for whole, wait in zip(sync_ms, sync_waits_ms, strict=True)]
     slowest = max(done, key=lambda one: one.longest_batch_ms_max, default=None)
     return BenchResult(

@@ -3,7 +3,8 @@
     make bench ARGS=--quick      two to four minutes: detect a large regression
     make bench                   about 45 minutes: seven pairs of 20 s, for published numbers
 
-Prints a table and appends one JSON object per measurement to build/bench/results.jsonl. Exit code 1: a result was wrong.
+Prints a table and appends one JSON object per measurement to build/bench/results.jsonl. Exit code 1 means that a result was
+wrong.
 """
 
 from __future__ import annotations

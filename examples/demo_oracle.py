@@ -13,7 +13,7 @@ SHOWN_ROWS = 5
 CARRIERS = """
     select carrier, count(*) as flights, avg(dep_delay) as delay, max(dep_delay) as worst from flights group by carrier
 """
-# The output has updates. The last update of a carrier counts all its flights.
+# The output contains updates. The last update of a carrier counts all flights of this carrier.
 LAST_CARRIERS = """
     select carrier, max(flights) as flights, max_by(delay, flights) as delay, max_by(worst, flights) as worst
     from committed group by carrier
@@ -32,7 +32,10 @@ LAST_WORDS = "select word, max(occurrences) as occurrences from committed group 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """``differing`` contains some of the rows whose numbers of occurrences differ, as text."""
+    """The result of a comparison of expected rows with committed rows.
+
+    ``differing`` contains descriptions of some differences, and is empty if the rows are equal.
+    """
 
     what: str
     rows: int
@@ -63,7 +66,7 @@ def _compare(spark: SparkSession, what: str, expected: str, output: Path, commit
 
 
 def compare(what: str, expected: DataFrame, committed: DataFrame) -> Comparison:
-    """Compare two multisets of rows, with numbers compared bit by bit. The order does not matter."""
+    """Compare two multisets of rows, with numbers compared bit by bit. The order of the rows does not matter."""
     if expected.dtypes != committed.dtypes:
         return Comparison(what, 0, (f"columns {_columns(committed.dtypes)}, expected {_columns(expected.dtypes)}",))
     names = ", ".join(f"`{name}`" for name, _ in expected.dtypes)
@@ -73,7 +76,7 @@ def compare(what: str, expected: DataFrame, committed: DataFrame) -> Comparison:
     sides = spark.sql(
         f"""select {names}, sum(wanted) as wanted, sum(found) as found from (
               select *, 1 as wanted, 0 as found from expected_side union all
-              select *, 0 as wanted, 1 as found from committed_side) group by {names}"""  # names of our own columns
+              select *, 0 as wanted, 1 as found from committed_side) group by {names}"""  # safe: the demo defines these names
     )
     sides.createOrReplaceTempView("sides")
     rows, differing = spark.sql("select sum(wanted), count_if(wanted <> found) from sides").collect()[0]

@@ -1,4 +1,7 @@
-"""The platform of the demo. Changes use the command `weir`, as a user would; state is read through its API client."""
+"""The platform of the demo.
+
+The demo changes the platform with the command `weir`, and reads the platform's state with an API client.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ class DemoPlatform:
         self._environment = os.environ | {URL: client.endpoint.url, TOKEN: client.endpoint.token}
 
     def weir(self, *arguments: str) -> None:
-        """Print and run a command. Raises DemoFailed if its exit code is not 0."""
+        """Print and run a ``weir`` command. Raises DemoFailed if the exit code of the command is not 0."""
         say(f"$ weir {' '.join(map(_short, arguments))}")
         done = subprocess.run([WEIR, *arguments], cwd=ROOT, env=self._environment, stdin=subprocess.DEVNULL, check=False)
         if done.returncode:
@@ -69,13 +72,13 @@ class DemoPlatform:
         return [one["number"] for one in found if one["state"] == "COMPLETED" and one["discarded_at"] is None]
 
     def driver(self, name: str) -> int | None:
-        """Return the process id of the job's driver, or None if no driver runs."""
+        """Return the process id of the job's driver, or None if no driver is running."""
         run = self.job(name)["run"]
         found = self.client.rows("/runs", limit=1, filter={"id": run["id"]}) if run is not None else []
         return found[0]["pid"] if found else None
 
     def wait_for_checkpoint(self, name: str) -> None:
-        """Wait until another checkpoint has completed. Raises DemoFailed."""
+        """Wait until the job has completed another checkpoint. Raises DemoFailed."""
         deadline_s = time.monotonic() + WAIT_S
         before = self.restorable(self.job(name))[:1]
         while self.restorable(job := self.job(name))[:1] == before:
@@ -115,7 +118,7 @@ def stop_platform(live: str) -> None:
 
 
 def open_client(directory: DataDir) -> ApiClient:
-    """Return a client with the token in ``WEIR_TOKEN``, or, if it is not set, a client that is logged in as the administrator.
+    """Return a client with the token in ``WEIR_TOKEN``. If ``WEIR_TOKEN`` is not set, log in as the administrator.
 
     Raises DemoFailed.
     """
@@ -133,7 +136,10 @@ def open_client(directory: DataDir) -> ApiClient:
 
 
 class BatchComparison:
-    """The comparison with Spark SQL, in a background process, because Spark takes some time to start."""
+    """The comparison of the output with a batch computation of Spark SQL.
+
+    The comparison runs in a background process, because Spark takes some time to start.
+    """
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -147,7 +153,10 @@ class BatchComparison:
         return self
 
     def finish(self) -> None:
-        """Wait for the result and print it. Raises DemoFailed if the output differs."""
+        """Wait for the result of the comparison and print it.
+
+        Raises DemoFailed if the output differs from the batch computation.
+        """
         output = self._process.communicate()[0]
         say("the output of the bounded jobs, compared with Spark SQL over the same input:")
         for line in output.splitlines():
@@ -164,6 +173,6 @@ class BatchComparison:
 
 
 def _short(argument: str) -> str:
-    """Return the argument as typed in the root of the repository."""
+    """Return the argument with its path relative to the current directory if possible, and quoted for a shell."""
     name, equals, path = argument.rpartition("=")
     return f"{name}{equals}{shell_path(Path(path))}" if path.startswith("/") else argument

@@ -1,10 +1,11 @@
-"""Watch several jobs through the API, and kill a slot of each bounded one."""
+"""Watch several jobs through the API, and kill a slot of each bounded job."""
 
 from __future__ import annotations
 
 import os
 import signal
 import time
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from demo_console import say
@@ -19,8 +20,8 @@ PRINT_EVERY_S = 2.0
 
 
 @dataclass(slots=True)
-class WatchedJob:
-    """A job that is watched until it is ``done``."""
+class WatchedJob(ABC):
+    """A job that the demo watches until ``done`` is True."""
 
     name: str
     done: bool = False
@@ -35,9 +36,9 @@ class WatchedJob:
             raise DemoFailed(f"Job '{self.name}' needs attention: {job['health_reason']}")
         self.done = self.check(platform, job)
 
+    @abstractmethod
     def check(self, platform: DemoPlatform, job: JobRead) -> bool:
-        """Return whether it is done."""
-        raise NotImplementedError
+        """Return whether the job is done."""
 
     def _print(self, job: JobRead) -> None:
         """Print a change of state immediately, and the progress every PRINT_EVERY_S seconds."""
@@ -56,7 +57,7 @@ class WatchedJob:
 
 @dataclass(slots=True)
 class LiveJob(WatchedJob):
-    """Done after ``enough`` checkpoints."""
+    """A job that the demo watches until the job has completed ``enough`` more checkpoints."""
 
     enough: int = 1
     _first: int | None = None
@@ -70,7 +71,7 @@ class LiveJob(WatchedJob):
 
 @dataclass(slots=True)
 class BoundedJob(WatchedJob):
-    """The watch is done when the job has finished. One of the job's slots is killed after some checkpoints."""
+    """A job that the demo watches until the job has finished. After some checkpoints, the demo kills one of the job's slots."""
 
     _killed: int | None = None
     _recovered: bool = False
@@ -89,7 +90,7 @@ class BoundedJob(WatchedJob):
     def _kill(self, platform: DemoPlatform, job: JobRead) -> None:
         slots = slot_processes(platform.driver(self.name))
         if not slots:
-            return  # Spark is replacing them, or the job has just ended
+            return  # no slot is running: Spark is replacing the slots, or the job has just ended
         self._killed = slots[0]
         os.kill(self._killed, signal.SIGKILL)
         say(f"  {self.name}: checkpoint {checkpoint_of(job)} completed: kill -9 {self._killed}, a slot")
@@ -104,7 +105,7 @@ class BoundedJob(WatchedJob):
 
 
 def checkpoint_of(job: JobRead) -> int:
-    """Return the number of the job's newest checkpoint, or 0 if there is none."""
+    """Return the number of the job's newest checkpoint, or 0 if the job has no checkpoint."""
     return job["last_checkpoint"]["number"] if job["last_checkpoint"] is not None else 0
 
 

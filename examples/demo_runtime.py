@@ -1,6 +1,7 @@
 """Demo of the runtime: run two jobs on real data, kill a slot of each, and compare their output with a batch computation.
 
-Exit code 0: the committed output equals what Spark SQL computes from the same input. 1: it does not, or something failed.
+Exit code 0 means that the committed output equals the result of Spark SQL over the same input. Exit code 1 means a difference or
+a failure.
 `--verify` runs no job and compares the output of an earlier run.
 """
 
@@ -46,7 +47,7 @@ def main() -> int:
     parser.add_argument("--verify", action="store_true", help="only compare existing output")
     arguments = parser.parse_args()
     root: Path = arguments.directory.resolve()
-    # The demo prints its own progress.
+    # Log only errors, because the demo prints its own progress messages.
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     try:
         run(root, only_verify=arguments.verify)
@@ -86,7 +87,7 @@ def run(root: Path, *, only_verify: bool) -> None:
 
 
 def prepare_java(folder: Path) -> None:
-    """Set JVM options for a JVM that runs for half a minute."""
+    """Set the JVM options of Spark for a JVM that runs for only half a minute."""
     if archive_in(folder).exists():
         options = jvm_options(folder)
     else:

@@ -19,12 +19,15 @@ from weir import Job, Params
 
 
 class DemoFailed(Exception):
-    """The message states what failed."""
+    """A step or a check failed. The error message states what failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class DemoScenario:
-    """``rate``: records per second, low enough for several checkpoints to complete."""
+    """A job with bounded input.
+
+    ``rate`` limits the records per second, so that several checkpoints complete before the input ends.
+    """
 
     job: Callable[[Params], Job]
     name: str
@@ -79,17 +82,17 @@ def prepare_inputs(selected: list[DemoScenario]) -> None:
 
 
 def verify(spark: SparkSession, selected: list[DemoScenario]) -> None:
-    """Raises DemoFailed if anything differs."""
+    """Compare the output with Spark SQL. Raises DemoFailed if any output differs."""
     say(f"comparing the output of {' and '.join(one.name for one in selected)} with Spark SQL over the same input")
     unequal = []
-    # In parallel, each in its own Spark session: most of the time is query planning.
+    # Run the comparisons in parallel, each in its own Spark session, because they spend most of their time on query planning.
     with ThreadPoolExecutor() as executor:
         futures = [executor.submit(one.compare, spark.newSession(), one.input, one.output) for one in selected]
     for future in futures:
         try:
             comparisons = future.result()
         except PySparkException as error:
-            # Convert it now: it has no message after Spark is closed.
+            # Convert the error to text before Spark is closed, because the error has no message afterwards.
             raise DemoFailed(f"Spark SQL failed to compute the comparison: {error}") from None
         for comparison in comparisons:
             if comparison.equal:

@@ -8,12 +8,15 @@ from pathlib import Path
 DAEMON = b"\0-m\0weir.spark.daemon\0"
 """The part of the command line that identifies Spark's Python daemon.
 
-The command lines of Java processes contain its name in a different form.
+The command lines of Java processes contain the daemon's name in a different form.
 """
 
 
 def slot_processes(driver: int | None = None) -> list[int]:
-    """Return the ids of the processes that Spark's Python daemon, a descendant of ``driver`` or of this process, has forked."""
+    """Return the process ids of the slots, which Spark's Python daemon has forked.
+
+    The daemon is a descendant of the process ``driver``. If ``driver`` is None, it is a descendant of this process.
+    """
     parents = _parents()
     descendants = {pid for pid in parents if (driver or os.getpid()) in _ancestors(pid, parents)}
     return sorted(pid for pid in descendants if DAEMON in _arguments(pid) and DAEMON in _arguments(parents[pid]))
@@ -24,10 +27,10 @@ def _parents() -> dict[int, int]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                # State and parent follow the name, which may contain any character.
+                # In /proc/PID/stat, the state and the parent follow the process name, which can contain any character.
                 parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
             except OSError:
-                continue  # it has just ended
+                continue  # the process has just ended
     return parents
 
 

@@ -10,9 +10,9 @@ from weir import Job, Params, agg, sinks, sources
 
 
 def job(params: Params) -> Job:
-    """``carriers`` receives one update per batch for each carrier in it, ``routes`` one update per flight."""
+    """The sink ``carriers`` receives one update per batch and carrier. The sink ``routes`` receives one update per flight."""
     output = params.path("output", help="a directory for the results")
-    rate = params.int("rate", 0, help="departures per second; 0: no limit")
+    rate = params.int("rate", 0, help="departures per second; 0 means no limit")
     job = Job("flights")
     # One reader keeps the departures in order, so that the running count is the same in every run.
     departures = job.read(

@@ -1,6 +1,6 @@
 """Counts the words in a directory of text files.
 
-Input: UTF-8 text files. Output: Parquet with one update per batch for each word in it. The largest count of a word is its last one.
+Input: UTF-8 text files. Output: Parquet with one update per batch and word. The largest count of a word is its newest count.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ def words(lines: pl.DataFrame) -> pl.DataFrame:
 
 
 def job(params: Params) -> Job:
-    rate = params.int("rate", 0, help="lines per second; 0: no limit")
+    rate = params.int("rate", 0, help="lines per second; 0 means no limit")
     job = Job("wordcount")
     lines = job.read(sources.text(params.path("input", help="a directory of text files"), rate=rate or None), uid="lines")
     counts = lines.map_batches(words, schema={"word": str}).key_by("word").aggregate(occurrences=agg.count(), uid="per-word")

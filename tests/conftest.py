@@ -1,7 +1,8 @@
-"""Test files are imported by path (``--import-mode=importlib``), so two directories may have a ``test_streams.py``.
+"""Test files are imported by path (``--import-mode=importlib``), so two directories can have a ``test_streams.py``.
 
-That mode does not find modules that the tests of a directory share, so this file adds those directories to the path. Names of
-shared modules are unique in ``tests/``.
+With this option, Python does not find modules that the tests of a directory share. So this file adds the directories of shared
+modules to ``sys.path``.
+Names of shared modules are unique in ``tests/``.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from pathlib import Path
 
 from hypothesis import settings
 
-# The duration of an example depends on the machine, so there is no deadline. A failure prints a blob that replays it.
+# The duration of an example depends on the machine, so there is no deadline. A failure prints a blob that replays the failed
+# example.
 settings.register_profile("weir", deadline=None, print_blob=True)
 settings.load_profile("weir")
 

@@ -1,4 +1,4 @@
-"""A control plane for tests: it speaks the protocol of the control link over real HTTP, keeps everything in memory, and fails on
+"""A control plane for tests, which uses the protocol of the control link over real HTTP, keeps everything in memory, and fails on
 request."""
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ def _problem(code: str) -> bytes:
 
 
 class ControlPlane:
-    """``url``: that of the only run it knows. ``down``: connections are closed without an answer. ``status``: the answer to every
-    request, as a problem with ``code``; ``code`` None: as from a foreign server on the port."""
+    """``url``: the address of its only run. ``down``: connections are closed without an answer. ``status``: the status of the
+    answer to every request, which is a problem with ``code``. If ``code`` is None, the answer is like that of a foreign server on
+    the port."""
 
     def __init__(self) -> None:
         self.events: list[NumberedEvent] = []

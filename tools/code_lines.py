@@ -1,4 +1,6 @@
-"""Count the lines of product code now and at another commit, without tests, generated files, docstrings, comments and blank lines.
+"""Count the lines of product code of the current commit and of another commit.
+
+Tests, generated files, docstrings, comments and blank lines do not count.
 
 Usage: tools/code_lines.py [COMMIT]. Without COMMIT, only the current commit is counted.
 """

@@ -1,11 +1,10 @@
-"""Generates ``docs/protocol/`` from the code, so that they cannot differ.
+"""Generates ``docs/protocol/`` from the code, so that the documents agree with the code.
 
-    python tools/generate_docs.py            write the files
-    python tools/generate_docs.py --check    fail if the files differ from the code
+Running ``python tools/generate_docs.py`` writes the files. With ``--check``, the program fails if the files differ from the code.
 
-- ``states.md``: a diagram for every table ``LEGAL`` (state -> states that may follow) in ``weir.kernel``
-- ``messages.md``: the control messages
-- ``frames.md``: the frames of the data plane
+The file ``states.md`` contains a diagram of every table ``LEGAL`` in ``weir.kernel``. Such a table maps each state to the states
+that may follow. The file ``messages.md`` describes the control messages. The file ``frames.md`` describes the frames of the data
+plane.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ def prose(text: str) -> str:
 
 
 def member_docs(kind: type) -> dict[str, str]:
-    """Return the documentation strings of attributes. They are read from the source, because Python discards them."""
+    """Return the documentation strings of attributes. The strings are read from the source, because Python discards them."""
     source = inspect.getsource(kind)
     found = re.findall(r'^    (\w+)(?:: [^=\n]+)?(?: = [^\n]+)?\n    """(.*?)"""', source, re.MULTILINE | re.DOTALL)
     return {name: prose(" ".join(text.split())) for name, text in found}
@@ -87,7 +86,7 @@ def states() -> str:
         NOTICE,
         "# State machines",
         "",
-        "Each state machine is a table in one module of the kernel. Only that module makes its transitions.",
+        "Each state machine is a table in one module of the kernel, and only this module makes the transitions of the table.",
     ]
     for module in kernel_modules():
         if hasattr(module, "LEGAL"):

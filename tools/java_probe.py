@@ -1,4 +1,7 @@
-"""Find a Java that Spark supports. Uses the standard library only, because setup runs it before it installs anything."""
+"""Find a Java that Spark supports.
+
+This module uses only the standard library, because setup runs this module before installing packages.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ _VERSION = re.compile(r'version "(\d+)')
 
 
 class JavaProbe:
-    """Searches like Spark: ``JAVA_HOME`` first, then ``java`` on PATH."""
+    """A search for Java in the same order as Spark's: ``JAVA_HOME`` first, then ``java`` on PATH."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self.wheel_forced = environment.get("WEIR_FORCE_JDK_WHEEL", "") not in ("", "0")
@@ -25,7 +28,7 @@ class JavaProbe:
         self._found: list[str] = []
 
     def identity(self) -> list[str]:
-        """Return a value that changes if a different Java is found. Cheap: it starts no process."""
+        """Return a value that changes if a different Java is found. The call is cheap, because it starts no process."""
         resolved = [path.resolve() for path in self._candidates]
         return [f"{path} {path.stat().st_mtime_ns}" for path in resolved]
 

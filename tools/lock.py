@@ -1,10 +1,7 @@
-"""Resolve ``requirements/*.lock`` from pyproject.toml and the pins below.
+"""Resolve ``requirements/*.lock`` from pyproject.toml and the pins in this file. Usage: ``python tools/lock.py [--upgrade]``.
 
-The lock files contain hashes, but not the URL of a package registry.
-
-    python tools/lock.py [--upgrade]
-
-Locked versions are kept if they still satisfy the requirements; ``--upgrade`` takes the newest ones.
+The lock files contain hashes, but not the URL of a package registry. Locked versions are kept if they
+still satisfy the requirements. With ``--upgrade``, the newest versions are locked instead.
 """
 
 from __future__ import annotations
@@ -31,7 +28,7 @@ def compile_lock(name: str, arguments: list[str], *, upgrade: bool) -> None:
     with tempfile.TemporaryDirectory(dir=LOCKS) as folder:
         fresh = Path(folder, name)
         if lock.exists() and not upgrade:
-            fresh.write_bytes(lock.read_bytes())  # uv keeps the versions in the output file
+            fresh.write_bytes(lock.read_bytes())  # uv keeps the versions that it finds in its output file
         command = [str(Path(sys.executable).parent / "uv"), "pip", "compile", *arguments, "--output-file", str(fresh)]
         options = ["--universal", "--python-version", PYTHON_MIN, "--generate-hashes", "--no-header", "--no-annotate", "--quiet"]
         subprocess.run([*command, *options], cwd=ROOT, env=install_environment(os.environ, ROOT), check=True)
@@ -53,7 +50,7 @@ def main(arguments: list[str]) -> int:
     compile_lock("dev.lock", ["pyproject.toml", "--extra", "embedded", *groups], upgrade=upgrade)
     compile_lock("java.lock", ["--group", "java", "--no-deps"], upgrade=upgrade)
     compile_lock("node.lock", ["--group", "node", "--no-deps"], upgrade=upgrade)
-    # These packages are installed outside .venv and use its NumPy.
+    # The packages for pictures are installed outside .venv and use the NumPy of .venv.
     shared = ["--constraint", "requirements/dev.lock", "--no-emit-package", "numpy"]
     compile_lock("pictures.lock", ["--group", "pictures", *shared], upgrade=upgrade)
     compile_pins("installer.lock", (UV_PIN,), upgrade=upgrade)

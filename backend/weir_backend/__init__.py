@@ -1,1 +1,1 @@
-"""The control plane: stores and serves the state of jobs. It never starts a Spark process itself."""
+"""The control plane: stores and serves the state of jobs. The control plane never starts a Spark process itself."""

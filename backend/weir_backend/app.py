@@ -1,4 +1,4 @@
-"""The API as an ASGI application: its parts, and what all responses have in common."""
+"""The API as an ASGI application: its lifespan, its routers, and the middleware for all responses."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ from weir_backend.settings import Settings
 log = structlog.get_logger(__name__)
 API = "/api/v1"
 BODY_BYTES_MAX = 1 << 20
-"""Limit of JSON requests. FastAPI parses them before it authenticates the caller, and parsing blocks other requests. Endpoints that accept
-more authenticate the caller first."""
+"""Limit of JSON requests. FastAPI parses JSON before it authenticates the caller, and parsing blocks other requests. Endpoints that accept
+larger bodies authenticate the caller first."""
 _HARDENING = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -44,13 +44,13 @@ _HARDENING = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
-    # For data. Pages have another policy: see ui.py.
+    # The policy of API responses. ``ui.py`` sets the policy of pages.
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 }
 
 
 def create_app(settings: Settings, tasks: Tasks, *, routers: Sequence[APIRouter] = ROUTERS) -> FastAPI:
-    """Create the application. It serves requests after its lifespan has started. The database schema must already exist."""
+    """Create the application. The application serves requests after its lifespan has started. The database schema must already exist."""
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -107,7 +107,7 @@ def create_app(settings: Settings, tasks: Tasks, *, routers: Sequence[APIRouter]
 
 
 def configure(app: FastAPI, settings: Settings, tasks: Tasks) -> None:
-    """Set the settings and tasks for the next start of the lifespan, and reset the state that an earlier lifespan left."""
+    """Set the settings and tasks that the next start of the lifespan uses. Discard the state of an earlier lifespan."""
     app.state = State()
     app.state.settings, app.state.tasks = settings, tasks
 
@@ -128,13 +128,13 @@ async def _send_heartbeats(database: Database) -> None:
 
 class Api(FastAPI):
     def build_middleware_stack(self) -> ASGIApp:
-        # This is the outermost middleware, so that it also handles error responses and bodies that are too large.
+        # ResponseMiddleware is the outermost middleware, so that it also handles error responses and bodies that are too large.
         return ResponseMiddleware(super().build_middleware_stack())
 
 
 class ResponseMiddleware:
-    """Adds a request id and security headers to every response, and turns the framework's 413 into a problem. It is plain ASGI because
-    function middleware buffers streams."""
+    """Adds a request id and security headers to every response, and turns a 413 response of FastAPI into a problem. The class is
+    plain ASGI because function middleware of Starlette buffers streams."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -188,12 +188,13 @@ async def alive() -> dict[str, str]:
 
 @_health.get("/readyz", responses=problems.answers(503))
 def ready(services: ServicesDep) -> dict[str, str]:
-    """Report whether the database is reachable and has the schema of this version. The result is at most one second old."""
+    """Report whether the database is reachable and has the schema of this version. The result of the check is at most one second old."""
     return {"status": "ready", "schema": services.readiness.schema()}
 
 
 def _describe(app: FastAPI) -> None:
-    """Add schemas that no endpoint returns as its body: problems and the messages of streams."""
+    """Add the schemas of problems and of stream messages to the OpenAPI document. FastAPI omits these schemas, because no endpoint
+    returns them as its body."""
     made = app.openapi
 
     def openapi() -> dict[str, object]:

@@ -23,9 +23,10 @@ T = TypeVar("T")
 
 
 class Problem(Exception):
-    """``code`` is an identifier for programs. ``detail`` says what failed and where, ``next_step`` what the user can do. Both are sentences.
+    """``code`` is an identifier for programs. ``detail`` says what failed and where, and ``next_step`` says what the user can do. Both are
+    sentences.
 
-    ``extra`` contains further members of the response. None of these fields may contain a secret.
+    ``extra`` contains additional members of the error response. The fields of a problem must not contain secrets.
     """
 
     status: ClassVar[int] = 500

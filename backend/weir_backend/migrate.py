@@ -12,11 +12,13 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, text
 
 _LOCK = 0x57656972
-"""The key of an advisory lock. If two migrations run concurrently, the second waits and then has nothing to do."""
+"""The key of the advisory lock for migrations. If two migrations start at the same time, the second waits for the first and then has
+nothing to do."""
 
 
 def directory() -> Path:
-    """Return the directory of the migrations: inside the package in a wheel, beside it in a checkout."""
+    """Return the directory of the migrations. In a wheel, this directory is inside the package. In a checkout, it is at the root of the
+    repository."""
     here = Path(__file__).resolve()
     for candidate in (here.parent / "migrations", here.parents[2] / "migrations"):
         if (candidate / "env.py").exists():
@@ -57,7 +59,7 @@ def known() -> set[str]:
 
 
 def differences(engine: Engine) -> list[object]:
-    """Return the schema changes that would make the database match the models. The result is empty if they match."""
+    """Return the schema changes that would make the database match the models. The result is empty if the database matches the models."""
     from weir_backend.models import Base
 
     with engine.connect() as connection:
@@ -68,7 +70,7 @@ def differences(engine: Engine) -> list[object]:
 def _locked(engine: Engine, run: object) -> None:
     assert callable(run)
     with engine.connect() as connection:
-        # The settings and the lock end with the transaction. The default timeouts suit requests, not migrations.
+        # The settings and the lock end with the transaction. The default timeouts are suitable for requests, but not for migrations.
         connection.execute(text("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0"))
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
         run(configuration(connection))

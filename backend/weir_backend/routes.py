@@ -44,4 +44,4 @@ ROUTERS: Sequence[APIRouter] = (
 )
 
 ROOT_ROUTERS: Sequence[APIRouter] = (prometheus,)
-"""Routers without the prefix of the API."""
+"""Routers whose paths do not begin with the prefix of the API."""

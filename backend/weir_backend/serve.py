@@ -13,17 +13,18 @@ from weir_backend.kit.broker import CeleryTasks
 from weir_backend.settings import settings
 
 SWITCH_S = 0.001
-"""Python's thread switch interval. The thread switch interval of Python. A request switches threads a dozen times, and each time it can wait this
-long for a thread that ingests a batch or computes a chart. With the default of 5 ms, pages take twice as long at a thousand events per second."""
+"""The thread switch interval of Python, in seconds. The API switches threads about a dozen times to answer one request. At each switch, the
+request can wait for one interval while another thread ingests a batch or computes a chart. With Python's default interval of 5 ms, pages take
+twice as long to load when a thousand events per second arrive."""
 
 
 def app() -> FastAPI:
-    """Raises ConfigError if a setting is missing or wrong."""
+    """Return the application of the API. Raises ConfigError if a setting is missing or invalid."""
     logs.configure()
     found = settings()
     app = create_app(found, CeleryTasks(found.redis_url.get_secret_value()))
-    # The objects loaded so far exist as long as the process. Without ``freeze``, every full garbage collection would scan them and pause all
-    # requests for 0.1 s.
+    # The objects that the start of the API has created are never freed. Without ``freeze``, every full garbage collection would scan these
+    # objects and pause all requests for 0.1 s.
     gc.collect()
     gc.freeze()
     sys.setswitchinterval(SWITCH_S)

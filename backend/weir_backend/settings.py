@@ -25,61 +25,65 @@ class Settings(BaseSettings):
     redis_url: SecretStr
     """``redis://:password@host:port/0``."""
     secret_key: SecretStr = Field(min_length=32)
-    """Signs recovery plans and the state of OpenID Connect logins. All processes of an installation share it."""
+    """The key that signs recovery plans and the state of OpenID Connect logins, and from which the tokens of runs are derived. All processes of
+    an installation must have the same ``secret_key``."""
     data_dir: Path
-    """Contains the directories of runs and, unless a job sets another directory, its checkpoints."""
+    """The directory that contains the directories of runs, and the checkpoints of each job that does not set another checkpoint directory."""
     public_url: AnyHttpUrl = AnyHttpUrl("http://127.0.0.1:8700")
     """The URL at which browsers and drivers reach the API."""
     ui_dir: Path | None = None
-    """The built web UI. Default: the build beside the code."""
+    """The directory of the built web UI. By default, the web UI is in the package ``weir_backend`` or, in a checkout, in ``frontend/dist``."""
     artifact_bytes_max: Annotated[int, Field(gt=0)] = 64 << 20
     pool_size: Annotated[int, Field(gt=0, le=200)] = 10
-    """Database connections of one process."""
+    """The maximum number of database connections of one process."""
     streams_per_user: Annotated[int, Field(gt=0)] = 250
-    """Concurrent event streams of one user per API process."""
+    """The maximum number of concurrent event streams of one user in one API process."""
     streams_max: Annotated[int, Field(gt=0)] = 1_000
-    """Concurrent event streams per API process."""
+    """The maximum number of concurrent event streams in one API process."""
     events_kept_days: Annotated[float, Field(gt=0)] = 90.0
     audit_kept_days: Annotated[float, Field(gt=0)] = 1_095.0
     samples_kept_hours: Annotated[float, Field(gt=0)] = 24.0
     checkpoints_kept_days: Annotated[float, Field(gt=0)] = 365.0
     """How long to keep the metadata of a completed checkpoint after its files are deleted."""
     compile_environment: str = ""
-    """Environment variables of the workers that user code gets during compilation, in addition to paths and options: comma-separated names, or
-    prefixes with a star (``AWS_*``)."""
+    """The environment variables of a worker that user code can read while the worker compiles the code: comma-separated names, or prefixes with a
+    star (``AWS_*``). User code can always read the variables for paths and options."""
     run_files_kept_days: Annotated[float, Field(gt=0)] = 14.0
     """How long to keep the files of an ended run (log, code) on the host of its driver."""
     run_files_kept_last: Annotated[int, Field(ge=0)] = 5
-    """The files of this many newest runs per job are kept regardless of age."""
+    """The number of newest runs per job whose files are kept regardless of their age."""
     run_files_kept_max: Annotated[int, Field(gt=0)] = 100
-    """The files of at most this many runs per job are kept regardless of age, so that a job in a restart loop does not fill the disk."""
+    """The maximum number of runs per job whose files are kept. Files of older runs are deleted regardless of their age, so that a job in a
+    restart loop does not fill the disk."""
     artifacts_kept_days: Annotated[float, Field(gt=0)] = 7.0
-    """How long to keep an artifact that no spec references, counted from its last upload."""
+    """How long to keep an artifact that no spec references, counted from the last upload of the artifact."""
     undo_kept_days: Annotated[float, Field(gt=0)] = 30.0
-    """How long to keep the checkpoint that an undo of a plan would restore, counted from the application of the plan."""
+    """How long to keep the checkpoint that an undo of a plan would restore, counted from the end of the plan."""
     restore_roots: Annotated[tuple[CheckpointPath, ...], NoDecode] = ()
     """Comma-separated directories and object stores from which users may restore a checkpoint by its path, in addition to ``checkpoints``
     in ``data_dir``."""
     verify_after_hours: Annotated[float, Field(gt=0)] = 24.0
     """How long a successful verification of a checkpoint remains valid."""
     driver_metrics: str | None = None
-    """Address at which drivers serve their metrics on their host: HOST:PORT or HOST:FIRST-LAST. Default: drivers serve no metrics."""
+    """The address at which drivers serve their metrics on their host: HOST:PORT, or HOST:FIRST-LAST for a range of ports. By default, drivers
+    serve no metrics."""
     driver_metrics_token: Annotated[SecretStr | None, Field(validate_default=True)] = None
-    """Bearer token that grants access to the metrics of drivers."""
+    """The bearer token that grants access to the metrics of drivers."""
     webhook_reach: Reach = Reach.PRIVATE
-    """The addresses to which workers may send webhooks: ``public``, ``private`` (which includes ``public``) or ``loopback`` (which includes both).
-    Link-local addresses are never allowed."""
+    """The addresses to which workers may send webhooks: ``public``, ``private`` (which includes ``public``) or ``loopback`` (which includes
+    both). Workers never send webhooks to link-local addresses."""
     webhook_keys_dir: Path | None = None
-    """Directory of the files that ``secret_reference`` of a webhook names. Default: ``webhook-keys`` in ``data_dir``."""
+    """The directory of the key files that the ``secret_reference`` of a webhook can name. The default is ``webhook-keys`` in ``data_dir``."""
     oidc_issuer: AnyHttpUrl | None = None
     oidc_client_id: str | None = None
     oidc_client_secret: SecretStr | None = None
     oidc_name: Annotated[str, Field(max_length=60)] | None = None
-    """Display name of the provider on the login page. Default: the host of ``oidc_issuer``."""
+    """The name of the OpenID Connect provider on the login page. The default is the host of ``oidc_issuer``."""
     oidc_role_claim: str = "weir_role"
-    """Claim of the identity token that contains viewer, operator or admin."""
+    """The claim of the identity token that contains the role of the user: viewer, operator or admin."""
     oidc_new_users: Literal["refused", "viewer"] = "refused"
-    """What to do with unknown users whose token names no role. The default refuses such users, because an issuer can serve many organizations."""
+    """What to do with a user who logs in for the first time if the token names no role. By default, Weir refuses new users without a role,
+    because an issuer can serve many organizations."""
 
     @field_validator("driver_metrics", "driver_metrics_token", mode="before")
     @classmethod
@@ -124,7 +128,7 @@ class Settings(BaseSettings):
 
 @lru_cache
 def settings() -> Settings:
-    """Return the settings. Raises ConfigError that names each missing or invalid variable, without its value."""
+    """Return the settings. Raises ConfigError, which names each missing or invalid variable, without its value."""
     try:
         return Settings()
     except ValidationError as error:

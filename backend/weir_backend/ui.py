@@ -1,7 +1,7 @@
 """The web UI: serves the built files of ``frontend/`` from the origin of the API.
 
-It handles every path that matches no route. The single-page application routes in the browser, so all page paths return index.html.
-Browsers cache hashed assets permanently, because their names change with their content.
+The web UI handles every path that matches no route of the API. The single-page application routes in the browser, so all page paths return
+index.html. Browsers cache hashed assets permanently, because their names change with their content.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
 NONCE = "__WEIR_NONCE__"
-"""Placeholder in index.html; vite.config.ts inserts it."""
+"""The placeholder for the nonce in index.html. vite.config.ts inserts this placeholder."""
 NOT_PAGES = ("api", "metrics", "healthz", "readyz", "assets")
-"""First path segments that never belong to a page. Unknown paths below them return 404."""
+"""The first path segments that never belong to a page. An unknown path that begins with one of these segments returns 404."""
 _PAGE = "index.html"
 _IMMUTABLE = "public, max-age=31536000, immutable"
 _HERE = Path(__file__).resolve()
 
 
 def directory(configured: Path | None) -> Path:
-    """Return the directory of the built files, whether or not it exists: inside the package in a wheel, beside it in a checkout."""
+    """Return the directory of the built files, whether or not it exists. In a wheel, the built files are inside the package. In a checkout, they
+    are in ``frontend/dist``."""
     if configured is not None:
         return configured
     packaged = _HERE.parent / "ui"
@@ -32,8 +33,9 @@ def directory(configured: Path | None) -> Path:
 
 
 def policy(nonce: str) -> str:
-    """Return the Content-Security-Policy of pages. Only our script files run. Styles that components create at runtime carry the nonce;
-    style attributes, which charts and tables set, cannot carry one."""
+    """Return the Content-Security-Policy of pages. The policy allows only script files of this origin. The policy allows the styles that
+    components create at runtime, because they have the nonce. The policy allows all style attributes, because charts and tables set style
+    attributes, and attributes cannot have a nonce."""
     return "; ".join(
         (
             "default-src 'none'",
@@ -56,7 +58,7 @@ class Ui:
 
     def __init__(self, built: Path) -> None:
         self._built = built
-        # The files are looked up at each request, because a build can appear or be replaced while the process runs.
+        # Look up the files at each request, because a build can appear or be replaced while the process runs.
         self._files = StaticFiles(directory=built, check_dir=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -79,7 +81,7 @@ class Ui:
         return self._page()
 
     def _file(self, path: str, scope: Scope) -> Response | None:
-        """Return the file. None if the build has no such file."""
+        """Return the built file with this path, or None if the build has no such file."""
         try:
             found, stat = self._files.lookup_path(path)
         except (ValueError, OSError):
@@ -103,7 +105,7 @@ class Ui:
         except OSError:
             html, status = _not_built(self._built), 503
         headers = {
-            # The page has no ETag, because a cached page would contain a nonce that the policy does not allow any more.
+            # The page has no ETag. With an ETag, a browser could show a cached page, whose nonce the policy of the new response does not allow.
             "Cache-Control": "no-cache",
             "Content-Security-Policy": policy(nonce),
         }

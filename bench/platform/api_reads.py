@@ -17,7 +17,7 @@ from bench.results import percentile
 
 P95_MS = 100.0
 ROUNDS_MIN = 20
-"""With fewer rounds the 95th percentile is the maximum, so the aim is not judged."""
+"""With fewer rounds than this, the 95th percentile is the maximum, so the aim is not judged."""
 
 
 @dataclass(slots=True)
@@ -90,7 +90,7 @@ def at_once(platform: TemporaryControlPlane, pages: Sequence[Page], rounds: int,
 
 
 def until(platform: TemporaryControlPlane, pages: Sequence[Page], stop: threading.Event, seed: int) -> ReadTimes:
-    """One client that reads as a user clicks: a page, then a short pause. It stops when ``stop`` is set."""
+    """A client that reads as a user clicks, with a short pause after each page. The client stops when ``stop`` is set."""
     rng, times = random.Random(seed), ReadTimes()
     with platform.client() as client:
         while not stop.is_set():
@@ -113,15 +113,15 @@ def summary(ms: Iterable[float]) -> dict[str, float | int | str | bool | None]:
 
 
 def measurements(how: str, times: ReadTimes, endpoint: str, rounds: int, more: dict[str, float]) -> list[Measurement]:
-    """Return one measurement for all pages of an endpoint that have an aim, and one for those that have none."""
+    """Return one measurement for all pages of an endpoint that have an aim, and one for all its pages without an aim."""
     found = []
     for aimed in (True, False):
-        ms = {page: times for page, times in times.ms.items() if page.endpoint == endpoint and page.aimed is aimed}
+        ms = {page: durations for page, durations in times.ms.items() if page.endpoint == endpoint and page.aimed is aimed}
         if not ms:
             continue
         slowest = max(ms, key=lambda page: percentile(ms[page], 0.95) or 0.0)
         slowest_ms = percentile(ms[slowest], 0.95) or 0.0
-        values = summary(one for times in ms.values() for one in times)
+        values = summary(one for durations in ms.values() for one in durations)
         values |= {"pages": len(ms), "slowest": slowest.what, "slowest_p95_ms": slowest_ms, **(more if aimed else {})}
         judged = slowest_ms < P95_MS if rounds >= ROUNDS_MIN else None
         aim = Aim(f"p95 of each page < {P95_MS:.0f} ms", judged) if aimed else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -29,18 +30,19 @@ from weir.protocol.messages import SlotMetrics, SubtaskMetrics
 from weir.protocol.snapshots import JsonValue, SubtaskStatistics
 
 SAMPLES_A_CHECKPOINT = 40
-"""Five per slot: a sample every two seconds and a checkpoint every ten."""
+"""Five samples per slot, because a slot sends a sample every two seconds and a checkpoint is triggered every ten."""
 FAILED_CHECKPOINTS = 0.03
 ROUND = 2 + SUBTASKS + SAMPLES_A_CHECKPOINT
 """Events of a checkpoint and of the samples between two checkpoints."""
 LOGGED_A_ROUND = 2
-"""The events of a round that become entries of the event log. The others become rows of samples, or part of the checkpoint's row.
+"""The events of a round that become entries of the event log. The other events of a round become rows of samples, or part of the
+checkpoint's row.
 """
 _ALL = [SubtaskId(chain, index) for chain in range(CHAINS) for index in range(SLOTS)]
 
 
 def checkpoint(number: int, generation: int, random: Random, *, trigger: str = "periodic", fails: bool = False) -> list[Event]:
-    """Return the events of a checkpoint from its trigger to its end. A failing one fails after half of its subtasks have
+    """Return the events of a checkpoint from its trigger to its end. A failing checkpoint fails after half of its subtasks have
     acknowledged."""
     triggered: list[Event] = [CheckpointTriggered(CheckpointId(number), Generation(generation), trigger, SUBTASKS)]
     took = sorted(int(random.lognormvariate(3.5, 0.5)) for _ in _ALL)
@@ -51,21 +53,25 @@ def checkpoint(number: int, generation: int, random: Random, *, trigger: str = "
     if fails:
         reason = f"Checkpoint timed out after 600 s: {SUBTASKS // 2} of {SUBTASKS} subtasks acknowledged."
         return [*triggered, *acknowledged[: SUBTASKS // 2], CheckpointFailed(CheckpointId(number), reason)]
-    measured = tuple(AcknowledgedStatistics(subtask, _statistics(random)) for subtask in _ALL)
+    measured = tuple(
+        AcknowledgedStatistics(subtask, statistics(random, async_ms=30.0, alignment_ms=3.3, start_delay_ms=1.25))
+        for subtask in _ALL
+    )
     size = sum(one.statistics.state_bytes for one in measured)
     end = CheckpointCompleted(CheckpointId(number), Generation(generation), trigger, took[-1] + 8, size, measured)
     return [*triggered, *acknowledged, end]
 
 
-def _statistics(random: Random) -> SubtaskStatistics:
+def statistics(random: Random, *, async_ms: float, alignment_ms: float, start_delay_ms: float) -> SubtaskStatistics:
+    """Return random statistics of a subtask. The durations vary from call to call, around the given ones."""
     sync_us = int(random.lognormvariate(6.0, 0.6))
     return SubtaskStatistics(
         sync_us=sync_us,
         sync_cpu_us=sync_us * 3 // 4,
         sync_core_wait_us=sync_us // 50,
-        async_ms=round(random.lognormvariate(3.4, 0.4), 3),
-        alignment_ms=round(random.expovariate(0.3), 3),
-        start_delay_ms=round(random.expovariate(0.8), 3),
+        async_ms=round(random.lognormvariate(math.log(async_ms), 0.5), 3),
+        alignment_ms=round(random.expovariate(1 / alignment_ms), 3),
+        start_delay_ms=round(random.expovariate(1 / start_delay_ms), 3),
         state_bytes=int(random.lognormvariate(13.8, 0.3)),
         longest_batch_ms=round(random.uniform(0.2, 2.0), 3),
         longest_batch_core_wait_ms=round(random.uniform(0.0, 0.2), 3),
@@ -120,7 +126,7 @@ def numbered(events: Sequence[Event], *, first: int, at_ms: int, step_ms: int = 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedRows:
-    """Counts of what events produce: log entries, samples, triggered checkpoints and completed checkpoints."""
+    """Numbers of log entries, samples, triggered checkpoints and completed checkpoints that events produce."""
 
     logged: int
     samples: int
@@ -154,8 +160,8 @@ def batch(events: Sequence[NumberedEvent]) -> RequestBody:
 
 
 def batches(count: int, size: int, *, random: Random, at_ms: int, first: int) -> list[RequestBody]:
-    """Create batches in advance, so that the measurement excludes it. All drivers may send the same batches: events are numbered
-    per run."""
+    """Create batches in advance, so that the measurement excludes their creation. All drivers can send the same batches, because
+    events are numbered per run."""
     events = endless(random)
     made = []
     for _ in range(count):

@@ -1,7 +1,7 @@
 """Readable pages of the API, derived from its OpenAPI document, so that every list and detail is measured, new ones included.
 
-A list is read with each sort field in both directions, and with each filter for which some row has a value. It is read for all
-jobs and for the largest job, at its first and last pages.
+A list is read with each sort field in both directions, and with each filter for which some row has a value. Each list is read for
+all jobs and for the largest job, at its first and last pages.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LEFT_OUT: Mapping[str, str] = {
     "finish_oidc_session": "needs an external OIDC provider",
 }
 PROMETHEUS = "get_metrics"
-"""Covers all jobs and is read a few times per minute: neither a list nor a detail."""
+"""This endpoint is neither a list nor a detail, because it covers all jobs and is read only a few times per minute."""
 PAGE = 25
 COUNTED_MAX = 10_000
 """The largest total that lists count to."""
@@ -39,8 +39,8 @@ _NUMBERS: Mapping[str, int] = {"number": 1, "before": 1, "after": 2}
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page to read. ``rows``: the expected number of rows; None: not a list. ``aimed``: the latency aim applies. It does not
-    apply beyond the rows that a list counts, nor to endpoints that are read rarely."""
+    """A page to read. ``rows``: the expected number of rows. None means that the page is not a list. ``aimed``: whether the
+    latency aim applies. The aim does not apply beyond the rows that a list counts, nor to endpoints that are read rarely."""
 
     endpoint: str
     what: str
@@ -120,7 +120,7 @@ def _resource(parameter: str) -> str:
 
 
 def _variants(name: str, finder: _Ids) -> list[tuple[str, str]]:
-    """Return the variants of a detail with further parameters than ids, as pairs of description and query."""
+    """Return the variants of a detail that has other parameters besides ids, as pairs of description and query."""
     match name:
         case "get_job_metrics":
             return [("15 minutes", ""), ("an hour", finder.since(3_600)), ("six hours", finder.since(6 * 3_600))]
@@ -154,7 +154,7 @@ class _Ids:
         return self._known[name]
 
     def _newest(self, resources: str) -> int:
-        """Return the newest resource: of the largest job, if the resource belongs to a job."""
+        """Return the newest resource. If the resource belongs to a job, return the newest one of the largest job."""
         for filter_ in (f"?filter={quote(json.dumps({'job_id': self._largest}))}", ""):
             answer = self._client.get(self._lists[resources] + filter_)
             if answer.status == 200 and answer.json():
@@ -192,7 +192,7 @@ class _List:
         return found
 
     def _fields(self, parameter: str, unknown: str) -> list[str]:
-        """Return all field names. The API lists them when it refuses an unknown field."""
+        """Return all field names. The API lists the field names when it refuses an unknown field."""
         answer = self._client.get(f"{self._path}?{parameter}={quote(unknown)}")
         _, known, names = answer.json()["detail"].partition("Known fields: ")
         assert answer.status == 422 and known, f"{self._path} does not list its fields: {answer.body!r}"

@@ -12,7 +12,7 @@ from weir.protocol.codec import to_json
 
 SLOTS = 8
 CHAINS = 3
-"""The number of chains of the graph below. Reported subtasks must match it."""
+"""The number of chains of the graph below. Reported subtasks must match this number."""
 SUBTASKS = CHAINS * SLOTS
 
 

@@ -31,8 +31,8 @@ from weir_backend.models import Event as LogEntry
 
 EVENTS_PER_S = 5_000
 CATCHING_UP = 100
-"""The aim applies to batches of at least this size. A driver that sends smaller batches is not catching up; those measure the
-cost of a request."""
+"""The aim applies to batches of at least this size. A driver that sends smaller batches is not catching up. Smaller batches
+measure the cost of a request."""
 BEGIN = 3
 """Number of events with which each run begins."""
 
@@ -77,7 +77,7 @@ def measure(
 ) -> Measurement:
     """Measure ingest with batches of ``size`` events."""
     rate = _rate(platform, writer, size, drivers, seed)
-    # Enough for one and a half times the estimated rate. A driver stops when it has sent all of them.
+    # Create enough batches for one and a half times the estimated rate. A driver stops when it has sent all its batches.
     count = max(20, int(1.5 * rate * seconds / size / drivers))
     runs = new_runs(platform, writer, f"ingest-{size}", drivers)
     before = usage(platform.api, platform.postgres)
@@ -144,7 +144,7 @@ def _differing(database: Database, run: RunConnection, sent: SentEvents) -> list
 
 
 def _rate(platform: TemporaryControlPlane, writer: JobWriter, size: int, drivers: int, seed: int) -> float:
-    """Estimate the rate in events per second in about two seconds. It determines the number of batches to create."""
+    """Estimate the rate in events per second in about two seconds. The rate determines the number of batches to create."""
     runs = new_runs(platform, writer, f"warm-{size}", drivers)
     began = time.monotonic()
     sent = _drive(platform, runs, _made(max(10, 40_000 // size // drivers), size, seed), 2.0)

@@ -1,5 +1,5 @@
-"""Copies of jobs: rows that the services wrote, copied within the database under new ids. This is ten times as fast as writing
-them."""
+"""Copies of jobs: rows that the services wrote, copied within the database under new ids. Copying is ten times as fast as writing
+the rows by the services."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COPIED = [
 
 
 def copy_jobs(database: Database, job_ids: Sequence[int], count: int) -> None:
-    """Create ``count`` more jobs. Each copies all rows of one of ``job_ids``, except samples of metrics."""
+    """Create ``count`` more jobs. Each new job is a copy of all rows of one of ``job_ids``, except samples of metrics."""
     with database.session() as session:
         strides = {table.name: session.scalar(select(func.max(table.c.id))) or 0 for table in _COPIED}
     number = 0

@@ -42,7 +42,7 @@ from weir_backend.runs.service import run_token
 from weir_backend.settings import Settings
 
 RUNS = 3
-"""Runs per job. All but the last lose their driver."""
+"""Runs per job. Every run except the last one loses its driver."""
 DAYS = 30
 """Age of a job's first event."""
 BATCH_EVENTS = 2_000
@@ -63,7 +63,7 @@ class NoTasks:
 @dataclass(frozen=True, slots=True)
 class JobScript:
     """The rows to write for one job: ``checkpoints`` over all its runs, ``events`` in its log, samples of the last ``samples_s``
-    seconds. ``end``: the final state of its last run; None: it keeps running."""
+    seconds. ``end``: the final state of the last run. None means that the last run continues."""
 
     name: str
     checkpoints: int
@@ -91,7 +91,7 @@ class RowCounts:
 
 @dataclass(frozen=True, slots=True)
 class RunConnection:
-    """What a driver needs to send events."""
+    """The ids and the token that a driver needs to send events."""
 
     job_id: int
     run_id: int
@@ -138,7 +138,7 @@ class JobWriter:
             Reconciler(self.settings, self.tasks).reconcile(session, job_id)
 
     def restart(self, job_id: int, run_id: int) -> None:
-        """Mark the driver as lost and start the next run without the delay."""
+        """Mark the driver as lost and start the next run without the restart delay."""
         with self.database.session() as session:
             assert mark_driver_lost(session, job_id, run_id, "The driver process exited.")
         self.reconcile(job_id)
@@ -162,7 +162,7 @@ class JobWriter:
 
 
 class SimulatedDriver:
-    """The simulated driver of a job's live run. It reports events in time order."""
+    """The simulated driver of a job's live run. The driver reports events in time order."""
 
     def __init__(self, writer: JobWriter, job_id: int, counts: RowCounts) -> None:
         self.run = writer.live_run(job_id)
@@ -224,7 +224,8 @@ def write_job(writer: JobWriter, script: JobScript) -> RowCounts:
 
 
 def _runs(script: JobScript, rng: random.Random, graph: dict[str, Any]) -> Iterator[list[Event]]:
-    """Yield the events of each run. The last checkpoint is not among them: it is a savepoint that is taken later."""
+    """Yield the events of each run. The events of the last checkpoint are not included, because it is a savepoint that is taken
+    later."""
     rest = script.checkpoints - 1
     recoveries = max(0, script.events - 2 * script.checkpoints - 60) // 4
     number = 1
@@ -288,7 +289,7 @@ def _fill_log(writer: JobWriter, job_id: int, driver: SimulatedDriver, events: i
 
 
 def _top_up(writer: JobWriter, job_id: int, events: int) -> int:
-    """Add events of the control plane until there are ``events``. Return the number of events."""
+    """Add events of the control plane until the job has ``events`` events. Return the number of its events."""
     with writer.database.session() as session:
         job = session.get_one(Job, job_id, with_for_update=True)
         for _ in range(events - job.event_number):

@@ -40,7 +40,7 @@ class PacedDriver(SentEvents):
 
 @dataclass(frozen=True, slots=True)
 class OfferedLoad:
-    """``seconds``: until the last event was stored. ``late_s``: the delay between the last event and its storage."""
+    """``seconds``: the time until the last event was stored. ``late_s``: the delay between the last event and its storage."""
 
     runs: Sequence[RunConnection]
     drivers: Sequence[PacedDriver]
@@ -56,7 +56,8 @@ class OfferedLoad:
 def offer_load(
     platform: TemporaryControlPlane, runs: Sequence[RunConnection], *, per_s: float, seconds: float, seed: int
 ) -> OfferedLoad:
-    """Send ``per_s`` events per second over all runs. Return when all are stored or each remaining driver has received an error."""
+    """Send ``per_s`` events per second over all runs. Return when all events are stored or each remaining driver has received an
+    error."""
     count = max(1, int(per_s * seconds / len(runs)))
     own_per_s = per_s / len(runs)
     begin_ms = now().timestamp() * 1000

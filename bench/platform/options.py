@@ -17,10 +17,11 @@ PARTS = ("reading", "ingest", "streams", "mix", "growth")
 class PlatformBenchOptions:
     """What to measure, and with which data.
 
-    ``jobs``, ``checkpoints``, ``events``: rows in the tables before the measurements. ``sampled_jobs`` also have metric samples
-    of the last 15 minutes; the largest job has those of ``samples_h`` hours. ``rounds``: reads of each page, first one by one,
-    then by ``clients`` at once. ``seconds``: duration of each measurement of ingest, streams and mix. ``offered``: events per
-    second of all drivers together, where they do not send at full speed. ``directory`` receives the results.
+    ``jobs``, ``checkpoints``, ``events``: rows in the tables before the measurements. ``sampled_jobs``: the number of jobs that
+    also have metric samples of the last 15 minutes. The largest job has samples of ``samples_h`` hours. ``rounds``: reads of each
+    page, first one by one, then by ``clients`` at once. ``seconds``: duration of each measurement of ingest, streams and mix.
+    ``offered``: events per second of all drivers together, in measurements in which drivers do not send at full speed.
+    ``directory`` receives the results.
     """
 
     jobs: int

@@ -19,8 +19,8 @@ Value = float | int | str | bool | None
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """An aim of the project. ``met`` None: not judged, because too little was measured. A missed aim is reported but is not an
-    error."""
+    """An aim of the project. ``met``: None means that the aim is not judged, because too little was measured. A missed aim is
+    reported but is not an error."""
 
     text: str
     met: bool | None

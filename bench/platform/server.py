@@ -30,7 +30,8 @@ from weir_workers.embedded.supervisor.services import START_S_MAX, Service, serv
 
 STOP_S = 20.0
 CONNECTIONS = 4
-"""Database connections of this process. It only fills and counts tables, so they are not part of a measurement."""
+"""Database connections of this process. This process only fills and counts tables, so its connections are not part of a
+measurement."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ from urllib.parse import urlsplit
 
 OPEN_S_MAX = 60.0
 REST_S_MAX = 30.0
-"""How long after the last event was stored a stream may take to deliver it. After that the event counts as lost."""
+"""The time that a stream has to deliver the last event after it was stored. After this time, an undelivered event counts as
+lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class StreamRecord:
     after: int
     events: list[StreamedEvent] = field(default_factory=list)
     ended: str | None = None
-    """Why the server ended it, if it did."""
+    """Why the server ended the stream. None means that the server did not end the stream."""
 
     def find_error(self, last: int) -> str | None:
         numbers = [one.number for one in self.events]
@@ -49,8 +50,8 @@ class StreamRecord:
 
 
 class StreamClients:
-    """A handle for the client process. All streams are open. ``finish`` waits until the streams reach the given event numbers and
-    returns them with their events."""
+    """A handle for the client process. All streams are open. ``finish`` waits until the streams reach the given event numbers,
+    and returns the streams with their events."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

@@ -1,4 +1,4 @@
-"""Open event streams under load: whether each stream delivers every event of its job once, with which delay, and at what cost for
+"""Open event streams under load. Measures whether each stream delivers every event of its job once, the delay, and the cost for
 the API."""
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from weir_backend.models import Job
 STREAMS = 200
 STREAMS_OF_A_JOB = 4
 LATE_S_MAX = 2.0
-"""The load counts as ingested if drivers are at most this far behind at the end."""
+"""The load counts as ingested if drivers are at most this many seconds behind at the end."""
 READERS = 2
 
 
@@ -75,7 +75,7 @@ def mix(platform: TemporaryControlPlane, writer: JobWriter, options: PlatformBen
     runs = new_runs(platform, writer, "mixed", max(1, options.streams // STREAMS_OF_A_JOB))
     stop = threading.Event()
     read_times: list[api_reads.ReadTimes] = []
-    # The numbers of rows change during the measurement.
+    # Do not check numbers of rows, because they change during the measurement.
     shown = [replace(page, rows=None) for page in pages if page.aimed]
     readers = [
         threading.Thread(target=lambda seed=number: read_times.append(api_reads.until(platform, shown, stop, seed)))

@@ -30,9 +30,10 @@ from weir_backend.models import Checkpoint, Event, Job, MetricSample, Role, User
 from weir_backend.settings import Settings
 
 LARGEST = 0.05
-"""The first job's share of all checkpoints and events: real installations have jobs of different sizes."""
+"""The first job's share of all checkpoints and events. The first job is the largest, because real installations have jobs of
+different sizes."""
 COPIED = 20
-"""The number of jobs that are templates for copies. A twentieth of them is suspended, a twentieth finished."""
+"""The number of jobs that are templates for copies. A twentieth of these jobs is suspended, and a twentieth has finished."""
 ENDS = {3: DriverState.SUSPENDED, 7: DriverState.FINISHED}
 JOBS_AT_ONCE = 2
 USERS = 200
@@ -53,8 +54,8 @@ class FilledTables:
 
 @dataclass(frozen=True, slots=True)
 class FillPlan:
-    """``scripts``: jobs to write, the largest first. ``templates``: the last of them, which are copied. ``copies``: the number of
-    copies."""
+    """``scripts``: jobs to write, the largest first. ``templates``: the last jobs of ``scripts``, which are copied. ``copies``:
+    the number of copies."""
 
     scripts: list[JobScript]
     templates: list[JobScript]
@@ -76,7 +77,7 @@ def fill_plan(options: PlatformBenchOptions) -> FillPlan:
 
 
 def _shares(total: int, jobs: int) -> tuple[int, int]:
-    """Return the number for the largest job, and for each other job."""
+    """Divide ``total``: return the share of the largest job, and that of each other job."""
     each = int(total * (1 - LARGEST)) // max(1, jobs - 1)
     each = min(each, total // jobs)
     return total - each * (jobs - 1), each

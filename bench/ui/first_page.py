@@ -26,9 +26,10 @@ USABLE_WHEN = {
 class Visit:
     """One visit with an empty cache.
 
-    ``log_in_ms``: from opening the address until the user can type a name. ``paint_ms``: until the largest content is painted.
-    ``home_ms``: from submitting the form until the page shows the jobs. ``scripts_kb``: compressed size of the scripts of the
-    log-in page. ``all_kb``: compressed size of scripts, styles and fonts of both pages. ``longest_ms``: the longest task.
+    ``log_in_ms``: the time from opening the address until the user can type a name. ``paint_ms``: the time until the largest
+    content is painted. ``home_ms``: the time from submitting the form until the page shows the jobs. ``scripts_kb``: compressed
+    size of the scripts of the log-in page. ``all_kb``: compressed size of scripts, styles and fonts of both pages.
+    ``longest_ms``: duration of the longest task.
     """
 
     log_in_ms: float
@@ -96,7 +97,8 @@ def _wait_until_usable(page: Page, name: str) -> None:
 
 
 def _transferred_kb(page: Page, kind: str | None) -> float:
-    """Return the compressed size of the resources that the page has loaded so far. ``kind`` None: of all kinds."""
+    """Return the compressed size of the resources that the page has loaded so far. ``kind``: None means resources of all
+    kinds."""
     found: float = page.evaluate(
         """kind => performance.getEntriesByType('resource')
             .filter(({ name }) => kind !== 'script' || new URL(name).pathname.endsWith('.js'))

@@ -17,8 +17,9 @@ SIMULATED_UI = ROOT / "build" / "bench" / "ui-fake"
 
 @dataclass(frozen=True, slots=True)
 class UiBenchOptions:
-    """``visits``: of the first page. ``seconds``: duration of the measurement of each tab, once it is drawn. ``rounds``: how often all
-    tabs are measured, one after the other. ``trace``: keep detailed traces. ``directory`` receives the results."""
+    """``visits``: the number of visits of the first page. ``seconds``: duration of the measurement of each tab, once the tab is
+    drawn. ``rounds``: the number of rounds, each of which measures all tabs, one after the other. ``trace``: keep detailed
+    traces. ``directory`` receives the results."""
 
     parts: tuple[str, ...]
     visits: int

@@ -19,7 +19,8 @@ _NAMED_MAX = 3
 
 @dataclass(frozen=True, slots=True)
 class LongTask:
-    """``at_ms``: start, since the page was opened. ``why``: the scripts and layout steps that took longest; '' if unknown."""
+    """``at_ms``: the time from opening the page until the task started. ``why``: the scripts and layout steps that took longest,
+    or '' if unknown."""
 
     at_ms: float
     took_ms: float
@@ -44,13 +45,13 @@ class ProbeReading:
     messages: int
 
     def tasks_between(self, from_ms: float, to_ms: float) -> list[LongTask]:
-        """Return the tasks that overlap this time."""
+        """Return the tasks that overlap the time from ``from_ms`` to ``to_ms``."""
         return [one for one in self.tasks if one.at_ms < to_ms and one.at_ms + one.took_ms > from_ms]
 
 
 @dataclass
 class PageErrors:
-    """Console errors, exceptions and failed requests. Without slots, because Playwright sets attributes on it."""
+    """Console errors, exceptions and failed requests. The class has no slots, because Playwright sets attributes on it."""
 
     found: list[str] = field(default_factory=list)
 

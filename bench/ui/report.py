@@ -31,7 +31,7 @@ def show(measured: Sequence[Measurement], console: Console) -> None:
     if over:
         console.print(
             f"{over} of {rounds} measurements had a long task; in {cpu_over} of them its CPU time was long as well. "
-            "In the others the task waited for a core: other processes used the machine."
+            "In the other measurements the task waited for a core, because other processes used the machine."
         )
 
 

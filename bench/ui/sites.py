@@ -36,14 +36,14 @@ from weir_workers.embedded.ports import free_port
 
 START_S_MAX = 30.0
 JOBS = 3
-"""Number of jobs of the embedded platform. They are not started, so that no Spark runs during the measurement."""
+"""Number of jobs of the embedded platform. These jobs are not started, so that no Spark runs during the measurement."""
 EXAMPLE = ROOT / "examples" / "wordcount.py"
 SEED = 7
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """``search``: query string of the first address. ``job_id`` None: find the job by its name."""
+    """``search``: query string of the first address. ``job_id``: None means that the job is found by its name."""
 
     url: str
     name: str

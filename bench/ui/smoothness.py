@@ -1,4 +1,5 @@
-"""Whether the pages of a job with 200 operators of 8 subtasks stay responsive: opens, uses and observes each tab, and counts long tasks."""
+"""Measures whether the pages of a job with 200 operators of 8 subtasks stay responsive. Opens and uses each tab, and counts its
+long tasks."""
 
 from __future__ import annotations
 
@@ -18,10 +19,10 @@ from bench.ui.trace import CATEGORIES, DETAILED, Trace, read_trace
 SETTLE_MS = 1_500
 """The result of a user action is completely drawn within this time."""
 MESSAGES_PER_S_MIN = 8.0
-"""Ten messages per second are expected. With fewer, the measurement counts as wrong."""
+"""Ten messages per second are expected. With fewer messages than this minimum, the measurement counts as wrong."""
 AIM = f"no task over {LONG_MS:.0f} ms"
 AIM_SHARED = f"{AIM} of CPU time"
-"""The aim if a platform uses the same cores: waiting for a core is not the page's fault."""
+"""The aim if a platform uses the same cores, because waiting for a core is not the page's fault."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,7 @@ def _log_in(page: Page, site: Site) -> int:
 
 
 def main(arguments: Sequence[str]) -> Literal[0, 1]:
-    """Return 1 if an aim was missed or a page had errors."""
+    """Return 1 if a measurement missed its target or a page had errors."""
     options = parse(arguments)
     options.directory.mkdir(parents=True, exist_ok=True)
     console = Console(width=190)

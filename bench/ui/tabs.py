@@ -14,9 +14,9 @@ HISTORY_ROWS = 10
 TRENDS = 4
 REPLAYED_MS = 5_000
 CHARTS_MIN = 2
-"""Minimum number of charts of the selected operator: a source has no alignment chart."""
+"""Minimum number of charts of the selected operator. A source has ``CHARTS_MIN`` charts, because its page has no alignment chart."""
 CELL = "button[aria-label*=']: ']"
-"""A cell of the heat map: one per subtask, named like `stage 3 of 4 [7]: 12 % busy`."""
+"""A cell of the heat map. Each subtask has a cell, named like `stage 3 of 4 [7]: 12 % busy`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,8 @@ class UserAction:
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """``label``: the text of its link. ``wait_drawn`` returns when it is completely drawn. ``actions`` precede the measurement at rest."""
+    """``label``: the text of the link to the tab. ``wait_drawn`` returns when the tab is completely drawn. ``actions`` precede
+    the measurement at rest."""
 
     name: str
     label: str

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 CATEGORIES = ("-*", "disabled-by-default-devtools.timeline", "blink.user_timing")
-"""The minimum: tasks, and the marks of the benchmark."""
+"""The minimum set of categories, which contains tasks and the marks of the benchmark."""
 DETAILED = (*CATEGORIES, "devtools.timeline", "disabled-by-default-v8.cpu_profiler")
 """The categories that the performance panel of a browser shows."""
 _PAGE_THREAD = "CrRendererMain"
@@ -20,7 +20,7 @@ _TASK = "RunTask"
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """``at_us``: start, by the clock of the trace."""
+    """``at_us``: start of the task, by the clock of the trace."""
 
     at_us: int
     cpu_us: int
@@ -41,7 +41,8 @@ class Trace:
 
 
 def read_trace(traced: bytes, mark: str) -> Trace:
-    """``mark`` identifies the page: its main thread has set this mark. Other pages have threads with the same name."""
+    """``mark`` identifies the page, because only the main thread of that page has set this mark. Other pages have threads with
+    the same name."""
     events: list[dict[str, Any]] = json.loads(traced)["traceEvents"]
     page = next((one["pid"], one["tid"]) for one in events if one["name"] == mark)
     names = {(one["pid"], one["tid"]): one["args"]["name"] for one in events if one["ph"] == "M" and one["name"] == "thread_name"}

@@ -1,6 +1,6 @@
 """A job with 200 operators of 8 subtasks, and a simulated driver that sends its events to the API.
 
-Checkpoints follow one another almost without a pause; hundreds of subtasks acknowledge each second. Every two seconds the driver
+Checkpoints follow one another almost without a pause. Hundreds of subtasks acknowledge each second. Every two seconds the driver
 sends a sample of each slot.
 """
 
@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from bench.platform.client import Client
+from bench.platform.driver_events import statistics
 from bench.platform.job_writer import RunConnection
 from weir import Job, Stream, agg, sinks, sources
 from weir.graph.compile import compile_graph
@@ -36,7 +37,6 @@ from weir.protocol.events import (
 )
 from weir.protocol.ids import CheckpointId, EventNumber, Generation, SlotIndex, SubtaskId
 from weir.protocol.messages import SlotMetrics, SubtaskMetrics
-from weir.protocol.snapshots import SubtaskStatistics
 from weir_backend.kit.clock import now
 
 COLUMNS, ROWS, SLOTS = 20, 10, 8
@@ -52,7 +52,8 @@ _ALL = [(chain, index) for chain in range(CHAINS) for index in range(SLOTS)]
 
 
 def wide_graph() -> dict[str, Any]:
-    """Return the graph as a driver reports it: rows of operators, each a separate chain; some also read the row below."""
+    """Return the graph as a driver reports it. The operators form rows, and each operator is a separate chain. Some operators
+    also read the row below."""
     job = Job("wide")
     rows: list[Stream] = [
         job.read(
@@ -108,7 +109,7 @@ class Counters:
 
 @dataclass(slots=True)
 class WideJobDriver:
-    """The driver of one run. ``problem``: why it stopped early."""
+    """The driver of one run. ``problem``: why the driver stopped early."""
 
     url: str
     run: RunConnection
@@ -175,7 +176,12 @@ class WideJobDriver:
                 batch, due_s = [], due_s + LINGER_MS / 1000
             batch.append(SubtaskAcknowledged(number, subtask, int(at_s * 1000)))
         yield due_s, batch
-        measured = tuple(AcknowledgedStatistics(SubtaskId(chain, index), _statistics(rng)) for chain, index in _ALL)
+        measured = tuple(
+            AcknowledgedStatistics(
+                SubtaskId(chain, index), statistics(rng, async_ms=150.0, alignment_ms=50.0, start_delay_ms=200.0)
+            )
+            for chain, index in _ALL
+        )
         size = sum(one.statistics.state_bytes for one in measured)
         end_s = due_s + LINGER_MS / 1000
         yield end_s, [CheckpointCompleted(number, GENERATION, "periodic", int(end_s * 1000), size, measured)]
@@ -202,21 +208,6 @@ class WideJobDriver:
 
 def _now_ms() -> int:
     return int(now().timestamp() * 1000)
-
-
-def _statistics(rng: random.Random) -> SubtaskStatistics:
-    sync_us = int(rng.lognormvariate(6.0, 0.6))
-    return SubtaskStatistics(
-        sync_us=sync_us,
-        sync_cpu_us=sync_us * 3 // 4,
-        sync_core_wait_us=sync_us // 50,
-        async_ms=round(rng.lognormvariate(5.0, 0.6), 3),
-        alignment_ms=round(rng.expovariate(0.02), 3),
-        start_delay_ms=round(rng.expovariate(0.005), 3),
-        state_bytes=int(rng.lognormvariate(13.8, 0.3)),
-        longest_batch_ms=round(rng.uniform(0.2, 2.0), 3),
-        longest_batch_core_wait_ms=round(rng.uniform(0.0, 0.2), 3),
-    )
 
 
 @contextmanager

@@ -17,7 +17,7 @@ import { JobList } from './pages/jobs';
 import { LoginPage } from './pages/login';
 import { NotFoundPage } from './pages/NotFoundPage';
 
-/** The version of the data in the browser's store (theme, columns). Increase it when the format of this data changes. */
+/** The version of the data in the browser's store (theme, columns). Increase this version when the format of the data changes. */
 const STORE_VERSION = '1';
 const RETRIES_MAX = 2;
 
@@ -25,7 +25,7 @@ export function newQueryClient(): QueryClient {
   return new QueryClient({
     defaultOptions: {
       queries: {
-        // Streams invalidate stale data (live/invalidation.ts), so data need not be refetched when a window gets the focus.
+        // Streams invalidate stale data (live/invalidation.ts), so a window that gets the focus need not refetch data.
         refetchOnWindowFocus: false,
         // Retry server errors and missing responses. Do not retry requests that the API refused, because it would refuse them again.
         retry: (failed, error) => failed < RETRIES_MAX && error instanceof ApiProblem && (error.unreachable || error.status >= 500),

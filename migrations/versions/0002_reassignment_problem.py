@@ -16,6 +16,6 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    # The older version would mistake hosts for components of the control plane.
+    # Delete the rows of hosts, because the older version of Weir would mistake hosts for components of the control plane.
     op.execute("DELETE FROM presences WHERE part LIKE 'm:%'")
     op.drop_column("runs", "stranded")

@@ -10,12 +10,13 @@ down_revision = "0002"
 branch_labels = None
 depends_on = None
 
-# Rows are inserted almost in the order of these columns. A BRIN index on such a column is small, and makes insertions hardly slower.
+# The tables and columns of the BRIN indexes. Rows are inserted almost in the order of the values in these columns. A BRIN index on a column that
+# grows with each insertion is small, and hardly slows down insertions.
 BRIN = (
     ("audit_entries", "at"), ("checkpoints", "run_id"), ("commands", "created_at"), ("events", "run_id"), ("failures", "received_at"),
     ("failures", "run_id"), ("operations", "created_at"),
 )  # fmt: skip
-# A deletion searches these columns for references to the deleted rows.
+# When rows are deleted, Postgres searches the columns in ``REFERENCES`` for references to the deleted rows.
 REFERENCES = (
     ("commands", "operation_id", None),
     ("recovery_plans", "operation_id", None),

@@ -12,7 +12,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    # The value stays unknown for existing checkpoints, because their drivers did not report it.
+    # ``checkpointed_bytes`` stays NULL for existing checkpoints, because their drivers did not report this number.
     op.add_column("checkpoints", sa.Column("checkpointed_bytes", sa.BigInteger(), nullable=True))
 
 

@@ -11,7 +11,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    # For charts: a chart of a day reads a few hundred samples of each slot, out of tens of thousands.
+    # The index makes charts fast: a slot has tens of thousands of samples, and a chart of one day reads a few hundred of them.
     op.create_index(op.f("ix_metric_samples_run_id_slot_at"), "metric_samples", ["run_id", "slot", "at"])
 
 

@@ -25,7 +25,7 @@ COLUMNS = (
     ("runs", "stranded", "reassignment_problem"),
 )
 INDEXES = (("ix_jobs_next_look_at", "ix_jobs_next_reconcile_at"), ("ix_jobs_storage_look_at", "ix_jobs_next_retention_at"))
-# Table, column, old value, new value, all values in the order of the enum of the model.
+# Each entry contains the table, the column, the old value, the new value, and all values in the order of the model's enum.
 VALUES = (
     ("operations", "state", "ABANDONED", "SUPERSEDED", ("PENDING", "RUNNING", "SUCCEEDED", "FAILED", "SUPERSEDED")),
     ("recovery_plans", "state", "WITHDRAWN", "DISCARDED", ("PROPOSED", "APPROVED", "APPLYING", "APPLIED", "FAILED", "DISCARDED")),
@@ -43,7 +43,7 @@ EVENT_KINDS = (
     ("RunBegun", "RunCreated"),
     ("RunStranded", "ReassignmentBlocked"),
 )
-# New event kind, old field, new field.
+# Each entry contains the new event kind, the old field and the new field.
 EVENT_FIELDS = (
     ("DesiredStateChanged", "desired", "desired_state"),
     ("OperationEnded", "kind_", "operation_kind"),
@@ -53,7 +53,7 @@ EVENT_FIELDS = (
     ("AlertResolved", "why", "resolution"),
     ("CheckpointsDeleted", "asked_for", "requested"),
 )
-# New event kind, new field, old value, new value.
+# Each entry contains the new event kind, the new field, the old value and the new value.
 EVENT_VALUES = (
     ("OperationEnded", "state", "ABANDONED", "SUPERSEDED"),
     ("PlanPhaseChanged", "phase", "RETURNING", "REVERTING"),

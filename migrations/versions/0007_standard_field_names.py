@@ -18,12 +18,12 @@ COLUMNS = (
     ("deliveries", "status", "http_status"),
 )
 INDEXES = (("ix_checkpoints_there", "ix_checkpoints_not_discarded"),)
-# Table, old name, new name.
+# Each entry contains the table, the old name and the new name.
 CONSTRAINTS = (
     ("deliveries", "ck_deliveries_about", "ck_deliveries_message_kind"),
     ("deliveries", "uq_deliveries_alert_id_webhook_id_about", "uq_deliveries_alert_id_webhook_id_message_kind"),
 )
-# Table, JSON column, path to the object, old key, new key, condition.
+# Each entry contains the table, the JSON column, the path to the object, the old key, the new key and the condition.
 KEYS = (
     ("recovery_plans", "preview", "{}", "anew", "without_state", "TRUE"),
     ("recovery_plans", "preview", "{}", "origin", "path", "TRUE"),
@@ -51,7 +51,7 @@ RENAME_PINS = sa.text(
 DISCARD_PLANS = sa.text(
     "UPDATE recovery_plans SET state = 'DISCARDED', ended_at = now(), problem = :reason WHERE state IN ('PROPOSED', 'APPROVED')"
 )
-REASON = "Another version of Weir made this plan. Propose a new one."
+REASON = "Another version of Weir made this plan. Propose a new plan."
 
 
 def upgrade() -> None:
@@ -83,7 +83,8 @@ def downgrade() -> None:
 
 
 def _discard_open_plans() -> None:
-    """The signature of a plan covers its preview, and a migration has no key. Only open plans are verified, so the others stay."""
+    """Discard the open plans. The signature of a plan covers the preview of the plan, which this migration changes, and a migration has no key
+    for a new signature. Ended plans need no new signature, because only the signatures of open plans are verified."""
     op.execute(DISCARD_PLANS.bindparams(reason=REASON))
 
 

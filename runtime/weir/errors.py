@@ -9,7 +9,7 @@
     ├── SinkError           a sink cannot write, pre-commit or commit
     ├── StorageError        checkpoint storage failed
     │   ├── StorageFull     no space left on the device
-    │   ├── UnknownOutcome  it is unknown whether a write has taken effect; never delete after it
+    │   ├── UnknownOutcome  it is unknown whether a write has taken effect, so its object must not be deleted
     │   └── ObjectNotFound  the object does not exist
     ├── CheckpointError     a checkpoint is damaged, incomplete, retired or missing
     ├── RestoreError        the graph or its parallelism cannot restore a checkpoint
@@ -19,8 +19,8 @@
     ├── Superseded          a newer generation runs the job, so this process must stop
     └── JobFailed           the job failed (contains the first cause)
 
-``retry`` says whether a retry can help: each class has a default, which an instance may override. ``domain`` says what caused
-the error.
+``retry`` says whether a retry can help: each class has a default, which an instance can override. ``domain`` names the cause
+of the error.
 """
 
 from __future__ import annotations

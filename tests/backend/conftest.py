@@ -37,7 +37,7 @@ FREE_BYTES_MIN = 2 << 30
 
 
 def in_memory() -> Path | None:
-    """Return an in-memory file system, which is faster, or None if it has too little space. Each test creates hundreds of files."""
+    """Return a directory in memory, which is faster than disk, or None if memory is short. Each test creates hundreds of files."""
     return MEMORY if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= FREE_BYTES_MIN else None
 
 

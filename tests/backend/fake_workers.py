@@ -1,9 +1,10 @@
-"""Fake workers and drivers. They call the same services as real ones, but in the process of the test."""
+"""Fake workers and drivers. The fakes call the services of real workers and drivers in the process of the test."""
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 from fastapi.testclient import TestClient
@@ -26,7 +27,8 @@ from weir_backend.jobs import repository as jobs
 from weir_backend.jobs import service
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
-from weir_backend.models import Checkpoint, Job
+from weir_backend.kit.heartbeats import Component, record_heartbeat
+from weir_backend.models import Checkpoint, Heartbeat, Job
 from weir_backend.reconciler.service import Reconciler, mark_driver_lost
 from weir_backend.recovery.schemas import PlanInspection
 from weir_backend.recovery.service import record_inspection
@@ -81,7 +83,7 @@ class Platform:
         return made
 
     def compile(self, job_id: int, number: int = 1, *, problem: str | None = None, name: str = "orders") -> None:
-        """Do what a worker does to compile a spec. ``name`` is the name of the job in its code."""
+        """Store the result of compiling a spec, as a worker does. ``name`` is the name of the job in its code."""
         graph = {"logical": {**GRAPH["logical"], "job": name}}
         with self.database.session() as session:
             spec = jobs.find_spec(session, job_id, number)
@@ -117,6 +119,14 @@ class Platform:
         with self.database.session() as session:
             session.execute(update(Checkpoint).values(pin_in_force=Checkpoint.pinned))
 
+    def record_heartbeats(self, since: timedelta = timedelta(hours=1)) -> None:
+        """Record heartbeats of all components of the control plane, as if all components had been running for ``since``."""
+        moment = now()
+        with self.database.session() as session:
+            for component in Component:
+                record_heartbeat(session, component, moment)
+            session.execute(update(Heartbeat).where(Heartbeat.component.in_([*Component])).values(since=moment - since))
+
     def job(self, job_id: int) -> dict[str, Any]:
         found: dict[str, Any] = self.send("GET", f"/jobs/{job_id}", status=200)
         return found
@@ -133,7 +143,7 @@ class Platform:
             return Driver(self, job_id, run.id, run_token(self.settings, run.directory), dict(run.start), run.cause)
 
     def running(self, name: str = "orders", **spec: Any) -> tuple[int, Driver]:
-        """Deploy a job. Return its id and its driver, which runs and has completed checkpoint 1."""
+        """Deploy and start a job, and complete its checkpoint 1. Return the id of the job and its driver."""
         job_id = self.deploy(name, spec)["id"]
         self.compile(job_id)
         driver = self.driver(job_id)

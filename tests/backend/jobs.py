@@ -1,4 +1,4 @@
-"""Creates jobs and runs directly in the database, and events of drivers."""
+"""Creates jobs and runs directly in the database, and stores events of drivers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from tests.backend.conftest import RecordedTasks
 
 from weir.protocol.events import (
     AcknowledgedStatistics,
@@ -23,6 +25,7 @@ from weir_backend.jobs.spec import JobSpec
 from weir_backend.kit.access import digest
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
+from weir_backend.link import service
 from weir_backend.models import Artifact, ArtifactContent, ArtifactKind, DesiredState, Job, Run, RunState, Spec, SpecState
 
 _numbers = itertools.count(1)
@@ -84,6 +87,13 @@ def numbered(events: Sequence[Event], first: int = 1) -> list[NumberedEvent]:
     return [NumberedEvent(EventNumber(first + index), AT_MS + first + index, event) for index, event in enumerate(events)]
 
 
+def store_events(database: Database, run: RunHandle, *events: Event, first: int = 1) -> None:
+    """Store events of the run as the API does. ``first`` is the number of the first event."""
+    with database.session() as session:
+        known = service.known_run(session, run.id, run.token)
+        service.store(session, RecordedTasks(), known, numbered(events, first), oldest=first)
+
+
 def body_of(events: Sequence[NumberedEvent]) -> bytes:
     return encode_batch([encode_event(one) for one in events])
 
@@ -95,7 +105,8 @@ def triggered(checkpoint: int, *, trigger: str = "periodic", generation: int = 1
 def completed(
     checkpoint: int, *, trigger: str = "periodic", generation: int = 1, subtasks: int = 2, written: int | None = None
 ) -> CheckpointCompleted:
-    """``written`` is the size of the state files that the checkpoint wrote. Older drivers do not report it."""
+    """``written`` is the size of the state files that the checkpoint wrote. Older drivers
+    do not report the size."""
     return CheckpointCompleted(
         CheckpointId(checkpoint), Generation(generation), trigger, 40 + checkpoint, 1_000 * subtasks,
         tuple(

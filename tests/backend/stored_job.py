@@ -6,11 +6,16 @@ The checkpoint directory contains a job log, manifests and state files. The data
 from __future__ import annotations
 
 import itertools
+import json
 import os
-from collections.abc import Callable, Sequence
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import psutil
 from sqlalchemy import select, update
 from tests.backend.fake_workers import Driver, Platform
 from tests.backend.jobs import AT_MS
@@ -30,6 +35,7 @@ from weir.storage.manifests import write_manifest
 from weir_backend.kit.clock import now
 from weir_backend.models import Checkpoint, Event, Job, Run
 from weir_workers.context import Context
+from weir_workers.drivers.run_directory import RunDirectory
 from weir_workers.tasks.checkpoint_gc import collect_job_garbage
 
 _numbers = itertools.count(1)
@@ -38,7 +44,7 @@ NAME = "orders"
 
 
 class SimulatedCrash(BaseException):
-    """Simulates the crash of a process. It is not an ``Exception``, so that no ``except Exception`` clause catches it."""
+    """Simulates the crash of a process. The class is not an ``Exception``, so that no ``except Exception`` clause catches it."""
 
 
 @dataclass
@@ -123,7 +129,7 @@ class StoredJob:
     def running(cls, platform: Platform, checkpoints: int = 5, *, retained: int = 3, directory: str | None = None) -> StoredJob:
         """Create a running job with checkpoints 1 to ``checkpoints``.
 
-        The driver retires no checkpoint. If it crashes, the job restarts only after an hour.
+        The driver retires no checkpoint. If the driver crashes, the job restarts only after an hour.
         """
         body = {
             "artifact": platform.upload(),
@@ -170,7 +176,7 @@ class StoredJob:
         self.driver.send_events(RunStateChanged(DriverState.SUSPENDED, self.run.generation, "", ""))
 
     def start_again(self, restored_from: int | None = None) -> StoredRun:
-        """Start the job again. Its new driver starts the next generation in the job log."""
+        """Start the job again. The new driver starts the next generation in the job log."""
         self.platform.send("POST", f"/jobs/{self.job_id}/start", status=202)
         self.platform.reconcile(self.job_id)
         return self.take_next_generation(restored_from)
@@ -193,7 +199,7 @@ class StoredJob:
         return [int(record.checkpoint) for record in self.view().kept]
 
     def files_of(self, number: int) -> list[str]:
-        """Return the paths of the manifest and the state file of a checkpoint. Deleted files are left out."""
+        """Return the paths of the manifest and the state file of a checkpoint. The list omits deleted files."""
         return [path for path in self.run.paths() if f"-c{number}-" in path or path.startswith(f"checkpoints/{number}/")]
 
     def path_of(self, number: int) -> str:
@@ -234,3 +240,19 @@ class StoredJob:
         return self.platform.send(
             "PATCH", f"/checkpoints/{self.row(number).id}", status=status, json={"pinned": pinned}, headers={"If-Match": "*"}
         )
+
+
+@contextmanager
+def lock_holder(directory: RunDirectory) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a process that holds the lock of the directory, as a driver does, and does nothing else."""
+    directory.make()
+    with subprocess.Popen(["flock", directory.lock, "sleep", "600"], start_new_session=True) as process:
+        try:
+            identity = {"pid": process.pid, "started": psutil.Process(process.pid).create_time()}
+            directory.process.write_text(json.dumps(identity))
+            while not (directory.lock.exists() and directory.is_alive()):
+                assert process.poll() is None
+                time.sleep(0.01)  # the process writes no message when it gets the lock
+            yield process
+        finally:
+            process.kill()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from fastapi.testclient import TestClient
 from tests.backend.conftest import Login
@@ -20,17 +22,17 @@ def test_a_body_that_is_too_large_returns_a_problem_document(client: TestClient,
     assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-def test_a_large_job_of_an_unauthenticated_caller_is_refused(client: TestClient) -> None:
+def test_a_large_request_of_an_unauthenticated_caller_to_create_a_job_is_refused(client: TestClient) -> None:
     answer = client.post(f"{API}/jobs", content=b" " * (BODY_BYTES_MAX + 1), headers=JSON)
     assert answer.status_code == 413 and answer.json()["code"] == "too-large"
 
 
 def test_an_upload_of_an_unauthenticated_caller_is_not_read(client: TestClient) -> None:
-    def content() -> object:
+    def content() -> Iterator[bytes]:
         raise AssertionError("the content was read")
         yield b""
 
-    answer = client.post(f"{API}/artifacts", params={"name": "job.py"}, content=content())  # type: ignore[arg-type]
+    answer = client.post(f"{API}/artifacts", params={"name": "job.py"}, content=content())
     assert answer.status_code == 401
 
 

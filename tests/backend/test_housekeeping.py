@@ -1,4 +1,4 @@
-"""Housekeeping deletes only old rows, a limited number per statement."""
+"""Housekeeping deletes only old rows, and each statement deletes a limited number of rows."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_a_round_ends_at_its_time_limit_and_the_next_round_continues(
     create_rows(database)
     make_old(database)
     monkeypatch.setattr(service, "BATCH_ROWS", 2)
-    clock = itertools.count(step=service.ROUND_S / 1.5)  # the times of the start, of the first batch and of the time limit
+    clock = itertools.count(step=service.ROUND_S / 1.5)  # the third reading is above the time limit
     assert service.run_round(database.session, settings, lambda: next(clock))["metric samples"] == 2
     assert counted(database)["metric_samples"] == 3
     assert service.run_round(database.session, settings, lambda: 0.0)["metric samples"] == 3
@@ -153,7 +153,7 @@ def test_old_resolved_alerts_and_ended_deliveries_are_deleted(database: Database
         assert [one.message_kind for one in session.scalars(select(Delivery))] == [MessageKind.RESOLVED] * 2
 
 
-def test_the_rows_per_statement_are_limited(database: Database) -> None:
+def test_each_statement_deletes_a_limited_number_of_rows(database: Database) -> None:
     create_rows(database)
     with database.session() as session:
         assert [repository.delete_samples(session, now() + timedelta(days=1), 2) for _ in range(4)] == [2, 2, 1, 0]

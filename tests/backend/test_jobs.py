@@ -80,7 +80,7 @@ def test_the_filter_for_jobs_that_need_attention_matches_the_health_of_the_jobs(
     assert platform.send("GET", "/jobs", status=422, params={"filter": '{"needs_attention": "yes"}'})["code"] == "invalid"
 
 
-def test_a_job_deployed_without_starting_waits_for_a_start(platform: Platform) -> None:
+def test_a_job_that_is_deployed_without_a_start_waits_for_a_start(platform: Platform) -> None:
     made = platform.deploy(start=False)
     platform.compile(made["id"])
     assert platform.job(made["id"])["run"] is None and platform.operation(made["operation"]["id"])["state"] == "SUCCEEDED"
@@ -158,7 +158,7 @@ def test_suspend_sends_a_command_and_ends_with_the_last_checkpoint(platform: Pla
     assert platform.job(job_id)["run"]["number"] == 1, "a suspended job does not start by itself"
 
 
-def test_a_job_started_while_suspending_runs_again(platform: Platform) -> None:
+def test_a_job_that_is_started_while_it_is_suspending_runs_again(platform: Platform) -> None:
     job_id, driver = platform.running()
     platform.send("POST", f"/jobs/{job_id}/suspend", status=202)
     platform.reconcile(job_id)
@@ -195,7 +195,7 @@ def test_a_suspend_fails_and_the_job_stays_suspended_if_the_driver_crashes(platf
     assert platform.job(job_id)["run"]["number"] == 1
 
 
-def test_a_job_whose_driver_is_killed_while_cancelling_is_canceled(platform: Platform) -> None:
+def test_a_cancelling_job_becomes_canceled_if_its_driver_is_killed(platform: Platform) -> None:
     job_id, driver = platform.running()
     requested = platform.send("POST", f"/jobs/{job_id}/cancel", status=202)
     platform.reconcile(job_id)
@@ -205,7 +205,7 @@ def test_a_job_whose_driver_is_killed_while_cancelling_is_canceled(platform: Pla
     assert platform.operation(requested["id"])["state"] == "SUCCEEDED"
 
 
-def test_a_later_operation_supersedes_an_earlier_one(platform: Platform) -> None:
+def test_a_later_operation_of_a_job_supersedes_an_earlier_operation(platform: Platform) -> None:
     job_id, driver = platform.running()
     suspend = platform.send("POST", f"/jobs/{job_id}/suspend", status=202)
     platform.reconcile(job_id)

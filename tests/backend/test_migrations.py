@@ -124,7 +124,7 @@ def filled(empty: Engine) -> Engine:
     return empty
 
 
-def test_0006_keeps_rows_under_new_names(filled: Engine) -> None:
+def test_migration_0006_renames_tables_and_columns_and_keeps_their_rows(filled: Engine) -> None:
     migrate.upgrade(filled, "0006")
     assert rows(
         filled, "jobs", "lineage", "checkpoint_reported_at", "pruned_recoveries", "pruned_downtime_ms", "restart_at",
@@ -146,7 +146,7 @@ def test_0006_keeps_rows_under_new_names(filled: Engine) -> None:
     assert rows(filled, "audit_entries", "action", "resource") == [("discard", "plan"), ("withdraw", "other")]
 
 
-def test_0006_renames_events_and_their_fields_and_values(filled: Engine) -> None:
+def test_migration_0006_renames_events_and_their_fields_and_values(filled: Engine) -> None:
     migrate.upgrade(filled, "0006")
     assert rows(filled, "events", "kind", "fields") == [
         ("DesiredStateChanged", {"desired_state": "RUNNING", "by": "ann"}),
@@ -167,7 +167,7 @@ def test_0006_renames_events_and_their_fields_and_values(filled: Engine) -> None
     ]
 
 
-def test_0006_downgrades_to_the_same_rows(filled: Engine) -> None:
+def test_a_downgrade_of_migration_0006_restores_the_same_rows(filled: Engine) -> None:
     tables = {"jobs", "specs", "runs", "operations", "recovery_plans", "deliveries", "audit_entries", "events"}
     before = {table: rows(filled, table) for table in tables}
     migrate.upgrade(filled, "0006")
@@ -177,8 +177,8 @@ def test_0006_downgrades_to_the_same_rows(filled: Engine) -> None:
     assert rows(filled, "presences", "part", order="1") == [("api",)]
 
 
-def test_the_models_read_rows_of_0005_after_an_upgrade(filled: Engine) -> None:
-    """The three alert rules are those of a new database."""
+def test_the_models_can_read_rows_of_schema_0005_after_an_upgrade(filled: Engine) -> None:
+    """The migrations create the three alert rules of a new database."""
     migrate.upgrade(filled)
     with Session(filled) as session:
         found = {mapper.local_table.name: len(session.scalars(select(mapper)).all()) for mapper in Base.registry.mappers}
@@ -218,7 +218,7 @@ ROWS_OF_0006 = """
 """
 
 
-def test_0007_renames_stored_fields_and_discards_open_plans(empty: Engine) -> None:
+def test_migration_0007_renames_stored_fields_and_discards_open_plans(empty: Engine) -> None:
     migrate.upgrade(empty, "0006")
     with empty.begin() as connection:
         for statement in ROWS_OF_0006.split(";\n")[:-1]:

@@ -1,4 +1,5 @@
-"""The job of the chaos runs. It computes running counts per key and, after a second shuffle, running counts per group of keys.
+"""The job of the chaos runs. The job computes running counts per key and, after a second shuffle, running counts per group of
+keys.
 
 The ``id`` of a record encodes its origin (see dataset.py). An aggregate emits a result for each record, and its ``total`` grows
 by the record's id. So the output check can reconstruct which records the aggregate received, and in which order.
@@ -26,7 +27,8 @@ SLICE_S = 0.02
 
 
 def throttle(release: str, rows_per_second: float) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
-    """Return a function that limits the throughput until the file ``release`` exists. It returns its input unchanged."""
+    """Return a function that limits the throughput until the file ``release`` exists. The function returns its input
+    unchanged."""
 
     def limit_rate(batch: pa.RecordBatch) -> pa.RecordBatch:
         until = time.monotonic() + batch.num_rows / rows_per_second

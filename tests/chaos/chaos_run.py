@@ -15,9 +15,9 @@ from tests.chaos.dataset import write_input
 from tests.chaos.output_check import check_run
 from tests.chaos.plan import NEW_DRIVER, ChaosPlan, Fault, FaultKind, Moment
 from tests.chaos.processes import Driver, kill_all, marked
+from tests.standalone_cluster import StandaloneCluster
 
 from weir.cli.exit_codes import Exit
-from weir.spark.standalone import StandaloneCluster
 from weir.storage.layout import JobLayout
 
 POLL_S = 0.004
@@ -27,8 +27,8 @@ TARGET_S_MAX = 30.0
 EXIT_S_MAX = 60.0
 """Timeout for the exit of processes that should end."""
 DRIVER_EXIT_S_MAX = 180.0
-"""Timeout for the exit of drivers after the end of the job. It is long, because a driver that was just started first starts Spark and
-waits for slots."""
+"""Timeout for the exit of drivers after the end of the job. The timeout is long, because a driver that was just started first
+starts Spark and waits for slots."""
 DRIVERS_MAX = 10
 
 
@@ -155,7 +155,7 @@ class ChaosRun:
         return not self._over()
 
     def _inject(self, fault: Fault, driver: Driver) -> bool:
-        """Inject the fault. Return False if its target process does not exist."""
+        """Inject the fault. Return False if the target process of the fault does not exist."""
         with contextlib.suppress(psutil.NoSuchProcess):
             match fault.kind:
                 case FaultKind.DRIVER_KILL:
@@ -274,7 +274,7 @@ class ChaosRun:
         elif code == Exit.OK or driver.stopped or (driver.concurrent and code == Exit.SUPERSEDED):
             return
         elif driver.concurrent and driver.number == 0 and code == Exit.USAGE:
-            return  # The driver was paused before it read the job log. Now the log has entries, and it refuses to start without state.
+            return  # The driver paused before it read the log, and then refused to start without state, because the log has entries.
         elif driver.concurrent:
             # The output check shows that the driver had no effect, but its exit code should be that of a superseded driver.
             self._report.notes.append(f"driver {driver.number} was superseded and exited with {code}")

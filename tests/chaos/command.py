@@ -1,4 +1,4 @@
-"""The command ``make chaos``. It executes many chaos runs, each with its own seed, and prints a summary."""
+"""The command ``make chaos``, which executes many chaos runs, each with its own seed, and prints a summary."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from pathlib import Path
 
 from tests.chaos.chaos_run import ChaosReport, ChaosRun
 from tests.chaos.plan import ChaosPlan, make_plan
-
-from weir.spark.standalone import StandaloneCluster
+from tests.standalone_cluster import StandaloneCluster
 
 STANDALONE_SHARE = {"local": 0.0, "mix": 0.2, "standalone": 1.0}
 ROOT = Path(__file__).parents[2]
@@ -31,7 +30,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, help="seed of a run to repeat; the faults are the same, but their exact times differ")
     parser.add_argument("--first-seed", type=int, help="first seed (random)")
     parser.add_argument(
-        "--master", choices=STANDALONE_SHARE, default="mix", help="Spark master of the slots; mix: a fifth standalone (mix)"
+        "--master", choices=STANDALONE_SHARE, default="mix", help="Spark master; mix runs a fifth of the jobs standalone (mix)"
     )
     parser.add_argument("--jobs", type=int, default=1, help="concurrent runs (1)")
     parser.add_argument("--limit", type=float, default=300.0, metavar="SECONDS", help="time limit of a run (300)")
@@ -60,7 +59,7 @@ def _seeds(first: int | None, runs: int) -> list[int]:
 
 
 class _ChaosSuite:
-    """All chaos runs of the command. They share a standalone cluster, which starts on first use, and the counts."""
+    """All chaos runs of the command, which share the counts and a standalone cluster that starts on first use."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self._options = options
@@ -96,7 +95,7 @@ class _ChaosSuite:
             return None
         with self._lock:
             if self._cluster is None:
-                # Each concurrent run needs cores for two drivers: a zombie and its successor.
+                # Each concurrent run needs cores for two drivers, a zombie and its successor.
                 cores = 8 * self._options.jobs
                 self._cluster = StandaloneCluster(workers=2, cores=cores, memory_mb=512 * cores)
                 _ClusterThread(self._cluster).start()

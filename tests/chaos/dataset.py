@@ -1,7 +1,7 @@
 """The input of a chaos run: files whose records encode their origin, and a data frame of the same records for the output check.
 
-The ``id`` of a record in a file is ``file << ROW_BITS | row``. The ``id`` of a generated record is ``GENERATED_FROM + row``. So the id
-identifies the split of a record and its position in the split.
+The ``id`` of a record in a file is ``file << ROW_BITS | row``. The ``id`` of a generated record is ``GENERATED_FROM + row``. The
+id identifies the split of a record and the position of the record in the split.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Polars computes the expected output from the input. The check requires:
 
 - No record is lost, duplicated or out of order, and no file is truncated.
-- No published file belongs to a checkpoint of an abandoned branch, and none is still staged.
+- No published file belongs to a checkpoint of an abandoned branch, and no file is staged any more.
 - All kept checkpoints are intact.
 """
 
@@ -107,7 +107,7 @@ def _wrong_groups(records: pl.DataFrame, found: pl.DataFrame) -> Iterator[str]:
     yield from _report_rows("running counts per group are not 1, 2, 3", emitted.filter(pl.col("n") != pl.col("expected")))
     decoded = emitted.select(key=pl.col("code") // CODE_OF_KEY, n=pl.col("code") % CODE_OF_KEY)
     decoded = decoded.with_columns(position=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("key"))
-    yield from _report_rows("counts of a key reached its group out of order", decoded.filter(pl.col("n") != pl.col("position")))
+    yield from _report_rows("a group received counts of a key out of order", decoded.filter(pl.col("n") != pl.col("position")))
     expected_rows = records.select("key", n=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("key"))
     yield from _compare(expected_rows, decoded.select("key", "n"), ["key", "n"])
 

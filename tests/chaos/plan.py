@@ -39,7 +39,7 @@ class Moment(StrEnum):
     START = "start"
     """Immediately. The driver is possibly still starting."""
     RUNNING = "running"
-    """When the current driver has completed a checkpoint after the previous fault."""
+    """When the current driver completes its first checkpoint after the previous fault."""
     CHECKPOINT = "checkpoint"
     """When a checkpoint is triggered."""
     RECOVERY = "recovery"

@@ -1,4 +1,4 @@
-"""The processes of a chaos run: drivers, JVMs, executors and slots. They are found by an environment variable."""
+"""The processes of a chaos run: drivers, JVMs, executors and slots. An environment variable identifies these processes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 
 import psutil
 from tests.chaos.plan import ChaosPlan
-
-from weir.spark.standalone import StandaloneCluster
+from tests.process_details import unless_ended
+from tests.standalone_cluster import StandaloneCluster
 
 MARK = "WEIR_CHAOS"
 JOB_FILE = Path(__file__).with_name("chaos_job.py")
@@ -20,7 +20,8 @@ EXECUTOR_MEMORY_MB = 512
 
 
 def marked(mark: str) -> Iterator[psutil.Process]:
-    """Yield the processes of the driver ``mark``. If ``mark`` ends in a slash, yield the processes of all drivers of the run."""
+    """Yield the processes whose environment variable ``MARK`` is ``mark``, which are those of one driver. If ``mark`` ends in a slash,
+    yield the processes of all drivers of the run."""
     expected = f"\0{MARK}={mark}".encode() + (b"" if mark.endswith("/") else b"\0")
     for entry in os.listdir("/proc"):
         if not entry.isdigit():
@@ -36,7 +37,7 @@ def marked(mark: str) -> Iterator[psutil.Process]:
 def kill_all(mark: str) -> list[str]:
     """Kill all processes with the mark and return their descriptions.
 
-    This is repeated, because a process that ends can still start other processes.
+    The search is repeated until it finds no process, because a process that ends can still start other processes.
     """
     found: list[str] = []
     for _ in range(50):
@@ -70,9 +71,10 @@ class Driver:
         self.mark = f"{os.getpid()}-{plan.seed}/{number}"
         self.log = directory / f"driver-{number}.log"
         self.stopped = False
-        """Whether the driver or its JVM was killed, or the driver was asked to suspend. Then another driver resumes the job."""
+        """Whether the driver or its JVM was killed, or the driver was asked to suspend. In this case, another driver resumes the
+        job."""
         self.concurrent = False
-        """Whether another driver ran at the same time. Then it is correct if this driver was superseded."""
+        """Whether another driver ran at the same time. In this case, it is correct if this driver was superseded."""
         self.paused = False
         environment = os.environ | {MARK: self.mark}
         command = [sys.executable, "-m", "weir.cli", "run", str(JOB_FILE), *_options(plan, directory, number, cluster)]
@@ -92,7 +94,7 @@ class Driver:
 
     @property
     def exit_code(self) -> int | None:
-        """The exit code, or None while the driver runs. A negative number is the signal that ended the driver."""
+        """The exit code, or None while the driver runs. If a signal ended the driver, the value is the negative number of the signal."""
         return self.process.poll()
 
     def java(self) -> psutil.Process | None:
@@ -106,7 +108,8 @@ class Driver:
         return self._of("CoarseGrainedExecutorBackend")
 
     def slots(self) -> list[psutil.Process]:
-        """Return the Python workers that have an open connection. If none has one, return all Python workers."""
+        """Return the Python workers that have an open connection. If no worker has an open connection, return all Python
+        workers."""
         workers = []
         for process in self._of("weir.spark.daemon"):
             with contextlib.suppress(psutil.NoSuchProcess, AttributeError):
@@ -115,9 +118,9 @@ class Driver:
                     workers.append(process)
         connected = []
         for process in workers:
-            with contextlib.suppress(psutil.NoSuchProcess):
-                if any(connection.status == psutil.CONN_ESTABLISHED for connection in process.net_connections("tcp")):
-                    connected.append(process)
+            connections = unless_ended(process, lambda one: one.net_connections("tcp")) or ()
+            if any(connection.status == psutil.CONN_ESTABLISHED for connection in connections):
+                connected.append(process)
         return connected or workers
 
     def _of(self, name: str) -> list[psutil.Process]:

@@ -1,8 +1,8 @@
 """``make chaos-platform RUNS=50``: runs jobs on one platform, one after another, and kills a platform process or driver every few
 seconds.
 
-Each run prints its seed, which determines what is killed and when. The effect also depends on the machine, so a failing seed need
-not fail again. Exit code 1: a job lost or duplicated data, did not finish, or violated an invariant.
+Each run prints its seed, which determines what is killed and when. The effect also depends on the machine, so a seed that failed
+does not necessarily fail again. Exit code 1 means that a job lost or duplicated data, did not finish, or violated an invariant.
 """
 
 from __future__ import annotations

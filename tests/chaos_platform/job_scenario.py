@@ -54,7 +54,7 @@ def _wait_for_checkpoint(client: RetryingClient, job_id: int, *, at_least: int) 
 
 
 def _apply_plan(client: RetryingClient, job_id: int, request: dict[str, Any]) -> dict[str, Any]:
-    """Return the plan when it has ended. It may fail: the job then continues as before."""
+    """Return the plan when it has ended. If the plan fails, the job continues as before."""
     plan_id = client.send("POST", f"/jobs/{job_id}/plans", json={"request": request})["id"]
     client.wait_until(
         lambda: client.send("GET", f"/plans/{plan_id}"),

@@ -1,4 +1,5 @@
-"""Kills processes of a platform at random, and checks that no run has two drivers. Both have their own thread."""
+"""Kills processes of a platform at random, and checks that no run has two drivers. Killing and checking run in separate
+threads."""
 
 from __future__ import annotations
 

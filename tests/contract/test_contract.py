@@ -1,6 +1,6 @@
 """Random requests to all endpoints. Each response must match the OpenAPI document, and no response is a 5xx error.
 
-``make contract`` sends a few requests to each endpoint. ``make contract EXAMPLES=500`` sends many.
+``make contract`` sends a few requests to each endpoint. ``make contract EXAMPLES=500`` sends many requests.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from weir_workers.embedded.servers.postgres import Postgres
 EXAMPLES = int(os.environ.get("EXAMPLES", "8"))
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 WAITING = {"wait_for_commands"}
-"""Endpoints that wait before they respond. They are not tested here."""
+"""Endpoints that wait before they respond. The test sends no requests to these endpoints."""
 STREAM_S = 0.2
-"""Duration of event streams. They end after it, so that the response is complete."""
+"""Duration of event streams. A stream ends after this time, so that the response is complete."""
 
 
 def _operations() -> dict[str, Any]:

@@ -31,8 +31,8 @@ _SET_THEME = """theme => {
   localStorage.setItem(key, newValue);
   window.dispatchEvent(new StorageEvent('storage', { key, newValue }));
 }"""
-# Scrolls through the page, because charts are drawn only when they become visible. Ends at the top, because fixed elements are drawn
-# at the scroll position.
+# Scrolls through the page, because charts are drawn only when they become visible. Scrolls back to the top at the end, because
+# fixed elements are drawn at the scroll position.
 _SCROLL_THROUGH = """async () => {
   for (const top of [document.documentElement.scrollHeight, 0]) {
     window.scrollTo(0, top);
@@ -140,7 +140,7 @@ class BrowserSession:
 def browser_session(browser: Browser, url: str) -> Iterator[BrowserSession]:
     context = browser.new_context(
         viewport={"width": WIDE, "height": HIGH},
-        # No transitions, because contrast cannot be measured during a transition.
+        # Disable transitions, because contrast cannot be measured during a transition.
         reduced_motion="reduce",
         color_scheme="light",
         locale="en-GB",

@@ -28,7 +28,7 @@ _failed = pytest.StashKey[bool]()
 
 def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("SPARK_SUBMIT_OPTS", jvm_options(config.rootpath / "build" / "java"))
-    # Port 0, because a platform of the developer possibly uses the default port.
+    # Choose a free port, because a platform of the developer possibly uses the default port.
     os.environ.setdefault("WEIR_API_PORT", "0")
     expect.set_options(timeout=WAIT_MS)
 
@@ -77,7 +77,7 @@ OpenSession = Callable[[Account | None], BrowserSession]
 
 @pytest.fixture
 def open_session(browser: Browser, rig: Rig, request: pytest.FixtureRequest) -> Iterator[OpenSession]:
-    """A function that opens a browser session. With an account, the session is logged in."""
+    """A function that opens a browser session. If the function gets an account, the session is logged in."""
     with ExitStack() as opened:
         sessions: list[BrowserSession] = []
 

@@ -15,7 +15,7 @@ from weir import Job, Params, agg, sinks, sources
 
 CUSTOMERS = 40
 ORDER_BYTES = 40_000
-"""Size of an order. It is large, so that orders fill channels of several megabytes within seconds."""
+"""Size of an order. Orders are large, so that they fill channels of several megabytes within seconds."""
 POLL_S = 0.02
 
 

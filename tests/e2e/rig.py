@@ -20,11 +20,12 @@ CODE = Path(__file__).with_name("orders_job.py")
 NAME = "orders"
 INTERVAL = "3s"
 RETAINED = 60
-"""Enough for several minutes, so that a chosen checkpoint does not expire before the rollback on a busy machine."""
+"""The checkpoints of several minutes are retained, so that a chosen checkpoint does not expire before the rollback on a busy
+machine."""
 CHECKPOINTS_MIN = 6
 """Tests wait until the job has this many checkpoints, so that it can be rolled back."""
 WAIT_S = 300.0
-"""Long, because CI machines are slow."""
+"""This timeout is long, because CI machines are slow."""
 
 
 @dataclass(frozen=True, slots=True)

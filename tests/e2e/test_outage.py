@@ -39,7 +39,7 @@ def test_a_page_shows_the_age_of_its_data_during_an_outage_and_missed_events_aft
     with vera.errors.allow_unreachable(page):
         with rig.api_killed():
             banner = page.get_by_role("status").filter(has_text="API unreachable since")
-            expect(banner).to_contain_text("Jobs continue without it")
+            expect(banner).to_contain_text("Jobs continue to run without the API")
             # The age is outside the status role, so that a screen reader does not announce it every second.
             expect(page.get_by_text(re.compile(r"This data is \d+(\.\d+)? s old"))).to_be_visible()
             expect(page.get_by_text(re.compile(r"^last update .* ago$"))).to_be_visible()

@@ -11,7 +11,7 @@ from tests.e2e.conftest import OpenSession
 from tests.e2e.rig import NAME, OTTO, VERA, Account, Rig
 
 ACTION_NAMES = re.compile(
-    "^(Start|Suspend|Cancel|More$|Trigger|Pin$|Pin…|Unpin|Verify|Delete|Roll back|Undo|Restore from|Preview plan|Rescale|Upgrade|Discard"
+    "^(Start|Suspend|Cancel|More$|Trigger|Pin$|Unpin|Verify|Delete|Roll back|Undo|Restore from|Preview plan|Rescale|Upgrade|Discard"
     "|Approve|Apply|Edit$|Save$|Create|Add)"
 )
 

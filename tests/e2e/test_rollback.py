@@ -31,7 +31,7 @@ def test_a_job_can_be_rolled_back_and_the_rollback_undone(rig: Rig, open_session
     expect(page.get_by_role("heading", name=re.compile(rf"^Plan \d+: Roll back to checkpoint {target}$"))).to_be_visible()
     expect(page.get_by_text("files match their checksums")).to_be_visible()
     expect(page.get_by_role("region", name="Source positions").get_by_role("row")).to_have_count(3)
-    expect(page.get_by_text("output committed after the checkpoint is revoked")).to_be_visible()
+    expect(page.get_by_text("revokes the output that was committed after the checkpoint")).to_be_visible()
     roll_back = page.get_by_role("button", name="Roll back", exact=True)
     expect(roll_back).to_be_disabled()
     olga.check("plan-rollback")
@@ -87,7 +87,8 @@ def expect_all_done(steps: Locator) -> None:
 
 
 def restored_checkpoint(rig: Rig, job_id: int, cause: str) -> int:
-    """Return the checkpoint that the newest run restored. It is the parent of the first checkpoint that the run completed."""
+    """Return the checkpoint that the newest run restored. The restored checkpoint is the parent of the first checkpoint that the
+    run completed."""
     first = {"sort": '["number","ASC"]', "range": "[0,0]"}
 
     def first_of(run: dict[str, Any]) -> list[dict[str, Any]]:

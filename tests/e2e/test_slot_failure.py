@@ -50,7 +50,7 @@ def test_the_recovery_from_a_killed_slot_is_shown_with_cause_and_duration(rig: R
 
     admin.tab("Exceptions")
     newest = admin.panel("Exceptions").get_by_role("row").nth(1)
-    expect(newest).to_contain_text("all subtasks, from the last checkpoint")
+    expect(newest).to_contain_text("all subtasks restart from the last checkpoint")
     expect(newest).to_contain_text(f"generation {before['generation']}")
     expect(newest.get_by_role("cell").last).to_have_text(re.compile(r"\d+ ?m?s"))
     admin.tab("Runs")

@@ -13,7 +13,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # This process is the parent of the parallel test processes, which inherit its environment.
     if not hasattr(config, "workerinput"):
         os.environ.setdefault("SPARK_SUBMIT_OPTS", jvm_options(config.rootpath / "build" / "java"))
-        # Port 0: platforms of parallel tests choose different free ports.
+        # With port 0, platforms of parallel tests choose different free ports.
         os.environ.setdefault("WEIR_API_PORT", "0")
 
 

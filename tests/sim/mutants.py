@@ -30,7 +30,7 @@ from weir.testing.sim.sinks import SimCommitter, SimFold
 from weir.testing.sim.storage import SimStorage
 
 Mutant = Callable[[], Any]
-"""Returns a context manager. The fault is active inside the context."""
+"""Returns a context manager. The deliberate fault is active until the context manager exits."""
 MUTANTS: dict[str, Mutant] = {}
 
 
@@ -93,7 +93,8 @@ def lets_a_barrier_overtake_data() -> Iterator[None]:
 
 @mutant
 def assigns_a_split_outside_the_snapshot() -> Iterator[None]:
-    """The state of the split assigner is copied when all subtasks have acknowledged, instead of when the checkpoint is triggered."""
+    """The state of the split assigner is copied when all subtasks have acknowledged, instead of when the checkpoint is
+    triggered."""
     original_effects = JobMaster._checkpoint_effects
 
     def effects(self: JobMaster, decided: Any, now_ms: int) -> list[Effect]:
@@ -110,7 +111,7 @@ def assigns_a_split_outside_the_snapshot() -> Iterator[None]:
 
 @mutant
 def lets_a_paused_driver_complete_a_checkpoint() -> Iterator[None]:
-    """The storage replaces existing log entries."""
+    """The storage replaces an existing log entry when another process appends an entry with the same number."""
     create = SimStorage._create
 
     def overwrite(self: SimStorage, path: str, data: bytes, creator: str) -> bool:
@@ -196,7 +197,7 @@ def restores_keys_of_other_subtasks() -> Iterator[None]:
 
 @mutant
 def reuses_a_trimmed_log_number() -> Iterator[None]:
-    """The writer of an entry does not verify that the entry is in the log."""
+    """After a process has written a log entry, the process does not verify that the entry is in the log."""
 
     def skip_check(self: JobLog, entry: Entry, at: int) -> AppendOutcome:
         state = self._current_state
@@ -222,7 +223,8 @@ def trims_the_log_before_the_summary_is_in_it() -> Iterator[None]:
 
 @mutant
 def revokes_output_without_a_fence() -> Iterator[None]:
-    """A process that was paused during a revocation or reinstatement continues it."""
+    """A process that was paused during a revocation or reinstatement continues, although a newer generation has fenced the
+    process."""
 
     def skip_check(self: SimStorage, generation: Generation) -> None:
         self._simulation.step("fence", f"generation {generation}")
@@ -233,7 +235,7 @@ def revokes_output_without_a_fence() -> Iterator[None]:
 
 
 @mutant
-def keeps_output_when_it_starts_without_state() -> Iterator[None]:
+def does_not_revoke_output_on_a_start_without_state() -> Iterator[None]:
     """A start without state revokes no output."""
     revoke = SinkCoordinator._revoke_abandoned
 
@@ -246,7 +248,7 @@ def keeps_output_when_it_starts_without_state() -> Iterator[None]:
 
 
 @mutant
-def ends_a_chain_whose_head_had_ended() -> Iterator[None]:
+def restores_a_chain_as_ended_if_its_first_operator_had_ended() -> Iterator[None]:
     """All operators of a chain count as ended if the first operator had ended, even if the others still buffer records."""
 
     def by_head(graph: PhysicalGraph, point: RestorePoint) -> set[SubtaskId]:

@@ -21,7 +21,8 @@ SEEDS_MAX = 300
 
 
 def _chained_with_two_slots_only() -> dict[str, Any]:
-    """Return a scenario with a source of two subtasks, one of which has few records, and an operator that buffers records in each slot."""
+    """Return changes of a scenario. One of two source subtasks ends early, while the operator after the source still buffers
+    records."""
     source, hold, sink = OperatorUid("source0"), OperatorUid("hold1"), OperatorUid("sink2")
     operators = (
         LogicalOperator(source, source, OperatorKind.SOURCE, (), COLUMNS, "", parallelism=2),
@@ -43,11 +44,11 @@ SCENARIO_CHANGES: dict[str, dict[str, Any]] = {
     "lets_a_barrier_overtake_data": {"row_bytes": 1_500_000, "rows_max": 3},
     "restores_keys_of_other_subtasks": {"rescales": True},
     "accepts_frames_of_an_old_generation": {"slowness": 6.0},
-    "ends_a_chain_whose_head_had_ended": _chained_with_two_slots_only(),
+    "restores_a_chain_as_ended_if_its_first_operator_had_ended": _chained_with_two_slots_only(),
 }
-"""Changes to the scenarios, for faults that have an effect only under certain conditions."""
-ROLLBACK_FAULTS = {"revokes_output_without_a_fence", "keeps_output_when_it_starts_without_state"}
-"""Faults that only runs with rollbacks and other faults can find."""
+"""Changes of the scenario for each mutant whose fault has an effect only under certain conditions."""
+ROLLBACK_FAULTS = {"revokes_output_without_a_fence", "does_not_revoke_output_on_a_start_without_state"}
+"""Mutants that the simulator finds only in runs with rollbacks and injected faults."""
 
 
 def _seeds(name: str) -> Iterator[int]:
@@ -58,7 +59,7 @@ def _seeds(name: str) -> Iterator[int]:
 
 
 @pytest.mark.parametrize("name", MUTANTS)
-def test_the_simulator_finds_code_that(name: str) -> None:
+def test_the_simulator_finds_each_mutant(name: str) -> None:
     silence_logs()
     with MUTANTS[name]():
         for seed in _seeds(name):

@@ -11,7 +11,7 @@ CHUNK = 125
 
 
 @pytest.mark.parametrize("first", range(0, SEEDS, CHUNK))
-def test_all_invariants_hold_in_125_runs_from_seed(first: int) -> None:
+def test_all_invariants_hold_in_125_runs_with_consecutive_seeds(first: int) -> None:
     silence_logs()
     failed = [result for seed in range(first, first + CHUNK) if (result := run(seed)).violation is not None]
     assert not failed, "\n".join(
@@ -19,13 +19,13 @@ def test_all_invariants_hold_in_125_runs_from_seed(first: int) -> None:
     )
 
 
-def test_runs_with_the_same_seed_are_equal() -> None:
+def test_two_runs_with_the_same_seed_are_identical() -> None:
     silence_logs()
     for seed in range(0, 60, 3):
         assert run(seed) == run(seed)
 
 
-def test_the_runs_include_restarts_checkpoints_and_log_trimming() -> None:
+def test_simulated_runs_include_restarts_checkpoints_and_log_trimming() -> None:
     silence_logs()
     results = [run(seed) for seed in range(60)]
     assert sum(result.generations > 1 for result in results) > 20
@@ -33,6 +33,6 @@ def test_the_runs_include_restarts_checkpoints_and_log_trimming() -> None:
     assert sum(result.trimmed > 0 for result in results) > 15
 
 
-def test_in_some_runs_a_paused_process_creates_a_log_entry_that_was_trimmed() -> None:
+def test_in_some_runs_a_paused_process_creates_a_trimmed_log_entry_again() -> None:
     silence_logs()
     assert sum(run(seed).created_late for seed in range(200)) > 2

@@ -26,9 +26,12 @@ def make_app(settings: Settings) -> Celery:
     app = Celery("weir", broker=settings.redis_url.get_secret_value(), set_as_current=False)
     app.conf.update(
         task_default_queue=DEFAULT_QUEUE,
-        # For a worker that is started without -Q and -X.
-        task_queues=[Queue(name) for name in (*QUEUES, host_queue(host_id(settings.data_dir)))],  # type: ignore[no-untyped-call]
-        # A task is acknowledged when it ends; with prefetch 1 a worker reserves no other task meanwhile.
+        # A worker uses these queues if it is started without -Q and -X.
+        task_queues=[
+            Queue(name)  # type: ignore[no-untyped-call]  # kombu has no annotations
+            for name in (*QUEUES, host_queue(host_id(settings.data_dir)))
+        ],
+        # A task is acknowledged when it ends. With prefetch 1, a worker that runs a task does not reserve another task.
         task_acks_late=True,
         worker_prefetch_multiplier=1,
         # When the process of a task dies, Celery retries the task a few times (see task.py). If the retry fails, too, the task
@@ -37,7 +40,7 @@ def make_app(settings: Settings) -> Celery:
         task_reject_on_worker_lost=True,
         task_time_limit=TIME_LIMIT_S,
         task_soft_time_limit=TIME_LIMIT_S - 10,
-        # A task continues when its worker loses the connection to the broker. The task may run again later, which does no harm.
+        # A task continues when its worker loses the connection to the broker. The task can run again later, which does no harm.
         worker_cancel_long_running_tasks_on_connection_loss=False,
         worker_max_tasks_per_child=2_000,
         task_ignore_result=True,
@@ -47,8 +50,8 @@ def make_app(settings: Settings) -> Celery:
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
         broker_transport_options={
-            # The task of a killed worker returns to the queue after this time. Celery checks every few seconds instead of its
-            # default of 100 s.
+            # The task of a killed worker returns to the queue after this time. Celery looks for killed workers every few
+            # seconds instead of every 100 s, which is its default.
             "visibility_timeout": VISIBILITY_S,
             "unacked_restore_interval": 5,
             "unacked_restore_throttle": 1,
@@ -75,7 +78,7 @@ def _app_from_environment() -> Celery:
 def _connect_signals(found: Settings) -> None:
     """Connect the signal handlers of a worker's processes. Tests do not call this, because Celery's signals are global."""
 
-    # Celery warns about workers that run as root because they may unpickle messages. This one accepts JSON only.
+    # Celery warns about workers that run as root because they may unpickle messages. Workers of Weir accept JSON only.
     warnings.filterwarnings("ignore", category=SecurityWarning)
 
     def configure_logs(loglevel: int | None = None, **_: Any) -> None:
@@ -98,7 +101,7 @@ def _connect_signals(found: Settings) -> None:
 
 
 def __getattr__(name: str) -> Celery:
-    # ``celery -A weir_workers.app`` reads ``app``. Modules that import anything else need no settings.
+    # ``celery -A weir_workers.app`` reads ``app``. Importing any other name from this module needs no settings.
     if name == "app":
         return _app_from_environment()
     raise AttributeError(name)

@@ -12,7 +12,7 @@ from weir_backend.settings import Settings
 from weir_workers.host import host_id
 
 POOL_SIZE_MAX = 2
-"""A worker process runs one task at a time. A task can hold a second connection, for example for a lock."""
+"""A worker process runs one task at a time. A task can use a second connection, for example for a lock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,10 @@ _current: Context | None = None
 
 
 def open_context(settings: Settings) -> Context:
-    """Open the context of this process. Call it after the fork, because connections must not be shared across a fork."""
+    """Open the context of this process.
+
+    Call this function after the fork, because connections must not be shared across a fork.
+    """
     global _current
     close()
     database = Database(settings.sqlalchemy_url, pool_size=min(POOL_SIZE_MAX, settings.pool_size), name="weir worker")

@@ -23,7 +23,7 @@ def host_id(data_dir: Path) -> str:
 
 
 def _directory_id(data_dir: Path) -> str:
-    """Return the random id of the directory. The first process generates it."""
+    """Return the random id of the directory, which the first process generates."""
     path = data_dir / FILE
     if not path.exists():
         data_dir.mkdir(parents=True, exist_ok=True)

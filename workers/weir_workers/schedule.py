@@ -1,4 +1,4 @@
-"""Periodic tasks. They find pending work in the database, so a lost message only delays work."""
+"""Periodic tasks. Periodic tasks find pending work in the database, so a lost message only delays work."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from weir_backend.kit.tasks import queue_of
 class PeriodicTask:
     """A task that beat enqueues every ``every_s`` seconds.
 
-    ``expires_s``: a worker drops the task if it receives it later than this, so after an outage at most ``expires_s / every_s``
-    copies are queued. ``expires_s`` is longer than ``every_s`` if other tasks can keep the workers busy for that long."""
+    ``expires_s``: a worker drops a message of the task that is older than this, so after an outage at most ``expires_s /
+    every_s`` copies are queued. ``expires_s`` is longer than ``every_s`` if other tasks can keep the workers busy for that
+    long."""
 
     task: str
     every_s: float

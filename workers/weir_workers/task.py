@@ -12,12 +12,17 @@ from celery import current_task, shared_task
 log = structlog.get_logger(__name__)
 
 TIME_LIMIT_S = 60
-"""After this time Celery kills the process of the task. Ten seconds earlier it raises SoftTimeLimitExceeded in the task."""
+"""Celery kills the process of a task that has run for this many seconds.
+
+Ten seconds earlier, Celery raises SoftTimeLimitExceeded in the task.
+"""
 TIME_LIMIT_S_MAX = 120
-"""Work that takes longer must be split into parts: see VISIBILITY_S."""
+"""Work that takes longer than this time limit must be split into parts (see VISIBILITY_S)."""
 VISIBILITY_S = 150
-"""If a task is not acknowledged within this time, its worker is presumed dead and the task is delivered again. No task may take
-that long."""
+"""If a task is not acknowledged within this time, its worker is presumed dead and the task is delivered again.
+
+No task may take as long as the visibility timeout.
+"""
 TRIES_MAX = 3
 """Maximum number of retries of a task whose process died, for example because it was killed for using too much memory."""
 
@@ -31,7 +36,7 @@ def task(name: str, *, time_limit_s: int = TIME_LIMIT_S) -> Callable[[Function],
 
     Arguments are numbers and strings; the task reads everything else from the database when it runs. A task is acknowledged when
     it ends. The function must therefore tolerate running twice, and running again after an interruption at any point. An exception is
-    logged, and the queue does not retry the task: a periodic task enqueues pending work again.
+    logged, and the queue does not retry the task, because a periodic task enqueues pending work again.
     """
     assert name.startswith("weir."), name
     assert 10 < time_limit_s <= TIME_LIMIT_S_MAX, f"{name}: split it into parts that take less than {TIME_LIMIT_S_MAX} s"

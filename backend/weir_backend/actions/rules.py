@@ -1,7 +1,7 @@
-"""Decide which verbs are listed and which are allowed. Pure: facts in, actions or a refusal out.
+"""Decide which verbs the API lists for a job, a checkpoint or a plan, and which of these verbs are allowed. The functions are pure.
 
-The API lists the actions, and the services refuse requests with the same sentences. A verb that would have no effect in the current state is
-not listed.
+If a verb is not allowed, the services refuse a request for this verb. The error contains the sentences that the API lists as the
+reason. A verb that would have no effect in the current state is not listed.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from weir_backend.kit.access import Permission
 from weir_backend.models import CheckpointState, DesiredState, Job, PlanState, Run, RunState, SpecState
 
 PLAN_VALID_FOR = timedelta(hours=24)
-"""The preview of an older plan is stale, so the plan is refused."""
+"""The maximum age of a plan. An older plan cannot be approved or applied, because its preview is stale."""
 OPEN = (PlanState.PROPOSED, PlanState.APPROVED)
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a verb is not allowed. ``code`` is for programs. ``reason`` and ``next_step`` are sentences for users."""
+    """The reason why a verb is not allowed. ``code`` is for programs. ``reason`` and ``next_step`` are sentences for users."""
 
     code: str
     reason: str
@@ -37,23 +37,23 @@ class Refusal:
 
 
 def enforce(refusal: Refusal | None, **extra: int) -> None:
-    """Raises Conflict if there is a refusal. ``extra`` contains further members of the response."""
+    """Raise Conflict if ``refusal`` is not None. ``extra`` contains additional members of the error response."""
     if refusal is not None:
         raise refusal.conflict(**extra)
 
 
 def permission_refusal(permission: Permission) -> Refusal:
-    return Refusal("forbidden", f"This needs the permission '{permission}'.", "Ask an administrator for it.")
+    return Refusal("forbidden", f"This needs the permission '{permission}'.", "Ask an administrator for this permission.")
 
 
 def applying_refusal(plan_id: int | None) -> Refusal | None:
     if plan_id is None:
         return None
-    return Refusal("plan-applying", f"Plan {plan_id} is being applied to this job.", "Wait until it has ended.")
+    return Refusal("plan-applying", f"Plan {plan_id} is being applied to this job.", "Wait until the plan has ended.")
 
 
 def spec_refusal(number: int, state: SpecState, problem: str | None) -> Refusal | None:
-    """Return why version ``number`` of the spec cannot run, or None if it can."""
+    """Return why version ``number`` of the spec cannot run, or None if this version can run."""
     match state:
         case SpecState.VALID:
             return None
@@ -69,8 +69,9 @@ def spec_refusal(number: int, state: SpecState, problem: str | None) -> Refusal 
 
 @dataclass(frozen=True, slots=True)
 class JobActionFacts:
-    """A job. ``run_state`` is the stored state of the newest run, or None if the job has no run. ``live`` is True if the newest run has not ended.
-    ``applying`` is the plan that is being applied. ``spec_state`` is the state of the version that is to run."""
+    """A job. ``run_state`` is the stored state of the newest run, or None if the job has no run. ``live`` is True if the newest run
+    has not ended. ``applying`` is the id of the plan that is being applied to the job, if any. ``spec_state`` is the state of the
+    spec version that is to run."""
 
     name: str
     desired: DesiredState
@@ -83,7 +84,8 @@ class JobActionFacts:
 
     @classmethod
     def of(cls, job: Job, run: Run | None, *, applying: int | None, spec: tuple[SpecState, str | None]) -> JobActionFacts:
-        """Return the facts about a job. ``run`` is its newest run. ``spec`` contains the state and the problem of the version that is to run."""
+        """Return the facts that decide which verbs a job allows. ``run`` is the newest run of the job. ``spec`` contains the state
+        and the problem of the spec version that is to run."""
         live = run is not None and run.ended_at is None
         return cls(job.name, job.desired_state, run.state if run else None, live, applying, job.spec_number, *spec)
 
@@ -121,26 +123,28 @@ def _is_job_verb_offered(verb: Verb, facts: JobActionFacts) -> bool:
 
 
 def job_refusal(verb: Verb, facts: JobActionFacts) -> Refusal | None:
-    """Return why ``verb`` is not allowed for the job, or None if it is."""
+    """Return why ``verb`` is not allowed for the job, or None if the verb is allowed."""
     if (refused := applying_refusal(facts.applying)) is not None:
         return refused
     name, finished = f"Job '{facts.name}'", facts.run_state is RunState.FINISHED
     match verb:
         case Verb.START | Verb.RESCALE if finished:
-            next_step = "Deploy it under another name to run it again." if verb is Verb.START else ""
-            return Refusal("finished", f"{name} has finished: its input has ended.", next_step)
+            next_step = "Deploy the job under another name to run it again." if verb is Verb.START else ""
+            return Refusal("finished", f"{name} has finished, because its input has ended.", next_step)
         case Verb.SAVEPOINT | Verb.CHECKPOINT if not facts.live or facts.run_state is not RunState.RUNNING:
             if facts.live and facts.run_state is not None:
-                return Refusal("not-running", f"{name} is {facts.run_state.lower()}.", "Wait until it is running.")
-            return Refusal("not-running", f"{name} is not running.", "Start it first.")
+                return Refusal("not-running", f"{name} is {facts.run_state.lower()}.", "Wait until the job is running.")
+            return Refusal("not-running", f"{name} is not running.", "Start the job first.")
         case Verb.RESCALE | Verb.RESTORE if facts.spec_state is SpecState.INVALID:
             return spec_refusal(facts.spec_number, facts.spec_state, facts.spec_problem)
         case Verb.START_WITHOUT_STATE if facts.run_state is None:
-            return Refusal("not-run", f"{name} has not run yet.", "Start it: the first start has no state to restore.")
+            return Refusal(
+                "not-run", f"{name} has not run yet.", "Start the job instead: the first start of a job restores no state."
+            )
         case Verb.START_WITHOUT_STATE:
             return spec_refusal(facts.spec_number, facts.spec_state, facts.spec_problem)
         case Verb.DELETE if facts.live or (facts.desired is DesiredState.RUNNING and not finished):
-            return Refusal("running", f"{name} is running.", "Suspend or cancel it first.")
+            return Refusal("running", f"{name} is running.", "Suspend or cancel the job first.")
         case _:
             return None
 
@@ -184,10 +188,10 @@ def checkpoint_refusal(verb: Verb, facts: CheckpointActionFacts) -> Refusal | No
 
 
 def availability_refusal(facts: CheckpointActionFacts) -> Refusal | None:
-    """Return why the files of the checkpoint cannot be used, or None if they can."""
-    name, next_step = f"Checkpoint {facts.number}", "Choose another one."
+    """Return why the files of the checkpoint cannot be used, or None if the files can be used."""
+    name, next_step = f"Checkpoint {facts.number}", "Choose another checkpoint."
     if facts.state is CheckpointState.IN_PROGRESS:
-        return Refusal("no-checkpoint", f"{name} is not completed yet.", "Wait until it is completed.")
+        return Refusal("no-checkpoint", f"{name} is not completed yet.", "Wait until the checkpoint is completed.")
     if facts.state is CheckpointState.FAILED:
         return Refusal("no-checkpoint", f"{name} failed" + (f": {facts.failure}." if facts.failure else "."), next_step)
     if facts.discarded_at is not None:
@@ -201,7 +205,7 @@ def availability_refusal(facts: CheckpointActionFacts) -> Refusal | None:
 def damage_refusal(facts: CheckpointActionFacts) -> Refusal | None:
     if facts.damage is None:
         return None
-    next_step = "Choose another one, or restore the files from a backup and verify the checkpoint."
+    next_step = "Choose another checkpoint, or restore the files from a backup and verify the checkpoint."
     return Refusal("damaged", f"Checkpoint {facts.number} is damaged: {facts.damage}.", next_step)
 
 
@@ -210,10 +214,11 @@ def damage_refusal(facts: CheckpointActionFacts) -> Refusal | None:
 
 @dataclass(frozen=True, slots=True)
 class PlanActionFacts:
-    """The facts about a plan that decide which actions it allows. ``revokes_output`` is True if the plan revokes committed output, which requires
-    the permission ``rollback``. ``signed`` is True if the signature matches. ``inspected`` is True if a worker has inspected the checkpoint;
-    ``damage`` and ``incompatibility`` are what it found, if anything. ``safety`` is the checkpoint that an undo restores, or None if its row is
-    deleted. ``undone`` is True if an undo of the plan was applied. ``applying`` is a different plan that is being applied, if any."""
+    """The facts that decide which verbs a plan allows. ``revokes_output`` is True if the plan revokes committed output, which
+    requires the permission ``rollback``. ``signed`` is True if the signature matches. ``inspected`` is True if a worker has
+    inspected the checkpoint; ``damage`` and ``incompatibility`` are the problems that the worker found, if any. ``safety`` is the
+    checkpoint that an undo restores, or None if the database does not contain this checkpoint any more. ``undone`` is True if an
+    undo of the plan was applied. ``applying`` is the id of another plan that is being applied to the same job, if any."""
 
     id: int
     state: PlanState
@@ -270,7 +275,7 @@ def _state_refusal(facts: PlanActionFacts, expected: Collection[PlanState]) -> R
 def _stale_refusal(facts: PlanActionFacts, now: datetime) -> Refusal | None:
     next_step = "Propose a new plan."
     if not facts.signed:
-        reason = f"The signature of plan {facts.id} does not match: the plan or the secret key of the installation has changed."
+        reason = f"The signature of plan {facts.id} does not match, because the plan or the secret key of the installation has changed."
         return Refusal("signature-mismatch", reason, next_step)
     if facts.plan_job_version != facts.job_version:
         versions = f"(version {facts.plan_job_version}, now {facts.job_version})"
@@ -288,21 +293,21 @@ def _inspection_refusal(facts: PlanActionFacts) -> Refusal | None:
     if facts.damage is not None:
         return Refusal("damaged", f"This plan would fail: {facts.damage}.", "Choose another checkpoint.")
     if facts.incompatibility is not None:
-        next_step = "Fix that in a new version, or choose another checkpoint."
+        next_step = "Fix the incompatibility in a new version, or choose another checkpoint."
         return Refusal("incompatible", f"This plan would fail: {facts.incompatibility}.", next_step)
     return None
 
 
 def _undo_refusal(facts: PlanActionFacts) -> Refusal | None:
     if facts.state is not PlanState.APPLIED:
-        return Refusal("nothing-to-undo", f"Plan {facts.id} is {facts.state.lower()}, not applied: there is nothing to undo.")
+        return Refusal("nothing-to-undo", f"Plan {facts.id} is {facts.state.lower()}, not applied, so there is nothing to undo.")
     if facts.safety_checkpoint is None:
-        reason = f"The job had no checkpoint when plan {facts.id} was applied: an undo has nothing to restore."
+        reason = f"The job had no checkpoint when plan {facts.id} was applied, so an undo has nothing to restore."
         return Refusal("nothing-to-undo", reason)
     if facts.undone:
         return Refusal("nothing-to-undo", f"Plan {facts.id} is already undone.")
     if facts.safety is None:
-        reason = f"The files of checkpoint {facts.safety_checkpoint} are deleted: an undo has nothing to restore."
+        reason = f"The files of checkpoint {facts.safety_checkpoint} are deleted, so an undo has nothing to restore."
         return Refusal("discarded", reason)
     return checkpoint_refusal(Verb.ROLL_BACK, facts.safety)
 

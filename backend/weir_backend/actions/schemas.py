@@ -1,4 +1,4 @@
-"""Actions as the API returns them."""
+"""Schemas of the actions in API responses."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Decide whether a rule holds for a job. Pure, without clock and database: facts in, one verdict out.
+"""Decide whether a rule holds for a job. The functions are pure and use neither clock nor database.
 
-A verdict is firing, not firing or unknown. An unknown verdict does not change the alert, because no alert is raised or resolved while the control
-plane itself is unreachable."""
+A verdict is firing, not firing or unknown. An unknown verdict neither raises nor resolves an alert. For example, the verdicts are
+unknown while the control plane itself is unreachable."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from typing import Literal, TypeAlias, assert_never
 from weir_backend.models import AlertKind, DesiredState, RunState
 
 INTERVALS_MISSED = 2
-"""A checkpoint is late only after this many checkpoint intervals of the job, even if the time in the rule is shorter."""
+"""An alert about missing checkpoints is raised only after this number of checkpoint intervals without a completed checkpoint, even
+if the rule sets a shorter time."""
 LAG_RESOLVE_RATIO = 0.8
-"""An alert about lag is resolved below this fraction of its limit, so that a lag near the limit does not raise an alert every minute."""
+"""An alert about lag is resolved only when the lag falls to this fraction of the limit. If the alert were resolved at the limit
+itself, a lag near the limit would raise an alert every minute."""
 REASON_CHARACTERS_MAX = 300
 LAG_DURATION = timedelta(minutes=1)
-"""A rule about lag fires only if the lag is above the limit now and was above it this long ago, so that short peaks raise no alert."""
+"""A rule about lag fires only if the lag is above the limit both now and ``LAG_DURATION`` ago, so that short peaks raise no
+alert."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,8 @@ class Failures:
 
 @dataclass(frozen=True, slots=True)
 class LagAbove:
-    """Limits for the lag of the source with uid ``source``, or of any source if ``source`` is None. At least one limit is set."""
+    """Limits for the lag of the source with uid ``source``, or of any source if ``source`` is None. At least one of ``records`` and
+    ``seconds`` is set."""
 
     records: int | None = None
     seconds: float | None = None
@@ -68,11 +72,12 @@ class Lag:
 class AlertFacts:
     """The facts about a job that the rules need. Times are by the clock of the control plane, unless stated otherwise.
 
-    ``run_state`` is the state of the newest run. ``begun_at`` is when a user or a plan last started the job; restarts after a failure do not count.
-    ``interval_s`` is the larger of the checkpoint interval and the minimum pause, or None if the job takes no periodic checkpoints. ``failures``
-    and ``failed_checkpoints`` are counted since the last completed checkpoint or since ``begun_at``, whichever is later. ``restarts`` are the times
-    of the restarts by the clock of the driver, but at most the times when they were reported. ``restarts_stopped_reason`` is the reason why Weir
-    does not restart the job, if any."""
+    ``run_state`` is the state of the newest run. ``begun_at`` is when a user or a plan last started the job; restarts after a
+    failure do not count. ``interval_s`` is the larger of the checkpoint interval and the minimum pause, or None if the job takes no
+    periodic checkpoints. ``failures`` and ``failed_checkpoints`` are counted since the last completed checkpoint or since
+    ``begun_at``, whichever is later. ``restarts`` contains the time of each restart: the time by the clock of the driver, or the
+    time when the control plane received the report, whichever is earlier. ``restarts_stopped_reason`` is the reason why Weir does
+    not restart the job, if any."""
 
     desired: DesiredState
     run_state: RunState | None
@@ -87,7 +92,7 @@ class AlertFacts:
     restarts_stopped_reason: str | None = None
     restarts: tuple[datetime, ...] = ()
     lags: tuple[Lag, ...] | None = None
-    """The lag of each source. None if the slots have not reported recently, or if no rule is about lag."""
+    """The lag of each source. ``lags`` is None if the slots have not reported recently, or if no rule is about lag."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +109,7 @@ class NotFiring:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """It is unknown whether the condition holds: a firing alert continues to fire, and no new alert is raised."""
+    """It is unknown whether the condition holds, so a firing alert continues to fire and no new alert is raised."""
 
 
 Verdict: TypeAlias = Firing | NotFiring | Unknown
@@ -147,13 +152,14 @@ def _no_checkpoint(time: timedelta, facts: AlertFacts, available_since: datetime
     if now - available_since < patience:
         return Unknown()
     if since == reported_at:
-        return Firing(f"no checkpoint has completed for {format_duration(now - since)}: the last one was {facts.checkpoint}")
+        return Firing(f"no checkpoint has completed since checkpoint {facts.checkpoint}, {format_duration(now - since)} ago")
     return Firing(f"no checkpoint has completed since the job was started {format_duration(now - since)} ago")
 
 
 def _failures(count: int, facts: AlertFacts, now: datetime) -> Verdict:
     if facts.restarts_stopped_reason is not None:
-        # Fire even if the count in the rule is larger, because without restarts the job does not fail again.
+        # Fire even if the job has failed less often than the count in the rule, because a job that is not restarted cannot fail
+        # again.
         return Firing(f"Weir does not restart the job: {' '.join(facts.restarts_stopped_reason.split())[:REASON_CHARACTERS_MAX]}")
     if facts.failures >= count and not _is_well(facts, now):
         return Firing(f"the job has failed {_times(facts.failures)} in a row, without a completed checkpoint in between")
@@ -189,7 +195,8 @@ def _lag(condition: LagAbove, facts: AlertFacts, firing: bool) -> Verdict:
 
 def _restarts(count: int, time: timedelta, facts: AlertFacts, firing: bool, now: datetime) -> Verdict:
     found = sum(1 for at in facts.restarts if now - at < time)
-    # Resolve the alert only when the number of restarts falls to half the count. Otherwise each restart near the count would raise another alert.
+    # Resolve the alert only when the number of restarts falls to half the count. If the alert were resolved at the count itself,
+    # each further restart would raise another alert.
     if found >= count or (firing and found > count // 2):
         return Firing(f"the job was restarted {_times(found)} within {format_duration(time)}")
     return NotFiring(f"the job was restarted {_times(found)} within the last {format_duration(time)}")

@@ -32,7 +32,7 @@ def list_rules(session: SessionDep, wanted: ListingDep, response: Response, _: V
 def create_rule(
     draft: AlertRuleCreate, session: SessionDep, caller: OperatorCaller, _once: Idempotent, response: Response
 ) -> AlertRuleRead:
-    """Create a rule for one job or for all. Workers evaluate it every few seconds."""
+    """Create a rule for one job or for all. Workers evaluate each rule every few seconds."""
     rule = service.create(session, caller, draft)
     set_etag(response, rule.version)
     response.headers["Location"] = f"/api/v1/alert-rules/{rule.id}"
@@ -51,7 +51,7 @@ def get_rule(rule_id: Id, session: SessionDep, response: Response, _: ViewerCall
 def change_rule(
     rule_id: Id, wanted: AlertRuleUpdate, session: SessionDep, caller: OperatorCaller, response: Response, seen: IfMatch
 ) -> AlertRuleRead:
-    """Update a rule. Its kind and its job cannot change. Alerts that no longer hold are resolved within seconds."""
+    """Update a rule. The kind and the job of a rule cannot change. Alerts of the rule that no longer hold are resolved within seconds."""
     rule = service.change(session, caller, rule_id, seen, wanted)
     set_etag(response, rule.version)
     return AlertRuleRead.of(rule)
@@ -59,7 +59,7 @@ def change_rule(
 
 @router.delete("/alert-rules/{rule_id}", operation_id="delete_alert_rule", status_code=204, responses=answers(404, 409, 412, 428))
 def delete_rule(rule_id: Id, session: SessionDep, tasks: TasksDep, caller: OperatorCaller, seen: IfMatch) -> None:
-    """Delete a rule and resolve its firing alerts. The alerts themselves are kept."""
+    """Delete a rule and resolve its firing alerts. The alerts of a deleted rule are kept."""
     service.delete(session, tasks, caller, rule_id, seen)
 
 

@@ -1,8 +1,8 @@
 """Evaluate all rules against all jobs, raise alerts and resolve them.
 
-``find_changed_jobs`` only reads, with a few queries for any number of jobs, and mostly finds no change. ``apply_changes`` locks these jobs and
-decides again, so that concurrent and interrupted evaluations do no harm. It skips jobs that other transactions have locked. The next evaluation
-handles the skipped jobs."""
+``find_changed_jobs`` only reads, with a few queries for any number of jobs, and mostly finds no change. ``apply_changes`` locks the
+changed jobs and evaluates their rules again, so that concurrent and interrupted evaluations do no harm. Jobs that other
+transactions have locked are skipped until the next evaluation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from weir_backend.webhooks import outbox
 
 log = structlog.get_logger(__name__)
 JOBS_PER_TRANSACTION = 100
-"""How many jobs one transaction may lock."""
+"""The maximum number of jobs that one transaction locks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,8 @@ def find_changed_jobs(session: Session, moment: datetime) -> list[int]:
 
 
 def apply_changes(session: Session, tasks: Tasks, moment: datetime, jobs: Collection[int]) -> None:
-    """Raise and resolve the alerts of ``jobs``, at most ``JOBS_PER_TRANSACTION``. Jobs that are locked are skipped."""
+    """Raise and resolve the alerts of ``jobs``, which contains at most ``JOBS_PER_TRANSACTION`` jobs. Jobs that other transactions
+    have locked are skipped."""
     locked = {job.id: job for job in repository.locked_jobs(session, jobs, wait=False)}
     if not locked:
         return
@@ -66,7 +67,7 @@ def apply_changes(session: Session, tasks: Tasks, moment: datetime, jobs: Collec
 
 
 def _changes(session: Session, moment: datetime, jobs: Collection[int] | None) -> list[Change]:
-    """Return the alerts to raise and to resolve, for all jobs if ``jobs`` is None."""
+    """Return the alerts to raise and to resolve for ``jobs``, or for all jobs if ``jobs`` is None."""
     rules = repository.enabled_rules(session)
     firing = repository.firing(session, jobs=jobs)
     available = alive_since(session, moment)

@@ -1,4 +1,4 @@
-"""Load the facts about jobs that alert rules need, with a few queries for all jobs."""
+"""Load the facts that alert rules need, with a few queries for all jobs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GAUGES: Mapping[str, Literal["records", "seconds"]] = {LAG_RECORDS: "records", L
 def load_facts(
     session: Session, moment: datetime, *, jobs: Collection[int] | None = None, lags: bool = False
 ) -> dict[int, AlertFacts]:
-    """Return the facts by job, for all jobs if ``jobs`` is None. If ``lags`` is True, also load the lag of sources."""
+    """Return the facts about ``jobs``, by job; if ``jobs`` is None, about all jobs. If ``lags`` is True, also load the lag of sources."""
     query = _query(moment)
     if jobs is not None:
         query = query.where(Job.id.in_(jobs))
@@ -40,7 +40,7 @@ def load_facts(
 
 def _query(moment: datetime) -> Select[Any]:
     newest, other = aliased(Run), aliased(Run)
-    # Select the runs that a user or a plan caused, that is, all runs except restarts after a failure.
+    # Ignore runs that restart the job after a failure. A user or a plan caused all other runs.
     started = (
         select(other.id, other.number, other.created_at)
         .where(other.job_id == Job.id, other.cause != "restart")
@@ -73,8 +73,8 @@ def _query(moment: datetime) -> Select[Any]:
         .correlate(Job, started, last)
         .subquery()
     )  # fmt: skip
-    # Order by run id and generation, because both only increase. Times would not do, because the clocks of drivers can differ. A failed generation
-    # completes no further checkpoint.
+    # Order by run id and generation, because both only increase. Do not order by time, because the clocks of drivers can differ. A failed
+    # generation completes no further checkpoint.
     failed = (
         select(Failure.received_at)
         .where(
@@ -170,7 +170,8 @@ LagByGauge = dict[tuple[str, Literal["records", "seconds"]], float]
 
 
 def _latest_lags(session: Session, moment: datetime, jobs: Collection[int]) -> dict[int, LagByGauge]:
-    """Return the lags that were last reported at ``moment``. A lag in records is the sum over all subtasks, a lag in seconds the maximum."""
+    """Return the lags that slots had last reported at time ``moment``, without stale samples. A lag in records is the sum over all
+    subtasks. A lag in seconds is the maximum over all subtasks."""
     newest = (
         select(MetricSample.id)
         .ext(distinct_on(MetricSample.run_id, MetricSample.slot))

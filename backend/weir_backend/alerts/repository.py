@@ -78,7 +78,7 @@ def locked_jobs(session: Session, jobs: Collection[int], *, wait: bool) -> Seque
 
 
 def open_alert(session: Session, rule: AlertRule, job_id: int, message: str, moment: datetime) -> int | None:
-    """Insert a firing alert. Return its id, or None if an alert of this rule is already firing for the job."""
+    """Insert a firing alert. Return the id of the alert, or None if an alert of this rule is already firing for the job."""
     row = insert(Alert).values(
         rule_id=rule.id,
         rule_name=rule.name,

@@ -1,4 +1,4 @@
-"""Alert rules and alerts as the API accepts and returns them."""
+"""Schemas of alert rules and alerts in API requests and responses."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ Minutes = Annotated[int, Field(ge=1, le=MINUTES_MAX)]
 
 
 class NoCheckpointCondition(RequestModel):
-    """No checkpoint has completed for `minutes`, or for two checkpoint intervals of the job if that is longer. The condition cannot hold before the
-    job and the control plane have run for this time. It never holds for stopped or finished jobs, or for jobs that take no periodic checkpoints."""
+    """No checkpoint has completed for `minutes`, or for two checkpoint intervals of the job if that is longer. The condition cannot
+    hold until the job and the control plane have both run for that time. The condition never holds for stopped or finished jobs, or
+    for jobs that take no periodic checkpoints."""
 
     kind: Literal["no-checkpoint"]
     minutes: Minutes
@@ -37,7 +38,7 @@ class FailuresCondition(RequestModel):
 
 
 class LagCondition(RequestModel):
-    """A source reports a `lag_records` above `records` or a `lag_seconds` above `seconds`, now and a minute ago. Set at least one limit.
+    """A source reports a `lag_records` above `records` or a `lag_seconds` above `seconds`, both now and a minute ago. Set at least one limit.
     `source` is the uid of the source; if it is null, the rule applies to every source."""
 
     kind: Literal["lag"]
@@ -101,7 +102,7 @@ class AlertRuleRead(ResponseModel):
 
 
 def parameters_of(condition: AnyCondition) -> dict[str, Any]:
-    """Return the parameters as they are stored."""
+    """Return the parameters of ``condition`` as the database stores them: as JSON, without ``kind``."""
     return condition.model_dump(mode="json", exclude={"kind"})
 
 

@@ -19,7 +19,7 @@ from weir_backend.models import Alert, AlertKind, AlertRule
 from weir_backend.webhooks import repository as webhooks
 
 RULES_MAX = 500
-"""The number of rules is limited, because each is evaluated for every job every few seconds."""
+"""The number of rules is limited, because each rule is evaluated for every job every few seconds."""
 
 
 def get(session: Session, rule_id: int) -> AlertRule:
@@ -28,7 +28,7 @@ def get(session: Session, rule_id: int) -> AlertRule:
 
 
 def create(session: Session, caller: Caller, draft: AlertRuleCreate) -> AlertRule:
-    """Create a rule. Raises Conflict if there are too many rules, Invalid."""
+    """Create a rule. Raises Conflict if there are too many rules, and Invalid if the job or the webhook does not exist."""
     if repository.count_rules(session) >= RULES_MAX:
         raise Conflict("too-many-rules", f"There are already {RULES_MAX} rules.", "Delete rules that you do not need.")
     if draft.job_id is not None and jobs.find(session, draft.job_id) is None:
@@ -50,7 +50,8 @@ def create(session: Session, caller: Caller, draft: AlertRuleCreate) -> AlertRul
 
 
 def change(session: Session, caller: Caller, rule_id: int, seen: str | None, wanted: AlertRuleUpdate) -> AlertRule:
-    """Update a rule. The next evaluation resolves alerts that no longer hold. Raises NotFound, Invalid, and what ``check_if_match`` raises."""
+    """Update a rule. The next evaluation resolves alerts of the rule that no longer hold. Raises NotFound, Invalid, and the errors
+    of ``check_if_match``."""
     rule = _or_not_found(repository.find_rule(session, rule_id, lock=True), rule_id)
     check_if_match(seen, rule.version)
     before = _as_audited(rule)
@@ -75,7 +76,7 @@ def change(session: Session, caller: Caller, rule_id: int, seen: str | None, wan
 
 
 def delete(session: Session, tasks: Tasks, caller: Caller, rule_id: int, seen: str | None) -> None:
-    """Delete a rule and resolve its firing alerts. Raises NotFound and what ``check_if_match`` raises."""
+    """Delete a rule and resolve its firing alerts. Raises NotFound and the errors of ``check_if_match``."""
     check_if_match(seen, get(session, rule_id).version)
     # Lock jobs before rules, in the same order as an evaluation.
     locked = {
@@ -100,7 +101,7 @@ def get_alert(session: Session, alert_id: int) -> Alert:
 
 def _check_webhook(session: Session, webhook_id: int | None) -> None:
     if webhook_id is not None and webhooks.find_webhook(session, webhook_id) is None:
-        raise Invalid("no-webhook", f"webhook_id: webhook {webhook_id} does not exist.", "Ask an administrator to create one.")
+        raise Invalid("no-webhook", f"webhook_id: webhook {webhook_id} does not exist.", "Ask an administrator for a webhook.")
 
 
 def _as_audited(rule: AlertRule) -> dict[str, Any]:

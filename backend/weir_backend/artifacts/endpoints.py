@@ -18,14 +18,14 @@ from weir_backend.kit.schemas import Id
 from weir_backend.models import Artifact
 
 READ_BYTES_MAX = 1 << 30
-"""How much of an oversized upload is read, so that the client receives the error."""
+"""The API reads an oversized upload up to this limit, because the client receives the error only after the upload."""
 
 router = APIRouter(prefix="/artifacts", tags=["artifacts"], responses=answers(401, 403, 422))
 
 
 async def _content(request: Request, services: ServicesDep) -> bytes:
-    """Authenticate the caller, then read the body. This runs before the other dependencies, so no database connection is held meanwhile.
-    Raises Unauthenticated, Forbidden, TooLarge."""
+    """Authenticate the caller, then read the body. This dependency runs before the other dependencies of the endpoint, so the
+    request occupies no database connection while the body is read. Raises Unauthenticated, Forbidden, TooLarge."""
     await services.db_gate.run(lambda session: current_caller(request, session, services).require(Permission.OPERATE))
     return await service.receive(request.stream(), bytes_max=services.settings.artifact_bytes_max)
 

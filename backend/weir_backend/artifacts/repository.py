@@ -26,7 +26,7 @@ FIELDS = Fields(
 
 
 def listed() -> Select[Artifact]:
-    """Select the artifacts whose content exists."""
+    """Select the artifacts whose content is not deleted."""
     return select(Artifact).where(Artifact.removed_at.is_(None))
 
 
@@ -50,7 +50,7 @@ def add(
     row = insert(Artifact).values(
         digest=digest, kind=kind, name=name, size=len(data), created_by=created_by, created_at=moment, uploaded_at=moment
     )
-    # A repeated upload refreshes the time, because the artifact is about to be used.
+    # A repeated upload renews ``uploaded_at``, because the artifact will soon be used.
     added = row.on_conflict_do_update(index_elements=["digest"], set_={"uploaded_at": moment, "removed_at": None})
     found = session.scalars(added.returning(Artifact), execution_options={"populate_existing": True}).one()
     content_row = insert(ArtifactContent).values(artifact_id=found.id, data=data).on_conflict_do_nothing()
@@ -58,11 +58,11 @@ def add(
 
 
 def remove_unused(session: Session, before: datetime, count: int) -> int:
-    """Delete artifacts that were last uploaded before ``before`` and that no job uses, except jobs that were deleted before ``before``. Return
-    their number."""
+    """Delete artifacts that were last uploaded before ``before`` and that no job uses. Ignore uses by jobs that were deleted before
+    ``before``. Return the number of deleted artifacts."""
     used = select(Spec.id).join(Job, Job.id == Spec.job_id).where(Spec.artifact_id == Artifact.id)
     used = used.where(or_(Job.deleted_at.is_(None), Job.deleted_at >= before))
-    # Rows that a new spec has locked are skipped.
+    # Skip artifacts that another transaction has locked to use them in a new spec.
     chosen = listed().where(Artifact.uploaded_at < before, ~used.exists()).order_by(Artifact.id).limit(count)
     ids = [one.id for one in session.scalars(chosen.with_for_update(skip_locked=True))]
     session.execute(update(Artifact).where(Artifact.id.in_(ids)).values(removed_at=now()))

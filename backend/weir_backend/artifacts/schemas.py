@@ -10,7 +10,7 @@ from weir_backend.models import ArtifactKind
 
 class ArtifactRead(ResponseModel):
     """`digest` is the hexadecimal SHA-256 of the content, `size` its size in bytes. `uploaded_at` is the time of the last upload. Artifacts that no
-    job uses are deleted some days after the last upload."""
+    job uses are deleted some days after their last upload."""
 
     id: int
     digest: str

@@ -1,4 +1,4 @@
-"""Uploads of user code. The API neither runs nor parses it; workers do that in a subprocess."""
+"""Uploads of user code. The API neither runs nor parses user code. Workers run user code in a subprocess."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ async def receive(parts: AsyncIterator[bytes], *, bytes_max: int) -> bytes:
 
 
 def upload(session: Session, caller: Caller, *, name: str, data: bytes) -> tuple[Artifact, bool]:
-    """Store a file. Return the artifact, and whether it is new. Raises Invalid."""
+    """Store a file. Return the artifact, and whether the artifact is new. Raises Invalid."""
     kind = _kind(name)
     if not data:
-        raise Invalid("empty", f"The file {name} is empty.", "Upload the file of the job.")
+        raise Invalid("empty", f"The file {name} is empty.", "Upload the file that contains the job.")
     if kind is not ArtifactKind.PYTHON and not data.startswith(_ZIP_MAGIC):
         raise Invalid(
             "not-an-archive",

@@ -6,7 +6,7 @@ from weir_backend.kit.listing import Fields, equals
 from weir_backend.models import AuditEntry
 
 FIELDS = Fields(
-    # Ids grow with time. The list cannot be sorted by user or action, because this would need another index over millions of entries.
+    # Ids grow with time. The list cannot be sorted by user or action, because sorting would need another index over millions of entries.
     sortable={"id": AuditEntry.id, "at": AuditEntry.id},
     filters={
         "id": equals(AuditEntry.id, int),

@@ -20,8 +20,9 @@ async def _slot() -> AsyncIterator[None]:
 
 
 HashingTurn = Annotated[None, Depends(_slot, scope="function", max_concurrency=AT_ONCE_MAX)]
-"""The first parameter of endpoints that hash passwords. It limits concurrent hashing; a waiting request occupies neither a thread nor a database
-connection. All these endpoints share the limit, because they share this declaration."""
+"""The type of the first parameter of each endpoint that hashes passwords. The parameter limits concurrent hashing; a waiting
+request occupies neither a thread nor a database connection. All endpoints with this parameter share one limit, because they declare
+the same dependency."""
 
 
 def hashed(password: str) -> str:
@@ -29,7 +30,8 @@ def hashed(password: str) -> str:
 
 
 def matches(password: str, password_hash: str | None) -> bool:
-    """Compare a password with its hash. Without a hash it takes equally long, so that timing does not reveal which users exist."""
+    """Compare a password with its hash. If the hash is None, the comparison takes as long as with a hash, so that timing does not reveal which users
+    exist."""
     try:
         return _HASHER.verify(password_hash or _dummy_hash(), password) and password_hash is not None
     except (VerificationError, InvalidHashError):
@@ -37,7 +39,7 @@ def matches(password: str, password_hash: str | None) -> bool:
 
 
 def is_outdated(password_hash: str) -> bool:
-    """Whether the hash uses other parameters than the current ones."""
+    """Return whether the hash was computed with parameters that differ from the current parameters."""
     return _HASHER.check_needs_rehash(password_hash)
 
 

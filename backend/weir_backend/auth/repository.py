@@ -91,12 +91,12 @@ def is_taken(session: Session, name: str) -> bool:
 
 
 def replace_hash(session: Session, user_id: int, *, old: str, new: str) -> None:
-    """Replace the hash of an unchanged password. The version of the user does not change."""
+    """Replace the hash ``old`` by ``new``, another hash of the same password. The version of the user does not change."""
     session.execute(update(User).where(User.id == user_id, User.password_hash == old).values(password_hash=new))
 
 
 def tokens(session: Session, wanted: Listing, response: Response, *, of_user: int | None) -> Sequence[Token]:
-    """If ``of_user`` is None, return the tokens of all users."""
+    """Return the tokens of the user ``of_user``, or of all users if ``of_user`` is None."""
     query = select(Token) if of_user is None else select(Token).where(Token.user_id == of_user)
     return page(session, query, wanted, TOKENS, response, unit="tokens")
 
@@ -109,7 +109,7 @@ def live_tokens(session: Session, user_id: int, kind: TokenKind) -> int:
 
 
 def revoke_sessions(session: Session, user_id: int, *, except_token: int | None = None, newest_kept: int = 0) -> None:
-    """Revoke the sessions of a user, except ``except_token`` and the ``newest_kept`` newest of the others."""
+    """Revoke the sessions of a user. Keep the session ``except_token``, and the ``newest_kept`` newest of the other sessions."""
     live = select(Token.id).where(Token.user_id == user_id, Token.kind == TokenKind.SESSION, Token.revoked_at.is_(None))
     if except_token is not None:
         live = live.where(Token.id != except_token)

@@ -65,8 +65,8 @@ class UserRead(ResponseModel):
 
 
 class UserCreate(RequestModel):
-    """If `rollback` is true, the user may approve and apply plans that revoke committed output. Without a password, the user cannot log in until an
-    administrator sets one."""
+    """If `rollback` is true, the user may approve and apply plans that revoke committed output. A user without a password cannot log in until an
+    administrator sets a password."""
 
     name: NewUserName
     role: Role
@@ -110,13 +110,14 @@ class SessionRead(ResponseModel):
 
 
 class SessionCreatedRead(SessionRead):
-    """`token`: only this response contains it."""
+    """Only this response contains the `token`."""
 
     token: str
 
 
 class OidcProviderRead(ResponseModel):
-    """An OpenID Connect provider. `name`: its display name. `login_path` is the path on this server at which a browser starts to log in."""
+    """An OpenID Connect provider. `name` is the display name of the provider. `login_path` is the path on this server at which a
+    browser starts to log in."""
 
     name: str
     login_path: str
@@ -135,7 +136,7 @@ class PasswordUpdate(RequestModel):
 
 
 class TokenRead(ResponseModel):
-    """Valid until it expires or is revoked. `last_used_at` has a resolution of one minute."""
+    """A token is valid until it expires or is revoked. `last_used_at` has a resolution of one minute."""
 
     id: int
     user_id: int
@@ -150,13 +151,13 @@ class TokenRead(ResponseModel):
 
 
 class TokenCreatedRead(TokenRead):
-    """`token`: only this response contains it."""
+    """Only this response contains the `token`."""
 
     token: str
 
 
 class TokenCreate(RequestModel):
-    """`role` and `rollback`: at most those of the caller."""
+    """`role` and `rollback` must not exceed those of the caller."""
 
     name: Annotated[str, Field(max_length=100, pattern=TOKEN_NAME, examples=["deployments from CI"])]
     role: Role

@@ -32,8 +32,8 @@ CheckpointKey = Annotated[int, Path(ge=1, le=BIGINT_MAX, description="The id of 
 def list_checkpoints(
     caller: ViewerCaller, session: SessionDep, services: ServicesDep, response: Response, wanted: ListingDep
 ) -> list[CheckpointRead]:
-    """List checkpoints and savepoints. Filters: `job_id`, `run_id`, `number`, `state`, `trigger`, `is_savepoint`, `pinned`, `kept` (completed, and
-    its files exist)."""
+    """List checkpoints and savepoints. Filters: `job_id`, `run_id`, `number`, `state`, `trigger`, `is_savepoint`, `pinned`, `kept`. A checkpoint is
+    `kept` if it is completed and its files exist."""
     return service.list_checkpoints(session, services.settings, caller, wanted, response)
 
 
@@ -58,8 +58,8 @@ def pin_checkpoint(
     wanted: CheckpointUpdate,
     seen: IfMatch,
 ) -> CheckpointRead:
-    """Pin or unpin a checkpoint. A worker writes the pin to the job log, within about a second; then `pin_in_force` is true, and a running driver
-    keeps the checkpoint, too. Until then, the driver may retire it."""
+    """Pin or unpin a checkpoint. A worker writes the pin to the job log within about a second and sets `pin_in_force` to true. Until
+    `pin_in_force` is true, a running driver can still retire the checkpoint."""
     found = service.pin(session, tasks, caller, checkpoint_id, seen, wanted)
     set_etag(response, found.version)
     return service.read_checkpoint(session, services.settings, caller, found)
@@ -71,7 +71,7 @@ def get_checkpoint_summary(
     session: SessionDep,
     services: ServicesDep,
     job_id: Id,
-    last: Annotated[int, Query(ge=1, le=10_000, description="How many completed checkpoints")] = 100,
+    last: Annotated[int, Query(ge=1, le=10_000, description="Number of completed checkpoints to summarize")] = 100,
 ) -> CheckpointOverviewRead:
     """Return the number of checkpoints, summaries of the last completed checkpoints, and the newest checkpoint of each kind."""
     return service.summary(session, services.settings, caller, job_id, last)
@@ -82,7 +82,7 @@ def get_checkpoint_series(
     caller: ViewerCaller,
     session: SessionDep,
     job_id: Id,
-    last: Annotated[int, Query(ge=1, le=500, description="How many completed checkpoints")] = 100,
+    last: Annotated[int, Query(ge=1, le=500, description="Number of completed checkpoints to return")] = 100,
     chain: Annotated[
         int | None,
         Query(
@@ -100,8 +100,9 @@ def get_checkpoint_series(
 
 @router.post("/jobs/{job_id}/checkpoints/{number}/verify", operation_id="verify_checkpoint", **ACCEPTED)
 def verify(job_id: Id, number: Id, session: SessionDep, tasks: TasksDep, caller: OperatorCaller, _once: Idempotent) -> Operation:
-    """Read all files of a checkpoint (`number` in the job log) and compare them with their checksums. The result of the operation says whether the
-    checkpoint is `intact`. The field `damage` of the checkpoint describes any damage. Workers also do this periodically."""
+    """Read all files of a checkpoint (`number` in the job log) and compare them with their checksums. The result of the operation contains `intact`,
+    which is false if a file is damaged or missing. The field `damage` of the checkpoint describes the damage. Workers also verify all checkpoints
+    periodically."""
     return verification.verify(session, tasks, caller, job_id, number)
 
 
@@ -109,6 +110,6 @@ def verify(job_id: Id, number: Id, session: SessionDep, tasks: TasksDep, caller:
 def delete(
     job_id: Id, number: Id, session: SessionDep, services: ServicesDep, tasks: TasksDep, caller: OperatorCaller
 ) -> Operation:
-    """Delete a checkpoint or savepoint (`number` in the job log) of a job that does not run. The API refuses to delete a checkpoint that is pinned,
+    """Delete a checkpoint or savepoint (`number` in the job log) of a job that is not running. The API refuses to delete a checkpoint that is pinned,
     that a plan needs, or from which the job resumes. A repeated request returns the same operation."""
     return retention_gc.delete(session, services.settings, tasks, caller, job_id, number)

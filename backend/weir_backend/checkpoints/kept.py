@@ -1,4 +1,5 @@
-"""Why checkpoints are kept, and which actions they allow. Loaded with a few queries for any number of jobs."""
+"""Load the reasons why checkpoints are kept, and the actions that each checkpoint allows, with a few queries for any number of
+jobs."""
 
 from __future__ import annotations
 
@@ -26,6 +27,7 @@ from weir_backend.jobs.spec import Checkpointing
 from weir_backend.kit.access import Permission
 from weir_backend.models import Checkpoint, CheckpointState, Job
 from weir_backend.recovery import repository as plans
+from weir_backend.recovery.external_path import is_within
 from weir_backend.runs import repository as runs
 from weir_backend.runs.start import RequestedStart, next_start
 from weir_backend.settings import Settings
@@ -33,9 +35,10 @@ from weir_backend.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class JobRetention:
-    """The reasons to keep checkpoints of a job. ``references`` come from ``plan_references``. ``newest`` is the newest checkpoint of the current
-    branch. ``obstacle`` is the reason why no checkpoint can be deleted now, if any. ``location`` is where the newest run has its checkpoints, or
-    None if it is unknown."""
+    """The facts about a job that decide which of its checkpoints are kept. ``references`` contains the reasons that
+    ``plan_references`` returns. ``newest`` is the newest checkpoint of the current branch. ``obstacle`` is the reason why no
+    checkpoint can be deleted now, or None. ``location`` is the location of the newest run's checkpoints, or None if the location is
+    unknown."""
 
     job_name: str
     applying: int | None
@@ -82,9 +85,9 @@ def load(session: Session, settings: Settings, jobs: Sequence[Job], moment: date
 
 
 def _job_sharing_log(session: Session, settings: Settings, job: Job, location: CheckpointLocation | None) -> str | None:
-    """Return the name of another job with the same job log, if any. Makes no query if the platform has chosen the checkpoint directory, because
-    such directories are never shared."""
-    if location is None or location.directory.startswith(str(settings.data_dir / "checkpoints" / f"{job.id}-{job.name}")):
+    """Return the name of another job with the same job log, or None. If the platform has chosen the checkpoint directory, make no query, because jobs
+    never share such directories."""
+    if location is None or is_within(location.directory, str(settings.data_dir / "checkpoints" / f"{job.id}-{job.name}")):
         return None
     return repository.job_sharing_log(session, job.id, location)
 
@@ -92,8 +95,8 @@ def _job_sharing_log(session: Session, settings: Settings, job: Job, location: C
 def facts_of(
     checkpoint: Checkpoint, retention: JobRetention | None, location: CheckpointLocation | None
 ) -> CheckpointActionFacts:
-    """Return the facts about a checkpoint. ``location`` is where the checkpoint is, or None if this is unknown. ``retention`` is None if the job is
-    deleted or the caller does not need to know whether the checkpoint can be deleted."""
+    """Return the facts that decide which actions a checkpoint allows. ``location`` is the location of the checkpoint, or None if the location is
+    unknown. ``retention`` is None if the job is deleted or the caller does not need to know whether the checkpoint can be deleted."""
     return CheckpointActionFacts(
         number=checkpoint.number,
         state=checkpoint.state,
@@ -110,10 +113,10 @@ def facts_of(
 def _deletion(checkpoint: Checkpoint, retention: JobRetention, location: CheckpointLocation | None) -> Refusal | None:
     if location is None or location != retention.location:
         reason = (
-            f"Job '{retention.job_name}' now has another checkpoint directory: Weir cannot tell whether checkpoint {checkpoint.number} is "
-            "still needed."
+            f"Job '{retention.job_name}' now has another checkpoint directory, so Weir cannot tell whether checkpoint {checkpoint.number} "
+            "is still needed."
         )
-        return Refusal("directory-changed", reason, "If nothing needs it, delete its files by hand.")
+        return Refusal("directory-changed", reason, "If no job needs this checkpoint, delete its files by hand.")
     return retention.obstacle or deletion_refusal(
         checkpoint.number, pinned=checkpoint.pinned, references=retention.references, newest=retention.newest
     )

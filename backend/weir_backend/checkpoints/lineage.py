@@ -1,4 +1,4 @@
-"""The lineage of a job. A rollback starts another branch."""
+"""The lineage of a job. Each rollback starts another branch of the lineage."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from weir_backend.models import Checkpoint, CheckpointState, Job, Run
 
 
 def newest_completed(session: Session, job_id: int, run_id: int) -> int | None:
-    """Return the newest completed checkpoint of the branch that this run continues. Checkpoint numbers increase from run to run, also across
-    branches."""
+    """Return the newest completed checkpoint of the branch that the run ``run_id`` continues. Checkpoint numbers increase from run
+    to run, also across branches."""
     this = select(Run.number).where(Run.id == run_id).scalar_subquery()
     earlier = and_(Run.job_id == job_id, Run.number <= this)
     completed = (
@@ -30,14 +30,15 @@ def newest_completed(session: Session, job_id: int, run_id: int) -> int | None:
         .order_by(Run.number.desc())
         .limit(1)
     )
-    # Choose the newest checkpoint that was completed by the run that started the branch or by a later run. If there is none, choose the checkpoint
-    # that the branch started from.
+    # Choose the newest checkpoint that was completed by the run that started the branch or by a later run. If these runs have
+    # completed no checkpoint, choose the checkpoint from which the branch started.
     both = union_all(completed.subquery().select(), restored.subquery().select()).subquery()
     return session.scalar(select(both.c.checkpoint).order_by(both.c.run.desc(), both.c.rank.desc()).limit(1))
 
 
 def newest_of_jobs(session: Session, job_ids: Collection[int]) -> dict[int, int]:
-    """Return the newest completed checkpoint of the current branch of each job that has one."""
+    """Return the newest completed checkpoint on the current branch of each job. Jobs without a completed checkpoint on their
+    current branch are left out."""
     completed = (
         select(Checkpoint.number.label("checkpoint"), Run.number.label("run"))
         .join(Run, Run.id == Checkpoint.run_id)
@@ -71,7 +72,8 @@ def newest_of_jobs(session: Session, job_ids: Collection[int]) -> dict[int, int]
 
 @dataclass(frozen=True, slots=True)
 class LatestRestore:
-    """What ``run`` has restored: either ``checkpoint``, a checkpoint of its own job, or the external checkpoint at ``path``."""
+    """The checkpoint that ``run`` has restored. If the run restored a checkpoint of its own job, ``checkpoint`` is the number of
+    this checkpoint. If the run restored an external checkpoint, ``path`` is the path of the external checkpoint."""
 
     run: Run
     checkpoint: int | None
@@ -79,8 +81,8 @@ class LatestRestore:
 
 
 def latest_restore(session: Session, job_id: int) -> LatestRestore | None:
-    """Return what the newest run that has reached RUNNING has restored. Return None if that run started without state, or if no run has reached
-    RUNNING."""
+    """Find the newest run that has reached RUNNING, and return the checkpoint that this run has restored. Return None if no run has
+    reached RUNNING, or if the newest run that has reached RUNNING started without state."""
     newest = Run.number.desc()
     run = session.scalar(select(Run).where(Run.job_id == job_id, Run.running_at.is_not(None)).order_by(newest).limit(1))
     if run is None:

@@ -1,4 +1,4 @@
-"""Where the checkpoints of a run are stored."""
+"""Location of the checkpoints of a run: the checkpoint directory and the name of the job."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from weir.protocol.paths import job_root, manifest_path
 from weir_backend.models import Graph, Run, Spec
 
 _CONTAINERS = frozenset({"abfs", "abfss"})
-"""Schemes whose URLs have a container, not a user, before the host: ``abfss://container@account.dfs.core.windows.net``."""
+"""In URLs with these schemes, the part before the host is a container and not a user, as in ``abfss://container@account.dfs.core.windows.net``."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckpointLocation:
-    """Where the checkpoints of a run are. ``directory`` is the checkpoint directory. ``name`` is the name of the job in its code, which is also the
-    name of the job log. Two jobs with the same location share a job log."""
+    """The location of the checkpoints of a run. ``directory`` is the checkpoint directory. ``name`` is the name of the job in its code, which is also
+    the name of the job log. Two jobs with the same location share a job log."""
 
     directory: str
     name: str
@@ -56,7 +56,7 @@ def location_of_run(session: Session, run_id: int) -> CheckpointLocation | None:
 
 
 def locations_of_runs(session: Session, run_ids: Collection[int]) -> dict[int, CheckpointLocation]:
-    """Return the locations by run. Runs whose graph is unknown are left out."""
+    """Return the location of each run's checkpoints. Runs whose graph is unknown are left out."""
     rows = session.execute(
         select(Run.id, Run.checkpoint_directory, job_name_in_graph())
         .join(Spec, Spec.id == Run.spec_id)

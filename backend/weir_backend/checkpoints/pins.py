@@ -1,4 +1,4 @@
-"""Pins. Users set them in the database, and workers write them to the job log, where running drivers read them."""
+"""Pin and unpin checkpoints. The API sets a pin in the database, and a worker writes the pin to the job log, from which a running driver reads it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from weir_backend.models import Checkpoint, Job
 
 @dataclass(frozen=True, slots=True)
 class PinRequest:
-    """A pin to write to the job log, or to remove from it if ``pinned`` is False. A savepoint stays pinned in the log until it is deleted."""
+    """A pin that a worker must write to the job log. If ``pinned`` is False, the worker must remove the pin from the job log. A
+    savepoint stays pinned in the log until it is deleted."""
 
     place: CheckpointLocation
     number: int
@@ -28,7 +29,8 @@ class PinRequest:
 
 
 def pin_request(session: Session, checkpoint_id: int) -> PinRequest | None:
-    """Return whether the checkpoint must be pinned in the job log, or None if the checkpoint is deleted or being deleted."""
+    """Return the pin to write to or remove from the job log. Return None if the checkpoint is deleted or is being deleted, or if its location is
+    unknown."""
     found = session.get(Checkpoint, checkpoint_id)
     if found is None or found.discarded_at is not None or found.deleting_since is not None:
         return None
@@ -54,7 +56,7 @@ def release_pin(found: Checkpoint, reason: str) -> None:
 
 
 def lock_with_job(session: Session, checkpoint_id: int) -> tuple[Job, Checkpoint] | None:
-    """Lock the job, then the checkpoint. Return both, or None if one of them does not exist."""
+    """Lock the job, then the checkpoint. Return the job and the checkpoint, or None if one of them does not exist."""
     seen = session.get(Checkpoint, checkpoint_id)
     job = jobs.find(session, seen.job_id, lock=True) if seen is not None else None
     checkpoint = checkpoints.locked(session, checkpoint_id)
@@ -62,8 +64,9 @@ def lock_with_job(session: Session, checkpoint_id: int) -> tuple[Job, Checkpoint
 
 
 def confirm_pin(session: Session, checkpoint_id: int, written: PinRequest) -> int | None:
-    """Record that the job log agrees with ``written``. If the pin has changed in the meantime, a worker will correct the log. Return the id of the
-    job if a plan possibly waits for the pin."""
+    """Record that a worker has written a pin to the job log. If the pin in the database now differs from ``written``, record
+    nothing, because a worker will write the changed pin later. Return the id of the job if a plan is possibly waiting for the
+    pin."""
     held = lock_with_job(session, checkpoint_id)
     if held is None:
         return None
@@ -71,13 +74,13 @@ def confirm_pin(session: Session, checkpoint_id: int, written: PinRequest) -> in
     if found.pin_in_force == found.pinned or written.pinned != (found.pinned or found.is_savepoint):
         return None
     found.pin_in_force = found.pinned
-    job.next_reconcile_at = now()  # a plan possibly waits for the pin
+    job.next_reconcile_at = now()  # a plan is possibly waiting for the pin
     record_event(session, job, "CheckpointPinned" if found.pinned else "CheckpointUnpinned", checkpoint=found.number)
     return job.id
 
 
 def reject_pin(session: Session, checkpoint_id: int) -> None:
-    """Record that the checkpoint was retired before the pin was in the log."""
+    """Record that the checkpoint was retired before a worker could write its pin to the job log."""
     held = lock_with_job(session, checkpoint_id)
     if held is not None and held[1].deleting_since is None:
         mark_discarded(session, held[0], [held[1]], now())
@@ -85,8 +88,8 @@ def reject_pin(session: Session, checkpoint_id: int) -> None:
 
 
 def mark_discarded(session: Session, job: Job, rows: Collection[Checkpoint], moment: datetime) -> None:
-    """Mark checkpoints as discarded that are retired in the job log. Remove pins that came too late, and report them as an event. The caller holds
-    the lock on the job."""
+    """Mark checkpoints that are retired in the job log as discarded. Remove the pins of these checkpoints, because the pins were
+    set too late. Record an event that lists the checkpoints that lost a pin. The caller holds the lock on the job."""
     fresh = [row for row in rows if row.discarded_at is None]
     lost = sorted(row.number for row in fresh if row.pinned)
     for row in fresh:

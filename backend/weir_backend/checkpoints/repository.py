@@ -1,4 +1,4 @@
-"""Queries on checkpoints, their retention and verification. Lists do not load the statistics."""
+"""Queries on checkpoints, their retention and verification. Only ``with_statistics`` loads the statistics of a checkpoint."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from weir_backend.models import (
 
 
 def _kept() -> ColumnElement[bool]:
-    """Return the condition: the checkpoint is completed, and its files are not deleted."""
+    """Return the condition that the checkpoint is completed and its files are not deleted."""
     return (Checkpoint.state == CheckpointState.COMPLETED) & Checkpoint.discarded_at.is_(None)
 
 
@@ -94,7 +94,7 @@ def graph_of_run(session: Session, run_id: int) -> dict[str, Any] | None:
 
 
 def spec_of(session: Session, job_id: int, number: int) -> Spec | None:
-    """Return the spec version of the run that took checkpoint ``number``. None: the job has no such completed checkpoint."""
+    """Return the spec version of the run that took checkpoint ``number``. Return None if the job has no completed checkpoint with this number."""
     taken = (Checkpoint.job_id == job_id) & (Checkpoint.number == number) & (Checkpoint.state == CheckpointState.COMPLETED)
     return session.scalar(
         select(Spec).join(Run, Run.spec_id == Spec.id).join(Checkpoint, Checkpoint.run_id == Run.id).where(taken)
@@ -111,7 +111,7 @@ def counts(session: Session, job_id: int) -> Sequence[Row[CheckpointState, bool,
 
 
 def completed_since(session: Session, job_id: int, generation: int) -> frozenset[int]:
-    """Return the numbers of the checkpoints that this generation of the runtime, or a later one, has completed."""
+    """Return the numbers of the checkpoints that ``generation`` or a later generation of the runtime has completed."""
     taken = (Checkpoint.job_id == job_id, Checkpoint.state == CheckpointState.COMPLETED, Checkpoint.generation >= generation)
     return frozenset(session.scalars(select(Checkpoint.number).where(*taken)))
 
@@ -140,8 +140,8 @@ def last_completed(
 
 
 def longest_phases(session: Session, checkpoint_ids: Collection[int], chain: int | None) -> Sequence[Row[Any]]:
-    """Return the longest phases of each checkpoint by chain, or by subtask of ``chain`` if it is given. The database aggregates them, because the
-    statistics of a hundred checkpoints are a thousand times as large as the result."""
+    """Return the longest phases of each checkpoint by chain, or by subtask of ``chain`` if ``chain`` is not None. The database computes these
+    maximums, because the statistics of a hundred checkpoints are a thousand times as large as the result."""
     listed = case((func.jsonb_typeof(Checkpoint.statistics) == "array", Checkpoint.statistics), else_=cast([], JSONB))
     one = func.jsonb_array_elements(listed).table_valued(column("value", JSONB), name="one", joins_implicitly=True)
     value: Any = one.c.value
@@ -178,14 +178,16 @@ class VerificationClaim:
 
 
 def verifications_running(session: Session, moment: datetime) -> int:
-    """Return how many verifications are in progress. A verification that waits for a retry because storage did not answer does not count."""
+    """Return the number of verifications in progress. Do not count verifications that are waiting for a retry because storage did
+    not answer."""
     in_progress = (Verification.next_try_at > moment, Verification.problem.is_(None))
     return session.scalar(select(func.count()).select_from(Verification).where(*in_progress)) or 0
 
 
 def due_for_verification(session: Session, moment: datetime, *, cutoff: datetime, limit: int) -> Sequence[int]:
-    """Return the checkpoints to verify. First come the checkpoints whose verification a user has requested, then the newest checkpoint of each job
-    without a verification since ``cutoff``. The other checkpoints without a verification since ``cutoff`` follow, the longest unverified first."""
+    """Return the checkpoints to verify, the most important first. First come the checkpoints whose verification a user or a plan
+    has requested. Next comes the newest checkpoint of each job in which no checkpoint was verified since ``cutoff``. Last come all
+    other checkpoints that were not verified since ``cutoff``, the longest unverified first."""
     candidates = (
         select(
             Checkpoint.id,
@@ -219,9 +221,9 @@ def due_for_verification(session: Session, moment: datetime, *, cutoff: datetime
 def claim_verification(
     session: Session, checkpoint_id: int, moment: datetime, until: datetime, *, requested: bool
 ) -> VerificationClaim | None:
-    """Claim the verification of a checkpoint. Return None if another worker has claimed it already. If ``requested`` is True, a user or a plan
-    requests the verification: replace an existing claim, and start from the first file. The verification is enqueued again if it makes no progress
-    until ``until``."""
+    """Claim the verification of a checkpoint. Return None if another worker has claimed the verification already. ``requested`` is
+    True if a user or a plan requests the verification. A requested verification replaces an existing claim and starts from the
+    first file. If the verification makes no progress until ``until``, it is enqueued again."""
     row = insert(Verification).values(checkpoint_id=checkpoint_id, claim=1, requested=requested, tries=1, next_try_at=until)
     changes: dict[str, Any] = {"claim": Verification.claim + 1, "next_try_at": until, "problem": None}
     if requested:
@@ -252,7 +254,7 @@ def end_verification(session: Session, checkpoint_id: int) -> None:
 
 
 def jobs_due_for_gc(session: Session, moment: datetime, *, limit: int) -> Sequence[int]:
-    """Return the jobs that are due for garbage collection. Jobs that are locked are skipped."""
+    """Return the jobs that are due for garbage collection. Jobs that another transaction has locked are left out."""
     return session.scalars(
         select(Job.id)
         .where(Job.next_retention_at <= moment, Job.deleted_at.is_(None), Job.run_number > 0)
@@ -267,8 +269,8 @@ def postpone_gc(session: Session, job_ids: Collection[int], moment: datetime) ->
 
 
 def kept_at(session: Session, job_id: int, place: CheckpointLocation) -> Sequence[Checkpoint]:
-    """Lock and return the completed checkpoints in this directory that are not deleted. Other runs of the job possibly used a different
-    directory."""
+    """Lock and return the completed checkpoints that are not deleted and that are in the checkpoint directory of ``place``. Ignore
+    runs of the job that used another checkpoint directory."""
     return session.scalars(
         select(Checkpoint)
         .join(Run, Run.id == Checkpoint.run_id)
@@ -295,7 +297,7 @@ def known_generation(session: Session, job_id: int, place: CheckpointLocation) -
 
 
 def job_sharing_log(session: Session, job_id: int, place: CheckpointLocation) -> str | None:
-    """Return the name of another job that has run with the same job log."""
+    """Return the name of another job that has run with the same job log, or None."""
     return session.scalar(
         select(Job.name)
         .join(Run, Run.job_id == Job.id)
@@ -312,7 +314,7 @@ def job_sharing_log(session: Session, job_id: int, place: CheckpointLocation) ->
 
 
 def plan_references(session: Session, job_ids: Collection[int]) -> dict[int, list[PlanReference]]:
-    """Return the plans that may need a checkpoint, by job."""
+    """Return the plans that can need a checkpoint, by job."""
     undo = aliased(RecoveryPlan)
     undone = (
         select(undo.id)
@@ -403,7 +405,8 @@ def plans_with_expired_undo_pin(session: Session, before: datetime, *, limit: in
 
 
 def unconfirmed_pins(session: Session, *, limit: int) -> Sequence[int]:
-    """Return checkpoints whose pin differs from the job log. The order is random, so that jobs with unreachable storage do not block the others."""
+    """Return checkpoints whose pin in the database differs from their pin in the job log. The order is random, so that jobs with unreachable storage
+    do not block the others."""
     return session.scalars(
         select(Checkpoint.id)
         .join(Job, Job.id == Checkpoint.job_id)

@@ -1,7 +1,8 @@
-"""Garbage-collect checkpoints of jobs that do not run.
+"""Garbage-collect checkpoints of jobs that are not running.
 
-Each step here is a transaction that holds the lock on the job; between the steps, a worker changes storage. Until the worker has finished or
-``Job.retention_until`` has passed, no run of the job starts. This rule only prevents the garbage collection from fencing a new driver. Correctness
+A garbage collection has several steps. Each step in this module is a transaction that locks the job. Between two transactions, a
+worker changes checkpoint storage. No run of the job starts until the worker has finished or ``Job.retention_until`` has passed.
+Because new runs wait, a garbage collection does not fence the driver of a new run. The correctness of the garbage collection
 depends on the job log alone."""
 
 from __future__ import annotations
@@ -49,14 +50,15 @@ GC_INTERVAL = timedelta(minutes=10)
 GC_RETRY = timedelta(minutes=1)
 """The delay before the retry of a garbage collection whose outcome is unknown."""
 GC_LEASE = timedelta(seconds=90)
-"""A garbage collection delays the next run of the job by at most this time, even if its worker dies. The time is longer than a worker takes."""
+"""The maximum time for which a garbage collection delays the next run of the job, even if the worker crashes. A garbage collection
+takes less time than ``GC_LEASE``."""
 JOBS_PER_ROUND = 20
 PINS_PER_ROUND = 20
 
 
 @dataclass(frozen=True, slots=True)
 class GcTarget:
-    """What a worker needs to read the storage of a job. ``asked`` is True if a user has requested a deletion."""
+    """The parameters with which a worker reads the storage of a job. ``asked`` is True if a user has requested a deletion."""
 
     place: CheckpointLocation
     retained: int
@@ -65,14 +67,15 @@ class GcTarget:
 
 @dataclass(frozen=True, slots=True)
 class GcWork:
-    """What a worker must do in storage. No run of the job starts before ``until``."""
+    """The changes that a worker must make in the storage of a job. No run of the job starts before ``until``, unless the worker
+    finishes earlier."""
 
     decided: GcDecision
     until: datetime
 
 
 def release_expired_undo_pins(session: Session, settings: Settings, moment: datetime) -> None:
-    """Release the pins of safety savepoints that are older than ``undo_kept_days``, including those of running jobs."""
+    """Release the pins of safety savepoints whose plans ended more than ``undo_kept_days`` days ago, also in running jobs."""
     before = moment - timedelta(days=settings.undo_kept_days)
     for plan in repository.plans_with_expired_undo_pin(session, before, limit=PINS_PER_ROUND):
         if jobs.find(session, plan.job_id, lock=True) is not None:
@@ -83,7 +86,7 @@ def enqueue_due(session: Session, tasks: Tasks, moment: datetime) -> int:
     """Enqueue garbage collections that are due, and pins that are not in the job log yet. Return the number of enqueued tasks."""
     chosen = repository.jobs_due_for_gc(session, moment, limit=JOBS_PER_ROUND)
     if chosen:
-        # If a task is lost, the job is enqueued again after the interval.
+        # If a Celery task is lost, its job is enqueued again after ``GC_INTERVAL``.
         repository.postpone_gc(session, chosen, moment + GC_INTERVAL)
     for job_id in chosen:
         enqueue_after_commit(session, tasks, COLLECT_GARBAGE, job_id)
@@ -99,13 +102,13 @@ def delete(session: Session, settings: Settings, tasks: Tasks, caller: Caller, j
     job = job_service.get(session, job_id, lock=True)
     requested = _open_deletions(session, job).get(number)
     if requested is not None:
-        return requested  # the request is repeated
+        return requested  # this request repeats an earlier request
     found = get_restorable(session, job, number)
     moment = now()
     retention = kept.load(session, settings, [job], moment)[job.id]
     enforce(checkpoint_refusal(Verb.DELETE, kept.facts_of(found, retention, location_of_run(session, found.run_id))))
     operation = operations.begin(session, job, OperationKind.DELETE, caller, {"checkpoint": number})
-    operations.step(operation, "a worker deletes the checkpoint")
+    operations.step(operation, "a worker is deleting the checkpoint")
     found.deleting_since = moment
     job.next_retention_at = moment + GC_RETRY
     enqueue_after_commit(session, tasks, COLLECT_GARBAGE, job.id)
@@ -115,7 +118,8 @@ def delete(session: Session, settings: Settings, tasks: Tasks, caller: Caller, j
 
 
 def gc_target(session: Session, job_id: int) -> GcTarget | None:
-    """Return where the newest run has its checkpoints. Return None if the job has no run or the location is unknown."""
+    """Return the target of a garbage collection: the location of the newest run's checkpoints. Return None if the job has no run or the location is
+    unknown."""
     job = jobs.find(session, job_id)
     run = runs.newest_run(session, job) if job is not None else None
     place = location_of_run(session, run.id) if run is not None else None
@@ -165,7 +169,7 @@ def plan_gc(
 
 
 def may_continue(session: Session, job_id: int, work: GcWork) -> bool:
-    """Return whether the worker may continue. The worker calls this before it writes an entry to the job log."""
+    """Return whether the worker may continue the garbage collection. The worker calls this function before it writes an entry to the job log."""
     job = jobs.find(session, job_id, lock=True)
     return (
         job is not None
@@ -186,8 +190,9 @@ def finish_gc(
     retired: Collection[int],
     deletion_problem: str | None,
 ) -> None:
-    """Record the outcome. ``retired`` contains the checkpoints that are retired now. ``deletion_problem`` is the reason why some of their
-    files remain, or None if all files are deleted. A late report is recorded, too, because retired checkpoints stay retired."""
+    """Record the outcome of a garbage collection. ``retired`` contains the checkpoints that are now retired. ``deletion_problem`` is the reason why
+    some files of these checkpoints remain, or None if all files are deleted. A report that arrives late is also recorded, because retired checkpoints
+    stay retired."""
     job = jobs.find(session, job_id, lock=True)
     if job is None:
         return

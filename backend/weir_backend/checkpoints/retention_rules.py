@@ -1,8 +1,11 @@
-"""Decide which checkpoints may be deleted, and why the others are kept. Pure, without clock, database and files: facts in, decisions out.
+"""Decide which checkpoints can be deleted, and why other checkpoints are kept. The functions are pure: they compute decisions from facts, without
+clock, database and files.
 
-The driver of a running job retires its own checkpoints; these rules apply to jobs that do not run. A checkpoint is deleted in four steps: it is
-marked in the database, so that nothing new may refer to it; it is retired in the job log, so that nothing can restore it; its files are deleted; it
-is marked as discarded in the database. After a crash, the next worker continues with the step that is missing.
+The rules in this module apply to jobs that are not running. The driver of a running job itself retires the checkpoints of the job.
+A checkpoint is deleted in four steps. First, a mark in the database prevents new plans and pins from referring to the checkpoint.
+Second, an entry in the job log retires the checkpoint, so that no run can restore it. Third, the files of the checkpoint are
+deleted. Fourth, the checkpoint is marked as discarded in the database. If a worker crashes, the next worker continues with the
+first missing step.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from weir_backend.actions.rules import OPEN, PLAN_VALID_FOR, Refusal, applying_r
 from weir_backend.models import DesiredState, Job, PlanState, Run, RunState
 
 UNDO_PIN = "an undo of plan "
-"""The reasons of pins that keep a safety savepoint for an undo start with this text."""
+"""If a pin keeps a safety savepoint for an undo, the reason of the pin starts with ``UNDO_PIN``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,7 @@ class GcJobFacts:
 
     @classmethod
     def of(cls, job: Job, run: Run | None, applying: int | None, neighbour: str | None, known_generation: int = 0) -> GcJobFacts:
-        """Return the facts about a job. ``run`` is its newest run."""
+        """Return the facts that decide whether checkpoints of a job can be deleted. ``run`` is the newest run of the job."""
         return cls(
             desired=job.desired_state,
             live_run=run.number if run is not None and run.ended_at is None else None,
@@ -53,34 +56,33 @@ class GcJobFacts:
 
 
 def gc_obstacle(facts: GcJobFacts, *, log_generation: int | None = None) -> Refusal | None:
-    """Return why no worker may delete files of this job now, or None. ``log_generation`` is the newest generation in the job log that was started
-    to run the job, or None if it is unknown."""
+    """Return the reason why no worker may delete files of this job now, or None if workers may delete files. ``log_generation`` is
+    the newest generation in the job log that was started to run the job, or None if this generation is unknown."""
     if facts.live_run is not None:
-        reason = f"Run {facts.live_run} has not ended: only its driver may delete checkpoints."
+        reason = f"Run {facts.live_run} has not ended, and only its driver may delete checkpoints of this job."
         return Refusal("running", reason, "Suspend the job first.")
     if facts.applying is not None:
         return applying_refusal(facts.applying)
     if facts.desired is DesiredState.RUNNING and facts.last_state is not RunState.FINISHED and not facts.restarts_stopped:
-        return Refusal("running", "The job is about to start.", "Suspend it first.")
+        return Refusal("running", "The job is about to start.", "Suspend the job first.")
     if facts.neighbour is not None:
-        reason = (
-            f"Job '{facts.neighbour}' has run with the same checkpoint directory and job name: both jobs share these checkpoints."
-        )
+        reason = f"Job '{facts.neighbour}' has run with the same checkpoint directory and job name, so both jobs share these checkpoints."
         return Refusal("shared", reason, "Give each job its own checkpoint directory.")
     if log_generation is not None and log_generation > facts.known_generation:
         return Refusal(
             "unknown-generation",
-            f"No run of this job has reported generation {log_generation} of the job log (the newest reported one is "
-            f"{facts.known_generation}): another application possibly uses this checkpoint directory.",
-            "Find that application. After a run of this job has reached RUNNING again, checkpoints can be deleted.",
+            f"No run of this job has reported generation {log_generation} of the job log (the newest reported generation is "
+            f"{facts.known_generation}). Another application possibly uses this checkpoint directory.",
+            "Find that application. Checkpoints can be deleted after a run of this job has reached RUNNING again.",
         )
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class PlanReference:
-    """A plan that can refer to checkpoints. ``target`` is the checkpoint that the plan restores. ``safety`` is the checkpoint with which the plan
-    has stopped the job. ``undone`` is True if an undo of the plan was applied."""
+    """A plan that can refer to checkpoints. ``target`` is the checkpoint that the plan restores. ``safety`` is the newest
+    checkpoint at the time when the plan has stopped the job. An undo of the plan restores this checkpoint. ``undone`` is True if an
+    undo of the plan was applied."""
 
     id: int
     state: PlanState
@@ -94,11 +96,12 @@ class PlanReference:
 def plan_references(
     plans: Iterable[PlanReference], next_start: int | None, now: datetime, *, undo_kept: timedelta
 ) -> dict[int, list[str]]:
-    """Return, by checkpoint number, sentences that say which plans need the checkpoint and whether the next run starts from it."""
+    """Return reasons to keep checkpoints, as sentences by checkpoint number. The sentences say which plans need the checkpoint and
+    whether the next run starts from the checkpoint."""
     found: defaultdict[int, list[str]] = defaultdict(list)
     for plan in plans:
         if plan.state in OPEN and now - plan.created_at <= PLAN_VALID_FOR and plan.target:
-            found[plan.target].append(f"Plan {plan.id} is {plan.state.lower()} and would restore it.")
+            found[plan.target].append(f"Plan {plan.id} is {plan.state.lower()} and would restore this checkpoint.")
         if plan.state is PlanState.APPLYING:
             for number in {plan.target, plan.safety} - {None}:
                 assert number is not None
@@ -106,20 +109,20 @@ def plan_references(
         if plan.state is PlanState.APPLIED and plan.safety and not plan.undone:
             until = (plan.ended_at or plan.created_at) + undo_kept
             if now < until:
-                found[plan.safety].append(f"Until {until:%Y-%m-%d}, an undo of plan {plan.id} would return to it.")
+                found[plan.safety].append(f"Until {until:%Y-%m-%d}, an undo of plan {plan.id} would return to this checkpoint.")
     if next_start:
-        found[next_start].append("The next run starts from it.")
+        found[next_start].append("The next run starts from this checkpoint.")
     return dict(found)
 
 
 @dataclass(frozen=True, slots=True)
 class CheckpointFacts:
-    """A completed checkpoint that is not discarded, from the database. ``asked`` is True if a user has requested its deletion. ``deleting`` is True
-    if the checkpoint is marked for deletion."""
+    """The facts from the database about a completed checkpoint that is not discarded. ``asked`` is True if a user has requested the
+    deletion of the checkpoint. ``deleting`` is True if the checkpoint is marked for deletion."""
 
     number: int
     generation: int = 1
-    """The generation of the runtime that completed it."""
+    """The generation of the runtime that completed the checkpoint."""
     is_savepoint: bool = False
     pinned: bool = False
     damaged: bool = False
@@ -129,8 +132,9 @@ class CheckpointFacts:
 
 @dataclass(frozen=True, slots=True)
 class LogFacts:
-    """What a worker has read in storage. ``expired`` contains the checkpoints that ``weir.storage.garbage_collection.plan_retention`` returns.
-    ``unpublished`` contains the checkpoints whose output must possibly be committed again if a later checkpoint is restored."""
+    """The facts that a worker has read from the storage of a job. ``expired`` contains the checkpoints that
+    ``weir.storage.garbage_collection.plan_retention`` returns. ``unpublished`` contains the checkpoints whose output Weir may have
+    to commit again if a later checkpoint is restored."""
 
     view: LogView
     expired: frozenset[int]
@@ -138,7 +142,7 @@ class LogFacts:
 
     @property
     def run_generation(self) -> int:
-        """The newest generation that was started to run the job. Generations for maintenance do not count."""
+        """The newest generation that was started to run the job. Generations that were started only for maintenance are ignored."""
         return max((one.generation for one in self.view.generations if one.purpose is Purpose.RUN), default=0)
 
 
@@ -153,9 +157,9 @@ class GcDecision:
     unpin: tuple[int, ...] = ()
     """The checkpoints in ``delete`` that are pinned in the job log."""
     refused: Mapping[int, str] | None = None
-    """The requests that are refused, with the reason."""
+    """The requested deletions that are refused, by checkpoint number, with the reason."""
     finish: tuple[int, ...] = ()
-    """Checkpoints that a worker retired, before it died without deleting and reporting all files."""
+    """Checkpoints that are retired in the job log but whose deletion is not finished, because a worker crashed."""
     retired: tuple[int, ...] = ()
     """Checkpoints that a driver retired."""
     repin: tuple[int, ...] = ()
@@ -173,7 +177,8 @@ class GcDecision:
 def decide(
     log: LogFacts, rows: Collection[CheckpointFacts], references: Mapping[int, Sequence[str]], *, obstacle: str | None
 ) -> GcDecision:
-    """Return what to delete. ``references`` come from ``plan_references``. ``obstacle`` is the reason why nothing can be deleted now, if any."""
+    """Return the decision for each checkpoint of a job. ``references`` contains the reasons that ``plan_references`` returns.
+    ``obstacle`` is the reason why no checkpoint can be deleted now, or None."""
     view = log.view
     kept = {int(record.checkpoint) for record in view.kept}
     by_number = {row.number: row for row in rows}
@@ -201,22 +206,25 @@ def decide(
 
 
 def deletion_refusal(number: int, *, pinned: bool, references: Mapping[int, Sequence[str]], newest: int | None) -> Refusal | None:
-    """Return why a user may not delete the checkpoint, or None. The job log can contain further reasons. Users may delete savepoints."""
-    # Name the plan rather than the pin that the platform has set for it.
+    """Return the reason why a user must not delete the checkpoint, or None if the database contains no reason. The job log can
+    contain further reasons to keep the checkpoint. Users may delete savepoints."""
+    # If the platform has pinned the checkpoint for a plan, the reason names the plan and not the pin.
     if number in references:
         reason = f"Checkpoint {number} is still needed. {references[number][0]}"
         return Refusal("referenced", reason, "Discard the plan, or choose another checkpoint.")
     if pinned:
         return Refusal("pinned", f"Checkpoint {number} is pinned.", "Unpin it first.")
     if number == newest:
-        return Refusal("newest", f"Checkpoint {number} is the newest one: the job resumes from it.", "Choose another one.")
+        return Refusal(
+            "newest", f"The job resumes from checkpoint {number}, because it is the newest.", "Choose another checkpoint."
+        )
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class Branches:
-    """The branches of a job. ``current`` contains the checkpoints of the branch that the job continues. ``starts`` contains the checkpoints among
-    them at which an abandoned branch starts."""
+    """The branches of a job. ``current`` contains the checkpoints of the branch that the job continues. ``starts`` contains the checkpoints in
+    ``current`` at which an abandoned branch starts."""
 
     current: frozenset[int]
     starts: frozenset[int]
@@ -225,13 +233,14 @@ class Branches:
 def branches_of(checkpoints: Mapping[int, int], restores: Mapping[int, int | None]) -> Branches:
     """Return the branches of a job, from rows of the database.
 
-    ``checkpoints`` maps each kept checkpoint to the number of the run that completed it. ``restores`` maps the number of each run that did not
-    resume to the checkpoint of this job that the run restored. The value is None if the run restored an external checkpoint or started without
-    state."""
+    ``checkpoints`` maps each kept checkpoint to the number of the run that completed it. ``restores`` maps the number of each run
+    that did not resume to the checkpoint of this job that the run restored. If the run restored an external checkpoint or started
+    without state, ``restores`` maps the number of the run to None."""
     firsts = sorted(restores)
 
     def first_of(checkpoint: int) -> int:
-        """Return the run that started the segment of this checkpoint, or 0 for the first segment."""
+        """Among the run that completed the checkpoint and all earlier runs, return the newest run that did not resume. Return 0 if
+        all these runs resumed."""
         return max((run for run in firsts if run <= checkpoints[checkpoint]), default=0)
 
     segments: defaultdict[int, list[int]] = defaultdict(list)
@@ -270,47 +279,52 @@ def kept_because(
     branches: Branches,
     retained: int,
 ) -> list[str]:
-    """Return why the files of a completed checkpoint are kept, as sentences, the strongest reason first. The result is empty if the files can be
-    deleted at any time. ``pin`` is the reason of the checkpoint's pin, or None if it is not pinned. ``retained`` is the number of checkpoints that
-    the job retains."""
+    """Return why the files of a completed checkpoint are kept, as sentences, the strongest reason first. The result is empty if the
+    files can be deleted at any time. ``pin`` is the reason of the checkpoint's pin, or None if the checkpoint is not pinned.
+    ``retained`` is the number of checkpoints that the job retains."""
     found = []
     if number == newest:
-        found.append("It is the newest checkpoint: the job resumes from it.")
-    # Name the plan rather than the pin that the platform has set for it.
+        found.append("The job resumes from this checkpoint, because it is the newest.")
+    # If the platform has pinned the checkpoint for a plan, the reason names the plan and not the pin.
     if pin is not None and not (pin.startswith(UNDO_PIN) and number in references):
-        found.append(f"It is pinned{f': {pin}' if pin else ''}{'' if pin_in_force else ' (not yet in the job log)'}.")
+        found.append(
+            f"This checkpoint is pinned{f': {pin}' if pin else ''}{'' if pin_in_force else ' (not yet in the job log)'}."
+        )
     found += references.get(number, ())
     if number in branches.starts:
-        found.append("An abandoned branch starts at it.")
+        found.append("An abandoned branch starts at this checkpoint.")
     is_abandoned = number not in branches.current
     if is_savepoint or is_abandoned:
         what = " ".join(filter(None, ("a savepoint" if is_savepoint else "", "on an abandoned branch" if is_abandoned else "")))
-        found.append(f"It is {what}: it stays until a user deletes it.")
+        found.append(f"This checkpoint is {what}, so it stays until a user deletes it.")
     elif number != newest and sum(other > number for other in branches.current) < retained:
-        found.append(f"It is one of the newest {retained}.")
+        found.append(f"This checkpoint is one of the newest {retained} checkpoints, which the job retains.")
     return found
 
 
 def _kept_because(log: LogFacts, rows: Mapping[int, CheckpointFacts], references: Mapping[int, Sequence[str]]) -> dict[int, str]:
-    """Return, by checkpoint number, why a checkpoint is kept although it is expired. Savepoints are not included, because users delete them."""
+    """Return, by checkpoint number, why a checkpoint is kept although it is expired. The reasons do not include that a checkpoint
+    is a savepoint, because ``decide`` never deletes savepoints by age."""
     view = log.view
     reasons = {number: sentences[0] for number, sentences in references.items()}
     for row in rows.values():
         if row.pinned:
-            reasons.setdefault(row.number, "It is pinned. Unpin it first.")
+            reasons.setdefault(row.number, "This checkpoint is pinned. Unpin the checkpoint first.")
     if view.newest is not None:
-        reasons.setdefault(view.newest.checkpoint, "It is the newest checkpoint: the job resumes from it.")
+        reasons.setdefault(view.newest.checkpoint, "The job resumes from this checkpoint, because it is the newest.")
     whole = [
         record.checkpoint for record in view.restorable if not (record.checkpoint in rows and rows[record.checkpoint].damaged)
     ]
     if whole:
-        reasons.setdefault(max(whole), "It is the newest checkpoint without known damage.")
+        reasons.setdefault(max(whole), "This checkpoint is the newest checkpoint without known damage.")
     for number, branch in branch_points(view).items():
-        reasons.setdefault(number, f"{branch} starts at it. Delete that branch first.")
+        reasons.setdefault(number, f"{branch} starts at this checkpoint. Delete that branch first.")
     for left in (*view.abandonment_due, *view.reinstatement_due):
         reasons.setdefault(left.checkpoint, "The sinks have not processed the last rollback or undo yet. Run the job first.")
     for number in log.unpublished:
-        reasons.setdefault(number, "Its output must possibly be committed again. Run the job for one more checkpoint first.")
+        reasons.setdefault(
+            number, "A restore may have to commit the output of this checkpoint again. Run the job for one more checkpoint first."
+        )
     return reasons
 
 
@@ -318,13 +332,14 @@ def _deletion_refused_because(view: LogView, row: CheckpointFacts, reasons: Mapp
     if row.number in reasons:
         return f"Checkpoint {row.number} is kept. {reasons[row.number]}"
     if row.number in view.pinned and not row.is_savepoint:
-        return f"Checkpoint {row.number} is kept. It is pinned in the job log, and not through the control plane."
+        return f"Checkpoint {row.number} is kept. The job log contains a pin that was not set through the control plane."
     return None
 
 
 def branch_points(view: LogView) -> dict[int, str]:
-    """Return the checkpoints of the current branch at which a kept abandoned branch starts, with a name for that branch. An abandoned branch and
-    the checkpoint at which it starts are kept until a user deletes the branch. A restart continues its branch."""
+    """Return the checkpoints of the current branch at which a kept abandoned branch starts. The value for each checkpoint is a name
+    of the abandoned branch. An abandoned branch and the checkpoint at which it starts are kept until a user deletes the branch. A
+    restart starts no new branch."""
     current = set(view.current)
     found: dict[int, str] = {}
     for record in view.abandoned:
@@ -335,8 +350,9 @@ def branch_points(view: LogView) -> dict[int, str]:
 
 
 def unpublished_checkpoints(view: LogView, published_up_to: Mapping[int, int]) -> frozenset[int]:
-    """Return the kept checkpoints whose output must possibly be committed again when a later checkpoint on their branch is restored.
-    ``published_up_to`` contains the value from the manifest of each kept checkpoint. If a value is missing, nothing counts as published."""
+    """Return the kept checkpoints whose output Weir may have to commit again when a later checkpoint on their branch is restored.
+    ``published_up_to`` maps each kept checkpoint to the field ``published_up_to`` of its manifest. A checkpoint that is missing in
+    the mapping does not prove that any output is published."""
     ancestries = {record.checkpoint: view.ancestry(record.checkpoint) for record in view.kept}
     unpublished: set[int] = set()
     published: set[int] = set()
@@ -351,13 +367,14 @@ def unpublished_checkpoints(view: LogView, published_up_to: Mapping[int, int]) -
 class LogPresence(Enum):
     KEPT = auto()
     RETIRED = auto()
-    """The checkpoint is retired in the log, so missing files are not damage."""
+    """The checkpoint is retired in the job log, so missing files are not damage."""
     UNKNOWN = auto()
-    """The log has never contained the checkpoint. It is the log of another job or an old copy."""
+    """The job log has never contained the checkpoint, so the job log belongs to another job or is an old copy."""
 
 
 def presence_in_log(view: LogView, number: int, generation: int) -> LogPresence:
-    """Return whether the log keeps the checkpoint. ``generation`` is the generation of the runtime that completed the checkpoint."""
+    """Return whether the job log lists the checkpoint as kept, has retired the checkpoint, or has never contained the checkpoint.
+    ``generation`` is the generation of the runtime that completed the checkpoint."""
     if view.find(CheckpointId(number)) is not None:
         return LogPresence.KEPT
     reaches = number <= view.highest_checkpoint and generation <= view.generation

@@ -1,5 +1,5 @@
-"""Checkpoints as the API returns them. Durations are in milliseconds, sizes in bytes, timestamps in milliseconds since 1970. A value is null if it
-was not measured, or not measured yet."""
+"""Schemas of checkpoints in API requests and responses. Durations are in milliseconds, sizes in bytes, timestamps in milliseconds
+since 1970. A value is null if it was not measured, or if it is not measured yet."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from weir_backend.runs.schemas import OperatorNameRead
 
 
 class CheckpointRead(ResponseModel):
-    """`number` is the id of the checkpoint in the job log. `parent` is the number of the previous checkpoint on its branch. `state_bytes` is the
-    size of all files that it references, `checkpointed_bytes` the size of the files that it wrote. `version` is the version of its pin, for
-    If-Match. If `pin_in_force` is true, the job log contains the pin, so no driver retires the checkpoint. `deleting_since` is when its deletion
-    began. `discarded_at` is when a worker found it retired; its files are deleted. `damage` is what the verification at `verified_at` found."""
+    """`number` is the id of the checkpoint in the job log. `parent` is the number of the previous checkpoint on its branch. `state_bytes` is the size
+    of all files that the checkpoint references. `checkpointed_bytes` is the size of the files that the checkpoint wrote. `version` is the version of
+    the pin, for If-Match. If `pin_in_force` is true, the job log contains the pin, so no driver retires the checkpoint. `deleting_since` is the time
+    at which the deletion of the checkpoint began. `discarded_at` is the time at which a worker found that the checkpoint is retired. The files of a
+    discarded checkpoint are deleted. `damage` describes the damage that the verification at `verified_at` found."""
 
     id: int
     job_id: int
@@ -62,7 +63,7 @@ class PhaseDurationsRead(BaseModel):
 
 
 class AlignmentRead(BaseModel):
-    """Alignment of a subtask. `persisted` is always 0, because checkpoints are aligned. `buffered` and `processed` are null: they are not
+    """Alignment of a subtask. `persisted` is always 0, because checkpoints are aligned. `buffered` and `processed` are null, because they are not
     measured."""
 
     buffered: int | None = None
@@ -72,8 +73,8 @@ class AlignmentRead(BaseModel):
 
 
 class SubtaskStatisticsRead(BaseModel):
-    """`straggler` is true if the checkpoint is completed and the subtask took at least the 95th percentile and 1.5 times the median of all
-    subtasks."""
+    """`straggler` is true if the checkpoint is completed and the subtask acknowledged late. An acknowledgement is late if its duration is at least
+    the 95th percentile and at least 1.5 times the median of all subtasks."""
 
     index: int
     status: str
@@ -112,8 +113,8 @@ class ChainStatisticsRead(BaseModel):
 
 
 class CheckpointStatisticsRead(BaseModel):
-    """Statistics of a checkpoint. `state_size` is the size of all files that the checkpoint references, `checkpointed_size` the size of the files
-    that it wrote. `external_path` is the path of its manifest, without credentials; it is null until the checkpoint is completed."""
+    """Statistics of a checkpoint. `state_size` is the size of all files that the checkpoint references. `checkpointed_size` is the size of the files
+    that the checkpoint wrote. `external_path` is the path of the manifest without credentials, or null until the checkpoint is completed."""
 
     id: int
     status: CheckpointState
@@ -152,9 +153,9 @@ class CheckpointCountsRead(BaseModel):
 
 
 class RestoreRead(BaseModel):
-    """What a run has restored. `at` is when the run reached RUNNING. `cause` is why the run was created, for example restart or rollback.
-    `checkpoint` is the number of a checkpoint of the job; `is_savepoint` is null if its row is deleted. `path` is the path of an external
-    checkpoint."""
+    """The checkpoint that a run has restored. `at` is the time at which the run reached RUNNING. `cause` is the reason why the run was created, for
+    example restart or rollback. `checkpoint` is the number of a checkpoint of the job. `is_savepoint` is null if the database does not contain this
+    checkpoint any more. `path` is the path of an external checkpoint."""
 
     run_id: int
     run: int
@@ -166,8 +167,8 @@ class RestoreRead(BaseModel):
 
 
 class CheckpointOverviewRead(BaseModel):
-    """The checkpoints of a job at a glance. `counts`: of all checkpoints. The summaries cover the last `summarized` completed checkpoints.
-    `latest_restore` is what the newest run that has reached RUNNING has restored; it is null if that run started without state."""
+    """An overview of the checkpoints of a job. `counts` covers all checkpoints of the job. The summaries cover the last `summarized` completed
+    checkpoints. `latest_restore` describes the restore of the newest run that has reached RUNNING, or is null if that run started without state."""
 
     counts: CheckpointCountsRead
     summarized: int
@@ -181,7 +182,7 @@ class CheckpointOverviewRead(BaseModel):
 
 
 class CheckpointSeriesPointRead(ResponseModel):
-    """A completed checkpoint. `start_delay_ms` to `async_ms` are maximums over all subtasks, or null if not measured."""
+    """A completed checkpoint. The fields from `start_delay_ms` to `async_ms` are maximums over all subtasks, or null if they were not measured."""
 
     id: int
     number: int
@@ -197,8 +198,9 @@ class CheckpointSeriesPointRead(ResponseModel):
 
 
 class CheckpointPhaseSeriesRead(BaseModel):
-    """The phases of a subtask, or the maximum over the subtasks of a chain (`index` null), with one value per checkpoint. A value is null if it was
-    not measured or if the checkpoint has a different graph."""
+    """The durations of the phases of a subtask, with one value per checkpoint. If `index` is null, the values are the maximums over
+    the subtasks of the chain. A value is null if it was not measured, or if the graph of the checkpoint differs from the graph of
+    the newest checkpoint."""
 
     chain: int
     index: int | None
@@ -210,8 +212,8 @@ class CheckpointPhaseSeriesRead(BaseModel):
 
 
 class CheckpointSeriesRead(BaseModel):
-    """`checkpoints`: oldest first. `phases` contains the phases of the chains, or of the subtasks of one chain, in the graph of the newest
-    checkpoint."""
+    """`checkpoints` contains the last completed checkpoints, oldest first. `phases` contains the phases of the chains, or of the subtasks of one
+    chain, in the graph of the newest checkpoint."""
 
     checkpoints: list[CheckpointSeriesPointRead]
     phases: list[CheckpointPhaseSeriesRead]

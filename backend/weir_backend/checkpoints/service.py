@@ -142,7 +142,7 @@ def _restore(session: Session, job_id: int) -> RestoreRead | None:
 
 
 def series(session: Session, job_id: int, last: int, chain: int | None, *, with_phases: bool) -> CheckpointSeriesRead:
-    """Return the series of the last completed checkpoints. Raises NotFound."""
+    """Return sizes, durations and phases of the last completed checkpoints, as series. Raises NotFound."""
     check_exists(session, job_id)
     rows = repository.last_completed(session, job_id, last)[::-1]
     measured = [PhaseMaxima(**row._mapping) for row in repository.longest_phases(session, [row.id for row in rows], None)]
@@ -156,9 +156,9 @@ def series(session: Session, job_id: int, last: int, chain: int | None, *, with_
 def _part_series(
     session: Session, rows: Sequence[Row[*tuple[Any, ...]]], measured: Sequence[PhaseMaxima], chain: int | None
 ) -> list[CheckpointPhaseSeriesRead]:
-    """Return the series of chains, or of the subtasks of ``chain``. ``rows`` contains at least one row, and ``measured`` the phases of all
-    chains."""
-    # Compare only checkpoints of the same graph, because in a different graph the same number means a different chain.
+    """Return one series of phases per chain, or per subtask of ``chain`` if ``chain`` is not None. ``rows`` contains at least one
+    row. ``measured`` contains the phases of all chains."""
+    # Compare only checkpoints of the same graph, because the same chain number means different chains in different graphs.
     same_graph = {row.id for row in rows if row.graph_id == rows[-1].graph_id}
     parts = (
         measured
@@ -171,9 +171,7 @@ def _part_series(
 
 def get_restorable(session: Session, job: Job, number: int) -> Checkpoint:
     """Return a completed checkpoint whose files exist. Raises NotFound, Conflict. The caller holds the lock on the job."""
-    missing = NotFound(
-        "no-checkpoint", f"Job '{job.name}' has no checkpoint {number}.", "Choose one from the list of its checkpoints."
-    )
+    missing = NotFound("no-checkpoint", f"Job '{job.name}' has no checkpoint {number}.", "Choose one of the job's checkpoints.")
     found = or_raise(repository.by_number(session, job.id, number), missing)
     refusal = availability_refusal(facts_of(found, None, None))
     if refusal is not None and found.state is not CheckpointState.COMPLETED:
@@ -186,7 +184,7 @@ def pin(
     session: Session, tasks: Tasks, caller: Caller, checkpoint_id: int, seen: str | None, wanted: CheckpointUpdate
 ) -> Checkpoint:
     """Pin or unpin a checkpoint. The pin is in force after a worker has written it to the job log. Raises NotFound, Conflict if the files are
-    deleted, and what ``check_if_match`` raises."""
+    deleted, and the errors of ``check_if_match``."""
     found = or_raise(repository.locked(session, checkpoint_id), _not_found(checkpoint_id))
     check_if_match(seen, found.version)
     enforce(checkpoint_refusal(Verb.PIN, facts_of(found, None, None)) if wanted.pinned else None)
@@ -201,7 +199,7 @@ def pin(
 
 
 def _not_found(checkpoint_id: int) -> NotFound:
-    return NotFound("not-found", f"Checkpoint {checkpoint_id} does not exist.", "The list of checkpoints contains the ids.")
+    return NotFound("not-found", f"Checkpoint {checkpoint_id} does not exist.", "Choose an id from the list of checkpoints.")
 
 
 def _ms(moment: datetime) -> int:

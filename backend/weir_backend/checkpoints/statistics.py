@@ -1,4 +1,4 @@
-"""Statistics of checkpoints, by subtask and as series. Pure."""
+"""Compute statistics of checkpoints, by subtask and as series. The functions are pure."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from weir_backend.runs.schemas import OperatorNameRead
 
 @dataclass(frozen=True, slots=True)
 class Subtask:
-    """A subtask in a checkpoint. ``after_ms`` is the time from the trigger to the acknowledgement of the subtask, or None if it has not
-    acknowledged. ``measured`` contains its ``SubtaskStatistics`` as JSON."""
+    """A subtask in a checkpoint. ``after_ms`` is the time from the trigger to the acknowledgement of the subtask, or None if it has not acknowledged.
+    ``measured`` contains the ``SubtaskStatistics`` of the subtask as JSON."""
 
     chain: int
     index: int
@@ -41,7 +41,7 @@ def subtask_statistics(progress: Sequence[Any], statistics: Sequence[Any] | None
 
 
 def straggler_limit_ms(durations_ms: Iterable[float]) -> float | None:
-    """Return the duration above which a subtask is a straggler, or None if there are fewer than two subtasks."""
+    """Return the shortest duration with which a subtask counts as a straggler, or None if there are fewer than two subtasks."""
     ordered = sorted(durations_ms)
     if len(ordered) < 2:
         return None
@@ -51,7 +51,7 @@ def straggler_limit_ms(durations_ms: Iterable[float]) -> float | None:
 def chain_statistics(
     subtasks: Sequence[Subtask], names: Mapping[int, Sequence[OperatorName]], *, triggered_ms: int, is_completed: bool
 ) -> list[ChainStatisticsRead]:
-    # An incomplete checkpoint has no stragglers: the subtasks that delay it have not acknowledged yet.
+    # An incomplete checkpoint has no stragglers, because the subtasks that delay it have not acknowledged yet.
     durations_ms = [one.after_ms for one in subtasks if one.after_ms is not None] if is_completed else []
     limit_ms = straggler_limit_ms(durations_ms)
     return [
@@ -99,7 +99,7 @@ PHASES = ("start_delay_ms", "alignment_ms", "sync_ms", "async_ms")
 
 @dataclass(frozen=True, slots=True)
 class PhaseMaxima:
-    """The longest phases of a subtask, or of a chain (``index`` None), in one checkpoint."""
+    """The longest phases of a subtask or of a chain in one checkpoint. ``index`` is None for a chain."""
 
     checkpoint_id: int
     chain: int
@@ -111,7 +111,7 @@ class PhaseMaxima:
 
 
 def maxima_by_checkpoint(found: Iterable[PhaseMaxima]) -> dict[int, dict[str, float | None]]:
-    """Return the maxima of each checkpoint over all its chains or subtasks."""
+    """Return, for each checkpoint, the longest phases over all chains or subtasks."""
     longest: dict[int, dict[str, float | None]] = {}
     for one in found:
         before = longest.setdefault(one.checkpoint_id, dict.fromkeys(PHASES))
@@ -124,7 +124,8 @@ def maxima_by_checkpoint(found: Iterable[PhaseMaxima]) -> dict[int, dict[str, fl
 def series_of_parts(
     checkpoint_ids: Sequence[int], found: Iterable[PhaseMaxima], names: Mapping[int, Sequence[OperatorName]]
 ) -> list[CheckpointPhaseSeriesRead]:
-    """Return one series per chain or subtask. The values have the order of ``checkpoint_ids``. Other checkpoints are ignored."""
+    """Return one series per chain or subtask. The values are in the order of ``checkpoint_ids``. Checkpoints that are not in ``checkpoint_ids`` are
+    ignored."""
     position_of = {checkpoint_id: position for position, checkpoint_id in enumerate(checkpoint_ids)}
     parts: dict[tuple[int, int | None], dict[str, list[float | None]]] = {}
     for one in found:

@@ -1,4 +1,4 @@
-"""Verify checkpoints: enqueue verifications that are due, hand out parts to workers, record the outcomes."""
+"""Enqueue verifications of checkpoints, assign parts of the files to workers, and record the outcomes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ RUNNING_MAX = 8
 
 @dataclass(frozen=True, slots=True)
 class VerificationPart:
-    """What a worker must verify. ``generation`` is the generation of the runtime that completed the checkpoint."""
+    """The part of a checkpoint that a worker must verify. ``generation`` is the generation of the runtime that completed the checkpoint."""
 
     place: CheckpointLocation
     number: int
@@ -49,14 +49,14 @@ class VerificationPart:
 
 
 def enqueue_due(session: Session, settings: Settings, tasks: Tasks, moment: datetime) -> int:
-    """Enqueue verifications that are due. Return how many."""
+    """Enqueue verifications that are due. Return the number of checkpoints to verify."""
     room = RUNNING_MAX - repository.verifications_running(session, moment)
     if room <= 0:
         return 0
     cutoff = moment - timedelta(hours=settings.verify_after_hours)
     chosen = repository.due_for_verification(session, moment, cutoff=cutoff, limit=room)
     tries = repository.verification_tries(session, chosen)
-    # Claim in the order of the ids, so that concurrent calls do not deadlock.
+    # Claim the verifications in the order of the checkpoint ids, so that concurrent calls do not deadlock.
     for checkpoint_id in sorted(chosen):
         until = moment + retry_after(tries.get(checkpoint_id, 0))
         claim = repository.claim_verification(session, checkpoint_id, moment, until, requested=False)
@@ -66,18 +66,18 @@ def enqueue_due(session: Session, settings: Settings, tasks: Tasks, moment: date
 
 
 def verify(session: Session, tasks: Tasks, caller: Caller, job_id: int, number: int) -> Operation:
-    """Request a verification of all files. Raises NotFound, Conflict if the files are deleted."""
+    """Request a verification of all files of a checkpoint. Raises NotFound, and Conflict if the files are deleted."""
     job = job_service.get(session, job_id, lock=True)
     found = get_restorable(session, job, number)
     operation = operations.begin(session, job, OperationKind.VERIFY, caller, {"checkpoint": number})
-    operations.step(operation, "a worker reads the files of the checkpoint")
+    operations.step(operation, "a worker is reading the files of the checkpoint")
     _restart(session, tasks, found.id)
     audit(session, caller, "verify", "checkpoint", found.id, after={"job": job.name, "number": number})
     return operation
 
 
 def request_verification(session: Session, tasks: Tasks, job_id: int, number: int) -> None:
-    """Request the verification that a plan waits for. Repeated calls do not restart a requested verification."""
+    """Request the verification for which a plan is waiting. A repeated call does not restart the verification."""
     job = jobs.find(session, job_id, lock=True)
     seen = jobs.completed(session, job_id, number)
     if job is None or seen is None or seen.discarded_at is not None or seen.deleting_since is not None:
@@ -95,7 +95,7 @@ def _restart(session: Session, tasks: Tasks, checkpoint_id: int) -> None:
 
 
 def begin_part(session: Session, checkpoint_id: int, claim: int, files_done: int) -> VerificationPart | None:
-    """Return what the holder of ``claim`` must verify next. Return None if the verification has ended or another worker has the claim."""
+    """Return the part that the worker with ``claim`` must verify next. Return None if the verification has ended or another worker has the claim."""
     row = repository.find_verification(session, checkpoint_id)
     found = session.get(Checkpoint, checkpoint_id)
     if row is None or found is None or not _holds_claim(row, claim, files_done):
@@ -121,7 +121,7 @@ def record_outcome(session: Session, tasks: Tasks, checkpoint_id: int, claim: in
         case StorageUnavailable(reason):
             row.problem = clean_text(reason)
             for operation in _open_operations(session, checkpoint):
-                operations.step(operation, f"storage did not answer; the worker will retry: {row.problem}")
+                operations.step(operation, f"a worker will retry, because storage did not answer: {row.problem}")
         case Intact(files, size):
             _settle(session, job, checkpoint, Intact(files_done + files, row.bytes_done + size))
         case Damaged(problems):
@@ -146,7 +146,7 @@ def _settle(session: Session, job: Job, checkpoint: Checkpoint, what: Intact | D
     if settled.verified:
         checkpoint.verified_at, checkpoint.damage = moment, settled.damage
     if settled.retired and checkpoint.deleting_since is None:
-        # The garbage collection itself marks a checkpoint that is being deleted.
+        # If a checkpoint is being deleted, the garbage collection marks it as discarded.
         mark_discarded(session, job, [checkpoint], moment)
     if settled.event is not None:
         record_event(session, job, settled.event, checkpoint=checkpoint.number, damage=settled.damage)

@@ -1,4 +1,5 @@
-"""Decide what follows from reading the files of a checkpoint. Pure, without clock, database and files."""
+"""Decide what to record after a worker has read files of a checkpoint. The functions are pure: they use no clock, no database and
+no files."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from weir_backend.models import OperationState
 from weir_backend.operations.lifecycle import OperationOutcome
 
 RETRY = timedelta(minutes=3)
-"""How long a worker keeps the claim on a part. This is longer than reading the part takes."""
+"""How long a worker holds its claim on one part of the files. Reading a part takes less time."""
 RETRY_MAX = timedelta(hours=6)
 PROBLEMS_MAX = 3
 
@@ -31,7 +32,7 @@ class Intact:
 
 @dataclass(frozen=True, slots=True)
 class Damaged:
-    """``problems``: at least one."""
+    """``problems`` contains at least one problem."""
 
     problems: tuple[str, ...]
 
@@ -53,7 +54,8 @@ Outcome: TypeAlias = VerificationProgress | Intact | Damaged | Retired | Storage
 
 @dataclass(frozen=True, slots=True)
 class VerificationOutcome:
-    """What changes. ``event`` is the event to record, if the result differs from the last one. ``over`` is the outcome of the open operations."""
+    """The changes to record after a verification. ``event`` is the event to record, or None if the result is the same as before.
+    ``over`` is the outcome of the open operations that verify the checkpoint."""
 
     verified: bool
     damage: str | None

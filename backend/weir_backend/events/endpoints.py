@@ -35,11 +35,15 @@ def _position(
     after: AfterNumber = None,
     last_event_id: Annotated[
         int | None,
-        Header(ge=0, le=BIGINT_MAX, description="Sent by browsers when they reconnect. It takes precedence over `after`."),
+        Header(
+            ge=0,
+            le=BIGINT_MAX,
+            description="The id of the last message received. Browsers send this header when they reconnect. It overrides `after`.",
+        ),
     ] = None,
 ) -> int:
-    """Return the number of the event after which the stream starts. Checks the job before the stream starts, while an error can still be
-    returned."""
+    """Return the number of the event after which the stream starts. The function checks that the job exists before the stream
+    starts, because the API can return no error afterwards."""
     newest = service.position(session, job_id)
     known = last_event_id if last_event_id is not None else after
     return newest if known is None else known
@@ -66,17 +70,19 @@ async def stream_job_events(
 ) -> AsyncIterator[ServerSentEvent]:
     """Stream the changes of a job as server-sent events.
 
-    A message `event` contains an event (as in `GET /events`) with its number as id. Every event is sent exactly once, starting after
-    `Last-Event-ID` or `after`. Without both, only new events are sent. A message `progress` contains the checkpoint in progress, at most ten times
-    a second. A message `run` contains the newest run when it changes. The stream ends after some minutes; reconnect with the last id. It ends with
-    `closed` (a problem with status 401) when the token becomes invalid. The number of streams per user is limited (429)."""
+    A message `event` contains an event (as in `GET /events`) with its number as id. Every event is sent exactly once, starting after `Last-Event-ID`
+    or `after`. Without `Last-Event-ID` and `after`, only new events are sent. A message `progress` contains the checkpoint in progress, at most ten
+    times a second. A message `run` contains the newest run when it changes. The stream ends after some minutes, and the client must reconnect with
+    the last id. If the token becomes invalid, the stream ends with a message `closed`, which contains a problem with status 401. The number of
+    streams per user is limited, and the API refuses further streams with status 429."""
     async for message in streams.follow_job(services, job_id, position, subscriber):
         yield message
 
 
 @router.get("/stream", operation_id="stream_jobs", response_class=EventSourceResponse, responses=answers(401, 403))
 async def stream_jobs(services: ServicesDep, subscriber: SubscriberDep) -> AsyncIterator[ServerSentEvent]:
-    """Stream summaries of all jobs as server-sent events `job`. The stream starts with every job and continues with the jobs that change, at most
-    twice a second. It ends like the stream of a single job."""
+    """Stream summaries of all jobs as server-sent events `job`. The stream starts with every job and continues with the jobs that
+    change, at most twice a second. Like the stream of a single job, this stream ends after some minutes, or with a message `closed`
+    if the token becomes invalid."""
     async for message in streams.follow_all(services, subscriber):
         yield message

@@ -73,8 +73,9 @@ it."""
 
 
 def current_state(session: Session, job_id: int) -> Row[Any] | None:
-    """Return the state of a job: ``event_number``, its newest run and the newest checkpoint in progress of that run. ``run_id`` and
-    ``checkpoint_id`` are None if there is no such run or checkpoint. Return None if the job does not exist."""
+    """Return the state of a job: ``event_number``, its newest run and the newest checkpoint in progress of that run. ``run_id`` is
+    None if the job has no run. ``checkpoint_id`` is None if no checkpoint of the run is in progress. Return None if the job does
+    not exist."""
     return session.execute(_CURRENT_STATE, {"job_id": job_id}).one_or_none()
 
 
@@ -103,10 +104,10 @@ def _summaries() -> Select[Any]:
 
 
 def summaries_of(session: Session, jobs: Collection[int]) -> Sequence[Row[Any]]:
-    """Return the summaries of these jobs, including deleted ones."""
+    """Return the summary of each job in ``jobs``, including deleted jobs."""
     return session.execute(_summaries().where(Job.id.in_(jobs))).all()
 
 
 def summaries_after(session: Session, job_id: int, count: int) -> Sequence[Row[Any]]:
-    """Return the summaries of the next ``count`` jobs after ``job_id``, by id, without deleted ones."""
+    """Return the summaries of the next ``count`` jobs after ``job_id``, by id. Deleted jobs are left out."""
     return session.execute(_summaries().where(Job.id > job_id, Job.deleted_at.is_(None)).limit(count)).all()

@@ -31,7 +31,7 @@ def position(session: Session, job_id: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class StreamUpdate:
-    """What a stream of a job can send next. The values are JSON, so that they are serialised once for any number of streams.
+    """The messages that a stream of a job can send next. The values are JSON, so that they are serialised once for any number of streams.
 
     ``events`` are the next events with their numbers. ``newest`` is the number of the newest event of the job, or None if the job is deleted.
     ``run`` and ``progress`` are the newest run and its checkpoint in progress, or None."""
@@ -52,7 +52,7 @@ def stream_update(session: Session, job_id: int, after: int) -> StreamUpdate:
     if newest > after:
         found = repository.events_after(session, job_id, after, PAGE)
         events = [(one.number, EventRead.model_validate(one).model_dump_json()) for one in found]
-        # Events may have been added since the first query, so ``newest`` is at least the number of the last event that was read.
+        # Events can have been added since the first query, so ``newest`` is at least the number of the last event that was read.
         newest = max([newest, *(number for number, _ in events)])
     return StreamUpdate(events, newest, _run(row), _progress(row))
 

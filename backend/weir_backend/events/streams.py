@@ -1,7 +1,7 @@
-"""Event streams of jobs: loops that read, send and wait. They hold no database connection while they wait.
+"""Event streams of jobs. Each stream is a loop that reads, sends and waits. A stream uses no database connection while it waits.
 
-A message is built only after the client has received the one before it. A slow client therefore costs no memory: it misses intermediate
-values of a run or a checkpoint, but no event.
+A message is built only after the client has received the previous message, so a slow client costs no memory. A slow client misses intermediate values
+of a run or a checkpoint, but no event.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from weir_backend.kit.problems import problem_body
 from weir_backend.kit.subscribers import Subscriber
 
 POLL_INTERVAL_S = 10.0
-"""Notifications may be lost, so streams also poll."""
+"""A stream reads the tables after this time even without a notification, because notifications can be lost."""
 JOB_PAUSE_S = 0.1
 JOBS_PAUSE_S = 0.5
 STREAM_S = 900.0
-"""How long a stream lasts. When it ends, the client reconnects and resumes, and its token is checked again."""
+"""The duration of a stream. When the stream ends, the client reconnects and resumes, and the API checks the token again."""
 
 
 async def follow_job(services: Services, job_id: int, after: int, subscriber: Subscriber) -> AsyncIterator[ServerSentEvent]:
-    """Yield ``event`` for each event after number ``after``, with its number as id, and ``run`` and ``progress`` when they change."""
+    """Yield a message ``event`` for each event after number ``after``, with its number as id, and ``run`` and ``progress`` when they change."""
     until = time.monotonic() + STREAM_S
     run: str | None = None
     progress: str | None = None
@@ -44,7 +44,7 @@ async def follow_job(services: Services, job_id: int, after: int, subscriber: Su
                 yield _closed()
                 return
             read_at = time.monotonic()
-            # Streams at the same position share one read.
+            # Streams of the same job at the same position share one read of the tables.
             read = partial(services.db_gate.run, partial(service.stream_update, job_id=job_id, after=after))
             found = await services.single_flight.read((job_id, after), read)
             if found.newest is None:
@@ -68,7 +68,7 @@ async def follow_job(services: Services, job_id: int, after: int, subscriber: Su
 
 
 async def follow_all(services: Services, subscriber: Subscriber) -> AsyncIterator[ServerSentEvent]:
-    """Yield ``job`` for each job, then for each job that changes, at most twice a second."""
+    """Yield a message ``job`` for every job first, and then for each job that changes, at most twice a second."""
     until = time.monotonic() + STREAM_S
     with services.notifications.subscribe(ANY_JOB) as subscription:
         subscriber.attach(subscription)
@@ -94,7 +94,7 @@ async def follow_all(services: Services, subscriber: Subscriber) -> AsyncIterato
 
 
 def _closed() -> ServerSentEvent:
-    """Return the problem that a reconnect would return."""
+    """Return the message ``closed``, with the problem that the API would return if the client reconnected."""
     return ServerSentEvent(event="closed", raw_data=json.dumps(problem_body(Unauthenticated.status, *INVALID_TOKEN)))
 
 

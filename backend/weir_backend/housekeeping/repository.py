@@ -30,9 +30,9 @@ from weir_backend.models import (
 )
 
 JOBS_PER_BATCH = 20
-"""A batch contains fewer jobs than other rows, because deleting a job deletes hundreds of other rows."""
+"""A batch of jobs is smaller than other batches, because the deletion of a job also deletes hundreds of rows in other tables."""
 RUNS_PER_BATCH = 200
-"""A batch contains fewer runs than other rows, because each run needs lookups in large tables."""
+"""A batch of runs is smaller than other batches, because each run requires lookups in large tables."""
 
 
 def delete_samples(session: Session, before: datetime, rows_max: int) -> int:
@@ -49,8 +49,8 @@ def delete_failed_checkpoints(session: Session, before: datetime, rows_max: int)
 
 
 def delete_discarded_checkpoints(session: Session, before: datetime, rows_max: int) -> int:
-    """Delete completed checkpoints whose files are deleted. Keep the newest checkpoint of each job, and all checkpoints that a plan or a run has
-    restored or with which a plan has stopped the job, because they are the lineage of the job."""
+    """Delete completed checkpoints whose files are deleted. Keep the newest checkpoint of each job. Also keep the checkpoints that show the
+    lineage of the job: each checkpoint that a plan or a run restores, and the ``safety_checkpoint`` of each plan."""
     expired = (Checkpoint.state == CheckpointState.COMPLETED) & (Checkpoint.discarded_at < before)
     of_job = RecoveryPlan.job_id == Checkpoint.job_id
     target = RecoveryPlan.preview["checkpoint"].astext.cast(BigInteger) == Checkpoint.number
@@ -80,8 +80,8 @@ def delete_checkpoints_of_deleted_jobs(session: Session, before: datetime, rows_
 
 
 def purge_deleted_jobs(session: Session, before: datetime, rows_max: int) -> int:
-    """Delete jobs that users deleted before ``before``, with their versions, runs, operations and plans. Their checkpoints and events must be
-    deleted first."""
+    """Remove the rows of jobs that were marked as deleted before the time ``before``, with the specs, runs, operations and plans of these
+    jobs. The checkpoints and events of the jobs must be deleted first."""
     has_rows = (
         select(Checkpoint.id).where(Checkpoint.job_id == Job.id).exists()
         | select(Event.id).where(Event.job_id == Job.id).exists()
@@ -94,14 +94,14 @@ def delete_audit_entries(session: Session, before: datetime, rows_max: int) -> i
 
 
 def delete_commands(session: Session, before: datetime, rows_max: int) -> int:
-    """Delete commands that are answered, or will never be answered because their run has ended."""
+    """Delete commands that are answered. Also delete commands whose run has ended, because they will never be answered."""
     over = select(Run.id).where(Run.id == Command.run_id, Run.ended_at.is_not(None)).exists()
     expired = (Command.created_at < before) & (Command.outcome.is_not(None) | over)
     return _delete_batch(session, Command, Command.id, expired, rows_max, oldest=Command.created_at)
 
 
 def delete_operations(session: Session, before: datetime, rows_max: int) -> int:
-    """Delete ended operations. The operations of plans are kept, because their steps are shown with the plan."""
+    """Delete ended operations. The operations of plans are kept, because the API returns their steps with the plan."""
     of_plan = select(RecoveryPlan.id).where(RecoveryPlan.operation_id == Operation.id).exists()
     expired = (Operation.created_at < before) & Operation.ended_at.is_not(None) & ~of_plan
     return _delete_batch(session, Operation, Operation.id, expired, rows_max, oldest=Operation.created_at)
@@ -114,9 +114,9 @@ def delete_unapplied_plans(session: Session, before: datetime, rows_max: int) ->
 
 
 def delete_failures(session: Session, before: datetime, rows_max: int) -> int:
-    """Delete failures whose recovery is known, and add them to the counters of their jobs."""
+    """Delete failures whose recovery is known. Add the deleted recoveries and their downtime to the counters of the jobs."""
     expired = (Failure.received_at < before) & Failure.recovery.is_not(None)
-    # Lock the job before its failures, as ingestion does.
+    # Lock the job before its failures, because the ingestion of events locks them in the same order.
     of_job = select(Failure.id).where(Failure.job_id == Job.id, expired).exists()
     jobs = session.scalars(
         select(Job.id).where(of_job).order_by(Job.id).limit(JOBS_PER_BATCH).with_for_update(skip_locked=True)
@@ -152,11 +152,11 @@ def delete_failures(session: Session, before: datetime, rows_max: int) -> int:
 
 
 def delete_unreferenced_runs(session: Session, before: datetime, rows_max: int) -> int:
-    """Delete runs to which nothing refers, such as those of a job that failed repeatedly.
+    """Delete runs that no other row refers to. A job that fails repeatedly leaves many such runs.
 
-    These runs are kept: live runs; runs with a checkpoint or a failure; runs of a plan; the newest run of each job; the last run of each version that
-    has reached RUNNING; the newest run in each job log, because its generation shows whether another application writes to the log; runs that
-    started a branch that a later run continued.
+    Keep live runs, and the newest run of each job. Keep the runs of plans, and runs that have checkpoints or failures. Keep the last run of
+    each spec version that has reached RUNNING. Keep the newest run of each job log, because the generation of this run shows whether
+    another application writes to the log. Keep each run that started a new branch, unless the next run started another branch.
     """
     other, later, following = aliased(Run), aliased(Run), aliased(Run)
     referenced = or_(
@@ -210,8 +210,8 @@ def _delete_batch(
     *,
     oldest: InstrumentedAttribute[datetime] | InstrumentedAttribute[int] | None = None,
 ) -> int:
-    """Delete up to ``rows_max`` rows and return how many. If ``oldest`` is given, delete in the order of these columns, which have an index, so
-    that each batch continues where the previous batch ended. Rows that are locked are skipped."""
+    """Delete up to ``rows_max`` rows that are not locked, and return the number of deleted rows. If the column ``oldest`` is given, delete
+    the rows with the lowest values first. The column has an index, so each batch continues where the previous batch ended."""
     chosen = select(key).where(condition).order_by(oldest).limit(rows_max).with_for_update(skip_locked=True)
     result: Any = session.execute(delete(table).where(key.in_(chosen.scalar_subquery())))
     return int(result.rowcount)

@@ -17,30 +17,31 @@ from weir_backend.settings import Settings
 
 BATCH_ROWS = 5_000
 ROUND_S = 25.0
-"""The time limit of a round. The cleanups take turns, one batch each, and the next round follows soon."""
+"""The time limit of a round, in seconds. In a round, the cleanups take turns, and each cleanup deletes one batch per turn. The next round
+deletes the rows that remain."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cleanup:
     name: str
     run: Callable[[Session, Settings], int]
-    """Deletes at most BATCH_ROWS rows, and returns how many."""
+    """A function that deletes at most BATCH_ROWS rows and returns the number of deleted rows."""
 
 
 def _older(
     age: Callable[[Settings], timedelta], delete: Callable[[Session, datetime, int], int]
 ) -> Callable[[Session, Settings], int]:
-    """Return a cleanup of rows that are older than ``age``."""
+    """Return a function that deletes rows older than ``age``."""
     return lambda session, settings: delete(session, now() - age(settings), BATCH_ROWS)
 
 
 def _after_event_retention(delete: Callable[[Session, datetime, int], int]) -> Callable[[Session, Settings], int]:
-    """Return a cleanup of rows that are kept for the same time as events."""
+    """Return a function that deletes rows older than the retention of events."""
     return _older(lambda settings: timedelta(days=settings.events_kept_days), delete)
 
 
 def _with_checkpoints(delete: Callable[[Session, datetime, int], int]) -> Callable[[Session, Settings], int]:
-    """Return a cleanup of rows that are kept as long as checkpoints."""
+    """Return a function that deletes rows older than the retention of checkpoints."""
     return _older(lambda settings: timedelta(days=settings.checkpoints_kept_days), delete)
 
 

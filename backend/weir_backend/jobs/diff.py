@@ -14,7 +14,8 @@ from weir_backend.jobs.schemas import FieldChange
 _TEXT_BYTES_MAX = 1 << 20
 _LINES_MAX = 5_000
 _WORK_MAX = 4_000_000
-"""Limit on pairs of equal lines. For each pair, difflib takes over a microsecond. Ordinary files have a few thousand pairs."""
+"""The limit on the pairs of equal lines that difflib compares in the worst case. For each pair, difflib needs more than a microsecond. An
+ordinary file has a few thousand pairs of equal lines."""
 _ABSENT = object()
 
 
@@ -42,7 +43,7 @@ def code_diff(before: bytes, after: bytes, names: tuple[str, str]) -> str | None
 
 
 def _takes_too_long(before: list[str], after: list[str]) -> bool:
-    """Return whether difflib would take very long. It does, for example, for files that repeat a few lines many times."""
+    """Return whether difflib would take very long, for example because the files repeat a few lines many times."""
     if max(len(before), len(after)) > _LINES_MAX:
         return True
     found, others = Counter(before), Counter(after)

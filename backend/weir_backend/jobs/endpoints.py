@@ -33,8 +33,8 @@ router = APIRouter(prefix="/jobs", tags=["jobs"], route_class=IdempotentRoute, r
 
 @router.get("", operation_id="list_jobs")
 def list_(session: SessionDep, wanted: ListingDep, response: Response, caller: ViewerCaller) -> list[JobRead]:
-    """List jobs with their newest run and last checkpoint. Filters: `id`, `name`, `q` (part of the name), `desired_state`, `needs_attention` (true:
-    only a user can bring the job to its desired state)."""
+    """List jobs with their newest run and last checkpoint. Filters: `id`, `name`, `q` (part of the name), `desired_state`, `needs_attention`
+    (true selects jobs that only a user can bring to their desired state)."""
     return read_jobs(session, caller, page(session, repository.listed(), wanted, repository.FIELDS, response, unit="jobs"))
 
 
@@ -69,37 +69,41 @@ def change(
 
 @router.delete("/{job_id}", operation_id="delete_job", status_code=204, responses=answers(404, 409, 412, 428))
 def delete(job_id: Id, session: SessionDep, caller: OperatorCaller, seen: IfMatch) -> None:
-    """Delete a job that is not running. Its checkpoints and its output remain. The logs of its runs are deleted soon afterwards."""
+    """Delete a job that is not running. The checkpoints and the output of the job remain. The logs of its runs are deleted soon after the
+    job."""
     service.delete(session, caller, job_id, seen)
 
 
 @router.post("/{job_id}/start", operation_id="start_job", **ACCEPTED)
 def start(job_id: Id, session: SessionDep, tasks: TasksDep, caller: OperatorCaller, _once: Idempotent) -> Operation:
-    """Start a job from its newest checkpoint, if it has one. A failed job starts immediately, without waiting for its restart delay."""
+    """Start a job from its newest checkpoint, or without state if the job has no checkpoint. A failed job starts immediately, without waiting
+    for its restart delay."""
     return service.start(session, tasks, caller, job_id)
 
 
 @router.post("/{job_id}/suspend", operation_id="suspend_job", **ACCEPTED)
 def suspend(job_id: Id, session: SessionDep, tasks: TasksDep, caller: OperatorCaller, _once: Idempotent) -> Operation:
-    """Stop a job with a last checkpoint. When the job is started again, it resumes from this checkpoint."""
+    """Take a last checkpoint of a job, then stop the job. When the job is started again, it resumes from this checkpoint."""
     return service.suspend(session, tasks, caller, job_id)
 
 
 @router.post("/{job_id}/cancel", operation_id="cancel_job", **ACCEPTED)
 def cancel(job_id: Id, session: SessionDep, tasks: TasksDep, caller: OperatorCaller, _once: Idempotent) -> Operation:
-    """Stop a job immediately, without a last checkpoint. When the job is started again, it reads the input since its newest checkpoint again."""
+    """Stop a job immediately, without a last checkpoint. When the job is started again, it replays the input since its newest
+    checkpoint."""
     return service.cancel(session, tasks, caller, job_id)
 
 
 @router.post("/{job_id}/savepoints", operation_id="take_savepoint", **ACCEPTED)
 def savepoint(job_id: Id, session: SessionDep, tasks: TasksDep, caller: OperatorCaller, _once: Idempotent) -> Operation:
-    """Take a savepoint: a checkpoint that is kept until a user deletes it. The result of the operation contains its number."""
+    """Take a savepoint: a checkpoint that is kept until a user deletes it. The result of the operation contains the number of the
+    savepoint."""
     return service.savepoint(session, tasks, caller, job_id)
 
 
 @router.post("/{job_id}/checkpoints", operation_id="take_checkpoint", **ACCEPTED)
 def checkpoint(job_id: Id, session: SessionDep, tasks: TasksDep, caller: OperatorCaller, _once: Idempotent) -> Operation:
-    """Trigger a checkpoint now. The result of the operation contains its number."""
+    """Trigger a checkpoint now. The result of the operation contains the number of the checkpoint."""
     return service.checkpoint(session, tasks, caller, job_id)
 
 
@@ -116,7 +120,7 @@ def specs(job_id: Id, session: SessionDep, wanted: ListingDep, response: Respons
 def add_spec(
     job_id: Id, draft: SpecCreate, session: SessionDep, tasks: TasksDep, caller: OperatorCaller, _once: Idempotent, seen: IfMatch
 ) -> Spec:
-    """Add a version to the spec of a job. A worker compiles the version immediately. To run the version, apply an upgrade to it."""
+    """Add a version to the spec of a job. A worker compiles the version immediately. To run the new version, apply an upgrade plan."""
     return service.add_spec(session, tasks, caller, job_id, seen, draft)
 
 

@@ -39,7 +39,7 @@ def job_health(
         if restarts_stopped_reason is not None:
             return JobHealth(state, Health.NEEDS_ATTENTION, restarts_stopped_reason)
         if state is RunState.RECONCILING:
-            return JobHealth(state, Health.DEGRADED, "The driver is unreachable; Weir is checking whether it still runs.")
+            return JobHealth(state, Health.DEGRADED, "The driver is unreachable. Weir is checking whether the driver is running.")
         if state in (RunState.RUNNING, RunState.FINISHED):
             return JobHealth(state, Health.HEALTHY, "")
         if state is RunState.FAILED and restart_at is not None:

@@ -26,7 +26,7 @@ from weir_backend.models import (
 
 
 def _needs_attention() -> ColumnElement[bool]:
-    """Return the condition: only a user can bring the job to its desired state. It must agree with ``jobs.health.job_health``."""
+    """Return the condition that only a user can bring the job to its desired state. The condition must agree with ``jobs.health.job_health``."""
     invalid = exists().where(Spec.job_id == Job.id, Spec.number == Job.spec_number, Spec.state == SpecState.INVALID)
     stopped = or_(Job.restarts_stopped_reason.is_not(None), and_(Job.run_number == 0, invalid))
     return and_(Job.desired_state == DesiredState.RUNNING, stopped)
@@ -103,7 +103,7 @@ def newest_spec_number(session: Session, job_id: int) -> int:
 
 
 def last_completed(session: Session, job_ids: Sequence[int]) -> dict[int, Checkpoint]:
-    """Return the newest completed checkpoint of each job, without its large columns."""
+    """Return the newest completed checkpoint of each job, without the large columns of the checkpoints."""
     newest = (
         select(Checkpoint)
         .where(Checkpoint.job_id == Job.id, Checkpoint.state == CheckpointState.COMPLETED)
@@ -116,7 +116,7 @@ def last_completed(session: Session, job_ids: Sequence[int]) -> dict[int, Checkp
 
 
 def spec_states(session: Session, job_ids: Sequence[int]) -> dict[int, tuple[SpecState, str | None]]:
-    """Return, by job, the state and the problem of the version that is to run."""
+    """Return, for each job, the state and the problem of the current version of its spec."""
     of_job = (Job.id == Spec.job_id) & (Job.spec_number == Spec.number)
     rows = session.execute(select(Spec.job_id, Spec.state, Spec.problem).join(Job, of_job).where(Job.id.in_(job_ids)))
     return {job_id: (state, problem) for job_id, state, problem in rows}
@@ -131,13 +131,14 @@ def open_operations(session: Session, job_ids: Sequence[int]) -> dict[int, Opera
 
 
 def name_of_graph(session: Session, graph_id: int) -> str | None:
-    """Return the name of the job in its code."""
+    """Return the name that the user code gives to the job in ``Job(...)``."""
     return session.scalar(select(job_name_in_graph()).where(Graph.id == graph_id))
 
 
 def find_directory_user(session: Session, job_id: int, directory: str, name: str) -> str | None:
-    """Return another job that uses, or whose current version would use, this checkpoint directory and this name in its code. An advisory lock makes
-    concurrent callers wait until the transaction ends, so that only one job gets the directory."""
+    """Return the name of another job with this checkpoint directory and with ``name`` in its code. The newest run of the other job uses the
+    directory, or the current version of its spec sets the directory. An advisory lock makes concurrent callers wait until this transaction
+    ends, so that two jobs never get the same directory."""
     normal = _normal(directory)
     session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(f"{normal} {name}", 0))))
     configured = Spec.body["checkpointing"]["directory"].astext
@@ -163,6 +164,6 @@ def _normal(directory: str) -> str:
 
 
 def completed(session: Session, job_id: int, number: int | None) -> Checkpoint | None:
-    """Return a completed checkpoint, or None if ``number`` is None or there is no such checkpoint."""
+    """Return a completed checkpoint, or None if ``number`` is None or no such checkpoint exists."""
     found = (Checkpoint.job_id == job_id, Checkpoint.number == number, Checkpoint.state == CheckpointState.COMPLETED)
     return session.scalar(select(Checkpoint).where(*found)) if number is not None else None

@@ -43,7 +43,7 @@ class JobUpdate(RequestModel):
 
 
 class SpecCreate(RequestModel):
-    """A version of the spec to add. To run the version, apply an upgrade to it."""
+    """A version of the spec to add. To run the new version, apply an upgrade plan."""
 
     spec: JobSpec
     comment: LongText = ""
@@ -102,7 +102,7 @@ class JobRead(ResponseModel):
     state: RunState
     health: Health
     health_reason: str
-    """Why the job is not in its desired state; '' if it is."""
+    """Why the job is not in its desired state, or '' if the job is in its desired state."""
     spec_number: int
     spec_state: SpecState
     version: int
@@ -132,7 +132,8 @@ class SpecRead(ResponseModel):
 
 
 class FieldChange(ResponseModel):
-    """`path` is the path of the field, separated by dots. `before` is null if the field was added, and `after` if it was removed."""
+    """`path` is the path of the field, separated by dots. `before` is null if the field was added, and `after` is null if the field was
+    removed."""
 
     path: str
     before: Any

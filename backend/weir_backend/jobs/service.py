@@ -1,4 +1,4 @@
-"""Change jobs. Each function locks the job and stores the change; workers then reconcile the job."""
+"""Change jobs. Each function that changes a job locks the job and stores the change. Workers then reconcile the job."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def create(session: Session, tasks: Tasks, caller: Caller, draft: JobCreate) -> 
 
 
 def _name_taken(name: str) -> Conflict:
-    return Conflict("name-taken", f"A job named '{name}' already exists.", "Add a version to its spec, or choose another name.")
+    return Conflict("name-taken", f"A job named '{name}' already exists.", "Add a version to that job, or choose another name.")
 
 
 def get(session: Session, job_id: int, *, lock: bool = False) -> Job:
@@ -95,7 +95,8 @@ def change(session: Session, caller: Caller, job_id: int, seen: str | None, want
 
 
 def add_spec(session: Session, tasks: Tasks, caller: Caller, job_id: int, seen: str | None, draft: SpecCreate) -> Spec:
-    """Add a version to the spec. The version takes effect when an upgrade plan to it is applied. Raises NotFound, PreconditionFailed, Invalid."""
+    """Add a version to the spec. The job runs the new version after an upgrade plan to this version is applied. Raises NotFound,
+    PreconditionFailed, Invalid."""
     job = get(session, job_id, lock=True)
     check_if_match(seen, job.version)
     number = repository.newest_spec_number(session, job.id) + 1
@@ -138,7 +139,7 @@ def compiled(session: Session, tasks: Tasks, spec: Spec, *, graph_id: int | None
     if graph_id is not None and (conflict := _directory_conflict(session, job, spec, graph_id)) is not None:
         graph_id, problem = None, conflict
     spec.state = SpecState.VALID if problem is None else SpecState.INVALID
-    problem = clean_text(problem) if problem is not None else None  # it may contain output of user code
+    problem = clean_text(problem) if problem is not None else None  # the problem can contain output of user code
     spec.graph_id, spec.problem = graph_id, problem
     record_event(session, job, "SpecCompiled", spec=spec.number, state=spec.state.value, problem=problem)
     for plan in plans.waiting_for_spec(session, job.id, spec.number):
@@ -156,8 +157,8 @@ def _directory_conflict(session: Session, job: Job, spec: Spec, graph_id: int) -
     if other is None:
         return None
     return (
-        f"The checkpoint directory {directory} with the name '{name}' already belongs to job '{other}', and two jobs must not share one. "
-        "Set another checkpoint directory, or another name in Job(...)."
+        f"The checkpoint directory {directory} with the name '{name}' already belongs to job '{other}'. Two jobs with the "
+        "same name in Job(...) must not share a checkpoint directory. Set another checkpoint directory, or another name in Job(...)."
     )
 
 
@@ -173,7 +174,7 @@ def start(session: Session, tasks: Tasks, caller: Caller, job_id: int) -> Operat
 
 
 def suspend(session: Session, tasks: Tasks, caller: Caller, job_id: int) -> Operation:
-    """Stop a job with a last checkpoint. Raises NotFound, Conflict."""
+    """Take a last checkpoint of a job, then stop the job. Raises NotFound, Conflict."""
     job, _ = _allowed(session, job_id, Verb.SUSPEND)
     before, job.desired_state = job.desired_state, DesiredState.SUSPENDED
     return _set_desired_state(session, tasks, caller, job, OperationKind.SUSPEND, before)
@@ -187,7 +188,7 @@ def cancel(session: Session, tasks: Tasks, caller: Caller, job_id: int) -> Opera
 
 
 def _allowed(session: Session, job_id: int, verb: Verb) -> tuple[Job, Run | None]:
-    """Lock the job. Return it and its newest run. Raises NotFound, and Conflict if the job does not allow ``verb``."""
+    """Lock the job. Return the job and its newest run. Raises NotFound, and Conflict if the job does not allow ``verb``."""
     job = get(session, job_id, lock=True)
     run = runs.newest_run(session, job)
     refuse(session, job, run, verb)
@@ -240,7 +241,7 @@ def _take(session: Session, tasks: Tasks, caller: Caller, job_id: int, kind: Ope
 
 
 def delete(session: Session, caller: Caller, job_id: int, seen: str | None) -> None:
-    """Delete a job that does not run. Its checkpoints remain in storage. Raises NotFound, Conflict, PreconditionFailed."""
+    """Delete a job that is not running. The checkpoints of the job remain in storage. Raises NotFound, Conflict, PreconditionFailed."""
     check_if_match(seen, get(session, job_id, lock=True).version)
     job, _ = _allowed(session, job_id, Verb.DELETE)
     job.deleted_at = now()
@@ -253,13 +254,13 @@ def delete(session: Session, caller: Caller, job_id: int, seen: str | None) -> N
 
 
 def touch(job: Job) -> None:
-    """Increase the version after a change by a user or a plan."""
+    """Increase the version of the job after a change by a user or a plan."""
     job.version += 1
     job.updated_at = now()
 
 
 def reconcile_soon(session: Session, tasks: Tasks, job: Job) -> None:
-    """Have a worker reconcile the job soon. If the broker is unreachable, the next periodic task reconciles it."""
+    """Have a worker reconcile the job soon. If the broker is unreachable, the next periodic task reconciles the job."""
     job.next_reconcile_at = now()
     enqueue_after_commit(session, tasks, RECONCILE, job.id)
 

@@ -70,13 +70,15 @@ def _positive_or_none(interval: str) -> str:
 Pause = Annotated[str, StringConstraints(pattern=_DURATION), AfterValidator(_at_most_limit)]
 Duration = Annotated[str, StringConstraints(pattern=_DURATION), AfterValidator(_positive)]
 Interval = Annotated[str, StringConstraints(pattern=rf"^none$|{_DURATION}"), AfterValidator(_positive_or_none)]
-"""These types accept what ``weir run`` accepts, so that an invalid value fails here and not when the driver starts."""
+"""The types ``Pause``, ``Duration`` and ``Interval`` accept the same values as ``weir run``. The API therefore refuses an invalid value
+before the driver starts."""
 
 
 class Checkpointing(RequestModel):
     """How a job takes checkpoints. A checkpoint that takes longer than `timeout` fails. `min_pause` is the minimum time between the end of a
     checkpoint and the start of the next periodic checkpoint. If more than `tolerable_failed_checkpoints` consecutive checkpoints fail, the job
-    recovers as from a failure; if it is null, any number can fail. If `directory` is null, the job uses its default directory."""
+    recovers as from a failure. If `tolerable_failed_checkpoints` is null, any number of checkpoints can fail. If `directory` is null, the job
+    uses its default directory."""
 
     interval: Interval = "10s"
     timeout: Duration = "10m"
@@ -99,8 +101,8 @@ def min_distance_s(interval: str, min_pause: str) -> float | None:
 
 
 class RestartStrategy(RequestModel):
-    """How Weir restarts the driver after a failure. The delay grows with each consecutive restart. The runtime replaces lost slots without
-    restarting the driver.
+    """How Weir restarts the driver after a failure. The delay before a restart grows with each consecutive restart. The runtime replaces lost
+    slots without a restart of the driver.
 
     When the driver has run for `reset_after_s`, the count of restarts is reset.
     """

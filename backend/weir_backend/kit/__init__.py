@@ -1,1 +1,1 @@
-"""Shared by all domains: database session, lists, problems, versions, and the port to the workers."""
+"""Code that all domains share: database sessions, lists, problems, versions, and the port to the workers."""

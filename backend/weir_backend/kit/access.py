@@ -1,4 +1,4 @@
-"""Authentication and permissions. Every endpoint requires a permission, except the few that are public."""
+"""Authentication and permissions. Every endpoint requires a permission, except a few public endpoints."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ SESSION_COOKIE = "weir_session"
 TOKEN_PREFIX = "weir_"
 _LAST_USED_RESOLUTION = timedelta(minutes=1)
 _INVALID_TOKENS = RateLimit("tokens", 120, 60, "requests with an invalid token")
-"""Per address. Valid tokens are not affected, so an attacker cannot lock out users behind the same address."""
+"""The limit applies per IP address, and only to requests with invalid tokens. Valid tokens therefore keep working while an attacker
+sends invalid tokens from the same IP address."""
 
 
 class Permission(StrEnum):
@@ -75,7 +76,7 @@ def new_secret() -> str:
 
 
 def digest(secret: str) -> bytes:
-    """Return the stored form of a token. A plain hash suffices for random tokens."""
+    """Return the stored form of a token. A hash without salt suffices, because tokens are random."""
     return hashlib.sha256(secret.encode()).digest()
 
 
@@ -84,7 +85,7 @@ def permissions_of(role: Role, *, rollback: bool) -> frozenset[Permission]:
 
 
 def caller_of(session: Session, secret: str, *, request_id: str | None = None, address: str | None = None) -> Caller:
-    """Return the caller. Raises Unauthenticated, which does not reveal the reason except that a token has expired."""
+    """Return the caller. Raises Unauthenticated. The error may say that the token has expired, but it reveals no other reason."""
     found = session.execute(
         select(Token, User).join(User, Token.user_id == User.id).where(Token.digest == digest(secret))
     ).one_or_none()
@@ -97,7 +98,7 @@ def caller_of(session: Session, secret: str, *, request_id: str | None = None, a
     if token.revoked_at is not None or token.expires_at <= moment or user.disabled:
         raise _unauthenticated()
     if token.last_used_at is None or token.last_used_at < moment - _LAST_USED_RESOLUTION:
-        # Skip locked rows: concurrent requests with one token must not wait for each other's transactions.
+        # Skip locked rows, because concurrent requests with one token must not wait for each other's transactions.
         free = select(Token.id).where(Token.id == token.id).with_for_update(skip_locked=True)
         session.execute(
             update(Token).where(Token.id.in_(free)).values(last_used_at=moment).execution_options(synchronize_session=False)
@@ -113,7 +114,8 @@ def bearer(request: Request) -> str | None:
 
 
 def current_caller(request: Request, session: SessionDep, services: ServicesDep) -> Caller:
-    """FastAPI dependency: the caller. Changes that a browser authenticates by cookie must come from Weir's own pages."""
+    """FastAPI dependency: the caller. A request that changes data and contains only the session cookie must come from the web UI of
+    Weir."""
     secret = bearer(request)
     if secret is None:
         secret = request.cookies.get(SESSION_COOKIE)
@@ -134,7 +136,7 @@ def current_caller(request: Request, session: SessionDep, services: ServicesDep)
 
 
 def visitor(request: Request, session: SessionDep, services: ServicesDep) -> Caller | None:
-    """FastAPI dependency: the caller. None: the request has no valid token."""
+    """FastAPI dependency: the caller, or None if the request has no valid token."""
     try:
         return current_caller(request, session, services)
     except Unauthenticated:
@@ -142,7 +144,7 @@ def visitor(request: Request, session: SessionDep, services: ServicesDep) -> Cal
 
 
 def _is_same_origin(request: Request) -> bool:
-    """Check the headers in which browsers name the origin of a request. Scripts of other sites cannot change them."""
+    """Check the headers in which browsers name the origin of a request. Scripts of other sites cannot change these headers."""
     site = request.headers.get("sec-fetch-site")
     if site is not None:
         return site == "same-origin"
@@ -151,15 +153,16 @@ def _is_same_origin(request: Request) -> bool:
 
 
 def _expired(token: Token) -> Unauthenticated:
-    """Return the error for an expired token. Its holder may know that, and it helps to repair an idle pipeline."""
+    """Return the error for an expired token. The caller has sent the correct token, so the error may reveal when the token expired. This
+    information helps a user to repair a pipeline that stopped working."""
     detail = f"The token '{token.name}' expired at {token.expires_at:%Y-%m-%d %H:%M} UTC."
     if token.kind is TokenKind.API:
-        detail += " Create a token with weir tokens create, and store it where this one came from (such as WEIR_TOKEN)."
+        detail += " Create a token with weir tokens create, and store it in place of the expired token (such as in WEIR_TOKEN)."
     return Unauthenticated("expired", detail, "Log in again, or create a new token.")
 
 
 INVALID_TOKEN = ("unauthenticated", "The token is not valid.", "Log in again, or create a new token.")
-"""Code, detail and next step."""
+"""``code``, ``detail`` and ``next_step`` of the problem that reports an invalid token."""
 
 
 def _unauthenticated() -> Unauthenticated:
@@ -171,7 +174,7 @@ _CHECKS: dict[Callable[..., Any], Permission] = {}
 
 @cache
 def require_permission(permission: Permission) -> Callable[[Caller], Awaitable[Caller]]:
-    """Return a dependency: the caller. It raises Forbidden if the caller lacks the permission."""
+    """Return a FastAPI dependency, which returns the caller. The dependency raises Forbidden if the caller lacks the permission."""
 
     async def check(caller: Annotated[Caller, Depends(current_caller)]) -> Caller:
         caller.require(permission)

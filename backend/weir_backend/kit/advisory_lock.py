@@ -1,4 +1,4 @@
-"""Advisory locks of Postgres: only one process on any host does a piece of work. A lock ends with the connection that holds it."""
+"""Advisory locks of Postgres ensure that only one process on all hosts does a piece of work. A lock ends with the connection that holds it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from weir_backend.kit.database import Database
 
 
 class LockKind(IntEnum):
-    """First half of the key of a lock."""
+    """The first half of the key of an advisory lock."""
 
     COMPILE = 0x7765_0001
     INSPECT = 0x7765_0002
@@ -29,6 +29,6 @@ def try_advisory_lock(database: Database, work: LockKind, target_id: int) -> Ite
             )
         )
     finally:
-        # Do not return the connection to the pool: its next user would hold the lock.
+        # Do not return the connection to the pool, because the next user of the connection would hold the lock.
         connection.invalidate()
         connection.close()

@@ -13,7 +13,8 @@ from weir_backend.models import AuditEntry
 def audit_changes(
     session: Session, caller: Caller, resource: str, resource_id: int, before: dict[str, Any], after: dict[str, Any], *also: str
 ) -> None:
-    """Add an entry for an update, with the values that differ. ``also`` names values that are recorded even if they are the same."""
+    """Add an audit entry for an update. The entry contains the values that have changed. ``also`` names values to record even if they have
+    not changed."""
     changed = {name for name in after if after[name] != before[name]} | {*also}
     if changed:
         of = [{name: values[name] for name in changed} for values in (before, after)]
@@ -30,7 +31,7 @@ def audit(
     before: dict[str, Any] | None = None,
     after: dict[str, Any] | None = None,
 ) -> None:
-    """Add an entry. ``action``: a verb (``create``, ``suspend``). ``before`` and ``after``: the changed values, without secrets."""
+    """Add an entry. ``action``: a verb (``create``, ``suspend``). ``before`` and ``after`` are the changed values, without secrets."""
     session.add(
         AuditEntry(
             user_id=caller.user_id,

@@ -1,4 +1,5 @@
-"""The task queue over Celery. No other module of the backend uses Celery; tasks are named, never imported."""
+"""The task queue, implemented with Celery. No other module of the backend uses Celery. The backend refers to tasks by name and never
+imports them."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ from weir_backend.kit.tasks import DEFAULT_QUEUE, queue_of
 
 PUBLISH_S = 2.0
 QUEUED_MAX = 20
-"""If a queue is longer than this, no more expiring tasks are enqueued. Redis keeps expired tasks until a worker fetches them."""
+"""A task with an expiry is not enqueued while its queue already contains this many tasks, because Redis keeps expired tasks until a worker
+fetches them."""
 
 
 class CeleryTasks:
@@ -19,7 +21,8 @@ class CeleryTasks:
         self._celery = Celery("weir", broker=url, set_as_current=False)
         self._celery.conf.update(
             broker_connection_retry_on_startup=False,
-            # An unreachable broker must not delay requests; workers also poll for work.
+            # An unreachable broker must not delay requests. Workers find their work even without the broker, because they also poll the
+            # database.
             broker_transport_options={
                 "socket_timeout": PUBLISH_S,
                 "socket_connect_timeout": PUBLISH_S,
@@ -41,6 +44,6 @@ class CeleryTasks:
             try:
                 return int(producer.channel.queue_declare(queue=queue, passive=True).message_count)
             except ChannelError:
-                return 0  # an empty queue does not exist
+                return 0  # kombu reports an empty queue as missing
             except producer.connection.recoverable_connection_errors as error:
                 raise OperationalError(str(error)) from error

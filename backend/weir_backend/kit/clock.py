@@ -1,4 +1,4 @@
-"""The one place where the control plane reads the clock."""
+"""The only module in which the control plane reads the clock."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ def now() -> datetime:
 
 
 def from_ms(milliseconds: int) -> datetime:
-    """Convert a time of a driver. It is clamped to a range that Postgres can store, because a driver's clock may be wrong."""
+    """Convert a time of a driver. The time is clamped to a range that Postgres can store, because a driver's clock can be wrong."""
     return datetime.fromtimestamp(min(max(milliseconds, 0), _MS_MAX) / 1000, UTC)
 
 

@@ -21,10 +21,11 @@ LOCK_TIMEOUT_MS = 10_000
 
 
 class Database:
-    """The connection pool of this process. ``url``: with the driver (``postgresql+psycopg://``). Do not use it across a fork."""
+    """The connection pool of this process. ``url`` includes the database driver (``postgresql+psycopg://``). A forked process must not use
+    the pool of its parent process."""
 
     def __init__(self, url: str, *, pool_size: int, name: str) -> None:
-        """``name``: the application name that Postgres shows."""
+        """``name`` is the application name that Postgres shows."""
         self.engine: Engine = create_engine(
             url,
             pool_size=pool_size,
@@ -33,11 +34,11 @@ class Database:
             pool_pre_ping=True,
             json_serializer=dumps,
             json_deserializer=loads,
-            hide_parameters=True,  # error messages are logged, and parameters include hashes of passwords and tokens
+            hide_parameters=True,  # error messages are logged, and the parameters of a statement include hashes of passwords and tokens
             connect_args={
                 "application_name": name,
                 "connect_timeout": 5,
-                # A statement that waits longer fails instead of blocking others.
+                # A statement that exceeds one of these timeouts fails, so that it does not block other statements any longer.
                 "options": f"-c statement_timeout={STATEMENT_TIMEOUT_MS} -c lock_timeout={LOCK_TIMEOUT_MS} "
                 "-c idle_in_transaction_session_timeout=60000 -c timezone=UTC",
             },
@@ -49,7 +50,7 @@ class Database:
 
     @contextmanager
     def session(self) -> Iterator[Session]:
-        """Open a transaction: committed at the end, rolled back on an exception."""
+        """Open a transaction, which is committed at the end and rolled back on an exception."""
         with self._sessions() as session, session.begin():
             yield session
 
@@ -63,15 +64,16 @@ class Database:
 
 
 def _remove_values(context: ExceptionContext) -> None:
-    """Remove the refused row, which Postgres adds as DETAIL, from error messages before they are logged."""
+    """Remove the DETAIL part from error messages of Postgres before they are logged, because this part contains the values of the refused
+    row."""
     for error in (context.original_exception, context.sqlalchemy_exception):
         if error is not None and error.args and isinstance(error.args[0], str):
             error.args = (error.args[0].split("\nDETAIL:", 1)[0], *error.args[1:])
 
 
 def after_commit(session: Session, call: Callable[[], None]) -> None:
-    """Run ``call`` after this session's transaction commits, never after a rollback. Exceptions are logged: receivers also poll, so a lost
-    notification only causes a delay."""
+    """Run ``call`` after this session's transaction commits, never after a rollback. Exceptions of ``call`` are only logged. The receivers
+    of notifications also poll, so a lost notification only causes a delay."""
     session.info.setdefault(_AFTER, []).append(call)
 
 
@@ -79,7 +81,7 @@ def _after_commit(session: Session) -> None:
     for call in session.info.pop(_AFTER, ()):
         try:
             call()
-        except Exception:  # the transaction is durable, and receivers also poll
+        except Exception:  # the transaction is committed, and polling replaces a lost notification
             log.warning("a callback after a commit failed", exc_info=True)
 
 

@@ -1,7 +1,7 @@
 """Admission to the database: requests wait for a connection in the event loop, not in a thread.
 
-A request moves between threads (authentication, endpoint, commit). If it waited for a connection while it occupied a thread, requests that
-hold connections could find no thread in which to return them: a hundred concurrent requests would deadlock.
+A request moves between threads (authentication, endpoint, commit). Waiting for a connection in a thread could cause a deadlock: a hundred
+waiting requests could occupy all threads, so that the requests that hold the connections find no thread in which to return them.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from weir_backend.kit.database import Database
 T = TypeVar("T")
 WAIT_S_MAX = 10.0
 LOW_PRIORITY_CONCURRENCY = 2
-"""Drivers send larger and fewer batches when responses are slow. A few concurrent batches saturate a core; more would only delay users."""
+"""The maximum number of concurrent low-priority requests, which store batches of events from drivers. A few concurrent batches saturate a
+core, and more concurrent batches would only delay the requests of users. When responses are slow, drivers send fewer and larger batches."""
 RESERVED_CONNECTIONS = 2
-"""Connections kept for the process itself: the readiness check and the validity of stream tokens."""
+"""Connections that are reserved for the readiness check of the process and for the check of stream tokens."""
 
 
 class DatabaseGate:
-    """For one event loop. ``connections``: the size of the pool of ``database``."""
+    """Admits the requests of one event loop to the database. ``connections`` is the size of the pool of ``database``."""
 
     def __init__(self, database: Database, connections: int, *, wait_s: float = WAIT_S_MAX) -> None:
         self._database = database
@@ -37,7 +38,8 @@ class DatabaseGate:
 
     @asynccontextmanager
     async def session(self) -> AsyncIterator[Session]:
-        """Open a transaction: committed at the end, rolled back on an exception. Raises Unavailable when no connection is free in time."""
+        """Open a transaction, which is committed at the end and rolled back on an exception. Raises Unavailable if no connection becomes free in
+        time."""
         async with self._acquire(self._connections):
             scope = self._database.session()
             opened = scope.__enter__()  # does not block: SQLAlchemy takes a connection at the first statement
@@ -52,12 +54,14 @@ class DatabaseGate:
                 await run_in_threadpool(scope.__exit__, None, None, None)
 
     async def run(self, call: Callable[[Session], T]) -> T:
-        """Return ``call(session)``, run in a thread and a transaction. Raises what it raises, and Unavailable as ``session`` does."""
+        """Return ``call(session)``, run in a thread and a transaction. Raises the exceptions of ``call``, and Unavailable if no connection
+        becomes free in time."""
         async with self._acquire(self._connections):
             return await self._run(call)
 
     async def run_low_priority(self, call: Callable[[Session], T]) -> T:
-        """Like ``run``, for requests that no user waits for. Only a few of these run concurrently, even if connections are free."""
+        """Return ``call(session)`` as ``run`` does, but for a request that no user waits for. At most LOW_PRIORITY_CONCURRENCY such
+        requests run concurrently, even if more connections are free."""
         async with self._acquire(self._low_priority), self._acquire(self._connections):
             return await self._run(call)
 
@@ -78,7 +82,7 @@ class DatabaseGate:
             raise Unavailable(
                 "overloaded",
                 f"The API is overloaded: no database connection within {self._wait_s:g} s.",
-                "Retry later. More API processes serve more requests.",
+                "Retry later. Start more API processes to serve more requests.",
             ) from None
         try:
             yield

@@ -33,7 +33,8 @@ class Services:
     readiness: Readiness
 
 
-# These dependencies are coroutines because they do not block. FastAPI would run functions in a thread, which costs more than their work.
+# The dependencies in this module are coroutines, because they do not block. FastAPI would run ordinary functions in a thread, which takes
+# longer than the functions themselves.
 
 
 async def services(request: Request) -> Services:
@@ -48,7 +49,7 @@ async def session(found: ServicesDep) -> AsyncIterator[Session]:
         yield opened
 
 
-# The transaction commits before the response is sent, so a client can rely on its response.
+# The transaction commits before the response is sent, so a client that receives a response knows that its changes are stored.
 SessionDep = Annotated[Session, Depends(session, scope="function")]
 
 

@@ -42,7 +42,7 @@ def check_if_match(given: str | None, version: int) -> None:
         raise PreconditionFailed(
             "changed",
             f"The resource has changed: its version is now {version}.",
-            "Read it again and repeat the change.",
+            "Read the resource again and repeat the change.",
             version=version,
         )
 

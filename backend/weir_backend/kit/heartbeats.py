@@ -1,7 +1,8 @@
 """Heartbeats of the API, the alert evaluation and the hosts of drivers.
 
-They tell whether the control plane itself was up: it must not blame a job for what it missed while it was down. The API and the alert
-evaluation each write one heartbeat, however many processes they have, because any one process suffices.
+Heartbeats show whether the control plane itself was up. The control plane must not blame a job for events that the control plane missed
+because it was down. All processes of a component (the API or the alert evaluation) share one heartbeat, because a component is up if one of
+its processes is up.
 """
 
 from __future__ import annotations
@@ -18,18 +19,19 @@ from sqlalchemy.orm import Session
 from weir_backend.models import Heartbeat
 
 HEARTBEAT_INTERVAL_S = 5.0
-"""Of the API."""
+"""The time between two heartbeats of the API."""
 
 
 class Component(StrEnum):
     API = "api"
-    """Drivers can deliver events."""
+    """This heartbeat shows that drivers can deliver events."""
     ALERTS = "alerts"
-    """Beat, the queue and a worker are up: workers reconcile jobs and evaluate alert rules."""
+    """This heartbeat shows that Celery beat, the task queue and a worker are up. Workers can therefore reconcile jobs and evaluate alert
+    rules."""
 
 
 GAP_MAX = {Component.API: timedelta(seconds=30), Component.ALERTS: timedelta(seconds=60)}
-"""A component without a heartbeat for longer than this was down."""
+"""If the time between two heartbeats of a component exceeds this limit, the component was down in between."""
 _HOST_PREFIX = "m:"
 
 
@@ -38,13 +40,13 @@ def record_heartbeat(session: Session, component: Component, moment: datetime) -
 
 
 def record_host_heartbeat(session: Session, host: str, moment: datetime) -> None:
-    """Record that a worker on ``host`` is up and sees the drivers there. Workers send this more often than any other signal while the host
-    has drivers."""
+    """Record that a worker on ``host`` is up and can check the drivers on this host. While the host has drivers, its workers record this
+    heartbeat every few seconds."""
     _record(session, _HOST_PREFIX + host, moment, GAP_MAX[Component.ALERTS])
 
 
 def host_component(host: SQLColumnExpression[str | None]) -> ColumnElement[str]:
-    """Return the value of ``Heartbeat.component`` for a host."""
+    """Return an SQL expression for the value that ``Heartbeat.component`` has for a host."""
     return literal(_HOST_PREFIX) + host
 
 
@@ -71,7 +73,7 @@ def _record(session: Session, component: str, moment: datetime, gap_max: timedel
 
 
 def alive_since(session: Session, moment: datetime, components: Collection[Component] = tuple(Component)) -> datetime | None:
-    """Return the time since which all these components have been up, or None if one of them is down or has never been up."""
+    """Return the time since which all ``components`` have been up, or None if a component is down or has never been up."""
     rows = {
         component: (since, seen_at)
         for component, since, seen_at in session.execute(select(Heartbeat.component, Heartbeat.since, Heartbeat.seen_at))

@@ -1,15 +1,16 @@
-"""``Idempotency-Key``: a client may repeat a request whose response it has lost, and the request takes effect once.
+"""``Idempotency-Key``: a client may repeat a request whose response was lost. The request takes effect only once.
 
-The key is a row written in the transaction of the effect, and the response is stored in that row before the commit: neither exists without
-the other. A second request with the key receives the stored response, and waits briefly while the first is still being served.
+The key is stored as a row, in the same transaction as the changes that the request makes. The response is stored in the row of the key
+before the commit, so the database contains either both the changes and the response, or neither. A second request with the same key
+receives the stored response. While the first request is still being served, the second request waits briefly.
 
     router = APIRouter(route_class=IdempotentRoute)
 
     @router.post("/jobs", responses=answers(409, 422, ...))
-    def create_job(body: JobCreate, caller: Operator, _: Idempotent, session: SessionDep) -> JobRead: ...
+    def create_job(body: JobCreate, caller: OperatorCaller, _: Idempotent, session: SessionDep) -> JobRead: ...
 
-``Idempotent`` comes after the caller, so that permissions are checked before a stored response is returned. It must not be used on
-endpoints that stream or whose response contains a secret.
+In the parameters of an endpoint, ``Idempotent`` comes after the caller, so that permissions are checked before a stored response is
+returned. Do not use ``Idempotent`` on endpoints that stream or whose response contains a secret.
 """
 
 from __future__ import annotations
@@ -36,15 +37,15 @@ from weir_backend.models import IdempotencyKey
 
 REPLAYED = "Idempotency-Replayed"
 FIRST_REQUEST_WAIT_MS = 2_000
-"""How long a second request waits for the first. It holds a database connection while it waits."""
+"""How long a second request with the same key waits for the first request. The second request occupies a database connection while it waits."""
 
 
 class Replay(Exception):
-    """Raised to return the stored response."""
+    """Raised when a repeated request must receive the stored response."""
 
     def __init__(self, stored: IdempotencyKey) -> None:
         super().__init__(stored.key)
-        assert stored.status is not None and stored.headers is not None, "a response is stored before its transaction commits"
+        assert stored.status is not None and stored.headers is not None, "a committed idempotency key has a stored response"
         self.response = Response(stored.body, stored.status, headers={**stored.headers, REPLAYED: "true"})
 
 
@@ -57,7 +58,8 @@ class _Pending:
 
 
 async def _digest(request: Request) -> bytes:
-    """Return the digest of the request. FastAPI has already read the body of endpoints that take one."""
+    """Return the digest of the request. If the endpoint accepts a body, FastAPI has already read the body, and ``request.body()`` returns
+    the same bytes again."""
     found = hashlib.sha256()
     for part in (request.method.encode(), request.url.path.encode(), request.url.query.encode(), await request.body()):
         found.update(len(part).to_bytes(8, "big") + part)
@@ -104,7 +106,7 @@ Idempotent = Annotated[None, Depends(_idempotent)]
 
 
 class IdempotentRoute(APIRoute):
-    """Route class of endpoints with ``Idempotent``. It does not affect other endpoints."""
+    """Route class of endpoints with ``Idempotent``. The class does not affect endpoints without ``Idempotent``."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -120,7 +122,8 @@ class IdempotentRoute(APIRoute):
         original = super().get_route_handler()
 
         async def handler(request: Request) -> Response:
-            # FastAPI exits dependencies with the scope "function", and thereby commits, after this handler returns.
+            # The transaction commits only after this handler returns, because FastAPI then exits the dependencies with the scope
+            # "function".
             try:
                 response = await original(request)
             except Replay as replay:
@@ -134,7 +137,7 @@ class IdempotentRoute(APIRoute):
 
 
 def _insert(session: Session, user_id: int, key: str, digest: bytes) -> int | None:
-    """Insert the key and return its row id. None: the key exists. Raises Conflict if its first request takes too long."""
+    """Insert the key and return its row id, or None if the key exists. Raises Conflict if the first request with the key takes too long."""
     row = insert(IdempotencyKey).values(user_id=user_id, key=key, request_digest=digest)
     _set_lock_timeout(session, FIRST_REQUEST_WAIT_MS)
     try:

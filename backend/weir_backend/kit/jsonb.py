@@ -7,9 +7,9 @@ from typing import Any
 
 
 def dumps(value: Any) -> str:
-    """Raises ValueError for NaN and infinities."""
+    """Return ``value`` as JSON that Postgres can store. Raises ValueError for NaN and infinities."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-    # Postgres refuses U+0000 and unpaired surrogates in jsonb. File names and messages of user code may contain them.
+    # Postgres refuses U+0000 and unpaired surrogates in jsonb. User code can put such characters into file names and messages.
     return _storable(text) if "\\u0000" in text or "\\ud" in text else text
 
 

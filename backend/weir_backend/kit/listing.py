@@ -1,4 +1,5 @@
-"""Paged lists in the form of react-admin's simple-rest: ``sort=["field","ASC"]&range=[0,24]&filter={}``, answered with Content-Range."""
+"""Paged lists in the format of react-admin's simple-rest data provider. A request contains ``sort=["field","ASC"]&range=[0,24]&filter={}``,
+and the response contains the header Content-Range."""
 
 from __future__ import annotations
 
@@ -18,11 +19,12 @@ from weir_backend.kit.jsonb import clean_text
 
 ROWS_MAX = 500
 COUNTED_MAX = 10_000
-"""Above this number a list only reports that there are more rows: counting a million rows takes longer than reading a page."""
+"""The maximum number of rows that are counted for a list. For a longer list, the response only says that more rows exist, because counting
+a million rows takes longer than reading a page."""
 DEEP = 1_000
-"""The offset from which a page is read by its keys first."""
+"""For a page at this offset or later, the query first reads only the keys of the rows."""
 FIRST_MAX = 2_000_000
-"""The maximum offset. Clients read longer lists by id."""
+"""The maximum offset of a page. To read beyond this offset, clients use the filter ``after_id`` or ``before_id``."""
 _PAGING_HINT = (
     'Add a filter. To read the whole list, sort by ["id","ASC"] and request each page with the filter {"after_id": <last id>}.'
 )
@@ -37,7 +39,7 @@ class Listing:
     """A request for one page of a list."""
 
     sort: tuple[str, bool] | None
-    """The field, and whether the order is descending."""
+    """The field to sort by, and whether the order is descending."""
     first: int
     count: int
     filter: Mapping[str, Any]
@@ -46,7 +48,7 @@ class Listing:
 async def listing(
     sort: Annotated[str | None, Query(description='`["field","ASC"]` or `["field","DESC"]`', examples=['["id","DESC"]'])] = None,
     range_: Annotated[
-        str | None, Query(alias="range", description="`[first,last]`: inclusive, starting at 0", examples=["[0,24]"])
+        str | None, Query(alias="range", description="`[first,last]`, both inclusive and starting at 0", examples=["[0,24]"])
     ] = None,
     filter_: Annotated[str | None, Query(alias="filter", description="`{field: value}`", examples=["{}"])] = None,
 ) -> Listing:
@@ -104,13 +106,13 @@ class Fields:
 
     sortable: Mapping[str, InstrumentedAttribute[Any]]
     filters: Mapping[str, FilterClause]
-    """For each filter, a function that returns the condition for a value, and raises Invalid for an invalid one."""
+    """For each filter, a function that returns the SQL condition for a value. The function raises Invalid if the value is invalid."""
     default: tuple[str, bool]
     key: InstrumentedAttribute[int]
-    """Breaks ties, so that pages do not overlap."""
+    """The key breaks ties in the order, so that pages do not overlap."""
     in_job: SQLColumnExpression[int] | None = None
-    """A column that grows with the key within one job and has an index by job. Sorting by the key itself would scan the rows of all other
-    jobs."""
+    """A column that orders the rows of one job in the same way as the key, and that has an index by job. A list of one job is sorted by
+    this column, because sorting by the key would scan the rows of all jobs."""
 
 
 def page(
@@ -139,7 +141,7 @@ def page(
     if wanted.first < DEEP:
         query = query.offset(wanted.first).limit(wanted.count)
     else:
-        # The offset skips keys only; full rows are read for the page alone.
+        # Skip rows by reading only their keys. Read full rows only for the requested page.
         keys = query.with_only_columns(fields.key).order_by(*order).offset(wanted.first).limit(wanted.count)
         query = query.where(fields.key.in_(keys.scalar_subquery()))
     try:
@@ -155,8 +157,8 @@ def page(
 
 
 def largest_first(column: SQLColumnExpression[Any]) -> ColumnElement[Any]:
-    """Return a descending order with nulls last; Postgres sorts them first. Columns without nulls keep the plain order, because only that
-    order can use an index backwards."""
+    """Return a descending order with nulls last. By default, Postgres puts nulls first in a descending order. A column without nulls keeps
+    the default order, because Postgres can read an index backwards only for this order."""
     return column.desc().nulls_last() if getattr(column, "nullable", False) else column.desc()
 
 
@@ -180,7 +182,7 @@ _KINDS: Mapping[type, str] = {int: "a number", bool: "true or false", str: "a st
 
 
 def equals(column: InstrumentedAttribute[Any], kind: type) -> FilterClause:
-    """Return a filter: the column equals the value or one of a list of values."""
+    """Return a filter that selects rows whose column equals the given value, or one of a list of values."""
 
     def condition(value: Any) -> ColumnElement[bool]:
         values: list[Any] = value if isinstance(value, list) else [value]
@@ -194,7 +196,7 @@ def equals(column: InstrumentedAttribute[Any], kind: type) -> FilterClause:
 
 
 def flag(name: str, condition: Callable[[], ColumnElement[bool]]) -> FilterClause:
-    """Return a filter with the values true (the condition holds) and false (it does not hold)."""
+    """Return a boolean filter. The value true selects the rows for which the condition holds, and false selects the other rows."""
 
     def clause(value: Any) -> ColumnElement[bool]:
         if type(value) is not bool:
@@ -205,7 +207,7 @@ def flag(name: str, condition: Callable[[], ColumnElement[bool]]) -> FilterClaus
 
 
 def one_of(column: InstrumentedAttribute[Any], enum: type[StrEnum]) -> FilterClause:
-    """Return a filter: the column equals this enum value or one of a list of them."""
+    """Return a filter that selects rows whose column equals the given enum value, or one of a list of enum values."""
 
     def condition(value: Any) -> ColumnElement[bool]:
         values: list[Any] = value if isinstance(value, list) else [value]
@@ -218,7 +220,7 @@ def one_of(column: InstrumentedAttribute[Any], enum: type[StrEnum]) -> FilterCla
 
 
 def contains(column: InstrumentedAttribute[str]) -> FilterClause:
-    """Return a filter: the column contains this string, ignoring case."""
+    """Return a filter that selects rows whose column contains the given string, ignoring case."""
 
     def condition(value: Any) -> ColumnElement[bool]:
         if not isinstance(value, str) or not _is_storable(value):
@@ -229,5 +231,5 @@ def contains(column: InstrumentedAttribute[str]) -> FilterClause:
 
 
 def _is_storable(text: str) -> bool:
-    """Whether Postgres can store the text: no U+0000 and no unpaired surrogate."""
+    """Return whether Postgres can store the text, that is, whether it has no U+0000 and no unpaired surrogate."""
     return clean_text(text) == text

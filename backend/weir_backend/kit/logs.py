@@ -1,4 +1,4 @@
-"""Logging of the control plane: one JSON object per line on standard error, for our code and for libraries."""
+"""Logging of the control plane: one JSON object per line on standard error, for Weir's code and for libraries."""
 
 from __future__ import annotations
 
@@ -42,12 +42,13 @@ def configure(level: int = logging.INFO, stream: TextIO | None = None) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
-    # These libraries install handlers that do not write JSON.
+    # Remove the handlers that uvicorn and Celery install, because these handlers do not write JSON.
     for name in ("uvicorn", "uvicorn.error", "uvicorn.access", "celery", "celery.task"):
         logger = logging.getLogger(name)
         logger.handlers.clear()
         logger.propagate = True
     logging.captureWarnings(True)
-    # Access logs are the job of a reverse proxy, Alembic logs every schema check, and httpx2 logs whole URLs, which may contain secrets.
+    # Log only warnings of uvicorn.access, Alembic and httpx2. A reverse proxy already writes access logs, Alembic logs every schema check,
+    # and httpx2 logs whole URLs, which may contain secrets.
     for name in ("uvicorn.access", "alembic.runtime.migration", "httpx2"):
         logging.getLogger(name).setLevel(logging.WARNING)

@@ -1,7 +1,6 @@
-"""Wake-ups by Postgres LISTEN and NOTIFY, over one connection per process.
-
-A notification only says that something changed. Correctness never depends on it: subscribers also poll, and a lost connection wakes all of
-them.
+"""Wake-ups by Postgres LISTEN and NOTIFY, over one connection per process. A notification reports that data has changed, but not how.
+Notifications can be lost. Subscribers that must not miss a change therefore also poll, and all subscribers are woken when the LISTEN
+connection is lost and when it is restored.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ def job_key(job_id: int) -> str:
 
 
 def run_key(run_id: int) -> str:
-    """Key for new commands of a run, and for its end."""
+    """Key for new commands of a run, and for the end of the run."""
     return f"run:{run_id}"
 
 
@@ -54,9 +53,10 @@ class Subscription:
         self._event.set()
 
     async def wait(self, timeout_s: float) -> set[str]:
-        """Return the delivered keys, or an empty set after ``timeout_s``. Keys delivered before this call count."""
+        """Return the delivered keys, or an empty set after ``timeout_s``. The result includes keys that were delivered before this call."""
         with contextlib.suppress(TimeoutError):
-            # In Python 3.11, wait_for loses a cancellation that coincides with the event, and the process would never shut down.
+            # Do not use ``asyncio.wait_for``: in Python 3.11, it loses a cancellation that arrives at the same time as the event, and the
+            # process then never shuts down.
             async with asyncio.timeout(timeout_s):
                 await self._event.wait()
         self._event.clear()
@@ -65,7 +65,8 @@ class Subscription:
 
 
 class Notifications:
-    """The subscriptions of one event loop. ``run`` is a background task; call ``subscribe`` from coroutines of that loop."""
+    """The subscriptions of one event loop. ``run`` must be started as a background task of this loop. Only coroutines of the same loop may
+    call ``subscribe``."""
 
     def __init__(self, url: str) -> None:
         """``url``: in psycopg's form."""
@@ -101,7 +102,7 @@ class Notifications:
 
     @contextlib.contextmanager
     def subscribe(self, key: str) -> Iterator[Subscription]:
-        """Subscribe before reading the state, and wait after reading it, so that no change is missed."""
+        """Call ``subscribe`` before reading the state, and ``wait`` after reading the state, so that no change is missed."""
         subscription = Subscription()
         self._subscriptions[key].add(subscription)
         try:

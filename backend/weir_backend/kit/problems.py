@@ -109,7 +109,7 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     def on_http(_: Request, error: HTTPException) -> JSONResponse:
         if error.status_code == 400:
-            # A body that cannot be parsed (such as deeply nested JSON) is reported like an invalid one.
+            # A body that cannot be parsed (such as deeply nested JSON) is reported like a body with invalid values.
             return problem_answer(422, "invalid", str(error.detail))
         code = _TITLES.get(error.status_code, "problem").lower().replace(" ", "-")
         return problem_answer(error.status_code, code, str(error.detail), headers=error.headers)
@@ -131,7 +131,8 @@ def install(app: FastAPI) -> None:
     def on_conflict(request: Request, error: Exception) -> JSONResponse:
         if isinstance(error, IntegrityError) and getattr(error.orig, "sqlstate", None) not in _LOST_RACES:
             return on_anything(request, error)
-        # Services check before they write; another request changed the data in between.
+        # Services check the constraints before they write. A violation therefore means that another request has changed the data between
+        # the check and the write.
         log.warning("a request lost a race", problem=_first_line(error))
         return problem_answer(
             409, "conflict", "Another request has just changed this resource or one that it refers to.", "Retry."
@@ -139,13 +140,13 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     def on_anything(_: Request, error: Exception) -> JSONResponse:
-        # Formatted here, because structlog's renderer would include local variables and thereby passwords.
+        # Format the traceback here, because structlog's renderer would include local variables, which can contain passwords.
         log.error("a request failed", exception="".join(traceback.format_exception(error)))
         return problem_answer(500, "internal", "Internal error of the control plane.", "See the log of the API for details.")
 
 
 def invalid_answer(errors: Sequence[Any]) -> JSONResponse:
-    """Return the response to validation errors of pydantic. It does not repeat input values, which may be secrets."""
+    """Return the response to validation errors of pydantic. The response does not repeat input values, because these can be secrets."""
     found = [
         {"where": ".".join(str(part) for part in one["loc"]), "what": str(one["msg"]).removeprefix("Value error, ")}
         for one in errors

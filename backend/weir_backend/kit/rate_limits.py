@@ -1,4 +1,4 @@
-"""Rate limits, counted in Redis for all processes, and per process while Redis is unreachable."""
+"""Rate limits. Attempts are counted in Redis for all processes, and per process while Redis is unreachable."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from weir_backend.errors import TooMany
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
 TIMEOUT_S = 0.25
-"""Every login needs Redis, so a Redis that does not answer must not delay it."""
+"""The timeout is short, because every login counts its attempt in Redis, and an unreachable Redis must not delay logins."""
 RETRY_S = 5.0
-"""The pause before trying Redis again after a failure."""
+"""How long this process stops using Redis after a failure of Redis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ class RateLimiter:
     """The rate limits of one process. Thread-safe."""
 
     def __init__(self, url: str) -> None:
-        """``url``: of a Redis, which may be unreachable."""
-        # Retry once, because a pooled connection may belong to a server that has restarted.
+        """``url`` is the URL of Redis, which can be unreachable."""
+        # Retry once, because the server of a pooled connection can have restarted.
         self._pool = redis.ConnectionPool.from_url(
             url, socket_timeout=TIMEOUT_S, socket_connect_timeout=TIMEOUT_S, retry=Retry(NoBackoff(), 1)
         )
@@ -55,17 +55,17 @@ class RateLimiter:
         self._own = MovingWindowRateLimiter(MemoryStorage())
         self._shared_from_s = 0.0
 
-    def hit(self, rate: RateLimit, who: str) -> None:
-        """Count one attempt of ``who``. Raises TooMany."""
-        key = _key(who)
+    def hit(self, rate: RateLimit, caller: str) -> None:
+        """Count one attempt under the key ``caller``, such as an address or a user name. Raises TooMany."""
+        key = _key(caller)
         if self._ask(lambda limiter: limiter.hit(rate.item, key)):
             return
         again_at_s = self._ask(lambda limiter: limiter.get_window_stats(rate.item, key)).reset_time
         raise TooMany("too-many", f"Too many {rate.what}.", retry_after_s=max(1, math.ceil(again_at_s - time.time())))
 
-    def reset(self, rate: RateLimit, who: str) -> None:
-        """Reset the count of ``who`` after a success."""
-        key = _key(who)
+    def reset(self, rate: RateLimit, caller: str) -> None:
+        """Reset the count of attempts under the key ``caller`` after a successful attempt."""
+        key = _key(caller)
         self._own.clear(rate.item, key)
         self._ask(lambda limiter: limiter.clear(rate.item, key))
 
@@ -83,7 +83,8 @@ class RateLimiter:
 
 
 def origin(address: str | None) -> str:
-    """Return the key under which attempts from ``address`` are counted. For IPv6 it is the /64 network, which one host usually owns."""
+    """Return the key under which attempts from ``address`` are counted. For IPv6 the key is the /64 network, because a /64 network usually
+    belongs to one host."""
     try:
         found = ipaddress.ip_address(address or "")
     except ValueError:
@@ -95,6 +96,6 @@ def origin(address: str | None) -> str:
     return str(found)
 
 
-def _key(who: str) -> str:
-    # Users sometimes type a password as their name, so the key is hashed.
-    return hashlib.sha256(who.encode()).hexdigest()[:32]
+def _key(caller: str) -> str:
+    # Hash the key, because users sometimes type their password into the field for the user name.
+    return hashlib.sha256(caller.encode()).hexdigest()[:32]

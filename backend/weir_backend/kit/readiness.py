@@ -14,11 +14,12 @@ from weir_backend.errors import Unavailable
 from weir_backend.kit.database import Database
 
 CACHE_S = 1.0
-"""The endpoint needs no authentication, so requests to it must be cheap."""
+"""The result of a check is reused for this many seconds. Requests to the readiness endpoint must be cheap, because the endpoint needs no
+authentication."""
 
 
 class Readiness:
-    """Thread-safe: callers that arrive during a check wait for its result."""
+    """Thread-safe. Callers that arrive while a check is running wait for the result of this check."""
 
     def __init__(self, database: Database, clock_s: Callable[[], float] = time.monotonic) -> None:
         self._database = database
@@ -28,14 +29,15 @@ class Readiness:
         self._result: str | Unavailable = ""
 
     def schema(self) -> str:
-        """Return the revision of the schema. Raises Unavailable if it is not the one that this version requires."""
+        """Return the revision of the database schema. Raises Unavailable if the database does not answer, or if this version of Weir
+        requires another revision of the schema."""
         with self._lock:
             if self._checked_s is None or self._clock_s() >= self._checked_s + CACHE_S:
                 self._result = self._check()
                 self._checked_s = self._clock_s()
             found = self._result
         if isinstance(found, Unavailable):
-            # A new exception for each caller, because exceptions store the traceback of their last raise.
+            # Raise a new exception for each caller, because an exception stores the traceback of its last raise.
             raise Unavailable(found.code, found.detail, found.next_step)
         return found
 

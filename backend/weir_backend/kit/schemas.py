@@ -23,12 +23,12 @@ class ResponseModel(BaseModel):
 
     @classmethod
     def read(cls, row: object, **others: Any) -> Self:
-        """Build the response from the attributes of ``row``. ``others`` contains the fields that differ from an attribute."""
+        """Build the response from the attributes of ``row``. ``others`` contains values for fields that are not read from ``row``."""
         return cls(**{name: getattr(row, name) for name in cls.model_fields if name not in others}, **others)
 
 
 def storable_text(text: str) -> str:
-    """Return ``text``. Raises ValueError if Postgres cannot store it."""
+    """Return ``text``. Raises ValueError if Postgres cannot store the text."""
     if any(character == "\x00" or "\ud800" <= character <= "\udfff" for character in text):
         raise ValueError("the text contains U+0000 or an unpaired surrogate, which cannot be stored")
     return text
@@ -38,5 +38,5 @@ StorableText = Annotated[str, AfterValidator(storable_text)]
 ShortText = Annotated[str, StringConstraints(max_length=200), AfterValidator(storable_text)]
 LongText = Annotated[str, StringConstraints(max_length=10_000), AfterValidator(storable_text)]
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", min_length=1, max_length=100)]
-"""Names of jobs, webhooks and labels. They appear in paths and commands."""
+"""Names of jobs, webhooks and labels. These names appear in paths and commands."""
 Id = Annotated[int, Path(ge=1, le=BIGINT_MAX)]

@@ -8,13 +8,13 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 GATHER_S = 0.01
-"""The delay before a read starts: subscribers that one change wakes arrive within it."""
+"""The delay before a read starts. The delay is long enough for all subscribers that one change wakes to join the same read."""
 CONCURRENCY = 4
-"""Concurrent reads for all streams. The other database connections remain free for ordinary requests."""
+"""The maximum number of concurrent reads for all event streams. The other database connections remain free for ordinary requests."""
 
 
 class SingleFlight:
-    """For one event loop."""
+    """Deduplicates the reads in one event loop."""
 
     def __init__(self) -> None:
         self._slots = asyncio.Semaphore(CONCURRENCY)
@@ -23,7 +23,8 @@ class SingleFlight:
     async def read(self, key: Hashable, call: Callable[[], Awaitable[T]]) -> T:
         """Return the result of ``call``, shared between callers with the same ``key``. Raises what ``call`` raises.
 
-        The read starts after this call, whichever caller started it. If a change has woken the caller, the read therefore sees this change.
+        The result comes from a read that starts after this call, never from a read that is already in progress. A caller that was woken by
+        a change therefore sees this change in the result.
         """
         task = self._waiting.get(key)
         if task is None:
@@ -37,7 +38,7 @@ class SingleFlight:
             await asyncio.sleep(GATHER_S)
             await self._slots.acquire()
         finally:
-            # From here on the read may miss new writes, so later callers need another read.
+            # The read starts now and can miss later writes, so later callers need another read.
             del self._waiting[key]
         try:
             return await call()

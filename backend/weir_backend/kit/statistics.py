@@ -19,7 +19,7 @@ class StatsSummaryRead(ResponseModel):
 
 
 def summarize(values: Sequence[float]) -> StatsSummaryRead | None:
-    """Return None for no values. Percentiles are interpolated between neighbouring values."""
+    """Return None if there are no values. Percentiles are interpolated between neighbouring values."""
     if not values:
         return None
     ordered = sorted(values)
@@ -29,7 +29,7 @@ def summarize(values: Sequence[float]) -> StatsSummaryRead | None:
 
 
 def percentile(ordered: Sequence[float], share: float) -> float:
-    """``ordered``: at least one value, ascending."""
+    """``ordered`` contains at least one value, in ascending order."""
     rank = share * (len(ordered) - 1)
     below = int(rank)
     above = min(below + 1, len(ordered) - 1)

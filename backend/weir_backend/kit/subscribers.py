@@ -1,4 +1,4 @@
-"""Open event streams: a limit on their number, and their end when their token becomes invalid."""
+"""Limit the number of open event streams, and end a stream when its token becomes invalid."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ from weir_backend.models import Token, User
 
 log = structlog.get_logger(__name__)
 CHECK_INTERVAL_S = 5.0
-"""Expiry of a token sends no notification, and notifications may be lost."""
+"""The time between two checks of the tokens of open streams. The checks are periodic, because the expiry of a token sends no notification,
+and notifications can be lost."""
 RETRY_AFTER_S = 30
 CLOSED = "closed"
 """The key that a subscription receives when its stream must end."""
 
 
 class Subscriber:
-    """One open stream. ``closed``: the stream must end."""
+    """One open stream. If ``closed`` is set, the stream must end."""
 
     def __init__(self, token_id: int) -> None:
         self.token_id = token_id
@@ -35,7 +36,7 @@ class Subscriber:
         self._subscription: Subscription | None = None
 
     def attach(self, subscription: Subscription) -> None:
-        """Wake ``subscription`` when the stream must end."""
+        """Store ``subscription``, which ``close`` wakes when the stream must end."""
         self._subscription = subscription
 
     def close(self) -> None:
@@ -45,7 +46,7 @@ class Subscriber:
 
 
 class Subscribers:
-    """The streams of one event loop. The limits are those of one process."""
+    """The open streams of one event loop. The limits on open streams apply to each process separately."""
 
     def __init__(self, *, per_user_max: int, total_max: int) -> None:
         self._per_user_max = per_user_max
@@ -80,7 +81,7 @@ class Subscribers:
                 del self._by_user[user_id]
 
     async def close_unauthorized(self, database: Database, notifications: Notifications) -> None:
-        """Close streams whose token is no longer valid, for as long as the process serves. One query covers all streams."""
+        """Run until the process stops, and close streams whose token is no longer valid. One query checks the tokens of all streams."""
 
         def valid(tokens: set[int]) -> set[int]:
             with database.session() as session:

@@ -1,4 +1,5 @@
-"""The port to the workers: tasks by name. Enqueuing a task only speeds things up; workers also poll for work."""
+"""The interface through which the backend enqueues tasks for the workers, and the names of these tasks. Enqueuing a task only makes the
+workers act sooner, because workers also poll for work."""
 
 from __future__ import annotations
 
@@ -15,9 +16,9 @@ COMPILE = "weir.compile"
 SUBMIT = "weir.submit"
 """``(run_id)``: start the driver of a run."""
 WATCH_DRIVERS = "weir.watch"
-"""``()``, in the queue of a host: supervise the drivers there."""
+"""Check the drivers on a host. The task has no arguments, and is sent to the queue of this host."""
 INSPECT = "weir.inspect"
-"""``(plan_id)``: inspect checkpoint storage for the effects of a plan, and check that its checkpoint is intact."""
+"""``(plan_id)``: inspect checkpoint storage for the effects of a plan, and check that the checkpoint of the plan is intact."""
 VERIFY = "weir.verify"
 """``(checkpoint_id, claim, files_done)``: read the next files of a checkpoint and compare their checksums."""
 COLLECT_GARBAGE = "weir.collect_garbage"
@@ -25,20 +26,21 @@ COLLECT_GARBAGE = "weir.collect_garbage"
 PIN = "weir.pin"
 """``(checkpoint_id)``: write to the job log that a checkpoint is pinned or unpinned."""
 DELIVER = "weir.deliver"
-"""``()``: send the webhook deliveries that are due."""
+"""Send the webhook deliveries that are due. The task has no arguments."""
 HOUSEKEEPING = "weir.housekeeping"
-"""``()``: delete old rows."""
+"""Delete old rows of the database. The task has no arguments."""
 DELETE_RUN_FILES = "weir.delete_run_files"
-"""``()``, in the queue of a host: delete old files of ended runs there."""
+"""Delete old files of ended runs on a host. The task has no arguments, and is sent to the queue of this host."""
 REASSIGN_JOBS = "weir.reassign_jobs"
-"""``()``: reassign jobs from lost hosts."""
+"""Reassign the jobs of lost hosts. The task has no arguments."""
 
 DEFAULT_QUEUE = "weir"
-"""Tasks that reconcile jobs. They wait only for the database, so that failed jobs recover without delay."""
+"""The queue of tasks that reconcile jobs. The tasks in this queue wait for nothing but the database, so that failed jobs recover without
+delay."""
 CODE_QUEUE = "weir.code"
-"""Tasks that load user code, which may run until its time limit."""
+"""The queue of tasks that load user code. User code may run until its time limit."""
 BACKGROUND_QUEUE = "weir.chores"
-"""Tasks that wait for external storage or servers, or process many rows."""
+"""The queue of tasks that wait for external storage or servers, or that process many rows."""
 QUEUES = (DEFAULT_QUEUE, CODE_QUEUE, BACKGROUND_QUEUE)
 _QUEUE_OF = {COMPILE: CODE_QUEUE} | dict.fromkeys(
     (INSPECT, VERIFY, COLLECT_GARBAGE, PIN, DELIVER, HOUSEKEEPING, REASSIGN_JOBS), BACKGROUND_QUEUE
@@ -51,15 +53,16 @@ def queue_of(task: str) -> str:
 
 
 def host_queue(host: str) -> str:
-    """Return the queue of the workers on one host: only they see its processes."""
+    """Return the queue of the workers on one host, because only these workers see the processes of the host."""
     return f"host.{host}"
 
 
 class Tasks(Protocol):
     def enqueue(self, name: str, *arguments: int | str, queue: str | None = None, expires_s: int | None = None) -> None:
-        """Enqueue a task. After ``expires_s``, workers ignore it. Raises the broker client's errors if the broker is unreachable."""
+        """Enqueue a task. Workers ignore a task that is older than ``expires_s``. If the broker is unreachable, ``enqueue`` raises the
+        errors of the broker's client."""
 
 
 def enqueue_after_commit(session: Session, tasks: Tasks, name: str, *arguments: int | str, queue: str | None = None) -> None:
-    """Enqueue after the transaction commits, so that the worker finds its rows."""
+    """Enqueue a task after the transaction commits, so that the worker finds the rows of the transaction."""
     after_commit(session, lambda: tasks.enqueue(name, *arguments, queue=queue))

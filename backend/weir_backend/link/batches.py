@@ -1,4 +1,4 @@
-"""Decodes batches of events. The bytes are untrusted: any holder of a run token can send them."""
+"""Decodes batches of events. The bytes are untrusted, because any program with a run token can send them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from weir.protocol.events import NumberedEvent, RunStateChanged, decode_batch
 from weir_backend.kit.listing import BIGINT_MAX
 from weir_backend.runs import lifecycle
 
-# A number that is too large for a column has many digits or a large exponent. Most batches contain no such number. To detect these numbers without
-# parsing, map every digit to "0", and search for 19 digits and for an exponent of three digits.
+# A number that is too large for a column has at least 19 digits or an exponent of three digits. To detect such numbers without parsing, map
+# every digit to "0", and search for 19 zeros and for "e000". Most batches contain no number that is too large, so they are not parsed a
+# second time.
 _DIGITS_TO_ZERO = bytes(
     ord("0") if chr(code) in "0123456789" else ord("e") if chr(code) in "eE" else ord(" ") for code in range(256)
 )
@@ -21,7 +22,7 @@ _LONG, _EXPONENT = b"0" * 19, b"e000"
 
 
 def decode(body: bytes) -> tuple[NumberedEvent, ...]:
-    """Decode a batch of at least one event. Raises ProtocolError, also for numbers that are too large to store."""
+    """Decode a batch of at least one event. Raises ProtocolError for an invalid batch, and for numbers that are too large to store."""
     events = decode_batch(body)
     if not events:
         raise ProtocolError("a batch must contain at least one event")

@@ -76,7 +76,8 @@ class CommandRow:
 
 @dataclass(frozen=True, slots=True)
 class EventRow:
-    """An event to store. If ``graph`` is set, the graph is stored first, and its id becomes the field ``graph_id`` of the event."""
+    """An event to store. If ``graph`` is set, the graph is stored before the event. The field ``graph_id`` of the event then contains the
+    id of the graph."""
 
     number: int
     run_event: int | None
@@ -103,12 +104,12 @@ class OperationEnd:
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """The input of the projection. The projection changes these rows in place, and ``Changes`` lists the changed rows.
+    """The input of the projection. The projection changes the rows of its input in place, and ``Changes`` lists the changed rows.
 
-    ``event_number`` is the number of the newest event of the job. ``checkpoints`` contains the checkpoints of this run that are in progress or that
-    the batch refers to. ``taken`` contains the checkpoint numbers in the batch that belong to other runs. ``newest_completed`` is the newest
-    completed checkpoint on the current branch of the job. ``failures`` contains the failures whose recovery is unknown. ``commands`` contains the
-    commands that the batch answers, and the accepted commands whose operation is open."""
+    ``event_number`` is the number of the newest event of the job. ``checkpoints`` contains the checkpoints of this run that are in progress
+    or that the batch refers to. ``taken`` contains those checkpoint numbers in the batch that already belong to other runs of the job.
+    ``newest_completed`` is the newest completed checkpoint on the current branch of the job. ``failures`` contains the failures whose
+    recovery is unknown. ``commands`` contains the commands that the batch answers, and the accepted commands whose operation is open."""
 
     event_number: int
     run: RunRow
@@ -128,7 +129,7 @@ class Changes:
     state_changed: bool = False
     event_number: int = 0
     graphs: list[GraphContent] = field(default_factory=list)
-    """The run uses the last of these graphs."""
+    """The graphs in the batch, in order. The run has deployed the last graph of this list."""
     events: list[EventRow] = field(default_factory=list)
     samples: list[SampleRow] = field(default_factory=list)
     checkpoints: dict[int, CheckpointRow] = field(default_factory=dict)
@@ -138,5 +139,5 @@ class Changes:
 
     @property
     def visible(self) -> bool:
-        """Whether event streams show these changes. Event streams do not show metric samples."""
+        """Whether event streams show at least one of the changes. Event streams contain no metric samples."""
         return bool(self.events or self.checkpoints or self.failures or self.operations)

@@ -16,8 +16,8 @@ from weir_backend.models import Command, Run
 def send_command(
     session: Session, run: Run, kind: str, fields: dict[str, Any] | None = None, operation_id: int | None = None
 ) -> Command:
-    """Store a command for the driver of ``run``, and wake up the driver's waiting request. ``kind`` is the name of a class in
-    ``weir.protocol.events``.
+    """Store a command for the driver of ``run``, and wake the request in which this driver waits for commands. ``kind`` is the name of a
+    class in ``weir.protocol.events``.
 
     The caller holds the lock on the job. Raises ValueError for an unknown command, which is a programming error.
     """

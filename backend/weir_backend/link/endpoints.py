@@ -1,4 +1,4 @@
-"""The control link of drivers. Every request carries the token of the run; no other token is accepted."""
+"""The control link of drivers. Every request must contain the token of the run, and no other token is accepted."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from weir_backend.link.schemas import EventAckRead
 from weir_backend.runs.graph import GRAPH_BYTES_MAX
 
 UNAUTHENTICATED_BYTES_MAX = 4 << 20
-"""How much of a batch is read into memory before its sender is authenticated."""
+"""The number of bytes of a batch that are read into memory before the sender is authenticated."""
 BODY_BYTES_MAX = GRAPH_BYTES_MAX + UNAUTHENTICATED_BYTES_MAX
-"""Limit of a batch. One of its events may be the graph."""
+"""The maximum size of a batch. The maximum is large, because an event can contain the graph of the job."""
 READ_BYTES_MAX = 64 << 20
 WAIT_S_MAX = 30.0
 POLL_INTERVAL_S = 10.0
-"""Notifications may be lost, so waiting requests also poll."""
+"""A request that waits for commands also polls the database at this interval, because a notification can be lost."""
 COMMAND_NUMBER_MAX = 1 << 53
-"""The largest accepted event number. It is limited so that a faulty driver cannot use up all numbers."""
+"""The largest command number that a driver may report. The limit prevents a faulty driver from using up all command numbers."""
 
 router = APIRouter(prefix="/runs/{run_id}", tags=["driver link"])
 
@@ -56,7 +56,8 @@ async def post_events(
         int, Query(ge=1, le=BIGINT_MAX, description="The number of the oldest event that the driver can still send.")
     ],
 ) -> EventAckRead:
-    """Store a batch of events. Events that are already stored are skipped, so a driver may repeat batches or divide them differently.
+    """Store a batch of events. Events that are already stored are skipped, so a driver may repeat batches or divide the events into other
+    batches.
 
     The status is 409 if events before this batch are missing; `stored` is then the number of the last stored event. The status is 410 if the run is
     fenced, or if it has ended and the batch contains later events."""
@@ -68,8 +69,8 @@ async def post_events(
 
 
 async def _body(request: Request, authenticate: Callable[[], Awaitable[object]]) -> bytes:
-    """Read the whole body regardless of its size, because a driver reads the response only after sending everything. ``authenticate`` is called
-    when the body exceeds UNAUTHENTICATED_BYTES_MAX. Raises TooLarge, and what ``authenticate`` raises."""
+    """Read the whole body regardless of its size, because a driver reads the response only after sending the whole body. ``authenticate`` is
+    called when the body exceeds UNAUTHENTICATED_BYTES_MAX. Raises TooLarge, and the exceptions of ``authenticate``."""
     parts: list[bytes] = []
     size, refused = 0, None
     async for part in request.stream():
@@ -102,7 +103,8 @@ async def wait_for_commands(
     ],
     wait_s: Annotated[float, Query(ge=0, allow_inf_nan=False, description="The time to wait for a command, at most 30 s.")] = 0.0,
 ) -> list[tuple[int, str, dict[str, Any]]]:
-    """Return the commands of the run after number `after`. If there is no such command, wait up to `wait_s` for one."""
+    """Return the commands of the run after number `after`. If the run has no newer command yet, wait up to `wait_s` seconds for a
+    command."""
     secret = bearer(request)
     until = time.monotonic() + min(wait_s, WAIT_S_MAX)
     fetch = partial(service.commands_after, run_id=run_id, secret=secret, after=after)

@@ -1,6 +1,5 @@
-"""Compute which changes of the tables follow from a batch of events. Pure: facts and events in, changes out.
-
-Events are applied one by one, so it does not matter how they are divided into batches.
+"""Compute the changes to database rows that follow from a batch of events. The projection is pure. The projection applies events one by
+one, so it gives the same result for every division of the events into batches.
 """
 
 from __future__ import annotations
@@ -39,11 +38,11 @@ SAVEPOINT = "savepoint"
 SAVEPOINT_TRIGGERS = frozenset({SAVEPOINT, IMPORTED})
 """The triggers of checkpoints that users own."""
 FULFILLED_COMMANDS = {SAVEPOINT: frozenset({"TakeSavepoint", "TakeCheckpoint"}), "manual": frozenset({"TakeCheckpoint"})}
-"""The commands that a checkpoint fulfils, by the trigger of the checkpoint."""
+"""For each trigger of a checkpoint, the commands that a checkpoint with this trigger fulfils."""
 OPERATION_OF_COMMAND = {"TakeSavepoint": OperationKind.SAVEPOINT, "TakeCheckpoint": OperationKind.CHECKPOINT}
-"""The kind of operation that sends a command."""
+"""For each command, the kind of operation that sends the command."""
 MISSING = "EventsMissing"
-"""The kind of the event that reports that the driver can no longer send some events."""
+"""The kind of the event which records that events are missing because the driver can no longer send them."""
 SMALLINT_MAX = (1 << 15) - 1
 _TRIGGER_CHARACTERS = 20
 
@@ -51,8 +50,8 @@ _TRIGGER_CHARACTERS = 20
 def project(facts: RunFacts, events: Sequence[NumberedEvent], *, received_at: datetime) -> Changes:
     """Return the changes that follow from consecutive events that are not stored yet.
 
-    ``received_at`` is the upper limit for the start and end times of a run, because the clock of the driver can be wrong. Raises ProtocolError for
-    values that no driver sends."""
+    ``received_at`` is the upper limit for the start and end times of a run, because the clock of the driver can be wrong. Raises
+    ProtocolError for values that a correct driver never sends."""
     projection = _Projection(facts, received_at)
     if events[0].number > facts.run.stored_event + 1:
         projection.record_gap(events[0])
@@ -124,8 +123,8 @@ class _Projection:
         self._run.missing_events += first.number - missing_from
         self._add_event(EventRow(0, None, MISSING, {"from": missing_from, "to": first.number - 1}, at))
         for row in self._in_progress():
-            # An event that reports the completion of the checkpoint overrides this.
-            self._fail_checkpoint(row, "its outcome is unknown, because events are missing", at)
+            # If a later event reports that the checkpoint is completed, ``_completed`` removes this failure.
+            self._fail_checkpoint(row, "the outcome is unknown, because events are missing", at)
 
     # ---- event log -------------------------------------------------------------------------------
 
@@ -151,7 +150,7 @@ class _Projection:
         if run.state in lifecycle.FINAL:
             return
         if event.generation > run.generation:
-            self._fail_pending(f"generation {event.generation} started before it was completed", at)
+            self._fail_pending(f"generation {event.generation} started before the checkpoint was completed", at)
             run.generation = event.generation
         reason = clean_text(lifecycle.from_driver_reason(event.state, event.reason))
         if reason != run.reason or lifecycle.is_legal(run.state, state):
@@ -166,11 +165,12 @@ class _Projection:
         if state in lifecycle.FINAL:
             run.ended_at = moment
             run.failure_kind = clean_text(event.kind) if state is RunState.FAILED else ""
-            self._fail_pending("the run ended before it was completed", at)
+            self._fail_pending("the run ended before the checkpoint was completed", at)
             self._end_failures(event, at)
 
     def _end_failures(self, event: RunStateChanged, at: datetime) -> None:
-        """Close the open failures of a run that ends. Add the failure that ends the run if it was not reported before."""
+        """Close the open failures of a run that ends. If the run failed and has no open failure, add a failure with the reason that the
+        driver reported."""
         kind = clean_text(event.kind)
         if not self._failures and event.state is DriverState.FAILED:
             self._add_failure(FailureRow(event.generation, clean_text(event.reason), at))
@@ -223,7 +223,8 @@ class _Projection:
         self.changes.checkpoints[row.number] = row
 
     def _completed(self, event: CheckpointCompleted, at: datetime) -> None:
-        """Complete the checkpoint, even if it has been marked as failed, because it is in the job log."""
+        """Mark the checkpoint as completed, even if it was marked as failed before. The job log contains the checkpoint, so it is certainly
+        completed."""
         row = self._checkpoints.get(event.checkpoint)
         if event.checkpoint in self._facts.taken or (row is not None and row.state is CheckpointState.COMPLETED):
             return
@@ -283,8 +284,8 @@ class _Projection:
         result: dict[str, Any] | None = None,
         problem: str | None = None,
     ) -> None:
-        """End the operations whose accepted command requested this checkpoint, and record an event for each. For a refused command, ``_answered``
-        ends the operation."""
+        """End the operations whose accepted command requested this checkpoint, and record an event for each operation. ``_answered`` ends
+        the operations of refused commands."""
         if row.triggered_event is None:
             return
         for command in self._facts.commands.values():

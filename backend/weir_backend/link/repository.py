@@ -1,4 +1,4 @@
-"""Database access for the ingestion of events. For speed it uses columns and bulk statements instead of an object per row."""
+"""Database access for the ingestion of events. For speed, the queries use columns and bulk statements instead of an object per row."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ _RUNS, _JOBS, _CHECKPOINTS, _FAILURES, _COMMANDS, _OPERATIONS = (
 )
 _OF_RUN = tuple(one.name for one in fields(RunRow) if one.name not in ("id", "job_id"))
 _OF_FAILURE = ("kind", "recovered_at", "downtime_ms", "recovery")
-"""Columns of a failure that change after it was reported."""
+"""The columns of a failure that can change after the driver has reported the failure."""
 _AT_ONCE = ("number", "generation", "trigger", "triggered_at", "triggered_event", "subtasks")
 _LATER = (
     "state", "parent", "latest_ack_at", "completed_at", "failed_at", "failure", "end_to_end_ms", "state_bytes",
     "checkpointed_bytes", "acknowledged", "progress", "statistics",
 )  # fmt: skip
-"""Columns of a checkpoint that change after its trigger."""
+"""The columns of a checkpoint that can change after the checkpoint was triggered."""
 _UPDATE_CHECKPOINT = (
     update(_CHECKPOINTS).where(_CHECKPOINTS.c.id == bindparam("row")).values({name: bindparam(f"new_{name}") for name in _LATER})
 )
@@ -53,20 +53,20 @@ _UPDATE_FAILURE = (
 )
 
 
-# These statements are built only once, because every batch uses them and building a statement takes longer than executing it.
+# The following statements are built only once, because every batch uses them, and building a statement takes longer than executing it.
 _AUTHENTICATION = select(Run.job_id, Run.token_digest, Run.fenced_at, Run.ended_at, Run.last_command, Run.last_contact_at).where(
     Run.id == bindparam("run_id")
 )
 _LOCKED = (
-    # One query can lock both rows, because Postgres locks the rows of a join in the order of the tables, and reads a row again after waiting for
-    # its lock.
+    # One query locks the job and then the run, because Postgres locks the rows of a join in the order of the tables. After waiting for the
+    # lock of a row, Postgres reads the row again, so the values are current.
     select(Job.event_number, *(getattr(Run, name) for name in _OF_RUN), Run.fenced_at)
     .join_from(Job, Run, Run.job_id == Job.id)
     .where(Job.id == bindparam("job_id"), Run.id == bindparam("run_id"))
     .with_for_update(key_share=True, of=(Job, Run))
 )
 _AFFECTED_CHECKPOINTS = select(
-    # The statistics are left out, because they are large and only the event that completes the checkpoint sets them.
+    # Do not load the statistics of checkpoints, because the statistics are large, and only the event that completes a checkpoint sets them.
     Checkpoint.run_id, *(getattr(Checkpoint, one.name) for one in fields(CheckpointRow) if one.name != "statistics")
 ).where(
     or_(
@@ -84,14 +84,15 @@ def authentication_row(
 
 
 def locked(session: Session, job_id: int, run_id: int) -> tuple[int, RunRow, bool]:
-    """Lock the job, then the run. Return the number of the newest event of the job, the run, and whether the run is fenced."""
+    """Lock the job, then the run. Return three values: the number of the job's newest event, the run, and whether the run is fenced."""
     values = dict(session.execute(_LOCKED, {"job_id": job_id, "run_id": run_id}).mappings().one())
     event_number, fenced = values.pop("event_number"), values.pop("fenced_at") is not None
     return event_number, RunRow(run_id, job_id, **values), fenced
 
 
 def facts_for(session: Session, event_number: int, run: RunRow, events: Sequence[NumberedEvent]) -> RunFacts:
-    """Load only the facts that ``events`` need, because most batches contain only samples and acknowledgements. The caller holds the locks."""
+    """Load only the facts that the projection of ``events`` needs, because most batches contain only samples and acknowledgements. The
+    caller holds the locks on the job and the run."""
     needs = _needs(events)
     gap = events[0].number > run.stored_event + 1
     checkpoints: dict[int, CheckpointRow] = {}
@@ -116,7 +117,7 @@ class _Needs:
     commands: set[int] = field(default_factory=set)
     in_progress: bool = False
     requested: bool = False
-    """The batch can contain a checkpoint that a user has requested."""
+    """Whether the batch can contain a checkpoint that a user has requested."""
     newest_completed: bool = False
     failures: bool = False
 
@@ -167,7 +168,7 @@ def _open_failures(session: Session, run: RunRow) -> list[FailureRow]:
 
 
 def _commands(session: Session, run_id: int, answered: Iterable[int]) -> dict[int, CommandRow]:
-    """Return the commands in ``answered``, and the commands whose operation is open."""
+    """Return the commands whose number is in ``answered``, and the commands whose operation is open."""
     query = (
         select(
             Command.number, Command.kind, Operation.id, Command.outcome, Command.reason, Command.answered_event
@@ -182,7 +183,8 @@ def _commands(session: Session, run_id: int, answered: Iterable[int]) -> dict[in
 
 
 def write(session: Session, changes: Changes, *, moment: datetime, contact: bool) -> None:
-    """Write the changes. If ``contact`` is True, also write the time of the last contact. Raises Unavailable if the database connection is lost."""
+    """Write the changes. If ``contact`` is True, also record ``moment`` as the time of the driver's last contact. Raises Unavailable if the
+    database connection is lost."""
     run = changes.run
     graph_ids = {one.digest: store_graph(session, one) for one in changes.graphs}
     _write_events(session, changes, graph_ids)
@@ -202,10 +204,10 @@ def write(session: Session, changes: Changes, *, moment: datetime, contact: bool
         values["last_contact_at"] = moment
     changed = update(_RUNS).where(_RUNS.c.id == run.id).values(values)
     if changes.events:
-        # Update both tables in one statement: the cost of a small batch depends on the number of statements.
+        # Update the run and the job in one statement, because the time for a small batch depends mainly on the number of statements.
         of_job: dict[str, Any] = {"event_number": changes.event_number}
         if changes.state_changed or changes.operations:
-            # Schedule the reconciliation in the database, because a notification can be lost.
+            # Schedule the reconciliation of the job in the database, because a notification can be lost.
             of_job["next_reconcile_at"] = moment
         if any(row.state is CheckpointState.COMPLETED for row in changes.checkpoints.values()):
             of_job["checkpoint_reported_at"] = moment
@@ -320,7 +322,7 @@ def fence(session: Session, run: RunRow, *, state: RunState, reason: str, recove
     connection.execute(
         update(_CHECKPOINTS)
         .where(_CHECKPOINTS.c.run_id == run.id, _CHECKPOINTS.c.state == CheckpointState.IN_PROGRESS)
-        .values(state=CheckpointState.FAILED, failed_at=moment, failure="the run ended before it was completed")
+        .values(state=CheckpointState.FAILED, failed_at=moment, failure="the run ended before the checkpoint was completed")
     )
     connection.execute(
         update(_FAILURES)

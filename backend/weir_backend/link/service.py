@@ -97,11 +97,11 @@ def store(
 ) -> int:
     """Store one or more consecutive events. Return the number of the last stored event of the run.
 
-    ``oldest`` is the number of the oldest event that the driver can still send. ``from_spool`` is True if the events come from the spool of a dead
-    driver. Such events are accepted even if the run is fenced, because the driver does not run any more. After the event that ends a run, only
-    answers to open commands are accepted.
+    ``oldest`` is the number of the oldest event that the driver can still send. ``from_spool`` is True if the events come from the spool of
+    a dead driver. Events from a spool are accepted even if the run is fenced, because the driver is not running any more. After a run has
+    ended, only answers to its open commands are accepted.
 
-    Raises MissingEvents, Gone, and ProtocolError for values that no driver sends.
+    Raises MissingEvents, Gone, and ProtocolError for values that a correct driver never sends.
     """
     event_number, run, fenced = repository.locked(session, known.job_id, known.id)
     if fenced and not from_spool:
@@ -130,15 +130,15 @@ def store(
 
 
 def _answer_open_commands(events: Sequence[Event], facts: RunFacts) -> bool:
-    """Return whether each event is the first answer to a command that has no answer yet."""
+    """Return whether every event answers a command that has no answer yet, and no command is answered twice."""
     answered = [event.command if isinstance(event, CommandAnswered) else None for event in events]
     rows = [facts.commands.get(number) if number is not None else None for number in answered]
     return len(set(answered)) == len(answered) and all(row is not None and row.outcome is None for row in rows)
 
 
 def _notify(session: Session, tasks: Tasks, run: RunRow, *, visible: bool, state_changed: bool) -> None:
-    """Notify event streams, waiting requests and the reconciler. ``visible`` is True if event streams show the changes; most batches contain only
-    changes that they do not show."""
+    """Notify event streams, waiting requests and the reconciler. ``visible`` is True if event streams show at least one of the changes. For
+    most batches, ``visible`` is False."""
     if visible:
         publish(session, job_key(run.job_id))
     if run.ended_at is not None:
@@ -157,8 +157,8 @@ def commands_after(session: Session, run_id: int, secret: str | None, *, after: 
     if known.last_contact_at is None or known.last_contact_at <= moment - CONTACT_INTERVAL:
         repository.touch(session, run_id, moment)
     if after > known.last_command:
-        # The driver knows commands that are missing in the database, because the database was restored from an older backup. Do not use the numbers
-        # of these commands again.
+        # The driver has received commands that the database does not contain, because the database was restored from an older backup. Skip
+        # the numbers of these commands, so that new commands do not reuse them.
         repository.skip_commands(session, run_id, after)
     return repository.commands_of(session, run_id, after)
 

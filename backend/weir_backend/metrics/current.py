@@ -23,8 +23,8 @@ class JobRates:
 
 
 def rates_of(series: Series, edges: Any) -> JobRates | None:
-    """Return the current rates, or None if no slot has reported. ``edges`` are the edges of the physical graph. If they are unknown, only the first
-    chain counts as a source, because the first chain is always a source."""
+    """Return the current rates, or None if no slot has reported metrics. ``edges`` are the edges of the physical graph. If the edges are
+    unknown, only chain 0 counts as a source, because chain 0 is always a source."""
     moments = [slot.at[-1] for slot in series.slots if slot.at]
     if not moments:
         return None

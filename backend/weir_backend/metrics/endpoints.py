@@ -18,9 +18,9 @@ from weir_backend.metrics.schemas import JobRatesRead, MetricsRead
 
 router = APIRouter(tags=["metrics"])
 root = APIRouter(tags=["metrics"])
-"""Router for Prometheus, without the prefix of the API."""
+"""The router of the Prometheus endpoint, whose path does not contain the prefix of the API."""
 JOBS_MAX = 200
-"""Jobs per request for rates."""
+"""The largest number of jobs in a request for rates."""
 
 
 @router.get(
@@ -36,7 +36,8 @@ def get_job_metrics(
 ) -> Response:
     """Get time series of each subtask and slot: throughput, time per activity, memory, gauges."""
     found = service.job_metrics(session, job_id, since=since, step_s=step_s, chain=chain)
-    # Serialised here: FastAPI would validate a hundred thousand numbers again, which takes longer than computing them.
+    # Serialise the series here, because FastAPI would validate a hundred thousand numbers again. This validation takes longer than
+    # computing the numbers.
     return Response(found.model_dump_json(), media_type="application/json")
 
 

@@ -49,12 +49,12 @@ class FleetMetrics:
 
 
 def _gauge(name: str, description: str, *labels: str) -> GaugeMetricFamily:
-    """Return a gauge with these labels, by default with the label ``job``."""
+    """Return a gauge with the given labels, or with the label ``job`` if no labels are given."""
     return GaugeMetricFamily(name, description, labels=labels or ("job",))
 
 
 class JobsCollector:
-    """A collector of ``prometheus_client`` for one response."""
+    """A ``prometheus_client`` collector that produces one response."""
 
     def __init__(self, metrics: FleetMetrics) -> None:
         self._metrics = metrics
@@ -70,7 +70,9 @@ class JobsCollector:
         yield from self._alerts()
 
     def _states(self) -> Metric:
-        family = _gauge("weir_job_state", "1 for the state of the newest run of the job", "job", "state")
+        family = _gauge(
+            "weir_job_state", "Always 1. The label state contains the state of the newest run of the job", "job", "state"
+        )
         for job in self._metrics.jobs:
             family.add_metric([job.name, job.state.value if job.state is not None else "NONE"], 1)
         return family
@@ -157,11 +159,13 @@ class JobsCollector:
             yield family
 
     def _operators(self) -> Metric:
-        family = _gauge("weir_chain_operator", "1 for each operator of a chain", "job", "chain", "operator")
+        family = _gauge(
+            "weir_chain_operator", "Always 1. The label operator names an operator of the chain", "job", "chain", "operator"
+        )
         for row in self._metrics.chains:
             if row.job_id in self._names:
                 for chain, operators in operators_by_chain({"chains": row.chains}).items():
-                    # A duplicate sample would make the whole response invalid.
+                    # Omit duplicate operators, because a duplicate sample would make the whole response invalid.
                     for uid in dict.fromkeys(one.uid for one in operators):
                         family.add_metric([self._names[row.job_id], str(chain), uid], 1)
         return family

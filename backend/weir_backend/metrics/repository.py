@@ -1,4 +1,4 @@
-"""Queries on metric samples, and for Prometheus."""
+"""Database queries for metric samples and for the Prometheus endpoint."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ from weir_backend.models import (
 def thinned(
     session: Session, job_id: int, *, since: datetime, until: datetime, step_s: float, graphs: Collection[int] | None = None
 ) -> list[Sample]:
-    """Return the last sample of each slot in each step, ordered by time. Earlier samples of a step are not needed, because samples contain
-    counters. If ``graphs`` is given, return only samples of runs with one of these graphs."""
+    """Return the last sample of each slot in each step of ``step_s`` seconds, ordered by time. The last sample of a step suffices, because
+    samples contain counters, not differences. If ``graphs`` is given, return only samples of runs with one of these graphs."""
     runs = _runs_since(select(Run.id), job_id, since)
     if graphs is not None:
         runs = runs.where(Run.graph_id.in_(graphs))
@@ -45,7 +45,7 @@ def thinned(
 def thinned_of_live(
     session: Session, job_ids: Collection[int], *, since: datetime, until: datetime, step_s: float
 ) -> dict[int, list[Sample]]:
-    """Return the samples of ``thinned`` for the live runs of several jobs, by job."""
+    """Return the same samples as ``thinned``, but for the live runs of several jobs, as lists by job id."""
     live = select(Run.id, Run.job_id).where(Run.job_id.in_(job_ids), Run.ended_at.is_(None))
     job_of = pairs(session, live)
     found: dict[int, list[Sample]] = {}
@@ -56,7 +56,8 @@ def thinned_of_live(
 
 
 def _thinned(session: Session, runs: Select[int], *, since: datetime, until: datetime, step_s: float) -> list[Sample]:
-    """Read one sample per step through an index. The cost depends on the number of steps, not on the number of stored samples."""
+    """Read only one sample per slot and step, through an index. The cost of the query depends on the number of steps, not on the number of
+    stored samples."""
     run = runs.subquery()
     of_run = MetricSample.run_id == run.c.id
     reported = (
@@ -91,7 +92,7 @@ def _thinned(session: Session, runs: Select[int], *, since: datetime, until: dat
         .select_from(run.join(reported, every).join(widest, every).join(slot, every).join(step, every).join(newest, every))
         .order_by(newest.c.at, newest.c.run_id, newest.c.slot)
     )
-    # Use the parser of pydantic, because there can be thousands of rows and it takes half the time of ``json``.
+    # Use the parser of pydantic, because there can be thousands of rows and pydantic takes half the time of ``json``.
     return [Sample(run_id, slot, at, from_json(metrics)) for run_id, slot, at, metrics in session.execute(query)]
 
 
@@ -105,7 +106,7 @@ def first_live(session: Session, count: int) -> Sequence[int]:
 
 
 def edges_of(session: Session, job_ids: Collection[int]) -> dict[int, Any]:
-    """Return the edges of the graph that the live run of each job has deployed, as stored."""
+    """Return the edges of the graph that the live run of each job executes."""
     query = select(Run.job_id, Graph.body["edges"]).join(Graph, Run.graph_id == Graph.id)
     return pairs(session, query.where(Run.job_id.in_(job_ids), Run.ended_at.is_(None)))
 
@@ -117,7 +118,7 @@ def newest_graph(session: Session, job_id: int) -> tuple[int, dict[str, Any]] | 
 
 
 def other_graphs(session: Session, job_id: int, *, since: datetime, graph_id: int) -> Sequence[Row[int, Any]]:
-    """Return the id and the body of the other graphs that runs of the job have deployed since ``since``."""
+    """Return the id and the body of all graphs except ``graph_id`` that the job has used since the time ``since``."""
     used = _runs_since(select(Run.graph_id), job_id, since).where(Run.graph_id != graph_id)
     return session.execute(select(Graph.id, Graph.body).where(Graph.id.in_(used))).all()
 
@@ -183,7 +184,7 @@ def recoveries(session: Session) -> Sequence[Row[int, int, int]]:
 
 
 def firing_alerts(session: Session) -> Sequence[Row[int, AlertKind, str, int]]:
-    """Count firing alerts by job, kind and name of the rule. Names of rules are not unique."""
+    """Count firing alerts by job, kind and name of the rule. A count can exceed 1, because several rules can have the same name."""
     return session.execute(
         select(Alert.job_id, Alert.kind, Alert.rule_name, func.count().label("count"))
         .where(Alert.state == AlertState.FIRING)
@@ -203,7 +204,7 @@ def deliveries(session: Session) -> Sequence[Row[str, DeliveryState | None, int]
 
 
 def chains(session: Session) -> Sequence[Row[int, Any]]:
-    """Return the chains of the graph that each live run has deployed, as stored."""
+    """Return, for each live run, the stored chains of the graph that the run has deployed."""
     query = select(Run.job_id, Graph.body["chains"].label("chains")).join(Graph, Run.graph_id == Graph.id)
     return session.execute(query.where(Run.ended_at.is_(None)).order_by(Run.job_id)).all()
 

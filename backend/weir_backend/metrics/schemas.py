@@ -12,8 +12,8 @@ from weir_backend.runs.schemas import OperatorNameRead
 
 
 class SubtaskSeriesRead(BaseModel):
-    """The series of a subtask. The four times add up to 1,000 ms per second. `operators` contains the operators of the chain; it is empty if the
-    graph is unknown."""
+    """The series of a subtask. The busy, idle, backpressured and queued times add up to 1,000 ms per second. `operators` contains the
+    operators of the chain; it is empty if the graph is unknown."""
 
     chain: int
     index: int
@@ -42,7 +42,7 @@ class SlotSeriesRead(BaseModel):
 
 
 class MetricsRead(BaseModel):
-    """`step_s` is the interval between points. It is larger than requested if there would be too many points."""
+    """`step_s` is the interval between points. The interval is larger than requested if there would be too many points."""
 
     since: datetime
     until: datetime

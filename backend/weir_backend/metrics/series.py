@@ -1,6 +1,6 @@
 """Compute rates from the counters of slots. Pure.
 
-The counters start at zero with each deployment (generation), so only samples of the same deployment are compared.
+The counters start at zero with each deployment (generation), so a rate is computed only from samples of the same deployment.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class Sample:
 
 @dataclass(slots=True)
 class SubtaskSeries:
-    """The series of a subtask, with one value per point. ``per_s`` contains counts per second by name. ``ms_per_s`` contains milliseconds per
-    second by activity; these add up to 1,000."""
+    """The series of a subtask, with one value per point. ``per_s`` contains the rate per second of each counter. ``ms_per_s`` contains the
+    milliseconds per second that the subtask spends on each activity. The values of all activities add up to 1,000."""
 
     chain: int
     index: int
@@ -79,7 +79,8 @@ class Series:
 
 
 def series_of(samples: Iterable[Sample], *, since: datetime) -> Series:
-    """Return the series. ``samples``: ordered by time. Samples before ``since`` are only compared with later ones."""
+    """Return the series. ``samples``: ordered by time. Samples before ``since`` yield no points. The first points are computed as
+    differences from these samples."""
     ordered = list(samples)
     before = _before(ordered)
     slots: dict[int, SlotSeries] = {}
@@ -90,7 +91,7 @@ def series_of(samples: Iterable[Sample], *, since: datetime) -> Series:
 
 
 def _before(ordered: Sequence[Sample]) -> list[int]:
-    """Return, for each sample, the index of the sample to compare it with, or -1 if there is none."""
+    """Return, for each sample, the index of the previous sample of the same slot and deployment, or -1 if no previous sample exists."""
     last: dict[tuple[int, int], int] = {}
     found = []
     for position, sample in enumerate(ordered):
@@ -109,8 +110,8 @@ def _follows(before: Sample, sample: Sample) -> bool:
 
 
 def _subtasks(ordered: Sequence[Sample], before: Sequence[int], since: datetime) -> list[SubtaskSeries]:
-    """Compute the series with numpy, in one table with a row per subtask and sample. Pure Python would be slow, because a large job has a hundred
-    thousand numbers."""
+    """Compute the series with numpy, in one table with a row per subtask and sample. Python without numpy would be slow, because the series of a
+    large job contain a hundred thousand numbers."""
     counts = [len(sample.metrics["subtasks"]) for sample in ordered]
     rows = np.fromiter(
         chain.from_iterable(_FIELDS_OF(one) for sample in ordered for one in sample.metrics["subtasks"]),
@@ -145,8 +146,8 @@ def _subtasks(ordered: Sequence[Sample], before: Sequence[int], since: datetime)
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """A table with a row for each point of each subtask. ``keys`` contains the chain and the index of the subtask of each row, ``positions`` the
-    index of its sample. ``at`` contains the times of all samples."""
+    """A table with a row for each point of each subtask. ``keys`` contains the chain and the subtask index of each row. ``positions``
+    contains, for each row, the index of its sample in ``at``. ``at`` contains the times of all samples."""
 
     keys: NDArray[np.int64]
     positions: NDArray[np.int64]
@@ -155,7 +156,7 @@ class _Table:
     ms_per_s: NDArray[np.float64]
 
     def series(self) -> list[SubtaskSeries]:
-        # A subtask has one series, even over several runs and if it moves to another slot.
+        # A subtask has one series, even if the series covers several runs or the subtask moves to another slot.
         order = np.lexsort((self.positions, self.keys[:, 1], self.keys[:, 0]))
         keys = self.keys[order]
         begins: Sequence[int] = np.flatnonzero(np.r_[True, (keys[1:] != keys[:-1]).any(axis=1)]).tolist() if len(keys) else []

@@ -23,10 +23,11 @@ from weir_backend.runs.schemas import OperatorNameRead
 DEFAULT_RANGE = timedelta(minutes=15)
 POINTS_MAX = 360
 LIVE = timedelta(minutes=1)
-"""Prometheus sees only slots with a sample within this time."""
+"""The response to Prometheus contains only slots with a sample within this time."""
 RATES_OVER = timedelta(seconds=30)
 RATES_STEP_S = 10.0
-"""Current rates are averages over the last steps of this length. Slots send samples every few seconds."""
+"""The length of a step, in seconds. A current rate is an average over the time between the last samples of two steps. A step contains
+several samples, because slots send a sample every few seconds."""
 
 
 def job_metrics(session: Session, job_id: int, *, since: datetime | None, step_s: float, chain: int | None = None) -> MetricsRead:
@@ -37,13 +38,13 @@ def job_metrics(session: Session, job_id: int, *, since: datetime | None, step_s
     if begin >= until:
         raise Invalid("invalid", "since: the time is in the future.")
     step_s = max(step_s, (until - begin).total_seconds() / POINTS_MAX)
-    # Read one step before the first point, because each point is a difference between two samples.
+    # Also read samples from before the first point, because each point is a difference between two samples.
     first = _before(begin, 2 * step_s)
     names, graphs = _chains(session, job_id, first)
     samples = repository.thinned(session, job_id, since=first, until=until, step_s=step_s, graphs=graphs)
     found = series_of(samples, since=begin)
     operators = {chain: [OperatorNameRead(uid=one.uid, name=one.name) for one in operators] for chain, operators in names.items()}
-    # Skip the validation, because the values were computed here.
+    # Skip the validation by pydantic, because this service has computed the values itself.
     return MetricsRead.model_construct(
         since=begin,
         until=until,
@@ -54,8 +55,9 @@ def job_metrics(session: Session, job_id: int, *, since: datetime | None, step_s
 
 
 def _chains(session: Session, job_id: int, since: datetime) -> tuple[Mapping[int, list[OperatorName]], list[int] | None]:
-    """Return the chains of the newest graph, and the graphs that have the same chains, possibly with a different parallelism. In other graphs, the
-    same number can mean a different chain. The second value is None if no filter is needed."""
+    """Return the chains of the newest graph, and the ids of all graphs with the same chains, possibly with a different parallelism. In a
+    graph with other chains, the same chain number can mean a different chain. The list of ids is None if all graphs have the same
+    chains."""
     newest = repository.newest_graph(session, job_id)
     if newest is None:
         return {}, None
@@ -63,7 +65,7 @@ def _chains(session: Session, job_id: int, since: datetime) -> tuple[Mapping[int
     names = operators_by_chain(body)
     others = repository.other_graphs(session, job_id, since=since, graph_id=graph_id)
     same_chains = [other.id for other in others if _uids(operators_by_chain(other.body)) == _uids(names)]
-    # Most jobs have had only one graph. Without a filter, the query is simpler.
+    # Do not filter by graph if all graphs have the same chains, because the query is then simpler. Most jobs have had only one graph.
     return names, None if len(same_chains) == len(others) else [graph_id, *same_chains]
 
 
@@ -72,7 +74,8 @@ def _uids(names: Mapping[int, list[OperatorName]]) -> dict[int, list[str]]:
 
 
 def job_rates(session: Session, job_ids: Collection[int], *, jobs_max: int) -> list[JobRatesRead]:
-    """Return the current rates of these jobs, or of the first running jobs if ``job_ids`` is empty. Jobs without a recent sample are left out."""
+    """Return the current rates of the jobs in ``job_ids``, or of the first ``jobs_max`` running jobs if ``job_ids`` is empty. Jobs without
+    a recent sample are left out."""
     until = now()
     job_ids = job_ids or repository.first_live(session, jobs_max)
     samples = repository.thinned_of_live(session, job_ids, since=until - RATES_OVER, until=until, step_s=RATES_STEP_S)

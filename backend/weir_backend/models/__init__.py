@@ -1,7 +1,7 @@
 """All tables. Alembic imports only this package of the backend."""
 
 # mypy: implicit-reexport
-# All imports of this module are its public names.
+# Every name that this module imports is a public name of the module.
 
 from weir_backend.models.accounts import AuditEntry, IdempotencyKey, Role, Token, TokenKind, User
 from weir_backend.models.alerts import (

@@ -13,7 +13,7 @@ from weir_backend.models.base import Base, Created, Key, word
 
 
 class Role(StrEnum):
-    """The role of a user or a token. Each role includes the permissions of the roles before it."""
+    """The role of a user or a token. Each role includes the permissions of the roles that are listed before it."""
 
     VIEWER = "viewer"
     OPERATOR = "operator"
@@ -28,7 +28,7 @@ class TokenKind(StrEnum):
 
 
 class User(Base):
-    """A user. If ``rollback`` is set, the user may approve and apply plans that revoke committed output, provided that the role allows plans."""
+    """A user. If ``rollback`` is True and the role allows plans, the user may approve and apply plans that revoke committed output."""
 
     __tablename__ = "users"
 
@@ -44,11 +44,11 @@ class User(Base):
     version: Mapped[int] = mapped_column(server_default=text("1"))
     created_at: Mapped[Created]
 
-    __mapper_args__ = {"version_id_col": version}  # SQLAlchemy reads it off the class
+    __mapper_args__ = {"version_id_col": version}  # SQLAlchemy reads ``__mapper_args__`` from the class
 
 
 class Token(Base):
-    """A token. ``digest``: its SHA-256. The token itself is shown once and not stored."""
+    """A token. ``digest``: its SHA-256. The token itself is returned once and not stored."""
 
     __tablename__ = "tokens"
     __table_args__ = (Index(None, "user_id"),)
@@ -64,12 +64,12 @@ class Token(Base):
     created_at: Mapped[Created]
     expires_at: Mapped[datetime]
     last_used_at: Mapped[datetime | None]
-    """With a precision of one minute."""
+    """The time of the last use, with a precision of one minute."""
     revoked_at: Mapped[datetime | None]
 
 
 class AuditEntry(Base):
-    """A change that a user or a token made, with the values before and after it. Entries are never changed, and are deleted after years."""
+    """A change that a user or a token made, with the values before and after it. Entries never change, and are deleted after years."""
 
     __tablename__ = "audit_entries"
     __table_args__ = (Index(None, "resource", "resource_id"), Index(None, "user_id"), Index(None, "at", postgresql_using="brin"))
@@ -101,7 +101,7 @@ class IdempotencyKey(Base):
     request_digest: Mapped[bytes] = mapped_column(LargeBinary(32))
     """SHA-256 of method, path and body. A request with the same key and a different digest is refused."""
     status: Mapped[int | None]
-    """None while the first request is being processed."""
+    """The HTTP status of the response. None while the first request is being processed."""
     headers: Mapped[dict[str, Any] | None]
     body: Mapped[bytes | None]
     created_at: Mapped[Created]

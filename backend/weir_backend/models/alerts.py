@@ -15,11 +15,11 @@ from weir_backend.models.base import Base, Created, Key, word
 
 class AlertKind(StrEnum):
     NO_CHECKPOINT = "no-checkpoint"
-    """No checkpoint completed for ``minutes``."""
+    """No checkpoint has completed for ``minutes`` minutes."""
     FAILURES = "failures"
-    """``count`` consecutive failures or failed checkpoints."""
+    """The job has had ``count`` consecutive failures or failed checkpoints."""
     LAG = "lag"
-    """A source is ``records`` behind, or ``seconds`` of event time."""
+    """A source is behind its input by more than ``records``, or by more than ``seconds`` of event time."""
     RESTARTS = "restarts"
     """``count`` restarts within ``minutes``."""
 
@@ -35,7 +35,7 @@ class MessageKind(StrEnum):
     FIRING = "FIRING"
     RESOLVED = "RESOLVED"
     TEST = "TEST"
-    """A test message. The message belongs to no alert, and only one attempt is made to deliver it."""
+    """A test message. A test message belongs to no alert, and Weir makes only one attempt to deliver it."""
 
 
 class DeliveryState(StrEnum):
@@ -55,11 +55,11 @@ class Webhook(Base):
     secret_reference: Mapped[str | None]
     enabled: Mapped[bool] = mapped_column(server_default=text("true"))
     not_before: Mapped[datetime | None]
-    """No message is sent to the webhook before this time, because a worker is sending one or the last delivery failed."""
+    """No message is sent to the webhook before this time, because a worker is sending a message or the last delivery has failed."""
     version: Mapped[int] = mapped_column(server_default=text("1"))
     created_at: Mapped[Created]
 
-    __mapper_args__ = {"version_id_col": version}  # SQLAlchemy reads it off the class
+    __mapper_args__ = {"version_id_col": version}  # SQLAlchemy reads ``__mapper_args__`` from the class
 
 
 class AlertRule(Base):
@@ -79,7 +79,7 @@ class AlertRule(Base):
     version: Mapped[int] = mapped_column(server_default=text("1"))
     created_at: Mapped[Created]
 
-    __mapper_args__ = {"version_id_col": version}  # SQLAlchemy reads it off the class
+    __mapper_args__ = {"version_id_col": version}  # SQLAlchemy reads ``__mapper_args__`` from the class
 
 
 class Alert(Base):
@@ -107,7 +107,7 @@ class Alert(Base):
 
 
 class Delivery(Base):
-    """A message to a webhook. It is pending until it is delivered or the retries are exhausted."""
+    """A message to a webhook. The delivery is pending until the message is delivered or the retries are exhausted."""
 
     __tablename__ = "deliveries"
     __table_args__ = (
@@ -118,9 +118,9 @@ class Delivery(Base):
 
     id: Mapped[Key]
     message_id: Mapped[uuid.UUID] = mapped_column(Uuid, server_default=text("gen_random_uuid()"))
-    """Identifies the message to receivers. It is random, so that a database that was restored from a backup does not use an id twice."""
+    """Identifies the message to receivers. The id is random, so that a database that was restored from a backup does not use an id twice."""
     alert_id: Mapped[int | None] = mapped_column(ForeignKey("alerts.id", ondelete="CASCADE"))
-    """None: a test message."""
+    """None for a test message."""
     webhook_id: Mapped[int] = mapped_column(ForeignKey("webhooks.id", ondelete="CASCADE"))
     message_kind: Mapped[MessageKind] = mapped_column(word(MessageKind, "message_kind"))
     state: Mapped[DeliveryState] = mapped_column(word(DeliveryState, "state"), server_default=text("'PENDING'"))

@@ -26,7 +26,7 @@ Created = Annotated[datetime, mapped_column(DateTime(timezone=True), server_defa
 class Base(DeclarativeBase):
     metadata = MetaData(naming_convention=NAMES)
     # Column annotations with their Postgres types. Times always have a time zone.
-    type_annotation_map = {  # SQLAlchemy reads it off the class
+    type_annotation_map = {  # SQLAlchemy reads ``type_annotation_map`` from the class
         datetime: DateTime(timezone=True),
         str: Text,
         int: BigInteger,
@@ -36,8 +36,8 @@ class Base(DeclarativeBase):
 
 
 def word(words: type[StrEnum], name: str) -> Enum:
-    """Return a column ``name`` that holds one of the values. It is not a Postgres enum, so a value can be added without rewriting
-    the table."""
+    """Return the type of a column ``name`` that contains one of the values of ``words``. The type is not a Postgres enum, so a value can be
+    added without rewriting the table."""
     return Enum(
         words,
         name=name,

@@ -19,16 +19,15 @@ class CheckpointState(StrEnum):
 
 
 class Checkpoint(Base):
-    """A checkpoint. ``number`` is the id of the checkpoint in the job log, which is unique within the job. The row is kept when the files are
-    deleted."""
+    """A checkpoint. ``number`` is the id of the checkpoint in the job log, which is unique within the job. The row is kept when the files of the
+    checkpoint are deleted."""
 
     __tablename__ = "checkpoints"
     __table_args__ = (
         UniqueConstraint("job_id", "number"),
         Index(None, "job_id", "id"),
-        Index(
-            None, "run_id", postgresql_using="brin"
-        ),  # for the deletion of runs; this is rare, and a B-tree would slow down each insertion
+        # This index is used only when runs are deleted, which is rare. A B-tree index would slow down each insertion.
+        Index(None, "run_id", postgresql_using="brin"),
         Index("ix_checkpoints_in_progress", "run_id", postgresql_where=text("state = 'IN_PROGRESS'")),
         Index("ix_checkpoints_completed", "job_id", "number", postgresql_where=text("state = 'COMPLETED'")),
         Index(
@@ -53,7 +52,7 @@ class Checkpoint(Base):
     """The number of the previous completed checkpoint on the same branch."""
     triggered_at: Mapped[datetime]
     triggered_event: Mapped[int | None]
-    """The number of the event of the run that reported the trigger. None if this event is missing."""
+    """The number of the run's event that reported the trigger of the checkpoint. None if this event is missing."""
     latest_ack_at: Mapped[datetime | None]
     completed_at: Mapped[datetime | None]
     failed_at: Mapped[datetime | None]
@@ -61,25 +60,25 @@ class Checkpoint(Base):
     end_to_end_ms: Mapped[int | None]
     state_bytes: Mapped[int | None]
     checkpointed_bytes: Mapped[int | None]
-    """Size of the files that this checkpoint wrote. None if the driver did not report it."""
+    """Size of the files that this checkpoint wrote. None if the driver did not report the size."""
     subtasks: Mapped[int]
     acknowledged: Mapped[int] = mapped_column(server_default=text("0"))
-    # The next two columns are large. They are loaded only on access, and never by a list.
+    # The columns ``progress`` and ``statistics`` are large. SQLAlchemy loads these columns only on access, and lists never access them.
     progress: Mapped[list[Any]] = mapped_column(server_default=text("'[]'"), deferred=True)
     """``[chain, index, after_ms]`` of each acknowledgement, in order of arrival."""
     statistics: Mapped[list[Any] | None] = mapped_column(deferred=True)
     """``[chain, index, {...}]`` of each subtask of a completed checkpoint."""
     version: Mapped[int] = mapped_column(server_default=text("1"))
-    """Incremented when a user or a plan pins or unpins the checkpoint. If-Match compares it."""
+    """Incremented when a user or a plan pins or unpins the checkpoint. Requests with If-Match must send this version."""
     pinned: Mapped[bool] = mapped_column(server_default=text("false"))
     pinned_reason: Mapped[str] = mapped_column(server_default=text("''"))
     pin_in_force: Mapped[bool] = mapped_column(server_default=text("false"))
-    """The job log contains the pin, so no driver retires the checkpoint."""
+    """Whether the job log contains the pin. If the job log contains the pin, no driver retires the checkpoint."""
     deleting_since: Mapped[datetime | None]
-    """When the deletion of the checkpoint was decided. From then on, nothing new may refer to the checkpoint. The value becomes None again if the
-    deletion is cancelled."""
+    """When the deletion of the checkpoint was decided. After this time, no new reference to the checkpoint may be created. If the deletion
+    is cancelled, ``deleting_since`` becomes None again."""
     discarded_at: Mapped[datetime | None]
-    """When a worker found the checkpoint retired in the job log. Its files are deleted, or will be deleted soon."""
+    """When a worker found the checkpoint retired in the job log. The files of a retired checkpoint are deleted, or will be deleted soon."""
     verified_at: Mapped[datetime | None]
     damage: Mapped[str | None]
     """The damage that the last verification found. None if the files are intact or were never verified."""
@@ -87,10 +86,10 @@ class Checkpoint(Base):
 
 
 class Verification(Base):
-    """A pending or running verification of a checkpoint. The row is deleted when the verification ends.
+    """A pending or running verification of a checkpoint. The row of a verification is deleted when the verification ends.
 
-    Each Celery task reads a part of the files. ``claim`` increases when a worker starts the verification, so that reports with an older claim are
-    ignored.
+    Each Celery task verifies some of the files of the checkpoint. ``claim`` increases when a worker starts the verification, so that
+    reports with an older claim are ignored.
     """
 
     __tablename__ = "verifications"
@@ -98,12 +97,12 @@ class Verification(Base):
     checkpoint_id: Mapped[int] = mapped_column(ForeignKey("checkpoints.id", ondelete="CASCADE"), primary_key=True)
     claim: Mapped[int]
     requested: Mapped[bool]
-    """A user requested the verification, so it runs even if the checkpoint was verified before."""
+    """Whether a user requested the verification. A requested verification runs even if the checkpoint was verified before."""
     files_done: Mapped[int] = mapped_column(server_default=text("0"))
     bytes_done: Mapped[int] = mapped_column(server_default=text("0"))
     tries: Mapped[int] = mapped_column(server_default=text("0"))
-    """Number of attempts since the last progress."""
+    """The number of attempts since the verification last made progress."""
     next_try_at: Mapped[datetime]
     """If the worker makes no progress until this time, the verification is enqueued again."""
     problem: Mapped[str | None]
-    """Why the last attempt failed."""
+    """Why the last attempt to verify the checkpoint failed."""

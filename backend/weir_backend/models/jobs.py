@@ -33,7 +33,7 @@ class ArtifactKind(StrEnum):
 
 
 class Artifact(Base):
-    """A file of user code, identified by its content. It is stored in the database, so that a backup of the database includes it."""
+    """A file of user code, identified by its content. The file is stored in the database, so that a backup of the database includes the file."""
 
     __tablename__ = "artifacts"
 
@@ -47,9 +47,10 @@ class Artifact(Base):
     created_by: Mapped[int | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"))
     created_at: Mapped[Created]
     uploaded_at: Mapped[Created]
-    """The time of the last upload. Artifacts that no job uses are kept for some days after it."""
+    """The time of the last upload. An artifact that no job uses is kept for some days after its last upload."""
     removed_at: Mapped[datetime | None]
-    """When the content was deleted. It is deleted when only deleted jobs use it. Another upload restores it."""
+    """When the content was deleted. The content is deleted when only deleted jobs use the artifact. If a user uploads the same file again,
+    the content is restored."""
 
 
 class ArtifactContent(Base):
@@ -62,9 +63,11 @@ class ArtifactContent(Base):
 
 
 class Job(Base):
-    """A job. ``version`` increases with every change by a user or a plan; If-Match and plans compare it.
+    """A job. ``version`` increases with every change by a user or a plan. If-Match and plans use ``version`` to detect that the job has
+    changed.
 
-    A transaction that changes a job, its runs or its checkpoints locks this row, so the events of a job are totally ordered.
+    Every transaction that changes a job, its runs or its checkpoints locks the row of the job. The events of a job are therefore totally
+    ordered.
     """
 
     __tablename__ = "jobs"
@@ -80,34 +83,40 @@ class Job(Base):
     labels: Mapped[dict[str, Any]] = mapped_column(server_default=text("'{}'"))
     desired_state: Mapped[DesiredState] = mapped_column(word(DesiredState, "desired_state"))
     spec_number: Mapped[int]
-    """Number of the current spec."""
+    """The number of the current version of the spec."""
     version: Mapped[int] = mapped_column(server_default=text("1"))
     run_number: Mapped[int] = mapped_column(server_default=text("0"))
     """The number of the newest run. Older runs are fenced."""
     lineage: Mapped[int] = mapped_column(server_default=text("1"))
     """Incremented when the job starts without state, so that the job gets a new checkpoint directory."""
     next_start: Mapped[dict[str, Any] | None]
-    """Where the next runs start. With ``{"checkpoint": N, "after_run": K}``, runs after number K restore checkpoint N, or start without state if N
-    is 0. With a ``"path"`` instead, they restore the checkpoint at that path. The value is cleared when one of these runs is RUNNING."""
+    """The start that a plan requested for the next runs. ``{"checkpoint": N, "after_run": K}`` means that runs after number K restore
+    checkpoint N, or start without state if N is 0. If ``"path"`` is set, runs after number K restore the external checkpoint at this path.
+    The value has no effect after one of these runs has reached RUNNING."""
     event_number: Mapped[int] = mapped_column(server_default=text("0"))
     """Number of the newest event of the job."""
     checkpoint_reported_at: Mapped[datetime | None]
-    """When a completed checkpoint was last reported, by the clock of the control plane. Drivers' clocks may be wrong."""
+    """When the control plane last received a report of a completed checkpoint. The time is from the clock of the control plane, because the
+    clocks of drivers can be wrong."""
     restarts: Mapped[int] = mapped_column(server_default=text("0"))
-    """Consecutive restarts. The count is reset when a run has been RUNNING for ``restart.reset_after_s``."""
+    """The number of consecutive restarts. If a run fails after it was RUNNING for at least ``restart.reset_after_s``, the count starts at
+    zero again."""
     pruned_recoveries: Mapped[int] = mapped_column(server_default=text("0"))
-    """Recoveries from failures whose rows are deleted, so that the counter of recoveries never decreases."""
+    """The number of recoveries from failures whose rows are deleted. The metrics include this number, so that the counter of recoveries
+    never decreases."""
     pruned_downtime_ms: Mapped[int] = mapped_column(server_default=text("0"))
     restart_at: Mapped[datetime | None]
-    """When the job restarts after a failure."""
+    """The time at which Weir restarts the job after a failure."""
     restarts_stopped_reason: Mapped[str | None]
-    """Why Weir does not restart the job. None if Weir restarts it; a start by a user resets the value to None."""
+    """Why Weir does not restart the job. None if Weir may restart the job. A start by a user resets the value to None."""
     next_reconcile_at: Mapped[datetime | None]
-    """When the job is reconciled next, unless an event triggers a reconciliation earlier. None if only an event triggers it."""
+    """The time of the next reconciliation of the job, unless an event triggers a reconciliation earlier. None if the job is reconciled only
+    after an event."""
     next_retention_at: Mapped[Created]
     """When a worker next garbage-collects the checkpoints of the job."""
     retention_until: Mapped[datetime | None]
-    """A worker is deleting checkpoints. No run starts until this time, or until the worker has finished."""
+    """Set while a worker garbage-collects checkpoints of the job. No run of the job starts before this time, unless the garbage collection
+    finishes earlier."""
     created_by: Mapped[int | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"))
     created_at: Mapped[Created]
     updated_at: Mapped[Created]
@@ -115,7 +124,8 @@ class Job(Base):
 
 
 class Spec(Base):
-    """A numbered version of a job's definition. The user's input never changes; compilation sets the rest once."""
+    """A numbered version of a job's definition. The columns that the user sets never change. The compilation sets the other columns
+    once."""
 
     __tablename__ = "specs"
     __table_args__ = (UniqueConstraint("job_id", "number"), Index(None, "artifact_id"))
@@ -131,7 +141,7 @@ class Spec(Base):
     """Why the spec is invalid, as shown to the user."""
     graph_id: Mapped[int | None] = mapped_column(ForeignKey("graphs.id"))
     enqueued_at: Mapped[datetime | None]
-    """When the compilation was last enqueued again."""
+    """When Weir last enqueued the compilation again, because the earlier task seemed lost."""
     comment: Mapped[str] = mapped_column(server_default=text("''"))
     created_by: Mapped[int | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"))
     created_at: Mapped[Created]

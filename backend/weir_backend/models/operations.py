@@ -34,7 +34,8 @@ class OperationState(StrEnum):
 
 
 class Operation(Base):
-    """An operation. ``request`` and ``result`` depend on the kind. ``steps`` contains the steps so far with their times, for display."""
+    """An operation. The fields in ``request`` and ``result`` depend on the kind of the operation. ``steps`` contains the steps that the operation
+    has begun so far, with their times, for display."""
 
     __tablename__ = "operations"
     __table_args__ = (
@@ -52,12 +53,12 @@ class Operation(Base):
     problem: Mapped[str | None]
     steps: Mapped[list[Any]] = mapped_column(server_default=text("'[]'"))
     after_run: Mapped[int] = mapped_column(server_default=text("0"))
-    """The number of the last run that cannot complete the operation. Later runs can complete it, and so can the run that was live at the
-    request."""
+    """Only runs whose number is larger than ``after_run`` can complete the operation. A run that is live when the operation begins can usually
+    complete it, so ``after_run`` is then the number of the previous run."""
     created_by: Mapped[int | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"))
     created_at: Mapped[Created]
     deadline_at: Mapped[datetime]
-    """If the operation has not ended by this time, it fails."""
+    """The operation fails if it has not ended by ``deadline_at``."""
     ended_at: Mapped[datetime | None]
 
 
@@ -76,7 +77,7 @@ class PlanPhase(StrEnum):
     STOPPING = "STOPPING"
     STARTING = "STARTING"
     REVERTING = "REVERTING"
-    """The job did not start, so it resumes from where it was stopped."""
+    """The job did not start as planned. The job resumes from the last checkpoint that it completed before the plan stopped it."""
 
 
 class PlanState(StrEnum):
@@ -89,7 +90,7 @@ class PlanState(StrEnum):
 
 
 class RecoveryPlan(Base):
-    """A plan: a previewed and signed change to a job, which is applied after it was approved."""
+    """A plan: a previewed and signed change to a job. Weir applies the plan after a user has approved it."""
 
     __tablename__ = "recovery_plans"
     __table_args__ = (
@@ -103,19 +104,22 @@ class RecoveryPlan(Base):
     kind: Mapped[PlanKind] = mapped_column(word(PlanKind, "kind"))
     state: Mapped[PlanState] = mapped_column(word(PlanState, "state"))
     job_version: Mapped[int]
-    """The version of the job when the plan was proposed. If the job has another version now, the plan is refused."""
+    """The version of the job when the plan was proposed. If the version of the job has changed since the proposal, Weir refuses to apply the
+    plan."""
     request: Mapped[dict[str, Any]]
     preview: Mapped[dict[str, Any]]
     signature: Mapped[bytes] = mapped_column(LargeBinary(32))
-    """HMAC-SHA-256 over the content of the plan, so that a plan is applied only as it was approved."""
+    """HMAC-SHA-256 over the content of the plan. Weir does not apply a plan whose content does not match its signature."""
     phase: Mapped[PlanPhase | None] = mapped_column(word(PlanPhase, "phase"))
     target_intact: Mapped[bool | None]
-    """Whether the files of the checkpoint to restore are intact. None if this is not known yet."""
+    """Whether the plan can restore its checkpoint: the files are intact, and the graph is compatible with the state. None until a worker has
+    inspected the checkpoint."""
     enqueued_at: Mapped[datetime | None]
-    """When the inspection was last enqueued again. Once the job is stopped, this is the time when the pin of the safety savepoint was enqueued."""
+    """Until a worker has inspected the checkpoint, ``enqueued_at`` is the time at which the inspection was last enqueued again. From phase
+    STARTING on, ``enqueued_at`` is the time at which the pin of the safety savepoint was requested."""
     undo_of: Mapped[int | None] = mapped_column(ForeignKey("recovery_plans.id", ondelete="SET NULL"))
     safety_checkpoint: Mapped[int | None]
-    """The number of the safety savepoint, which an undo restores."""
+    """The number of the safety savepoint. An undo of the plan restores this savepoint."""
     problem: Mapped[str | None]
     operation_id: Mapped[int | None] = mapped_column(ForeignKey("operations.id", ondelete="SET NULL"))
     created_by: Mapped[int | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"))

@@ -16,14 +16,15 @@ class RunState(StrEnum):
     """The state of a run."""
 
     CREATED = "CREATED"
-    """The driver has not reported yet."""
+    """The run exists, but its driver has not reported yet."""
     INITIALIZING = "INITIALIZING"
     RUNNING = "RUNNING"
     RESTARTING = "RESTARTING"
     FAILING = "FAILING"
     CANCELLING = "CANCELLING"
     RECONCILING = "RECONCILING"
-    """The driver is unreachable, so its state is unknown. This state is never stored: see ``runs.reachability``."""
+    """The driver is unreachable, so the state of the run is unknown. The database never contains RECONCILING: ``runs.reachability`` computes this
+    state."""
     FINISHED = "FINISHED"
     SUSPENDED = "SUSPENDED"
     CANCELED = "CANCELED"
@@ -31,7 +32,7 @@ class RunState(StrEnum):
 
 
 class Run(Base):
-    """One driver of a job. ``number`` counts the runs of the job. Only the newest run of a job can be a run that has not ended."""
+    """One driver of a job. The runs of a job have consecutive numbers. All runs of a job except the newest have ended."""
 
     __tablename__ = "runs"
     __table_args__ = (
@@ -47,8 +48,8 @@ class Run(Base):
     job_id: Mapped[int] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"))
     number: Mapped[int]
     directory: Mapped[str] = mapped_column(server_default=text("(gen_random_uuid())::text"))
-    """The name of the directory of the run on the host of its driver. The name contains random text, because a new database uses the same ids again
-    while old directories remain."""
+    """The name of the run's directory on the host of its driver. The directory name contains random text, because a new database assigns the same
+    ids again while the directories of the old database still exist."""
     spec_id: Mapped[int] = mapped_column(ForeignKey("specs.id"))
     graph_id: Mapped[int | None] = mapped_column(ForeignKey("graphs.id"))
     state: Mapped[RunState] = mapped_column(word(RunState, "state"))
@@ -56,10 +57,10 @@ class Run(Base):
     cause: Mapped[str] = mapped_column(server_default=text("''"))
     """Why the run was created, for example ``start``, ``restart`` or ``rollback``."""
     start: Mapped[dict[str, Any]]
-    """Where the run starts: ``{"mode": "resume"}``, ``{"mode": "from", "checkpoint": N}`` (without state if N is 0) or ``{"mode": "path", "path":
-    ...}``."""
+    """The start point of the run: ``{"mode": "resume"}``, ``{"mode": "from", "checkpoint": N}`` or ``{"mode": "path", "path": ...}``. If N is 0,
+    the run starts without state."""
     failure_kind: Mapped[str] = mapped_column(server_default=text("''"))
-    """The class of the error that made the run fail, as the driver reported it. Empty: not reported."""
+    """The class of the error that made the run fail, as the driver reported it. Empty if the driver has not reported it."""
     plan_id: Mapped[int | None] = mapped_column(ForeignKey("recovery_plans.id", ondelete="SET NULL"))
     """The plan that started this run, if any."""
     checkpoint_directory: Mapped[str] = mapped_column(server_default=text("''"))
@@ -67,33 +68,35 @@ class Run(Base):
     stored_event: Mapped[int] = mapped_column(server_default=text("0"))
     """The number of the last stored event of this run."""
     missing_events: Mapped[int] = mapped_column(server_default=text("0"))
-    """How many events the driver could no longer send."""
+    """The number of events of this run that are missing, because the driver could not send them."""
     last_command: Mapped[int] = mapped_column(server_default=text("0"))
     generation: Mapped[int] = mapped_column(server_default=text("0"))
-    """The newest generation of the runtime that the driver has reported. Each recovery increases it."""
+    """The newest generation of the runtime that the driver has reported. Each recovery increases the generation."""
     host: Mapped[str | None]
-    """The id of the driver's host; its workers read the queue ``host.ID``."""
+    """The id of the driver's host; the workers of the host read the queue ``host.ID``."""
     pid: Mapped[int | None]
     pid_started: Mapped[float | None]
-    """The start time of the process, in seconds since 1970. Together with ``pid`` it identifies the process."""
+    """The start time of the driver process, in seconds since 1970. ``pid`` and ``pid_started`` together identify the process."""
     last_contact_at: Mapped[datetime | None]
-    """The time of the last request with the token of this run, with a precision of some seconds."""
+    """The time of the last request with the token of this run, accurate to a few seconds."""
     created_at: Mapped[Created]
     submitted_at: Mapped[datetime | None]
-    """When a worker began to start the driver."""
+    """The time at which the start of the driver was last enqueued, or at which a worker last began to start the driver."""
     running_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None]
     fenced_at: Mapped[datetime | None]
-    """When the control plane ended this run without its driver. From then on, requests with its token fail with 410. A run whose driver reported the
-    end is not fenced: the driver may repeat its last batch."""
+    """The time at which the control plane ended this run, although the driver had not reported the end. After ``fenced_at``, requests with the
+    token of the run fail with HTTP status 410. If the driver reports the end of its run, the run is not fenced, because the driver may send its
+    last batch of events again."""
     reassignment_problem: Mapped[str | None]
-    """Why the job is not reassigned although its host is unreachable. None if the host is reachable, or if this was not checked yet."""
+    """The reason why the job is not reassigned although its host is unreachable. None if the host is reachable, or if no worker has checked yet
+    whether the job can be reassigned."""
     files_cleared_at: Mapped[datetime | None]
-    """When the directory of the run was deleted. From then on, the log of the driver cannot be read."""
+    """The time at which the directory of the run was deleted, together with the log of its driver."""
 
 
 class Command(Base):
-    """A command to a driver. ``number`` is consecutive within the run."""
+    """A command to a driver. The commands of a run have consecutive numbers."""
 
     __tablename__ = "commands"
     __table_args__ = (
@@ -111,13 +114,13 @@ class Command(Base):
     outcome: Mapped[str | None] = mapped_column(String(20))
     reason: Mapped[str] = mapped_column(server_default=text("''"))
     answered_event: Mapped[int | None]
-    """The number of the event of the run that answered the command."""
+    """The number of the driver's event that answers the command. The number counts the events of the run."""
     created_at: Mapped[Created]
 
 
 class Event(Base):
-    """An event of a job. ``number`` is consecutive within the job. Samples and acknowledgements of subtasks are not events; they are stored in
-    ``metric_samples`` and ``checkpoints``."""
+    """An event of a job. The events of a job have consecutive numbers. Metric samples and the acknowledgements of subtasks are not stored as
+    events: they are in the tables ``metric_samples`` and ``checkpoints``."""
 
     __tablename__ = "events"
     __table_args__ = (
@@ -131,16 +134,17 @@ class Event(Base):
     number: Mapped[int]
     run_id: Mapped[int | None] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
     run_event: Mapped[int | None]
-    """The number of the event in its run. None if the control plane wrote the event."""
+    """The number of the event within its run. None if the event comes from the control plane and not from a driver."""
     kind: Mapped[str] = mapped_column(String(60))
     fields: Mapped[dict[str, Any]]
     at: Mapped[datetime]
-    """The time of the event, by the clock of the process that reported it."""
+    """The time of the event, by the clock of the process that reported the event."""
     received_at: Mapped[Created]
 
 
 RECOVERED = ("full", "restart")
-"""The values of ``Failure.recovery`` with which a job has recovered: in the same driver, or with another driver."""
+"""The values of ``Failure.recovery`` for failures from which the job has recovered: ``full`` in the same driver, ``restart`` with another
+driver."""
 
 
 class Failure(Base):
@@ -164,7 +168,8 @@ class Failure(Base):
     recovered_at: Mapped[datetime | None]
     downtime_ms: Mapped[int | None]
     recovery: Mapped[str | None] = mapped_column(String(20))
-    """How the job recovered: ``full`` (in the same driver), ``restart`` (with another driver) or ``none`` (the run ended). None: not known yet."""
+    """How the job recovered: ``full`` (in the same driver), ``restart`` (with another driver) or ``none`` (the run ended). None if the outcome is
+    not known yet."""
     received_at: Mapped[Created]
 
 

@@ -30,5 +30,5 @@ def list_(session: SessionDep, wanted: ListingDep, response: Response, _: Viewer
 
 @router.get("/{operation_id}", operation_id="get_operation", response_model=OperationRead, responses=answers(404))
 def get(operation_id: Id, session: SessionDep, _: ViewerCaller) -> Operation:
-    """Return one operation, with its steps so far. It has ended when `ended_at` is set."""
+    """Return one operation, with its steps so far. The operation has ended when `ended_at` is set."""
     return service.get(session, operation_id)

@@ -34,29 +34,30 @@ TIME = {
 _WAITING_FOR_CHECKPOINT = frozenset(
     {OperationKind.DEPLOY, OperationKind.SUSPEND, OperationKind.SAVEPOINT, OperationKind.CHECKPOINT, OperationKind.APPLY_PLAN}
 )
-"""Kinds that wait for a checkpoint."""
+"""Kinds of operations that wait for a checkpoint."""
 
 
 def timeout_of(kind: OperationKind, checkpoint_timeout: timedelta) -> timedelta:
-    """Return the timeout of an operation. It is longer if the operation waits for a checkpoint and the ``checkpoint_timeout`` of the job is longer
-    than the default."""
+    """Return the timeout of an operation. If the operation waits for a checkpoint, and the ``checkpoint_timeout`` of the job is longer than the
+    default, the timeout of the operation is longer by the difference."""
     more = max(timedelta(0), checkpoint_timeout - timedelta(seconds=seconds(Checkpointing().timeout)))
     return TIME[kind] + more if kind in _WAITING_FOR_CHECKPOINT else TIME[kind]
 
 
 SETS_DESIRED_STATE = frozenset({OperationKind.DEPLOY, OperationKind.START, OperationKind.SUSPEND, OperationKind.CANCEL})
-"""Kinds that set the desired state. A new operation of these kinds supersedes the open operations of these kinds."""
+"""Kinds of operations that set the desired state. A new operation that sets the desired state supersedes all open operations that set the desired
+state."""
 
 TO_RUN = frozenset({OperationKind.DEPLOY, OperationKind.START})
-"""Kinds that succeed when the job runs."""
+"""Kinds of operations that succeed when the job is running."""
 ENDING = frozenset({"Suspend", "Cancel"})
 """Commands that end a run."""
 
 
 @dataclass(frozen=True, slots=True)
 class OperationFacts:
-    """The state of the job. A run can complete the operation if it began after the request or was live at that time. ``run_state`` is the state of
-    the newest such run, or None if there is no such run. ``live`` is True if the newest run of the job has not ended."""
+    """The facts that decide whether an operation on a job has ended. ``run_state`` is the state of the newest run that can complete the operation
+    (see ``Operation.after_run``), or None if no run can complete it. ``live`` is True if the newest run of the job has not ended."""
 
     spec_state: SpecState
     spec_problem: str | None
@@ -76,8 +77,8 @@ class OperationOutcome:
 
 
 def judge(kind: OperationKind, job: OperationFacts, *, now: datetime, deadline: datetime) -> OperationOutcome | None:
-    """Return the outcome of an operation, or None if it continues. Other modules end savepoints, verifications and plans. This function only lets
-    them time out."""
+    """Return the outcome of an operation, or None if the operation continues. Other modules end the operations on checkpoints and plans.
+    ``judge`` ends an operation on a checkpoint or plan only if its deadline has passed."""
     outcome = _judge(kind, job)
     if outcome is None and now >= deadline:
         return OperationOutcome(OperationState.FAILED, problem=f"The operation timed out: {_obstacle(kind, job)}")
@@ -112,14 +113,14 @@ def _stopped(kind: OperationKind, job: OperationFacts) -> OperationOutcome:
         return OperationOutcome(
             OperationState.FAILED,
             result=result,
-            problem=f"The job stopped without a final checkpoint: {job.run_reason}. It would resume from checkpoint {job.newest_checkpoint}.",
+            problem=f"The job stopped without a final checkpoint: {job.run_reason}. The job would resume from checkpoint {job.newest_checkpoint}.",
         )
     return OperationOutcome(OperationState.SUCCEEDED, result=result)
 
 
 def _obstacle(kind: OperationKind, job: OperationFacts) -> str:
     if kind in (OperationKind.SUSPEND, OperationKind.CANCEL):
-        return "the driver has not stopped. Check whether a worker runs on its host."
+        return "the driver has not stopped. Check that a worker is running on the host of the driver."
     if kind is OperationKind.VERIFY:
         return "not all files were read. Check that a worker runs and that the storage is reachable."
     if kind is OperationKind.DELETE:

@@ -1,4 +1,4 @@
-"""Begin and end operations. The callers hold the lock on the job."""
+"""Begin and end operations. Callers must hold the lock on the job."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from weir_backend.runs import repository as runs
 
 
 def begin(session: Session, job: Job, kind: OperationKind, caller: Caller, request: dict[str, Any] | None = None) -> Operation:
-    """Begin an operation. If the operation sets the desired state, it supersedes the open operations that set the desired state."""
+    """Begin an operation. If the operation sets the desired state of the job, it supersedes all open operations that set the desired state."""
     moment = now()
     if kind in SETS_DESIRED_STATE:
         for other in repository.open_of(session, job.id):
@@ -40,13 +40,13 @@ def begin(session: Session, job: Job, kind: OperationKind, caller: Caller, reque
     )
     session.add(operation)
     session.flush()
-    # Reconcile at the deadline at the latest, even if the job needs nothing else.
+    # Reconcile the job no later than the deadline of the operation, because the reconciliation ends an operation that has timed out.
     job.next_reconcile_at = min(filter(None, (job.next_reconcile_at, operation.deadline_at)))
     return operation
 
 
 def _checkpoint_timeout(session: Session, job: Job) -> timedelta:
-    """Return the checkpoint timeout of the version that runs, or of the current version if no run is live."""
+    """Return the checkpoint timeout of the version of the spec that is running, or of the current version if the job has no live run."""
     live = runs.live_run(session, job.id)
     spec = jobs.find_spec_by_id(session, live.spec_id) if live is not None else jobs.find_spec(session, job.id, job.spec_number)
     body = {} if spec is None else spec.body
@@ -54,7 +54,8 @@ def _checkpoint_timeout(session: Session, job: Job) -> timedelta:
 
 
 def _after_run(session: Session, job: Job, kind: OperationKind) -> int:
-    """Return the number of the last run that cannot complete the operation. A live run can complete it, unless the run is stopping."""
+    """Return the value of ``Operation.after_run``: only runs with a larger number can complete the operation. A live run can complete the
+    operation, unless the operation starts the job and the live run is stopping."""
     live = runs.live_run(session, job.id)
     if live is None or (kind in TO_RUN and runs.commands_given(session, live.id) & ENDING):
         return job.run_number
@@ -62,16 +63,16 @@ def _after_run(session: Session, job: Job, kind: OperationKind) -> int:
 
 
 def step(operation: Operation, text: str) -> None:
-    """Add a step to the operation, unless its newest step is the same."""
+    """Add a step to the operation, unless the newest step has the same text."""
     if operation.state is OperationState.PENDING:
         move(operation, OperationState.RUNNING)
     if not operation.steps or operation.steps[-1]["text"] != text:
-        # A new list, because SQLAlchemy does not track changes inside a list.
+        # Assign a new list, because SQLAlchemy does not detect changes inside a list.
         operation.steps = [*operation.steps, {"at": now().isoformat(), "text": text}]
 
 
 def end(operation: Operation, outcome: OperationOutcome) -> None:
-    """End an operation, unless it has ended already."""
+    """End an operation. Do nothing if the operation has ended already."""
     if operation.ended_at is not None:
         return
     move(operation, outcome.state)
@@ -81,7 +82,7 @@ def end(operation: Operation, outcome: OperationOutcome) -> None:
 
 
 def end_and_record(session: Session, job: Job, operation: Operation, outcome: OperationOutcome) -> None:
-    """End an operation and record an event with its outcome, unless it has ended already."""
+    """End an operation and record an event with the outcome. Do nothing if the operation has ended already."""
     if operation.ended_at is None:
         end(operation, outcome)
         fields: dict[str, Any] = {

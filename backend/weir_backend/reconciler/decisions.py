@@ -1,7 +1,7 @@
-"""Decide the next step for one job. Pure, without clock and database: facts in, one decision out.
+"""Decide the next step for one job. The functions are pure and use neither clock nor database.
 
-The decision can be made at any time, repeatedly, and after a crash while a decision was being executed: the facts of the next call contain what was
-done.
+A decision can be computed at any time and repeatedly. If the reconciler crashes while it executes a decision, the next decision is still correct,
+because its facts contain all steps that were executed.
 """
 
 from __future__ import annotations
@@ -14,22 +14,25 @@ from weir_backend.models import DesiredState, RunState, SpecState
 from weir_backend.runs.start import RunStart
 
 SUBMIT_RETRY = timedelta(seconds=20)
-"""A run whose driver has not reported after this time is submitted again. The launcher prevents a second driver of the run."""
+"""If the driver of a run does not report within ``SUBMIT_RETRY`` after the submission, the run is submitted again. If a run is submitted twice,
+the launcher still starts only one driver."""
 FIRST_RUN_RESTARTS_MAX = 2
-"""Limit for a version that has never run, because the user who has just deployed it waits for the result."""
+"""The maximum number of restarts for a version of the spec that has never reached RUNNING. The maximum is low, because the user who has just
+deployed the version is waiting for the result."""
 CANCEL_TIMEOUT = timedelta(seconds=60)
-"""How long after the command to cancel a live driver is killed. A driver that is still alive then hangs or cannot receive the command. Killing it
-is safe, because the job log fences it."""
+"""A worker kills a driver that is still running ``CANCEL_TIMEOUT`` after the command to cancel, because the driver hangs or cannot receive the
+command. Killing a driver is safe, because the next driver of the job fences it through the job log."""
 FENCED_FOR = timedelta(days=1)
-"""After a job was reassigned, workers check for this time whether its old driver still runs."""
-UNREACHABLE_AFTER = timedelta(minutes=5)
-"""A host is unreachable if neither a worker on it nor the driver has contacted the control plane for this time. Then its jobs are reassigned. The
-time is longer than a restart of a host takes."""
+"""For ``FENCED_FOR`` after the reassignment of a job, workers check whether the old driver of the job is still running."""
+HOST_UNREACHABLE_AFTER = timedelta(minutes=5)
+"""A host is unreachable if neither its workers nor the driver have contacted the control plane for ``HOST_UNREACHABLE_AFTER``. Weir reassigns the
+jobs of an unreachable host. A host restarts in less than ``HOST_UNREACHABLE_AFTER``, so that a restart causes no reassignment."""
 HANGING_AFTER_INTERVALS = 3
-"""A driver hangs if no checkpoint has completed for this many intervals plus the checkpoint timeout."""
+"""An unreachable driver counts as hanging if it has completed no checkpoint for ``HANGING_AFTER_INTERVALS`` checkpoint intervals plus the
+checkpoint timeout."""
 CHECKPOINT_TIMEOUT_MIN = timedelta(minutes=10)
-"""The minimum time to wait for a checkpoint. It applies even if the checkpoint timeout of the job is shorter, because that timeout does not include
-writing the log entry."""
+"""The minimum time that ``is_hanging`` allows for a checkpoint. ``is_hanging`` uses this minimum instead of a shorter checkpoint timeout of the
+job, because the checkpoint timeout does not include writing the log entry."""
 PERMANENT_FAILURES = frozenset({"ConfigError", "GraphError", "RestoreError", "ProtocolError"})
 """The kinds of errors that a restart does not fix."""
 
@@ -45,27 +48,28 @@ class Strategy:
     reset_after_s: float
 
     def delay_s(self, restarts: int) -> float:
-        """Return the delay before a restart that follows ``restarts`` consecutive restarts."""
-        # The exponent is bounded, so that the float does not overflow.
+        """Return the delay before the next restart, after ``restarts`` consecutive restarts."""
+        # Limit the exponent, because a larger power could overflow a float.
         return float(min(self.max_s, self.initial_s * self.multiplier ** min(restarts, 64)))
 
 
 @dataclass(frozen=True, slots=True)
 class LiveRun:
-    """The run that has not ended. ``seen`` is True if its driver has reported, or if a worker knows its process. ``commands`` contains the kinds of
-    the commands that were sent to the driver and that it has not refused."""
+    """The run of a job that has not ended. ``seen`` is True if the driver of the run has reported, or if a worker has recorded the driver
+    process. ``commands`` contains the kinds of the commands that were sent to the driver, without the commands that the driver has refused."""
 
     state: RunState
     submitted_at: datetime | None
     seen: bool
     commands: frozenset[str]
     ran: bool = False
-    """The run has reached RUNNING before, or is RUNNING."""
+    """True if the run has reached RUNNING."""
 
 
 @dataclass(frozen=True, slots=True)
 class LastRun:
-    """The newest run, which has ended. ``kind`` is the class of the error that made it fail, or '' if it is unknown."""
+    """The newest run of a job, if this run has ended. ``kind`` is the class of the error that made the run fail, or '' if the class is
+    unknown."""
 
     state: RunState
     kind: str
@@ -81,21 +85,21 @@ class JobFacts:
     spec_problem: str | None
     live: LiveRun | None
     last: LastRun | None
-    """The newest run, if it has ended. None if there is a live run."""
+    """The newest run of the job, if this run has ended. None if the job has a live run or has never had a run."""
     restarts: int
     restart_at: datetime | None
     restarts_stopped_reason: str | None
     strategy: Strategy
     has_run: bool = True
-    """A run of this version of the spec has reached RUNNING."""
+    """True if any run with the job's current spec version has reached RUNNING."""
     start: RunStart = RunStart()
     """Where the next run starts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Do nothing until ``until``, or until an event if ``until`` is None. ``why`` says why the job is not in its desired state yet; it is '' if
-    this needs no explanation."""
+    """Do nothing before the time ``until``, or before the next event if ``until`` is None. ``why`` is the reason why the job is not in its
+    desired state yet, or '' if no explanation is needed."""
 
     until: datetime | None = None
     why: str = ""
@@ -157,8 +161,8 @@ def decide(facts: JobFacts, now: datetime) -> Decision:
 
 
 def wait_for_gc(decision: _Decision, retention_until: datetime | None, now: datetime) -> _Decision | Wait:
-    """Delay the start of a run while a worker garbage-collects checkpoints of the job: the worker appends a generation to the job log, which would
-    fence the driver."""
+    """Delay the start of a run while a worker garbage-collects checkpoints of the job. The worker appends a generation to the job log, and this
+    generation would fence a driver that starts in the meantime."""
     if isinstance(decision, BeginRun) and retention_until is not None and now < retention_until:
         return Wait(until=retention_until, why="A worker is deleting old checkpoints.")
     return decision
@@ -171,7 +175,7 @@ def _with_live_run(facts: JobFacts, live: LiveRun, now: datetime) -> Decision:
 
 
 def submit(live: LiveRun, now: datetime) -> Submit | Wait:
-    """Decide about a run whose driver has not reported yet."""
+    """Decide whether to submit a run whose driver has not reported yet."""
     if live.submitted_at is None or now >= live.submitted_at + SUBMIT_RETRY:
         return Submit()
     return Wait(until=live.submitted_at + SUBMIT_RETRY, why="The driver is starting.")
@@ -213,15 +217,17 @@ def _after_failure(facts: JobFacts, last: LastRun, now: datetime) -> Decision:
 
 
 def must_be_killed(cancelled_at: datetime | None, now: datetime) -> bool:
-    """Return whether to kill a live driver. ``cancelled_at`` is when the command to cancel was first sent to it, or None if it was never sent."""
+    """Return whether a worker must kill a live driver. ``cancelled_at`` is the time at which the command to cancel was first sent to the driver,
+    or None if this command was never sent."""
     return cancelled_at is not None and now >= cancelled_at + CANCEL_TIMEOUT
 
 
 def unreachable_since(now: datetime, available_since: datetime | None) -> datetime | None:
-    """Return the time limit for reachability: a host is unreachable if its last contact was before this time. Return None if it is unknown which
-    hosts are unreachable, because the control plane was not available for long enough. ``available_since`` is the time since which the control
-    plane is available, or None if it is not."""
-    return now - UNREACHABLE_AFTER if available_since is not None and available_since <= now - UNREACHABLE_AFTER else None
+    """Return the limit for reachability: a host is unreachable if its last contact was before this time. Return None if the control plane has not
+    been available for long enough to know which hosts are unreachable. ``available_since`` is the time since which the control plane has been
+    available, or None if the control plane is not available."""
+    limit = now - HOST_UNREACHABLE_AFTER
+    return limit if available_since is not None and available_since <= limit else None
 
 
 def is_hanging(
@@ -234,17 +240,18 @@ def is_hanging(
     now: datetime,
 ) -> bool:
     """Return whether a live driver hangs. A driver that completes checkpoints does not hang, even if it cannot reach the control plane.
-    ``heard_at`` is the time of its last contact. ``progressed_at`` is the time of the newest entry in the job log, or None if it is unknown.
-    ``min_distance_s`` is the minimum time between checkpoints, or None if the job takes no periodic checkpoints, so that progress is unknown.
-    ``timeout_s``: the checkpoint timeout. ``since``: from ``unreachable_since``."""
+    ``heard_at`` is the time of the driver's last contact. ``progressed_at`` is the time of the newest entry in the job log, or None if this time
+    is unknown. ``min_distance_s`` is the minimum number of seconds between two checkpoints, or None if the job takes no periodic checkpoints.
+    Without periodic checkpoints, the progress of the driver is unknown, so ``is_hanging`` returns False. ``timeout_s`` is the checkpoint timeout.
+    ``since`` is the result of ``unreachable_since``."""
     if since is None or heard_at >= since or min_distance_s is None or progressed_at is None:
         return False
     takes = max(CHECKPOINT_TIMEOUT_MIN, timedelta(seconds=timeout_s))
-    return progressed_at < now - max(UNREACHABLE_AFTER, HANGING_AFTER_INTERVALS * timedelta(seconds=min_distance_s) + takes)
+    return progressed_at < now - max(HOST_UNREACHABLE_AFTER, HANGING_AFTER_INTERVALS * timedelta(seconds=min_distance_s) + takes)
 
 
 def stop(live: LiveRun | None, command: str, now: datetime) -> Wait | EndRun | GiveCommand | Submit:
-    """Decide how to stop the live run. ``command``: Suspend or Cancel."""
+    """Decide how to stop the live run. ``command`` is Suspend or Cancel."""
     if live is None:
         return Wait()
     if live.submitted_at is None:
@@ -252,6 +259,6 @@ def stop(live: LiveRun | None, command: str, now: datetime) -> Wait | EndRun | G
     if command not in live.commands:
         return GiveCommand(command)
     if not live.seen:
-        # The driver receives the command when it starts. If the driver was never started, a worker detects this.
+        # The driver receives the command when it starts. If the driver does not report in time, submit the run again.
         return submit(live, now)
     return Wait(why="The driver is stopping.")

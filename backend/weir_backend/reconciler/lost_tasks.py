@@ -1,4 +1,4 @@
-"""Enqueue tasks again that were not executed. A broker that is killed may lose its newest tasks."""
+"""Enqueue lost tasks again. If the broker is killed, it can lose its newest tasks."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from weir_backend.kit.tasks import COMPILE, INSPECT, Tasks, enqueue_after_commit
 from weir_backend.models import Job, PlanPhase, PlanState, RecoveryPlan, Spec, SpecState
 
 REQUEUE_AFTER = timedelta(seconds=20)
-"""How long to wait for a task before it is enqueued again. Executing a task twice is harmless."""
+"""How long to wait for the execution of a task before the task is enqueued again. Executing a task twice is harmless."""
 BATCH_MAX = 50
 
 
 def requeue_lost_tasks(session: Session, tasks: Tasks, moment: datetime) -> int:
-    """Enqueue the compilation of versions and the inspection of plans that are late. Return how many."""
+    """Enqueue again the compilations and plan inspections that have waited longer than ``REQUEUE_AFTER``. Return the number of enqueued tasks."""
     late = moment - REQUEUE_AFTER
     specs = (
         select(Spec.id)

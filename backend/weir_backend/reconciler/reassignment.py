@@ -19,7 +19,8 @@ from weir_backend.runs import repository
 
 @dataclass(frozen=True, slots=True)
 class KnownCheckpoint:
-    """The newest restorable checkpoint of a job, according to the database. ``generation`` is the generation of the runtime that completed it."""
+    """The newest restorable checkpoint of a job, according to the database. ``generation`` is the generation of the runtime that completed the
+    checkpoint."""
 
     place: CheckpointLocation
     number: int
@@ -27,7 +28,8 @@ class KnownCheckpoint:
 
 
 def newest_known_checkpoint(session: Session, run: Run) -> KnownCheckpoint | None:
-    """Return the newest restorable checkpoint that is in the job log of ``run``, or None."""
+    """Return the newest restorable checkpoint of the job of ``run``. Return None if no such checkpoint exists, or if it is not in the job log of
+    ``run``."""
     number = newest_completed(session, run.job_id, run.id)
     found = jobs.completed(session, run.job_id, number)
     if found is None or found.discarded_at is not None:
@@ -41,10 +43,12 @@ def newest_known_checkpoint(session: Session, run: Run) -> KnownCheckpoint | Non
 
 
 def reassign(session: Session, run: Run, obstacle: str | None, *, since: datetime) -> bool:
-    """End a run whose host has been unreachable since ``since``, so that the next run starts on another host. Return whether the run was ended.
+    """End a run whose host has been unreachable since ``since``, so that the next run starts on another host. Return whether ``reassign`` has
+    ended the run.
 
-    If only the lost host has the files of the job's checkpoint, no other host can restore it, and ``obstacle`` says why. Then the run is not ended,
-    and the obstacle is recorded once. A run is always ended if the command to cancel was sent to its driver."""
+    ``obstacle`` is the reason why no other host can restore the checkpoint of the job, for example because only the lost host has its files.
+    ``obstacle`` is None if another host can restore the checkpoint. If ``obstacle`` is set, ``reassign`` records the obstacle and does not end
+    the run. If the command to cancel was sent to the driver, ``reassign`` ends the run even if ``obstacle`` is set."""
     job = jobs.find(session, run.job_id, lock=True)
     found = session.get(Run, run.id)
     if job is None or found is None:

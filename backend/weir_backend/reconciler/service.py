@@ -56,9 +56,10 @@ from weir_backend.settings import Settings
 
 log = structlog.get_logger(__name__)
 DRIVER_LOST = "DriverLost"
-"""The kind of a failure that the driver could not report because it died."""
+"""The kind of a failure that the driver could not report, because the driver process had died."""
 DECISIONS_MAX = 20
-"""Maximum number of decisions in one call. A larger number of decisions would mean that two decisions reverse each other."""
+"""The maximum number of decisions in one call of ``reconcile``. A call that exceeds this number has a bug: two decisions keep reversing each
+other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,8 @@ class Reconciler:
     tasks: Tasks
 
     def reconcile(self, session: Session, job_id: int) -> None:
-        """Execute everything that is due for this job, and set the time of the next call. Locks the job. Ignores a missing job."""
+        """Execute all decisions that are due for this job, and set ``next_reconcile_at`` to the time of the next call. Lock the job. Do nothing
+        if the job does not exist."""
         job = jobs.find(session, job_id, lock=True)
         if job is None:
             return
@@ -77,7 +79,7 @@ class Reconciler:
         job.next_reconcile_at = min(filter(None, (until, deadline)), default=None)
 
     def _execute_decisions(self, session: Session, job: Job) -> datetime | None:
-        """Decide and execute until the decision is to wait. Return the end of the wait, or None if the job waits for an event."""
+        """Decide and execute in a loop, until a decision is a ``Wait``. Return the end of the wait, or None if the job waits for an event."""
         for _ in range(DECISIONS_MAX):
             moment = now()
             plan = plan_rows.applying(session, job.id)
@@ -88,7 +90,7 @@ class Reconciler:
             log.info("decided", job=job.name, decision=type(decision).__name__, plan=plan.id if plan else None)
             self._execute(session, job, plan, decision)
             session.flush()
-        raise AssertionError(f"job {job.id}: no end after {DECISIONS_MAX} decisions")
+        raise AssertionError(f"job {job.id}: {DECISIONS_MAX} decisions were executed, and none of them was a wait")
 
     def _execute(self, session: Session, job: Job, plan: RecoveryPlan | None, decision: Decision | PlanDecision) -> None:
         match decision:
@@ -149,8 +151,8 @@ class Reconciler:
 
 
 def _is_of(run: Run, operation: Operation) -> bool:
-    """Return whether the run decides the outcome of the operation. It does if it is newer than the operation, or if the job has finished in the
-    meantime and has no later run."""
+    """Return whether the state of the run decides the outcome of the operation. The run decides the outcome if its number is larger than
+    ``after_run`` of the operation, or if the operation starts the job and the run has finished."""
     return run.number > operation.after_run or (run.state is RunState.FINISHED and operation.kind in TO_RUN)
 
 
@@ -161,7 +163,7 @@ def _live(session: Session, job: Job) -> Run:
 
 
 def spec_of(session: Session, job: Job) -> Spec:
-    """Return the version of the spec that is to run."""
+    """Return the current version of the spec of the job."""
     spec = jobs.find_spec(session, job.id, job.spec_number)
     assert spec is not None, f"job {job.id} has no version {job.spec_number}"
     return spec
@@ -241,10 +243,10 @@ def last_facts(run: Run) -> LastRun:
 
 
 def mark_driver_lost(session: Session, job_id: int, run_id: int, reason: str) -> bool:
-    """End a run whose driver process has ended. Return False if the run had ended already.
+    """End a run whose driver process has ended. Return False if the run has ended before this call.
 
-    The caller has already imported events from the spool and checkpoints from the job log. If the driver received the command to cancel, the run is
-    cancelled, regardless of how the driver ended."""
+    Before this call, the caller imports the driver's events from the spool and its checkpoints from the job log. If the command to cancel was
+    sent to the driver, the run gets the state CANCELED, regardless of how the driver ended."""
     job = jobs.find(session, job_id, lock=True)
     run = session.get(Run, run_id)
     if job is None or run is None:
@@ -253,7 +255,7 @@ def mark_driver_lost(session: Session, job_id: int, run_id: int, reason: str) ->
     if run.ended_at is not None:
         return False
     moment = now()
-    reason = clean_text(reason)  # the last line of a log may contain anything
+    reason = clean_text(reason)  # ``reason`` can contain the last line of a log, and this line can contain any characters
     run.reassignment_problem = None
     if repository.cancelled_at(session, run.id) is not None:
         run_service.end_run(session, job, run, RunState.CANCELED, reason)

@@ -1,10 +1,11 @@
-"""Decide the next step of a plan that is being applied. Pure. Until the plan has ended, these rules replace those of ``reconciler.decisions``.
+"""Decide the next step of a plan that is being applied. Pure. While a plan is being applied, the rules of this module replace the rules of
+``reconciler.decisions``.
 
 VERIFYING ── intact ─> STOPPING ── stopped ──> STARTING ── running ──> applied
     │                                             │
  damaged                                  two runs failed
     v                                             v
-failed; the job is unchanged                 REVERTING: the job resumes from where it was stopped; failed
+failed; the job is unchanged                 REVERTING: the job resumes from its last checkpoint before the stop; failed
 """
 
 from __future__ import annotations
@@ -29,11 +30,13 @@ from weir_backend.reconciler.decisions import (
 from weir_backend.runs.start import RunStart
 
 REVERT_TIMEOUT = timedelta(minutes=10)
-"""How long to wait, after the deadline, for the end of a run that did not start. The run takes this long only if its host is unreachable."""
+"""How long to wait, after the deadline of the operation, for the end of a run that did not start. Only a run on an unreachable host takes so long
+to end."""
 PIN_TIMEOUT = timedelta(seconds=30)
-"""How long a job waits for the pin of the safety savepoint. Only an undo needs this pin."""
+"""How long the start of a job waits until the safety savepoint is pinned. Only an undo of the plan needs this pin."""
 RUNS_MAX = 2
-"""The maximum number of runs that a plan starts. It starts a second run because the first driver can crash for a reason unrelated to the plan."""
+"""The maximum number of runs that a plan starts. If the first run fails, the plan starts a second run, because the failure can have nothing to do
+with the plan."""
 
 LEGAL: dict[PlanPhase, frozenset[PlanPhase]] = {
     PlanPhase.VERIFYING: frozenset({PlanPhase.STOPPING}),
@@ -51,11 +54,11 @@ class PlanFacts:
     target_intact: bool | None
     damage: str | None
     live: LiveRun | None
-    """The run of the job that has not ended."""
+    """The run of the job that has not ended, or None if all runs have ended."""
     live_is_of_plan: bool
-    """The live run was started by this plan."""
+    """True if this plan has started the live run."""
     ended_run: LastRun | None
-    """The newest run of this plan that has ended."""
+    """The newest run that this plan has started and that has ended."""
     runs: int
     """The number of runs that this plan has started."""
     stop_with: str
@@ -65,16 +68,17 @@ class PlanFacts:
     kind: str
     deadline: datetime
     target_retired: bool = False
-    """The job has retired the checkpoint that the plan restores."""
+    """True if the job has retired the checkpoint that the plan restores."""
     target_protected: bool = True
-    """The checkpoint is pinned in the job log, or no run can retire it."""
+    """True if the checkpoint that the plan restores is pinned in the job log, or if no run can retire this checkpoint."""
     safety_pin_until: datetime | None = None
-    """The time until which the plan waits for the pin of the safety savepoint. None if the savepoint is pinned or does not exist."""
+    """The time until which the plan waits for the pin of the safety savepoint. None if the safety savepoint is pinned already or does not
+    exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class EnterPhase:
-    """Let the plan enter this phase."""
+    """Move the plan to ``phase``."""
 
     phase: PlanPhase
 
@@ -86,7 +90,8 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class FailPlan:
-    """Let the plan fail. If ``bring_back`` is True, the plan has possibly stopped the job, which then resumes from where it was stopped."""
+    """End the plan as failed. ``bring_back`` is True if the plan may have stopped the job. If ``bring_back`` is True, the job resumes from the
+    last checkpoint that it completed before the stop."""
 
     problem: str
     bring_back: bool
@@ -111,13 +116,13 @@ def decide_plan(facts: PlanFacts, now: datetime) -> PlanDecision:
 
 def _verifying(facts: PlanFacts, now: datetime) -> PlanDecision:
     if facts.target_retired:
-        return FailPlan("The job has retired the checkpoint. Choose a newer one. The job was not touched.", bring_back=False)
+        return FailPlan("The job has retired the checkpoint. Choose a newer checkpoint. The job is unchanged.", bring_back=False)
     if facts.target_intact is None:
         if now >= facts.deadline:
             return FailPlan("The checkpoint was not verified in time. Check that a worker is running.", bring_back=False)
         return Wait(until=facts.deadline, why="The files of the checkpoint are being verified.")
     if not facts.target_intact:
-        return FailPlan(f"The plan would fail: {facts.damage}. The job was not touched.", bring_back=False)
+        return FailPlan(f"The plan would fail: {facts.damage}. The job is unchanged.", bring_back=False)
     if not facts.target_protected:
         if now >= facts.deadline:
             return FailPlan("The checkpoint was not pinned in time. Check that a worker is running.", bring_back=False)
@@ -129,7 +134,7 @@ def _stopping(facts: PlanFacts, now: datetime) -> PlanDecision:
     if facts.live is None:
         return EnterPhase(PlanPhase.STARTING)
     if now >= facts.deadline:
-        # Start no other run, because the live run can still stop at any time.
+        # Start no other run, because the live run has not ended yet and can stop at any time.
         return FailPlan("The job did not stop in time.", bring_back=True)
     return _no_later_than(facts.deadline, stop(facts.live, facts.stop_with, now))
 
@@ -153,7 +158,7 @@ def _starting(facts: PlanFacts, now: datetime) -> PlanDecision:
             return Wait(until=facts.safety_pin_until, why="The checkpoint that an undo would restore is being pinned.")
         return BeginRun(facts.kind, facts.start)
     if facts.ended_run.state is RunState.FINISHED or facts.ended_run.running_at is not None:
-        return Applied()  # the reconciler handles later failures
+        return Applied()  # ``reconciler.decisions`` handles failures after the plan was applied
     if facts.ended_run.kind in PERMANENT_FAILURES or facts.runs >= RUNS_MAX:
         return EnterPhase(PlanPhase.REVERTING)
     return BeginRun(facts.kind, facts.start)
@@ -161,9 +166,9 @@ def _starting(facts: PlanFacts, now: datetime) -> PlanDecision:
 
 def _reverting(facts: PlanFacts, now: datetime) -> PlanDecision:
     if facts.live is not None:
-        # The run did not start in time. End it before another run starts.
+        # The run did not start in time. Stop this run before the job starts another run.
         if now >= facts.deadline + REVERT_TIMEOUT:
-            return FailPlan("The job did not start, and its driver does not stop. Check its host.", bring_back=True)
+            return FailPlan("The job did not start, and its driver has not stopped. Check the host.", bring_back=True)
         return _no_later_than(facts.deadline + REVERT_TIMEOUT, stop(facts.live, "Cancel", now))
     reason = facts.ended_run.reason if facts.ended_run is not None else "the run did not start in time"
-    return FailPlan(f"The job did not start: {reason}. It resumes from where it was stopped.", bring_back=True)
+    return FailPlan(f"The job did not start: {reason}. The job resumes from its last checkpoint.", bring_back=True)

@@ -35,8 +35,8 @@ def propose(
     _once: Idempotent,
     response: Response,
 ) -> PlanRead:
-    """Propose a rollback, a restore from a path, an undo, an upgrade or a rescale. This does not change the job. A worker inspects the checkpoint
-    and completes the preview. A dry run is answered with 200 and is not saved."""
+    """Propose a rollback, a restore from a path, an undo, an upgrade or a rescale. A proposal does not change the job. A worker inspects the
+    checkpoint and completes the preview. The response to a dry run has the status 200, and the plan is not saved."""
     plan = service.propose(session, services.settings, tasks, caller, job_id, draft)
     if draft.dry_run:
         response.status_code = 200
@@ -54,13 +54,13 @@ def list_(
 
 @router.get("/plans/{plan_id}", operation_id="get_plan", responses=answers(404))
 def get(plan_id: Id, session: SessionDep, services: ServicesDep, caller: ViewerCaller) -> PlanRead:
-    """Return one plan. Its preview is complete when `preview.inspection` is set."""
+    """Return one plan. The preview of a plan is complete when `preview.inspection` is set."""
     return service.read(session, services.settings, caller, [service.get(session, plan_id)])[0]
 
 
 @router.post("/plans/{plan_id}/approve", operation_id="approve_plan", responses=answers(404, 409))
 def approve(plan_id: Id, session: SessionDep, services: ServicesDep, caller: OperatorCaller, _once: Idempotent) -> PlanRead:
-    """Approve a plan. A plan that revokes committed output needs the permission `rollback`."""
+    """Approve a plan. If the plan revokes committed output, the caller needs the permission `rollback`."""
     plan = service.approve(session, services.settings, caller, plan_id)
     return service.read(session, services.settings, caller, [plan])[0]
 

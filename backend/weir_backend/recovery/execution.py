@@ -1,4 +1,4 @@
-"""Execute the decisions about a plan. The caller holds the lock on the job."""
+"""Execute the decisions about a plan. Callers must hold the lock on the job."""
 
 from __future__ import annotations
 
@@ -29,12 +29,13 @@ from weir_backend.recovery.start_point import next_start, revokes_output
 from weir_backend.runs import repository as runs
 
 UNDOABLE_PLANS_MAX = 5
-"""How many of the newest plans of a running job can be undone. The number is limited because each plan keeps a checkpoint with all its state."""
+"""The number of plans of a running job that users can undo, counted from the newest plan. The number of undoable plans is limited, because each
+of them pins a checkpoint with all its state."""
 _STEPS = {
     PlanPhase.VERIFYING: "verifying the files of the checkpoint",
     PlanPhase.STOPPING: "stopping the job",
     PlanPhase.STARTING: "starting the job",
-    PlanPhase.REVERTING: "reverting the job to where it was stopped",
+    PlanPhase.REVERTING: "resuming the job from its last checkpoint before the stop",
 }
 
 
@@ -63,8 +64,8 @@ def undo_pin_reason(plan_id: int) -> str:
 
 
 def _pin_for_undo(session: Session, tasks: Tasks, job: Job, plan: RecoveryPlan) -> None:
-    """Pin the safety savepoint. Pin the safety savepoint, because after an upgrade the job continues its branch and would retire the savepoint
-    after some checkpoints."""
+    """Pin the safety savepoint. If the savepoint were not pinned, a job that continues its branch, for example after an upgrade, would retire the
+    savepoint after some checkpoints."""
     safety = jobs.completed(session, job.id, plan.safety_checkpoint)
     if safety is not None and safety.discarded_at is None and safety.deleting_since is None:
         set_pin(session, tasks, safety, undo_pin_reason(plan.id))
@@ -99,8 +100,8 @@ def mark_applied(session: Session, job: Job, plan: RecoveryPlan) -> None:
 
 
 def mark_failed(session: Session, job: Job, plan: RecoveryPlan, problem: str, *, bring_back: bool) -> None:
-    """End the plan as failed. If ``bring_back`` is True, restore the earlier spec and desired state of the job, and resume the job from the
-    checkpoint with which the plan has stopped it."""
+    """End the plan as failed. If ``bring_back`` is True, the job gets the spec version and the desired state that it had before the plan. If the
+    plan has stopped the job, the job resumes from the last checkpoint that it completed before the stop."""
     _release_target_pin(session, plan)
     release_undo_pin(session, plan)
     if bring_back:
@@ -109,7 +110,7 @@ def mark_failed(session: Session, job: Job, plan: RecoveryPlan, problem: str, *,
         job.restarts_stopped_reason, job.restart_at, job.restarts = None, None, 0
         if runs.runs_of_plan(session, plan):
             if revokes_output(plan.preview):
-                # A run of the plan can already have started a new branch, so set the checkpoint to resume from explicitly.
+                # Set the checkpoint to restore explicitly, because a run of the plan may have started a new branch already.
                 safety = plan.safety_checkpoint
                 job.next_start = {"checkpoint": safety, "after_run": job.run_number} if safety is not None else None
             job.restart_at = now()

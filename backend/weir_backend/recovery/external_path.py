@@ -1,6 +1,7 @@
-"""The paths from which users may restore external checkpoints. The paths are checked as text only, because the API does not read storage.
+"""Check the paths from which users restore external checkpoints. Only the text of a path is checked, because the API does not read storage.
 
-Without this check, a caller with the permission `operate` could find out what is on the hosts of the workers and in every bucket that they can read.
+If every path were allowed, a caller with the permission `operate` could find out which files exist on the hosts of the workers and in every
+bucket that the workers can read.
 """
 
 from __future__ import annotations
@@ -38,10 +39,10 @@ CheckpointPath = Annotated[
 
 
 def allowed_roots(data_dir: Path, more: Iterable[str]) -> tuple[str, ...]:
-    """Return the directories below which users may restore checkpoints: the checkpoint directory of the platform, and ``more``."""
+    """Return the directories whose checkpoints users may restore: the checkpoint directory of the platform, and the directories in ``more``."""
     return (posixpath.normpath(str(data_dir / "checkpoints")), *more)
 
 
 def is_within(path: str, root: str) -> bool:
-    """Return whether ``path`` is ``root`` or below it. Both have the form of ``CheckpointPath``."""
+    """Return whether ``path`` is ``root`` or below it. ``path`` and ``root`` have the form of ``CheckpointPath``."""
     return path == root or path.startswith(root if root.endswith("/") else f"{root}/")

@@ -33,13 +33,13 @@ def applying(session: Session, job_id: int) -> RecoveryPlan | None:
 
 
 def applying_by_job(session: Session, job_ids: Collection[int]) -> dict[int, int]:
-    """Return the id of the plan that is being applied, by job."""
+    """Return, for each job with a plan that is being applied, the id of this plan."""
     applying = (RecoveryPlan.job_id.in_(job_ids), RecoveryPlan.state == PlanState.APPLYING)
     return pairs(session, select(RecoveryPlan.job_id, RecoveryPlan.id).where(*applying))
 
 
 def undone(session: Session, plan_ids: Collection[int]) -> frozenset[int]:
-    """Return the plans for which an undo was applied."""
+    """Return the ids of the plans that an applied undo has reversed."""
     query = select(RecoveryPlan.undo_of).where(
         RecoveryPlan.undo_of.in_(plan_ids), RecoveryPlan.kind == PlanKind.UNDO, RecoveryPlan.state == PlanState.APPLIED
     )
@@ -47,7 +47,7 @@ def undone(session: Session, plan_ids: Collection[int]) -> frozenset[int]:
 
 
 def waiting_for_spec(session: Session, job_id: int, number: int) -> Sequence[RecoveryPlan]:
-    """Return the plans whose inspection waits until this version of the spec is compiled."""
+    """Return the plans whose inspection waits until version ``number`` of the spec is compiled."""
     return session.scalars(
         select(RecoveryPlan)
         .where(RecoveryPlan.job_id == job_id, RecoveryPlan.state == PlanState.PROPOSED)
@@ -59,7 +59,8 @@ def waiting_for_spec(session: Session, job_id: int, number: int) -> Sequence[Rec
 
 
 def applied_before(session: Session, plan: RecoveryPlan, *, skipped: int) -> Sequence[RecoveryPlan]:
-    """Return the other applied plans of the same job, newest first, without the first ``skipped`` plans."""
+    """Return the applied plans of the job of ``plan`` that have a safety savepoint, newest first. Leave out ``plan`` itself and the ``skipped``
+    newest of the other plans."""
     return session.scalars(
         select(RecoveryPlan)
         .where(RecoveryPlan.job_id == plan.job_id, RecoveryPlan.state == PlanState.APPLIED, RecoveryPlan.id != plan.id)

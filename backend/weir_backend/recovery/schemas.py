@@ -17,7 +17,7 @@ Number = Annotated[int, Field(ge=1, le=BIGINT_MAX)]
 
 
 class RollbackRequest(RequestModel):
-    """Restore a completed checkpoint or savepoint of this job. Sinks revoke the output committed after it, where they can."""
+    """Restore a completed checkpoint or savepoint of this job. Revocable sinks revoke the output that was committed after this checkpoint."""
 
     kind: Literal["rollback"]
     checkpoint: Number
@@ -25,9 +25,9 @@ class RollbackRequest(RequestModel):
 
 class RestoreRequest(RequestModel):
     """Restore a checkpoint of another job, or a copy of a checkpoint. The driver copies the files of the checkpoint and never changes the
-    originals. Sinks revoke the committed output of this job, where they can. `path` is a checkpoint directory that contains one job, or the
-    directory of one job. It must be below a directory that the installation allows. `checkpoint` is the number of the checkpoint in this directory;
-    if it is null, the newest checkpoint is restored."""
+    originals. Revocable sinks revoke the committed output of this job. `path` is a checkpoint directory that contains one job, or the directory
+    of one job. The path must be below a directory that the installation allows. `checkpoint` is the number of a checkpoint in the directory
+    `path`. If `checkpoint` is null, the newest checkpoint is restored."""
 
     kind: Literal["restore"]
     path: CheckpointPath
@@ -35,17 +35,18 @@ class RestoreRequest(RequestModel):
 
 
 class UndoRequest(RequestModel):
-    """Undo the plan `plan`: restore the checkpoint with which the plan stopped the job, and the version of the spec that the job had before the
-    plan."""
+    """Undo the plan `plan`. The undo restores the checkpoint with which the plan stopped the job, and the version of the spec that the job had before
+    the plan."""
 
     kind: Literal["undo"]
     plan: Number
 
 
 class UpgradeRequest(RequestModel):
-    """Run a different version of the spec. With mode `savepoint`, the job stops with a last checkpoint and resumes from it. With mode `last-state`,
-    it stops immediately and resumes from the newest completed checkpoint. With mode `stateless`, it stops with a last checkpoint, which an undo can
-    restore, and starts without state. Sinks then revoke committed output where they can, and all input is read again."""
+    """Run a different version of the spec. With mode `savepoint`, the job stops with a last checkpoint and resumes from this checkpoint. With mode
+    `last-state`, the job stops immediately and resumes from the newest completed checkpoint. With mode `stateless`, the job stops with a last
+    checkpoint, which an undo can restore, and starts without state. After a start without state, revocable sinks revoke committed output, and all
+    input is read again."""
 
     kind: Literal["upgrade"]
     spec: Number
@@ -53,7 +54,7 @@ class UpgradeRequest(RequestModel):
 
 
 class RescaleRequest(RequestModel):
-    """Run with a different parallelism. The job stops with a last checkpoint and resumes from it."""
+    """Run the job with a different parallelism. The job stops with a last checkpoint and resumes from this checkpoint."""
 
     kind: Literal["rescale"]
     parallelism: Annotated[int, Field(ge=1, le=1_024)]
@@ -72,17 +73,17 @@ class PlanCreate(RequestModel):
 
 
 class SourcePosition(ResponseModel):
-    """Where a source continues. `splits` contains its unfinished splits, each with the position from which it is read, in the format of the
-    source."""
+    """The positions from which a source continues. `splits` contains the unfinished splits of the source. Each split contains its position, in the
+    format of the source."""
 
     source: str
     splits: list[Any]
 
 
 class SinkEffect(ResponseModel):
-    """What the plan does to the output of a sink. If `revocable` is true, the sink revokes abandoned output. Otherwise its readers see the
-    abandoned records twice, and `records` is the number of records that the checkpoints in `abandoned` and `recommitted` had committed when the
-    plan was inspected, or null if it is unknown."""
+    """The effect of the plan on the output of a sink. If `revocable` is true, the sink revokes abandoned output. If `revocable` is false, the
+    readers of the sink see the abandoned records twice. For a sink that is not revocable, `records` is the number of records that the checkpoints
+    in `abandoned` and `recommitted` had committed when the plan was inspected, or null if this number is unknown."""
 
     sink: str
     kind: str
@@ -91,8 +92,8 @@ class SinkEffect(ResponseModel):
 
 
 class ExternalCheckpointRead(ResponseModel):
-    """A checkpoint of another job or directory. `job` is the name of the job in its job log. `checkpoint` is the number of the checkpoint in this
-    log."""
+    """A checkpoint of another job or directory. `job` is the name of the job in its job log. `checkpoint` is the number of the checkpoint in the
+    same job log."""
 
     job: str
     checkpoint: int
@@ -102,12 +103,14 @@ class ExternalCheckpointRead(ResponseModel):
 
 
 class PlanInspection(ResponseModel):
-    """What a worker found in checkpoint storage. The plan can be applied if the checkpoint is `intact` and `incompatibility` is null.
+    """The results of the inspection of checkpoint storage by a worker. The plan can be applied if the checkpoint is `intact` and `incompatibility` is
+    null.
 
-    `abandoned` contains the checkpoints that the plan abandons. The plan also abandons the checkpoints that the job completes until it is stopped.
-    `reinstated` contains the checkpoints whose revoked output is published again. `recommitted` contains the checkpoints whose output is committed
-    again, because it is possibly not published yet; readers of a sink that is not revocable can see this output twice. `incompatibility` says why
-    the graph cannot restore the state. `external_checkpoint` is the checkpoint at the `path` of the plan."""
+    `abandoned` contains the checkpoints that the plan abandons. The plan also abandons the checkpoints that the job completes until it is
+    stopped. `reinstated` contains the checkpoints whose revoked output is published again. `recommitted` contains the checkpoints whose output is
+    committed again, because this output may not be published yet. The readers of a sink that is not revocable can see the output of these
+    checkpoints twice. `incompatibility` is the reason why the graph cannot restore the state. `external_checkpoint` is the checkpoint at the
+    `path` of the plan."""
 
     intact: bool
     damage: str | None
@@ -124,13 +127,14 @@ class PlanInspection(ResponseModel):
 
 
 class PlanPreview(ResponseModel):
-    """What the plan would do.
+    """The changes that the plan would make.
 
-    The job restores `checkpoint` or the external checkpoint at `path`, or starts without state (`without_state`). If none of these is set, it
-    resumes from the checkpoint with which it is stopped. `age_s` is the age of `checkpoint` when the plan was proposed. `restarted_operators`
-    contains all operators, because the driver is replaced. `sinks_with_duplicates` contains the sinks whose readers can see records twice. These
-    records are committed by the checkpoints in `inspection.abandoned` and `inspection.recommitted`, or until the job is stopped. If the plan
-    restores no other checkpoint, they are committed by the checkpoint with which the job is stopped."""
+    The job restores `checkpoint` or the external checkpoint at `path`, or starts without state (`without_state`). If the plan sets none of
+    `checkpoint`, `path` and `without_state`, the job resumes from its newest checkpoint after the stop. `age_s` is the age of `checkpoint` when
+    the plan was proposed. `restarted_operators` contains all operators, because the driver is replaced. `sinks_with_duplicates` contains the
+    sinks whose readers can see records twice. Readers can see the records of these checkpoints twice: the checkpoints in `inspection.abandoned`
+    and `inspection.recommitted`, and the checkpoints that the job completes until it is stopped. If the job resumes from its newest checkpoint
+    after the stop, readers can see the records of only this checkpoint twice."""
 
     checkpoint: int | None
     completed_at: datetime | None
@@ -145,12 +149,12 @@ class PlanPreview(ResponseModel):
     warnings: list[str]
     sinks_with_duplicates: list[str]
     inspection: PlanInspection | None
-    """Null while a worker is inspecting the checkpoint."""
+    """The results of the inspection. Null until a worker has inspected the checkpoint."""
 
 
 class PlanRead(ResponseModel):
     id: int | None
-    """Null for a dry run, which is not saved."""
+    """The id of the plan. Null for a dry run, because its plan is not saved."""
     job_id: int
     kind: PlanKind
     state: PlanState

@@ -1,4 +1,4 @@
-"""Propose, approve, apply and discard plans. Functions that change a plan lock its job first."""
+"""Propose, approve, apply and discard plans. A function that changes a plan locks the job of the plan first."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ from weir_backend.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class PlannedChange:
-    """What a plan changes. The job restores ``target`` or the external checkpoint at ``path``, or starts without state (``without_state``). If none
-    of these is set, it resumes from the checkpoint with which it is stopped."""
+    """What a plan changes. The job restores ``target`` or the external checkpoint at ``path``, or starts without state (``without_state``). If
+    the plan sets none of ``target``, ``path`` and ``without_state``, the job resumes from its newest checkpoint after the stop."""
 
     kind: PlanKind
     target: Checkpoint | None
@@ -88,7 +88,7 @@ class PlannedChange:
 
 
 def propose(session: Session, settings: Settings, tasks: Tasks, caller: Caller, job_id: int, draft: PlanCreate) -> RecoveryPlan:
-    """Return a new plan. Unless it is a dry run, save it and enqueue its inspection. Raises NotFound, Conflict, Forbidden."""
+    """Return a new plan. Unless ``draft.dry_run`` is True, save the plan and enqueue its inspection. Raises NotFound, Conflict, Forbidden."""
     job = job_service.get(session, job_id, lock=True)
     job_service.refuse(session, job, runs.newest_run(session, job), _verb_of(draft.request))
     computed = _compute(session, settings, tasks, caller, job, draft.request, keep=not draft.dry_run)
@@ -162,7 +162,8 @@ def _compute(
 
 
 def _check_path(settings: Settings, path: str) -> None:
-    """Check that the path is allowed. Raises Forbidden. The worker later checks that no link leads outside."""
+    """Check that users may restore checkpoints from ``path``. Raises Forbidden. The worker later checks that no symbolic link in ``path`` leads
+    outside the allowed directories."""
     allowed = allowed_roots(settings.data_dir, settings.restore_roots)
     if not any(is_within(path, root) for root in allowed):
         raise Forbidden(
@@ -178,7 +179,7 @@ def _check_directory(settings: Settings, job: Job, current: Spec, wanted: Spec) 
     if before != after:
         raise Conflict(
             "directory-changed",
-            f"Version {wanted.number} has the checkpoint directory {after}, and the job has {before}: the job would start without state.",
+            f"Version {wanted.number} has the checkpoint directory {after}, but the job has {before}, so the job would start without state.",
             "Keep the checkpoint directory, or deploy another job.",
         )
 
@@ -191,8 +192,8 @@ def _check_job_name(session: Session, job: Job, current: Spec, wanted: Spec) -> 
     if job.run_number > 0 and before is not None and before != after:
         raise Conflict(
             "name-changed",
-            f"The code of version {wanted.number} names its job '{after}', but the checkpoints of job '{job.name}' belong to '{before}': "
-            "the job would start without state.",
+            f"The code of version {wanted.number} names its job '{after}', but the checkpoints of job '{job.name}' belong to '{before}', "
+            "so the job would start without state.",
             f"Keep the name '{before}' in Job(...), or deploy another job.",
         )
 
@@ -204,7 +205,8 @@ def _target(session: Session, job: Job, number: int) -> Checkpoint:
 
 
 def _rescaled(session: Session, tasks: Tasks, caller: Caller, job: Job, current: Spec, parallelism: int, *, keep: bool) -> Spec:
-    """Return a new version of the spec that differs from the current version only in its parallelism. Save the version only if ``keep`` is True."""
+    """Return a new version of the spec that differs from the current version only in its parallelism. Save the new version only if ``keep`` is
+    True."""
     spec = Spec(
         job_id=job.id,
         number=jobs.newest_spec_number(session, job.id) + 1,
@@ -229,7 +231,7 @@ def _preview(session: Session, job: Job, computed: PlannedChange) -> PlanPreview
     graph = session.get(Graph, graph_id) if graph_id is not None else None
     sinks = list(sinks_of(graph.body)) if graph is not None else []
     live = runs.live_run(session, job.id) is not None
-    # A job that has never run has published nothing. A job that resumes from a checkpoint commits the output of this checkpoint again.
+    # A job that has never run has published no output. A job that resumes from a checkpoint commits the output of this checkpoint again.
     duplicates = [uid for uid, _, revocable in sinks if not revocable] if computed.abandons or job.run_number > 0 else []
     age_s = (now() - target.completed_at).total_seconds() if target is not None and target.completed_at is not None else None
     return PlanPreview(
@@ -252,9 +254,9 @@ def _preview(session: Session, job: Job, computed: PlannedChange) -> PlanPreview
 def _steps(computed: PlannedChange, *, live: bool) -> list[str]:
     steps = []
     if computed.target is not None:
-        steps.append(f"Verify the files of checkpoint {computed.target.number}. If one is damaged, the job is not touched.")
+        steps.append(f"Verify the files of checkpoint {computed.target.number}. If a file is damaged, the job stays unchanged.")
     if computed.path is not None:
-        steps.append(f"Verify the files of the checkpoint in {computed.path}. If one is damaged, the job is not touched.")
+        steps.append(f"Verify the files of the checkpoint in {computed.path}. If a file is damaged, the job stays unchanged.")
     if live:
         steps.append(
             "Stop the job with a last checkpoint, which an undo can restore."
@@ -263,15 +265,15 @@ def _steps(computed: PlannedChange, *, live: bool) -> list[str]:
         )
     if computed.target is not None:
         steps.append(
-            f"Start the job from checkpoint {computed.target.number}. Sinks revoke the output committed after it, where they can."
+            f"Start the job from checkpoint {computed.target.number}. Revocable sinks revoke the output that was committed after this checkpoint."
         )
     elif computed.path is not None:
         steps.append(
-            "Start the job from a copy of that checkpoint. Sinks revoke the committed output of this job, where they can."
+            "Start the job from a copy of the external checkpoint. Revocable sinks revoke the committed output of this job."
         )
     elif computed.without_state:
         steps.append(
-            f"Start version {computed.spec.number} of the spec without state. Sinks revoke committed output where they can, and all input is "
+            f"Start version {computed.spec.number} of the spec without state. Revocable sinks revoke committed output, and all input is "
             "read again."
         )
     else:
@@ -285,7 +287,7 @@ def _warnings(computed: PlannedChange, job: Job, duplicates: list[str], *, live:
     if not live and job.desired_state is not DesiredState.RUNNING:
         found.append("The job is not running. If you apply the plan, the job starts.")
     if computed.stop_with == "Cancel" and live:
-        found.append("Everything read since the newest checkpoint is read again.")
+        found.append("All input since the newest checkpoint is read again.")
     if duplicates and not computed.abandons:
         stopped = "the newest checkpoint" if computed.stop_with == "Cancel" else "the last checkpoint before the stop"
         found.append(f"These sinks publish the output of {stopped} a second time: {', '.join(duplicates)}.")
@@ -295,7 +297,8 @@ def _warnings(computed: PlannedChange, job: Job, duplicates: list[str], *, live:
 
 
 def record_inspection(session: Session, settings: Settings, plan_id: int, found: PlanInspection) -> int | None:
-    """Record what a worker has found in storage. Return the id of the job if a plan that is being applied waits for it."""
+    """Record the results of a worker's inspection of checkpoint storage. If the plan is being applied and waits for this inspection, return the
+    id of its job; otherwise return None."""
     seen = repository.find(session, plan_id)
     if seen is None:
         return None
@@ -334,7 +337,7 @@ def apply(session: Session, settings: Settings, tasks: Tasks, caller: Caller, pl
     job, plan = _locked(session, plan_id)
     _check_permission(caller, plan)
     if plan.state in (PlanState.APPLYING, PlanState.APPLIED) and plan.operation_id is not None:
-        return operations.get(session, plan.operation_id)  # the request is repeated
+        return operations.get(session, plan.operation_id)  # an earlier request has begun to apply the plan
     _refuse(session, settings, job, plan, Verb.APPLY)
     operation = operations.begin(session, job, OperationKind.APPLY_PLAN, caller, {"plan": plan.id})
     plan.state, plan.phase, plan.operation_id = PlanState.APPLYING, PlanPhase.VERIFYING, operation.id
@@ -345,7 +348,7 @@ def apply(session: Session, settings: Settings, tasks: Tasks, caller: Caller, pl
     audit(session, caller, "apply", "plan", plan.id, after={"job": job.name})
     if plan.target_intact is None:
         if plan.preview["checkpoint"] is not None:
-            # Pin the checkpoint, because a running job retires its oldest checkpoint with each new one.
+            # Pin the checkpoint, because a running job retires its oldest checkpoint whenever it completes another checkpoint.
             set_pin(session, tasks, _target(session, job, plan.preview["checkpoint"]), pin_reason(plan))
         enqueue_after_commit(session, tasks, INSPECT, plan.id)
     job_service.reconcile_soon(session, tasks, job)
@@ -370,7 +373,7 @@ def get(session: Session, plan_id: int) -> RecoveryPlan:
 
 
 def _locked(session: Session, plan_id: int) -> tuple[Job, RecoveryPlan]:
-    """Lock the job, then the plan."""
+    """Lock the job of the plan, then the plan. Return both."""
     seen = get(session, plan_id)
     job = job_service.get(session, seen.job_id, lock=True)
     plan = repository.find(session, plan_id, lock=True)
@@ -390,15 +393,15 @@ def _refuse(session: Session, settings: Settings, job: Job, plan: RecoveryPlan, 
 def _facts(
     session: Session, settings: Settings, plans: Sequence[RecoveryPlan], by_id: Mapping[int, Job]
 ) -> dict[int, PlanActionFacts]:
-    """Return the facts that decide which actions a plan allows, with a few queries for any number of plans. ``by_id`` contains the jobs of the
-    plans."""
+    """For each plan, return the facts that decide which actions the plan allows. The number of queries does not grow with the number of plans.
+    ``by_id`` contains the jobs of the plans by their ids."""
     key = settings.secret_key.get_secret_value()
     undone = repository.undone(session, [plan.id for plan in plans])
     applying = repository.applying_by_job(session, by_id.keys())
     safeties = checkpoints.by_numbers(
         session, {(plan.job_id, plan.safety_checkpoint) for plan in plans if plan.safety_checkpoint is not None}
     )
-    # The version can be missing if the plan was changed in the database.
+    # ``request`` can lack the version of the spec if the plan was changed in the database.
     numbers = {(plan.job_id, plan.request["spec"]) for plan in plans if plan.state in OPEN and "spec" in plan.request}
     specs = jobs.specs_by_number(session, numbers)
     found = {}
@@ -418,7 +421,7 @@ def _facts(
             spec=spec_refusal(spec.number, spec.state, spec.problem) if spec is not None else None,
             inspected=inspection is not None,
             damage=None if inspection is None or inspection["intact"] else inspection["damage"] or "the checkpoint is damaged",
-            incompatibility=inspection["incompatibility"] if inspection is not None else None,
+            incompatibility=inspection.get("incompatibility") if inspection is not None else None,
             safety_checkpoint=plan.safety_checkpoint,
             safety=replace(facts_of(safety, None, None), applying=other) if safety is not None else None,
             undone=plan.id in undone,
@@ -428,7 +431,7 @@ def _facts(
 
 
 def read(session: Session, settings: Settings, caller: Caller, plans: Sequence[RecoveryPlan]) -> list[PlanRead]:
-    """Return the plans with their actions. Dry runs and plans of deleted jobs have no actions."""
+    """Return the plans as the API returns them, with the actions that each plan allows. Dry runs and plans of deleted jobs have no actions."""
     saved = [plan for plan in plans if plan.id is not None]
     by_id = {job.id: job for job in checkpoints.jobs_by_id(session, {plan.job_id for plan in saved})}
     facts = _facts(session, settings, [plan for plan in saved if plan.job_id in by_id], by_id)

@@ -1,4 +1,5 @@
-"""The signature of a plan. It covers the content of the plan and the version of the job, so that a plan is applied only as it was approved."""
+"""The signature of a plan. The signature covers the content of the plan and the version of the job, so that Weir applies exactly the plan that was
+approved."""
 
 from __future__ import annotations
 

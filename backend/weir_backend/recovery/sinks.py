@@ -1,5 +1,5 @@
-"""Which sinks can revoke committed output, and how many records they have committed. The backend does not import the connectors, so it lists the
-sinks here; a test compares the list with the connectors."""
+"""Which sinks can revoke committed output, and how many records a committable contains. The backend does not import the connectors, so this
+module lists the kinds of sinks. A test compares the lists of this module with the connectors."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any
 
 REVOCABLE = frozenset({"parquet", "json_lines"})
 _COUNTED = {"console": "rows"}
-"""Sinks that are not revocable and whose committables count their records: the kind of the sink, and the key of the count."""
+"""For each kind of sink, the key under which a committable contains its number of records. ``_COUNTED`` contains only kinds of sinks that are not
+revocable."""
 
 
 def sinks_of(graph: Mapping[str, Any]) -> Iterator[tuple[str, str, bool]]:
-    """Yield, for each sink in a physical graph (as JSON), its uid, its kind, and whether it is revocable."""
+    """For each sink in a physical graph (as JSON), yield the uid of the sink, its kind, and whether it is revocable."""
     for operator in graph["logical"]["operators"]:
         if operator["kind"] == "sink":
             kind = str((operator.get("config") or {}).get("kind", "unknown"))
@@ -20,7 +21,7 @@ def sinks_of(graph: Mapping[str, Any]) -> Iterator[tuple[str, str, bool]]:
 
 
 def records_in(kind: str, payload: Any) -> int | None:
-    """Return how many records a committable of a sink of this kind contains. None: unknown."""
+    """Return the number of records in a committable of a sink of kind ``kind``, or None if the number is unknown."""
     found = payload.get(_COUNTED[kind]) if kind in _COUNTED and isinstance(payload, dict) else None
     return found if type(found) is int else None
 

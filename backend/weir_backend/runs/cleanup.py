@@ -1,6 +1,8 @@
-"""Delete the files of ended runs on the hosts of their drivers. The row of the run stays and records that its log is deleted.
+"""Delete the files of ended runs on the hosts of their drivers. The database keeps the row of each run, and the row records that the files are
+deleted.
 
-A worker deletes the files first and updates the row afterwards. After a crash in between, the next worker finds no files and updates the row.
+A worker first deletes the files of a run and then updates the row of the run. If the worker crashes after it has deleted the files, the next
+worker finds no files and updates the row.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from weir_backend.runs.repository import FileRetention
 from weir_backend.settings import Settings
 
 EXPIRES_S = 300
-"""Tasks for an unreachable host expire, so that they do not accumulate."""
+"""A task that no worker has begun after ``EXPIRES_S`` seconds expires, so that the tasks for an unreachable host do not accumulate."""
 
 
 def retention_of(settings: Settings, moment: datetime) -> FileRetention:
@@ -30,7 +32,7 @@ def retention_of(settings: Settings, moment: datetime) -> FileRetention:
 
 
 def enqueue_due(session: Session, settings: Settings, tasks: Tasks) -> Sequence[str]:
-    """Enqueue a task for each host that has files to delete. Return these hosts."""
+    """Enqueue a cleanup task for each host with files of runs that are due for deletion. Return the names of the hosts."""
     hosts = repository.hosts_to_clean_up(session, retention_of(settings, now()))
     for host in hosts:
         tasks.enqueue(DELETE_RUN_FILES, queue=host_queue(host), expires_s=EXPIRES_S)
@@ -38,10 +40,10 @@ def enqueue_due(session: Session, settings: Settings, tasks: Tasks) -> Sequence[
 
 
 def runs_to_clean_up(session: Session, settings: Settings, host: str, *, after: int, count: int) -> Sequence[Run]:
-    """Return ended runs whose files are due for deletion and whose ids are larger than ``after``, ordered by id."""
+    """Return the ended runs on ``host`` whose files are due for deletion and whose ids are larger than ``after``, ordered by id."""
     return repository.runs_to_clean_up(session, retention_of(settings, now()), host, after=after, count=count)
 
 
 def mark_cleaned_up(session: Session, run_ids: Sequence[int]) -> None:
-    """Record that the directories of these runs are deleted."""
+    """Record that the directories of the runs ``run_ids`` are deleted."""
     repository.mark_cleaned_up(session, run_ids, now())

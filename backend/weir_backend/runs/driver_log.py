@@ -1,4 +1,4 @@
-"""Read the log of a driver in the data directory, which the API shares with the workers of an embedded platform."""
+"""Read the log of a driver from the data directory. On an embedded platform, the API and the workers share this directory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ CHUNK_BYTES = 256 << 10
 
 @dataclass(frozen=True, slots=True)
 class LogChunk:
-    """A part of a log. A chunk of a log. ``size`` is the current size of the log. ``next`` is the offset of the next chunk."""
+    """A chunk of the log of a driver. ``size`` is the current size of the whole log in bytes. ``next`` is the offset at which the next chunk
+    begins."""
 
     data: bytes
     size: int
@@ -23,10 +24,10 @@ class LogChunk:
 
 
 def read_chunk(session: Session, data_dir: Path, run_id: int, offset: int) -> LogChunk:
-    """Return a chunk of the log of a run. ``offset`` is in bytes, counted from the end if it is negative. An offset beyond the end occurs if the
-    log was truncated; the chunk then starts at the beginning.
+    """Return a chunk of the log of a run's driver. ``offset`` is in bytes. A negative ``offset`` counts from the end of the log. If ``offset`` is
+    larger than the log, because the log was truncated, the chunk begins at the start of the log.
 
-    Raises NotFound, Conflict if the log is on another host, Gone if it is deleted.
+    Raises NotFound if the run does not exist, Conflict if the log is on another host, and Gone if the log is deleted.
     """
     run = session.get(Run, run_id)
     if run is None:
@@ -49,7 +50,7 @@ def read_chunk(session: Session, data_dir: Path, run_id: int, offset: int) -> Lo
             return LogChunk(b"", 0, 0)
         raise Conflict(
             "log-on-other-host",
-            f"The log of run {run.number} is on the host of its driver, not on this one.",
-            f"Read {path} there.",
+            f"The log of run {run.number} is on the host of its driver, not on the host of the API.",
+            f"Read {path} on the host of the driver.",
         ) from None
     return LogChunk(data, size, begin + len(data))

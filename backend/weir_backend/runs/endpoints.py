@@ -21,8 +21,8 @@ router = APIRouter(tags=["runs"])
 
 @router.get("/runs", operation_id="list_runs", responses=answers(401, 403, 422))
 def list_runs(caller: ViewerCaller, session: SessionDep, response: Response, wanted: ListingDep) -> Sequence[RunRead]:
-    """List runs, newest first. Filters: `id`, `job_id`, `state`. The filter uses the last reported state; an unreachable run is returned as
-    RECONCILING."""
+    """List runs, newest first. Filters: `id`, `job_id`, `state`. The filter `state` compares the last reported state, but an unreachable run is
+    returned with the state RECONCILING."""
     return service.list_runs(session, wanted, response)
 
 
@@ -34,7 +34,7 @@ def get_run(caller: ViewerCaller, session: SessionDep, run_id: Id) -> RunRead:
 
 @router.get("/runs/{run_id}/graph", operation_id="get_run_graph", responses=answers(401, 403, 404, 422))
 def get_run_graph(caller: ViewerCaller, session: SessionDep, run_id: Id) -> GraphRead:
-    """Return the graph that the run deployed last: the physical graph, which contains the logical graph."""
+    """Return the physical graph that the run deployed last. A physical graph contains the logical graph."""
     return service.get_graph(session, run_id)
 
 
@@ -72,7 +72,8 @@ def read_log(
     services: ServicesDep,
     _: ViewerCaller,
     offset: Annotated[
-        int, Query(ge=-BIGINT_MAX, le=BIGINT_MAX, description="In bytes, from the beginning, or from the end if negative")
+        int,
+        Query(ge=-BIGINT_MAX, le=BIGINT_MAX, description="Offset in bytes. A negative offset counts from the end of the log."),
     ] = 0,
 ) -> Response:
     """Return a chunk of the log of the driver, at most 256 KiB."""

@@ -1,4 +1,4 @@
-"""The content of graphs: their digest, and the names of their chains. Pure."""
+"""Compute the digest of a graph and the names of the operators in its chains. Pure."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from typing import Any
 from weir_backend.kit.jsonb import clean
 
 GRAPH_BYTES_MAX = 16 << 20
-"""The largest size of a graph as JSON. An event contains the graph, so every limit on events must allow this size."""
+"""The maximum size of a graph as JSON. A driver sends its graph in one event, so every limit on the size of events must allow
+``GRAPH_BYTES_MAX``."""
 
 
 @dataclass(frozen=True, slots=True)
 class GraphContent:
-    """``text`` is the graph as canonical JSON, and ``digest`` its SHA-256."""
+    """``text`` is the graph as canonical JSON. ``digest`` is the SHA-256 of ``text``."""
 
     digest: bytes
     text: str
 
 
 def graph_content(graph: dict[str, Any]) -> GraphContent:
-    """Return the content of a graph. Raises ValueError or RecursionError if the graph is not valid JSON."""
+    """Return the canonical JSON of a graph and its digest. Raises ValueError or RecursionError if the graph is not valid JSON."""
     text = json.dumps(clean(graph), separators=(",", ":"), ensure_ascii=True, allow_nan=False, sort_keys=True)
     return GraphContent(hashlib.sha256(text.encode()).digest(), text)
 
@@ -35,8 +36,8 @@ class OperatorName:
 
 
 def operators_by_chain(graph: Mapping[str, Any] | None) -> dict[int, list[OperatorName]]:
-    """Return the operators of each chain, in their order in the chain. The graph comes from a driver, so it can have invalid parts. These are left
-    out."""
+    """Return the operators of each chain, in their order in the chain. The graph comes from a driver, so invalid parts of the graph are
+    ignored."""
     if graph is None:
         return {}
     logical = graph.get("logical")

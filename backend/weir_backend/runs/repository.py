@@ -31,8 +31,8 @@ def graph_of_run(session: Session, run: Run) -> Graph | None:
 
 @dataclass(frozen=True, slots=True)
 class FileRetention:
-    """Which files of runs are kept. Files are kept if the run ended after ``since`` or is among the ``newest`` runs of its job, but for at most
-    ``at_most`` runs of a job. No files of deleted jobs are kept."""
+    """The rule that decides which runs keep their files. A run keeps its files if it ended after ``since``, or if it is one of the last
+    ``newest`` runs of its job. At most ``at_most`` runs of a job keep their files. The runs of a deleted job keep no files."""
 
     since: datetime
     newest: int
@@ -40,7 +40,7 @@ class FileRetention:
 
 
 def _expired(kept: FileRetention) -> ColumnElement[bool]:
-    # The numbers of the runs of a job are consecutive.
+    # The numbers of a job's runs are consecutive, so ``newer`` is the number of newer runs of the same job.
     newer = Job.run_number - Run.number
     old = and_(newer >= kept.newest, Run.ended_at < kept.since)
     return and_(
@@ -69,13 +69,13 @@ def newest_run(session: Session, job: Job) -> Run | None:
 
 
 def live_run(session: Session, job_id: int, *, lock: bool = False) -> Run | None:
-    """Return the run that has not ended."""
+    """Return the run of the job that has not ended, or None if all runs have ended."""
     query = select(Run).where(Run.job_id == job_id, Run.ended_at.is_(None))
     return session.scalar(query.with_for_update().execution_options(populate_existing=True) if lock else query)
 
 
 def newest_runs(session: Session, job_ids: Collection[int]) -> dict[int, Run]:
-    """Return the newest run of each job that has one."""
+    """Return the newest run of each job. Jobs without a run are left out."""
     rows = session.scalars(
         select(Run).join(Job, (Job.id == Run.job_id) & (Job.run_number == Run.number)).where(Job.id.in_(job_ids))
     )
@@ -83,8 +83,8 @@ def newest_runs(session: Session, job_ids: Collection[int]) -> dict[int, Run]:
 
 
 def restores(session: Session, job_ids: Collection[int]) -> dict[int, dict[int, int | None]]:
-    """Return, by job and run, the checkpoint of the job that was restored by each run that did not resume. The value is None if the run restored an
-    external checkpoint or started without state."""
+    """Return which checkpoint each run restored: for each job id, a mapping from run number to checkpoint number. A run that resumed from the
+    newest checkpoint is not in the mapping. The checkpoint number is None if the run restored an external checkpoint or started without state."""
     rows = session.execute(
         select(Run.job_id, Run.number, Run.start["checkpoint"].astext.cast(BigInteger)).where(
             Run.job_id.in_(job_ids), Run.start["mode"].astext != "resume"
@@ -97,47 +97,48 @@ def restores(session: Session, job_ids: Collection[int]) -> dict[int, dict[int, 
 
 
 def newest_that_ran(session: Session, job_ids: Collection[int]) -> dict[int, int]:
-    """Return, by job, the number of the newest run that has reached RUNNING."""
+    """Return, for each job id, the number of the newest run that has reached RUNNING."""
     query = select(Run.job_id, func.max(Run.number)).where(Run.job_id.in_(job_ids), Run.running_at.is_not(None))
     return pairs(session, query.group_by(Run.job_id))
 
 
 def has_run(session: Session, spec_id: int) -> bool:
-    """Return whether a run of this version has reached RUNNING."""
+    """Return whether a run of the spec version with the id ``spec_id`` has reached RUNNING."""
     return session.scalar(select(Run.id).where(Run.spec_id == spec_id, Run.running_at.is_not(None)).limit(1)) is not None
 
 
 def has_run_since(session: Session, job_id: int, number: int) -> bool:
-    """Return whether a run after run ``number`` has reached RUNNING."""
+    """Return whether a run of the job with a number above ``number`` has reached RUNNING."""
     later = select(Run.id).where(Run.job_id == job_id, Run.number > number, Run.running_at.is_not(None))
     return session.scalar(later.limit(1)) is not None
 
 
 def runs_of_plan(session: Session, plan: RecoveryPlan) -> Sequence[Run]:
-    """Return the runs of the plan, oldest first."""
+    """Return the runs that the plan has started, oldest first."""
     return session.scalars(select(Run).where(Run.plan_id == plan.id).order_by(Run.number)).all()
 
 
 def commands_given(session: Session, run_id: int) -> frozenset[str]:
-    """Return the kinds of the commands that were sent to the run and that it has not refused."""
+    """Return the kinds of the commands that were sent to the driver of the run, without the commands that the driver has refused."""
     accepted = (Command.run_id == run_id, or_(Command.outcome.is_(None), Command.outcome != "REFUSED"))
     return frozenset(session.scalars(select(Command.kind).where(*accepted)))
 
 
 def cancelled_at(session: Session, run_id: int) -> datetime | None:
-    """Return when the command to cancel was first sent to the run, or None."""
+    """Return the time at which the command to cancel was first sent to the driver of the run, or None if this command was never sent."""
     return session.scalar(select(func.min(Command.created_at)).where(Command.run_id == run_id, Command.kind == "Cancel"))
 
 
 def newest_checkpoint(session: Session, job_id: int) -> int | None:
-    """Return the number of the newest completed checkpoint on the current branch. After a rollback that has completed no checkpoint yet, this is the
-    restored one. Numbers decide, not times, because the clocks of drivers may differ."""
+    """Return the number of the newest completed checkpoint on the current branch. If the job has completed no checkpoint since a rollback, return
+    the number of the checkpoint that the rollback restored. Checkpoints are compared by number and not by time, because the clocks of drivers can
+    differ."""
     run = session.scalar(select(Run).where(Run.job_id == job_id).order_by(Run.number.desc()).limit(1))
     return newest_completed(session, job_id, run.id) if run is not None else None
 
 
 def jobs_to_reconcile(session: Session, moment: datetime, *, limit: int) -> Sequence[int]:
-    """Return the jobs that are due for reconciliation, the longest waiting first."""
+    """Return the ids of the jobs that are due for reconciliation. The job that has waited longest comes first."""
     return session.scalars(
         select(Job.id)
         .where(Job.next_reconcile_at <= moment, Job.deleted_at.is_(None))
@@ -152,7 +153,7 @@ def hosts_with_live_runs(session: Session) -> Sequence[str]:
 
 
 def hosts_with_only_fenced_runs(session: Session, *, since: datetime) -> Sequence[str]:
-    """Return the hosts that have runs which the control plane fenced after ``since``, and no live runs."""
+    """Return the hosts that have no live runs but have runs that the control plane fenced after ``since``."""
     live = aliased(Run)
     others = select(live.id).where(live.host == Run.host, live.ended_at.is_(None)).exists()
     return _hosts(session, and_(Run.fenced_at >= since, ~others))
@@ -167,8 +168,8 @@ def live_on(session: Session, host: str) -> Sequence[Run]:
 
 
 def on_unreachable_hosts(session: Session, since: datetime, *, host: str) -> Sequence[Run]:
-    """Return live runs whose driver and host have not contacted the control plane since ``since``. Leave out runs on ``host``, the host of the
-    caller."""
+    """Return the live runs for which neither the driver nor its host has contacted the control plane since ``since``. Leave out the runs on
+    ``host``, because ``host`` is the host of the caller."""
     return session.scalars(select(Run).where(_unreachable(since), Run.host != host).order_by(Run.id)).all()
 
 
@@ -187,7 +188,7 @@ def clear_reassignment_problems(session: Session, since: datetime) -> None:
 
 def _unreachable(since: datetime) -> ColumnElement[bool]:
     heard = select(Heartbeat.component).where(Heartbeat.component == host_component(Run.host), Heartbeat.seen_at >= since)
-    # The time of the submission does not count, because a submission is not a contact from the host.
+    # Ignore ``submitted_at``, because the submission of a run does not prove that its host is reachable.
     return and_(
         Run.ended_at.is_(None), Run.host.is_not(None), func.coalesce(Run.last_contact_at, Run.created_at) < since, ~heard.exists()
     )
@@ -216,7 +217,7 @@ FAILURE_FIELDS = Fields(
 
 
 def store_graph(session: Session, content: GraphContent) -> int:
-    """Store the graph, unless it is stored already. Return its id."""
+    """Store the graph, unless it is stored already. Return the id of the graph."""
     found = session.scalar(select(Graph.id).where(Graph.digest == content.digest))
     if found is None:
         body = cast(bindparam("body", content.text, type_=Text), JSONB)

@@ -1,4 +1,4 @@
-"""Runs, graphs and failures as the API returns them. Tokens of runs are left out."""
+"""Runs, graphs and failures as the API returns them. The API never returns the tokens of runs."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from weir_backend.models import RunState
 
 
 class RunRead(ResponseModel):
-    """One driver of a job. `number` counts the runs of the job. `generation` is the newest generation of the runtime that the driver has reported.
-    `fenced_at` is when the control plane ended the run without its driver. `missing_events` is the number of events that the driver could not send.
-    `directory` is the name of the run's directory in `runs` on `host`, and `files_cleared_at` is when this directory was deleted, including the
-    log. `reassignment_problem` says why the job is not reassigned although `host` is unreachable."""
+    """One driver of a job. `number` is the number of the run; the runs of a job have consecutive numbers. `generation` is the newest generation
+    of the runtime that the driver has reported. `fenced_at` is the time at which the control plane ended the run, although the driver had not
+    reported the end. `missing_events` is the number of events that the driver could not send. `directory` is the name of the run's directory in
+    `runs` on `host`, and `files_cleared_at` is the time at which this directory was deleted, including the log. `reassignment_problem` is the
+    reason why the job is not reassigned although `host` is unreachable."""
 
     id: int
     job_id: int
@@ -58,8 +59,8 @@ class GraphRead(BaseModel):
 
 
 class FailureRead(ResponseModel):
-    """A failure of a job. `recovery` says how the job recovered: `full` (in the same driver), `restart` (with another driver) or `none` (the run
-    ended). It is null if this is not known yet."""
+    """A failure of a job. `recovery` is the way in which the job recovered: `full` (in the same driver), `restart` (with another driver) or `none`
+    (the run ended). `recovery` is null if the outcome is not known yet."""
 
     id: int
     job_id: int

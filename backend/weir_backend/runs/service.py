@@ -47,22 +47,25 @@ def _read(found: Run, limit: datetime | None) -> RunRead:
 def get_run(session: Session, run_id: int) -> Run:
     """Return a run. Raises NotFound."""
     return or_raise(
-        session.get(Run, run_id), NotFound("not-found", f"Run {run_id} does not exist.", "The list of runs contains the ids.")
+        session.get(Run, run_id), NotFound("not-found", f"Run {run_id} does not exist.", "Choose an id from the list of runs.")
     )
 
 
 def get_graph(session: Session, run_id: int) -> GraphRead:
-    """Return the graph that the run deployed last. Raises NotFound, also if the run has not reported its graph yet."""
+    """Return the graph that the run deployed last. Raises NotFound if the run does not exist or has not reported its graph yet."""
     found = or_raise(
         repository.graph_of_run(session, get_run(session, run_id)),
-        NotFound("no-graph", f"Run {run_id} has not reported its graph yet.", "The driver reports it when it starts the job."),
+        NotFound(
+            "no-graph", f"Run {run_id} has not reported its graph yet.", "The driver reports the graph when the job starts."
+        ),
     )
     return GraphRead(id=found.id, digest=found.digest.hex(), graph=found.body)
 
 
 def run_token(settings: Settings, directory: str) -> str:
-    """Return the token of the run with this directory. It is derived from the secret key of the installation, so that a driver that is submitted
-    again gets the same token. It does not depend on ids, because a new database assigns them again."""
+    """Return the token of the run whose directory is ``directory``. The token is derived from the secret key of the installation and from
+    ``directory``, so that a run that is submitted again has the same token. The token does not depend on ids, because a new database assigns the
+    same ids again."""
     key = settings.secret_key.get_secret_value().encode()
     made = hmac.digest(key, f"run {directory}".encode(), hashlib.sha256)
     return "weir_run_" + base64.urlsafe_b64encode(made).decode().rstrip("=")
@@ -71,7 +74,7 @@ def run_token(settings: Settings, directory: str) -> str:
 def begin_run(
     session: Session, settings: Settings, job: Job, spec: Spec, *, start: RunStart, cause: str, plan_id: int | None = None
 ) -> Run:
-    """Create the next run. Its number fences all earlier ones."""
+    """Create the next run of a job. The number of the new run fences all earlier runs of the job."""
     job.run_number += 1
     directory = f"{job.name}-{job.run_number}-{secrets.token_hex(8)}"
     run = Run(
@@ -107,13 +110,13 @@ def _start_as_dict(start: RunStart) -> dict[str, Any]:
 
 
 def checkpoint_directory(settings: Settings, job: Job, spec: Spec) -> str:
-    """Return the checkpoint directory of the job with this version of the spec."""
+    """Return the checkpoint directory that the job uses with the spec version ``spec``."""
     chosen: dict[str, Any] = spec.body["checkpointing"]
     return chosen["directory"] or str(settings.data_dir / "checkpoints" / f"{job.id}-{job.name}" / str(job.lineage))
 
 
 def end_run(session: Session, job: Job, run: Run, state: RunState, reason: str) -> None:
-    """End the run and fence it: later reports of its driver are refused."""
+    """End the run and fence it, so that later reports of its driver are refused."""
     recovery = "restart" if job.desired_state is DesiredState.RUNNING else "none"
     record_event(session, job, "RunEnded", run_id=run.id, run=run.number, state=state.value, reason=reason)
     session.flush()

@@ -1,7 +1,8 @@
 """Which URLs a webhook may have, and which IP addresses workers may call. Pure.
 
-A webhook makes a host inside the user's network send requests. Workers therefore resolve the name themselves, check the addresses, and connect to a
-checked address. If the name resolves to a different address a moment later, this has no effect."""
+A webhook makes a worker inside the user's network send requests to a URL that a user has chosen. So that these requests reach only allowed
+addresses, workers resolve the host name of the URL themselves, check the addresses, and connect to a checked address. If the host name resolves
+to a different address after the check, workers still use the checked address."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ Address: TypeAlias = IPv4Address | IPv6Address
 
 
 class Reach(StrEnum):
-    """To which networks workers may send messages. Each value includes the values before it."""
+    """The networks to which workers may send messages. PRIVATE includes PUBLIC, and LOOPBACK includes PRIVATE."""
 
     PUBLIC = "public"
     """Only public addresses."""
@@ -35,7 +36,7 @@ class Reach(StrEnum):
 class Receiver:
     scheme: str
     host: str
-    """A name, or an address without brackets."""
+    """A host name, or an IP address without brackets."""
     port: int
 
     @property
@@ -46,10 +47,11 @@ class Receiver:
 
 
 def receiver_of(url: str) -> Receiver:
-    """Return the receiver of a URL. Raises ValueError with the reason; the message does not contain the URL."""
+    """Return the receiver of a URL. Raises ValueError with the reason why the URL is not allowed. The message of the error does not contain the
+    URL."""
     if len(url) > URL_CHARACTERS_MAX or not _PRINTABLE.fullmatch(url) or "\\" in url:
         raise ValueError(
-            f"The URL must have at most {URL_CHARACTERS_MAX:,} characters, without spaces, backslashes and non-ASCII characters."
+            f"The URL must have at most {URL_CHARACTERS_MAX:,} characters, and no spaces, backslashes or non-ASCII characters."
         )
     parts = urlsplit(url)
     if parts.scheme not in _PORTS:
@@ -72,7 +74,7 @@ def receiver_of(url: str) -> Receiver:
     try:
         refused = _always_refused(ip_address(found.host))
     except ValueError:
-        return found  # a name, which the worker resolves
+        return found  # the host is a name, which the worker resolves
     if refused is not None:
         raise ValueError(f"Messages to {found.host} are not allowed: {refused}.")
     return found
@@ -109,32 +111,33 @@ _COMPATIBLE = IPv6Network("::/96")
 
 
 def refusal_of(address: Address, reach: Reach) -> str | None:
-    """Return why workers send nothing to ``address``, or None if it is allowed."""
+    """Return the reason why workers may not send messages to ``address``, or None if the address is allowed."""
     if (never := _always_refused(address)) is not None:
         return never
     for one in _destinations(address):
         if one.is_loopback:
             if reach is not Reach.LOOPBACK:
-                return "it is this host, and WEIR_WEBHOOK_REACH is not 'loopback'"
+                return "the address is this host, and WEIR_WEBHOOK_REACH is not 'loopback'"
         elif not one.is_global and reach is Reach.PUBLIC:
-            return "it is in a private network, and WEIR_WEBHOOK_REACH is 'public'"
+            return "the address is in a private network, and WEIR_WEBHOOK_REACH is 'public'"
     return None
 
 
 def _always_refused(address: Address) -> str | None:
-    """Return why ``address`` is refused with every setting, or None."""
+    """Return the reason why no setting allows ``address``, or None if a setting allows the address."""
     for one in _destinations(address):
         if any(one in network for network in _METADATA):
-            return "it is a cloud metadata service"
+            return "the address is a cloud metadata service"
         if any(one in network for network in _LINK_LOCAL):
-            return "it is link-local"
+            return "the address is link-local"
         if any(one in network for network in _NOT_UNICAST):
-            return "it is not the address of a single host"
+            return "the address does not belong to a single host"
     return None
 
 
 def _destinations(address: Address) -> tuple[Address, ...]:
-    """Return the addresses that a packet to ``address`` can reach. Some IPv6 addresses contain an IPv4 address."""
+    """Return the addresses that a packet to ``address`` can reach. A packet to an IPv6 address that contains an IPv4 address can reach the IPv4
+    address."""
     if isinstance(address, IPv4Address):
         return (address,)
     if address.ipv4_mapped is not None:

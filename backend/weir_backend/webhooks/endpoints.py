@@ -1,4 +1,4 @@
-"""Endpoints of webhooks. Only administrators change webhooks, because these make workers send requests."""
+"""Endpoints of webhooks. Only administrators change webhooks, because webhooks make workers send requests."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def list_(session: SessionDep, wanted: ListingDep, response: Response, caller: V
 def create(
     draft: WebhookCreate, session: SessionDep, caller: AdministratorCaller, _once: Idempotent, response: Response
 ) -> WebhookRead:
-    """Create a webhook. Use `test` to send a message to it."""
+    """Create a webhook. Use `test` to send a test message to the webhook."""
     webhook = service.create(session, caller, draft)
     set_etag(response, webhook.version)
     response.headers["Location"] = f"/api/v1/webhooks/{webhook.id}"
@@ -55,7 +55,7 @@ def get(webhook_id: Id, session: SessionDep, response: Response, caller: ViewerC
 def change(
     webhook_id: Id, wanted: WebhookUpdate, session: SessionDep, caller: AdministratorCaller, response: Response, seen: IfMatch
 ) -> WebhookRead:
-    """Update a webhook. Pending messages are sent to the new URL."""
+    """Update a webhook. If the URL changes, pending messages are sent to the new URL."""
     webhook = service.change(session, caller, webhook_id, seen, wanted)
     set_etag(response, webhook.version)
     return _shown(webhook, caller)
@@ -63,7 +63,7 @@ def change(
 
 @router.delete("/{webhook_id}", operation_id="delete_webhook", status_code=204, responses=answers(404, 409, 412, 428))
 def delete(webhook_id: Id, session: SessionDep, caller: AdministratorCaller, seen: IfMatch) -> None:
-    """Delete a webhook and its deliveries. No rule may use it."""
+    """Delete a webhook and its deliveries. Fails if an alert rule uses the webhook."""
     service.delete(session, caller, webhook_id, seen)
 
 
@@ -95,5 +95,5 @@ def deliveries(
     responses=answers(404),
 )
 def delivery(webhook_id: Id, delivery_id: Id, session: SessionDep, _: ViewerCaller) -> Delivery:
-    """Return one delivery. It has ended when `ended_at` is set."""
+    """Return one delivery. The delivery has ended when `ended_at` is set."""
     return service.delivery(session, webhook_id, delivery_id)

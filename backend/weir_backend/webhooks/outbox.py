@@ -1,8 +1,10 @@
-"""The outbox of messages. A message is written in the transaction of its alert, and sent afterwards, at least once.
+"""The outbox of messages to webhooks. A message about an alert is stored in the transaction that stores the alert. A worker sends the message
+afterwards, at least once.
 
-A worker claims a webhook for a limited time. Messages to one receiver are therefore sent in order, and a slow receiver occupies at most one worker.
-The worker claims a message, sends it without holding a lock, and records the outcome. If the worker dies in between, another worker sends the message
-again after the claim has expired. Receivers recognize a repeated message by its id.
+A worker claims a webhook for a limited time. Only this worker sends messages to the webhook, so the messages arrive in order, and a slow receiver
+occupies at most one worker. The worker claims a message, sends it without holding a lock, and records the outcome. If the worker dies before it
+has recorded the outcome of a message, another worker sends the message again after the claim has expired. Receivers recognize a repeated message
+by its id.
 """
 
 from __future__ import annotations
@@ -24,15 +26,15 @@ from weir_backend.webhooks import repository
 
 log = structlog.get_logger(__name__)
 CLAIM_DURATION = timedelta(minutes=2)
-"""How long a claim on a webhook lasts. This is longer than a worker takes to send the messages of a webhook."""
+"""How long the claim of a worker on a webhook lasts. A worker sends the messages of a webhook in less time than ``CLAIM_DURATION``."""
 PAUSE_AFTER_FAILURE = timedelta(seconds=10)
-"""After a message to a webhook has failed, no message is sent to the webhook for this time."""
+"""After a message to a webhook has failed, workers send no messages to the webhook for ``PAUSE_AFTER_FAILURE``."""
 PROBLEM_CHARACTERS_MAX = 500
 
 
 @dataclass(frozen=True, slots=True)
 class WebhookMessage:
-    """A message to send. ``body``: see ``_body``."""
+    """A message to send. ``_body`` builds the ``body``."""
 
     delivery_id: int
     message_id: UUID
@@ -44,14 +46,14 @@ class WebhookMessage:
 
 @dataclass(frozen=True, slots=True)
 class SendResult:
-    """The receiver has accepted the message. ``status`` is the HTTP status, 2xx."""
+    """The receiver has accepted the message. ``status`` is the HTTP status of the response, which is 2xx."""
 
     status: int
 
 
 @dataclass(frozen=True, slots=True)
 class NotSent:
-    """The message was not delivered. ``status`` is the HTTP status, or None if there was no response."""
+    """The message was not delivered. ``status`` is the HTTP status of the response, or None if the receiver sent no response."""
 
     problem: str
     status: int | None = None
@@ -63,13 +65,14 @@ def add_firing(session: Session, tasks: Tasks, alert_id: int, webhook_id: int) -
 
 
 def add_resolved(session: Session, tasks: Tasks, alert_id: int) -> None:
-    """Add the message that the alert is resolved, for the webhooks that received the message that the alert fires."""
+    """Add a ``RESOLVED`` message for each webhook that has a ``FIRING`` message of the alert."""
     if repository.add_resolved(session, alert_id, now()):
         enqueue_after_commit(session, tasks, DELIVER)
 
 
 def claim_webhooks(session: Session, limit: int) -> Sequence[int]:
-    """Claim webhooks that have messages to send, and return their ids. A claim ends when it is released, or after ``CLAIM_DURATION``."""
+    """Claim webhooks that have messages to send, and return their ids. A claim ends when the worker releases the webhook, or after
+    ``CLAIM_DURATION``."""
     moment = now()
     return repository.claim(session, moment, moment + CLAIM_DURATION, limit)
 
@@ -79,7 +82,7 @@ def release_webhook(session: Session, webhook_id: int, *, failed: bool) -> None:
 
 
 def claim_message(session: Session, webhook_id: int) -> WebhookMessage | None:
-    """Claim and return the next message to a claimed webhook, or None if nothing is due."""
+    """Claim and return the next message to a claimed webhook. Return None if no message is due."""
     moment = now()
     row = repository.next_due(session, webhook_id, moment)
     if row is None:
@@ -98,7 +101,7 @@ def claim_message(session: Session, webhook_id: int) -> WebhookMessage | None:
 
 
 def _body(delivery: Delivery, webhook: Webhook, alert: Alert | None, job: Job | None) -> dict[str, Any]:
-    """Return the body of a message, which is the same for each attempt. docs/control-plane.md documents it."""
+    """Return the body of a message, which is the same for each attempt. docs/control-plane.md documents the body."""
     if alert is None or job is None:
         return {"type": "test", "text": f"Weir: webhook '{webhook.name}' works", "created_at": delivery.created_at.isoformat()}
     resolved = delivery.message_kind is MessageKind.RESOLVED
@@ -120,13 +123,13 @@ def _body(delivery: Delivery, webhook: Webhook, alert: Alert | None, job: Job | 
 
 
 def record_outcome(session: Session, message: WebhookMessage, outcome: SendResult | NotSent) -> None:
-    """Record the outcome of an attempt. A message that was delivered once stays delivered."""
+    """Record the outcome of an attempt to send a message. If an earlier attempt has delivered the message, its delivery stays DELIVERED."""
     moment = now()
     seen = repository.find(session, message.delivery_id)
     if seen is None:
         return
     retry_at = next_try(seen.message_kind, tries=seen.tries, created_at=seen.created_at, now=moment)
-    # Lock the job before the delivery.
+    # Lock the row of the job before the row of the delivery.
     job = repository.job_of(session, seen.alert_id) if isinstance(outcome, NotSent) and retry_at is None else None
     delivery = repository.find(session, message.delivery_id, lock=True)
     if delivery is None or delivery.state is DeliveryState.DELIVERED:
@@ -142,7 +145,7 @@ def record_outcome(session: Session, message: WebhookMessage, outcome: SendResul
             else:
                 _give_up(session, job, delivery, message, moment)
         case NotSent():
-            pass  # the webhook was disabled in the meantime
+            pass  # the delivery has ended already, because the webhook was disabled in the meantime
 
 
 def _give_up(session: Session, job: Job | None, delivery: Delivery, message: WebhookMessage, moment: datetime) -> None:
@@ -160,13 +163,13 @@ def _give_up(session: Session, job: Job | None, delivery: Delivery, message: Web
 FIRST_RETRY = timedelta(seconds=10)
 RETRY_MAX = timedelta(minutes=15)
 GIVE_UP_AFTER = timedelta(hours=24)
-"""How long failed messages are retried."""
+"""How long workers retry a message, counted from the creation of the message."""
 
 
 def next_try(message_kind: MessageKind, *, tries: int, created_at: datetime, now: datetime) -> datetime | None:
-    """Return when to retry after ``tries`` failures, or None if the delivery has failed for good."""
+    """Return the time of the next attempt after ``tries`` failed attempts, or None if the delivery has failed for good."""
     if message_kind is MessageKind.TEST:
         return None
-    # Bound the exponent, so that the number of seconds does not overflow.
+    # Limit the exponent, so that the number of seconds does not overflow.
     at = now + min(RETRY_MAX, FIRST_RETRY * 2 ** min(tries - 1, 16))
     return at if at < created_at + GIVE_UP_AFTER else None

@@ -38,7 +38,7 @@ def find_webhook(session: Session, webhook_id: int, *, lock: bool = False) -> We
 
 
 def is_taken(session: Session, name: str, *, but: int = 0) -> bool:
-    """Return whether a webhook other than ``but`` has this name."""
+    """Return whether a webhook other than ``but`` has the name ``name``."""
     return session.scalar(select(Webhook.id).where(Webhook.name == name, Webhook.id != but)) is not None
 
 
@@ -64,15 +64,15 @@ def open_test(session: Session, webhook_id: int) -> Delivery | None:
 
 
 def add_firing(session: Session, alert_id: int, webhook_id: int, moment: datetime) -> bool:
-    """Add the message that the alert fires. Return False if the webhook is disabled."""
+    """Add a ``FIRING`` message of the alert for the webhook. Return False if the webhook is disabled."""
     return _add(
         session, alert_id, MessageKind.FIRING, moment, select(Webhook.id).where(Webhook.id == webhook_id, Webhook.enabled)
     )
 
 
 def add_resolved(session: Session, alert_id: int, moment: datetime) -> bool:
-    """Add the message that the alert is resolved, for each enabled webhook that has the message that the alert fires. Return False if there is no
-    such webhook."""
+    """Add a ``RESOLVED`` message for each enabled webhook that has a ``FIRING`` message of the alert. Return False if no enabled webhook has a
+    ``FIRING`` message of the alert."""
     notified = select(Delivery.webhook_id).where(Delivery.alert_id == alert_id, Delivery.message_kind == MessageKind.FIRING)
     return _add(
         session, alert_id, MessageKind.RESOLVED, moment, select(Webhook.id).where(Webhook.id.in_(notified), Webhook.enabled)
@@ -90,7 +90,8 @@ def _add(session: Session, alert_id: int, message_kind: MessageKind, moment: dat
 
 
 def claim(session: Session, moment: datetime, until: datetime, limit: int) -> Sequence[int]:
-    """Claim webhooks that have messages to send, the longest waiting first. No other worker claims them before ``until``."""
+    """Claim webhooks that have messages to send, and return their ids. The webhook that has waited longest comes first. No other worker can claim
+    the claimed webhooks before ``until``."""
     due = exists().where(
         Delivery.webhook_id == Webhook.id, Delivery.ended_at.is_(None), Delivery.next_try_at <= moment,
         or_(Webhook.enabled, Delivery.message_kind == MessageKind.TEST),
@@ -110,15 +111,17 @@ def claim(session: Session, moment: datetime, until: datetime, limit: int) -> Se
 
 
 def postpone(session: Session, webhook_ids: Sequence[int], until: datetime | None) -> None:
-    """Send no messages to these webhooks before ``until``. The versions of the webhooks do not change, because no user has changed them."""
+    """Let workers send no messages to the webhooks before ``until``. The versions of the webhooks stay the same, because the change does not come
+    from a user."""
     session.execute(
         update(Webhook).where(Webhook.id.in_(webhook_ids)).values(not_before=until).execution_options(synchronize_session=False)
     )
 
 
 def next_due(session: Session, webhook_id: int, moment: datetime) -> tuple[Delivery, Webhook, Alert | None, Job | None] | None:
-    """Lock and return the next delivery of a webhook, with the webhook, the alert and the job (both None for a test message). The message that an
-    alert is resolved waits until the message that it fires is delivered or has failed."""
+    """Lock and return the next delivery of a webhook, with the webhook, the alert and the job. Return None if no delivery is due. For a test
+    message, the alert and the job are None. The ``RESOLVED`` message of an alert waits until the ``FIRING`` message of the same alert is
+    delivered or has failed."""
     earlier = aliased(Delivery)
     in_front = exists().where(
         earlier.alert_id == Delivery.alert_id, earlier.webhook_id == Delivery.webhook_id, earlier.id < Delivery.id,
@@ -154,7 +157,7 @@ def job_of(session: Session, alert_id: int | None) -> Job | None:
 
 
 def give_up_open(session: Session, webhook_id: int, problem: str, moment: datetime) -> int:
-    """Mark all pending deliveries of a webhook as failed, except test messages. Return how many."""
+    """Mark all pending deliveries of a webhook as failed, except test messages. Return the number of these deliveries."""
     result: Any = session.execute(
         update(Delivery)
         .where(Delivery.webhook_id == webhook_id, Delivery.ended_at.is_(None), Delivery.message_kind != MessageKind.TEST)

@@ -25,8 +25,8 @@ KeyReference = Annotated[str, StringConstraints(pattern=KEY_REFERENCE)]
 
 class WebhookCreate(RequestModel):
     """A webhook to create. `url` is an http or https URL without user and password. `secret_reference` says where workers find the key that signs
-    messages, for example `env:WEIR_WEBHOOK_KEY_OPS` (an environment variable) or `file:ops` (a file in their key directory). If it is null,
-    messages are not signed."""
+    messages, for example `env:WEIR_WEBHOOK_KEY_OPS` (an environment variable) or `file:ops` (a file in their key directory). If
+    `secret_reference` is null, messages are not signed."""
 
     name: Name
     url: Url

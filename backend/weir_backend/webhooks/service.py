@@ -46,7 +46,7 @@ def create(session: Session, caller: Caller, draft: WebhookCreate) -> Webhook:
 
 
 def change(session: Session, caller: Caller, webhook_id: int, seen: str | None, wanted: WebhookUpdate) -> Webhook:
-    """Update a webhook. Raises NotFound, Conflict if the name is taken, and what ``check_if_match`` raises."""
+    """Update a webhook. Raises NotFound if the webhook does not exist, Conflict if the name is taken, and the errors of ``check_if_match``."""
     webhook = get(session, webhook_id, lock=True)
     check_if_match(seen, webhook.version)
     before, url = _as_audited(webhook), webhook.url
@@ -62,7 +62,7 @@ def change(session: Session, caller: Caller, webhook_id: int, seen: str | None, 
         webhook.enabled = wanted.enabled
         if not wanted.enabled:
             repository.give_up_open(session, webhook_id, "the webhook was disabled", now())
-    # Record that the URL has changed, even if only its secret part has.
+    # Record that the URL has changed, even if only its secret part has changed.
     also = ("receiver",) if webhook.url != url else ()
     audit_changes(session, caller, "webhook", webhook_id, before, _as_audited(webhook), *also)
     session.flush()
@@ -70,7 +70,8 @@ def change(session: Session, caller: Caller, webhook_id: int, seen: str | None, 
 
 
 def delete(session: Session, caller: Caller, webhook_id: int, seen: str | None) -> None:
-    """Delete a webhook and its deliveries. Raises NotFound, Conflict if rules use it, and what ``check_if_match`` raises."""
+    """Delete a webhook and its deliveries. Raises NotFound if the webhook does not exist, Conflict if alert rules use the webhook, and the errors
+    of ``check_if_match``."""
     webhook = get(session, webhook_id, lock=True)
     check_if_match(seen, webhook.version)
     used = rules.rules_of_webhook(session, webhook_id)
@@ -87,7 +88,8 @@ def delete(session: Session, caller: Caller, webhook_id: int, seen: str | None) 
 
 
 def test(session: Session, tasks: Tasks, caller: Caller, webhook_id: int) -> Delivery:
-    """Have a worker send a test message. If a test message is still pending, return its delivery instead. Raises NotFound."""
+    """Have a worker send a test message. If an earlier test message is still pending, return the delivery of this message instead. Raises
+    NotFound."""
     webhook = get(session, webhook_id, lock=True)
     found = repository.open_test(session, webhook_id)
     if found is None:
@@ -114,7 +116,7 @@ def _taken(name: str) -> Conflict:
 
 
 def _as_audited(webhook: Webhook) -> dict[str, Any]:
-    """Return the values for the audit log, without the parts of the URL that may be secret."""
+    """Return the values of the webhook for the audit log, without the parts of the URL that may be secret."""
     return {
         "name": webhook.name,
         "receiver": receiver_of(webhook.url).shown,

@@ -37,20 +37,20 @@ describe('the API client', () => {
     expect(problem).toMatchObject({ status: 412, code: 'changed', message: 'The job has changed. Read it again.', requestId: 'abc' });
   });
 
-  it('throws an error for an error response of a proxy', async () => {
+  it('throws an error if a proxy returns an error response', async () => {
     server(() => new Response('<html>Bad Gateway', { status: 502 }), () => new Response('teapot', { status: 418 }));
     await expect(job()).rejects.toMatchObject({ unreachable: true });
     await expect(job()).rejects.toMatchObject({ status: 418, code: '418' });
   });
 
-  it('retries a write request without a response with the same idempotency key', async () => {
+  it('retries a write request that got no response, with the same idempotency key', async () => {
     const requests = server(noResponse, noResponse, () => Response.json({ id: 1 }, { status: 202 }));
     expect(await suspend()).toEqual({ id: 1 });
     expect(new Set(requests.map(({ headers }) => headers.get('Idempotency-Key'))).size).toBe(1);
     expect(requests).toHaveLength(3);
   });
 
-  it('does not retry a refused write request, and gives up after three attempts without a response', async () => {
+  it('does not retry a refused write request, and throws an error after three attempts without a response', async () => {
     const refused = server(() => Response.json({ code: 'conflict', detail: 'no' }, { status: 409 }));
     await expect(suspend()).rejects.toBeInstanceOf(ApiProblem);
     expect(refused).toHaveLength(1);
@@ -59,7 +59,7 @@ describe('the API client', () => {
     expect(attempts).toHaveLength(3);
   });
 
-  it('reports that the session has ended after a 401 response, except for a wrong password', async () => {
+  it('reports that the session has ended after a 401 response, but not after a log-in with a wrong password', async () => {
     const onEnd = vi.fn();
     onTestFinished(onSessionEnded(onEnd));
     const unauthenticated = (): Response => Response.json({ code: 'unauthenticated', detail: 'x' }, { status: 401 });

@@ -4,7 +4,7 @@
  *     const job = await unwrap(api.GET('/api/v1/jobs/{job_id}', { params: { path: { job_id: 7 } } }));
  *     await idempotent((header) => api.POST('/api/v1/jobs/{job_id}/suspend', { params: { path: { job_id: 7 }, header } }));
  *
- * Both return the response body or throw an ApiProblem.
+ * `unwrap` and `idempotent` return the response body or throw an ApiProblem.
  */
 import createClient from 'openapi-fetch';
 
@@ -55,7 +55,7 @@ export function newIdempotencyHeader(): IdempotencyHeader {
 const ATTEMPTS_MAX = 3;
 const RETRY_DELAY_MS = 400;
 
-/** Send a write request that takes effect only once. If there is no response, send it again with the same idempotency key. */
+/** Send a write request that takes effect only once. If there is no response, send the request again with the same idempotency key. */
 export async function idempotent<Data>(write: (key: IdempotencyHeader) => Promise<ApiResponse<Data>>): Promise<NonNullable<Data>> {
   const key = newIdempotencyHeader();
   for (let attempt = 1; ; attempt += 1) {

@@ -9,9 +9,9 @@ export class ApiProblem extends Error {
     readonly code: string,
     /** One sentence that says what failed and where. */
     readonly detail: string,
-    /** What the user can do. May be empty. */
+    /** What the user can do next, or an empty string. */
     readonly nextStep: string,
-    /** The problem document. React-admin shows its `errors` at the fields of a form. */
+    /** The problem document. React-admin shows the `errors` of this document at the fields of a form. */
     readonly body: { errors?: Record<string, string> } & Record<string, unknown> = {},
     readonly requestId: string | null = null,
   ) {
@@ -27,10 +27,10 @@ export const UNREACHABLE = new ApiProblem(
   0,
   'unreachable',
   'The API does not respond',
-  'Check that it is running (weir doctor) and that this machine can reach it. Jobs continue without it',
+  'Check that the API is running (weir doctor) and that this machine can reach it. Jobs continue to run without the API',
 );
 
-/** Add a capital letter and a full stop. */
+/** Return a text as a sentence, with a capital letter and a full stop. */
 export function sentence(text: string): string {
   const trimmed = text.trim().replace(/\.$/, '');
   return `${trimmed.charAt(0).toUpperCase()}${trimmed.slice(1)}.`;
@@ -58,7 +58,7 @@ interface FieldError {
   what: string;
 }
 
-/** Return the errors by form field. The location `body.spec.parallelism` belongs to the field `spec.parallelism`. */
+/** Return the errors of a problem document by form field. The location `body.spec.parallelism` belongs to the field `spec.parallelism`. */
 function fieldErrors(errors: unknown): { errors?: Record<string, string> } {
   if (!Array.isArray(errors)) return {};
   const found = (errors as FieldError[]).filter(({ where }) => where.startsWith('body.'));

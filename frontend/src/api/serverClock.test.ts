@@ -10,7 +10,7 @@ describe('the estimated server time', () => {
   });
   afterEach(() => vi.useRealTimers());
 
-  it('equals the browser time if the clocks differ by at most the rounding of seconds', async () => {
+  it('equals the browser time if the difference of the clocks can be caused by rounding to seconds', async () => {
     const { syncServerClock, serverNow } = await import('./serverClock');
     for (const offsetMs of [-1_900, 0, 1_400]) syncServerClock(dateOf(NOON + offsetMs), NOON);
     expect(serverNow()).toBe(NOON);
@@ -19,7 +19,7 @@ describe('the estimated server time', () => {
     expect(serverNow()).toBe(NOON);
   });
 
-  it('follows the server clock if the browser clock is wrong, without one-second jumps', async () => {
+  it('follows the server clock if the browser clock is wrong, and does not jump by single seconds', async () => {
     const { syncServerClock, serverNow } = await import('./serverClock');
     syncServerClock(dateOf(NOON + 300_000), NOON);
     expect(serverNow()).toBe(NOON + 300_500);

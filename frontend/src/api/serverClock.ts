@@ -1,9 +1,9 @@
 /**
- * The server's clock. Ages are computed with this clock, because a browser's clock can be minutes ahead or behind. Ages would then be wrong, and the
- * page would query metrics of the future.
+ * The server's clock. The page computes ages with the server's clock, because the browser's clock can be minutes ahead or behind. With the browser's
+ * clock, ages could be wrong, and the page could query metrics of the future.
  */
 
-/** The Date header has whole seconds and the response takes time, so smaller offsets are treated as 0. */
+/** The Date header has whole seconds and the response takes time, so an offset below this tolerance is treated as 0. */
 const TOLERANCE_MS = 2_000;
 const HALF_A_SECOND_MS = 500;
 
@@ -18,7 +18,7 @@ export function syncServerClock(date: string | null, localMs: number): void {
   if (Math.abs(difference - offsetMs) > TOLERANCE_MS) offsetMs = Math.abs(difference) > TOLERANCE_MS ? difference : 0;
 }
 
-/** Return the server's time in milliseconds since 1970. Until the offset is known, this is the browser's time. */
+/** Return the server's time in milliseconds since 1970. Until the clock offset is known, return the browser's time. */
 export function serverNow(): number {
   return Date.now() + offsetMs;
 }

@@ -23,7 +23,7 @@ export async function send(request: Request): Promise<Response> {
   }
 }
 
-/** Return an absolute URL. Outside of a page, a Request requires an absolute URL. */
+/** Return an absolute URL, which a Request requires outside of a page. */
 export function absoluteUrl(path: string): string {
   return new URL(path, globalThis.location.origin).href;
 }
@@ -31,7 +31,7 @@ export function absoluteUrl(path: string): string {
 type Listener = (problem: ApiProblem) => void;
 const listeners = new Set<Listener>();
 
-/** Call the listener when a response to any request shows that the session has ended. */
+/** Call the listener when the response to a request shows that the session has ended. Returns a function that removes the listener. */
 export function onSessionEnded(listener: Listener): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);

@@ -1,4 +1,4 @@
-/** Validates request fields by their limits in the OpenAPI document, before a request is sent. The API validates more. */
+/** Validates the fields of a request against the limits in the OpenAPI document, before the request is sent. The API also checks rules that this document does not contain. */
 import { count } from '../format';
 import { FIELDS } from './fields';
 
@@ -8,8 +8,8 @@ type Limits = { type: string; default?: unknown; pattern?: string } & Partial<Re
 /** Return the default of a field as text. */
 export const defaultOf = (name: FieldName): string => String((FIELDS[name] as Limits).default ?? '');
 
-/** Return an error if the value is outside of the limits, else null. `format` describes to the user what the pattern allows. */
-export function fieldError(name: FieldName, value: unknown, format = `Invalid format; for example ${defaultOf(name)}`): string | null {
+/** Return an error if the value is outside of the limits, else null. `format` is the error for a value that does not match the pattern. */
+export function fieldError(name: FieldName, value: unknown, format = `Invalid format. Enter a value such as ${defaultOf(name)}`): string | null {
   const { type, pattern = '', minLength = 0, maxLength = Infinity, minimum = -Infinity, maximum = Infinity, exclusiveMinimum = -Infinity }: Limits = FIELDS[name];
   if (type === 'string') {
     const text = String(value);

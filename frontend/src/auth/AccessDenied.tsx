@@ -15,7 +15,7 @@ export function AccessDenied({ needed = null }: { needed?: Permission | null }) 
   return (
     <Page title="Access denied">
       <Panel>
-        <EmptyState title="You do not have access to this page">{role ? `It requires the role ${role}. Ask an administrator.` : 'Ask an administrator for access.'}</EmptyState>
+        <EmptyState title="You do not have access to this page">{role ? `This page requires the role ${role}. Ask an administrator for this role.` : 'Ask an administrator for access.'}</EmptyState>
       </Panel>
     </Page>
   );

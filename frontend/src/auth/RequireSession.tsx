@@ -16,7 +16,7 @@ export function RequireSession({ children }: { children: ReactNode }) {
     let mounted = true;
     fetchSessionStatus().then(
       (status) => mounted && setSession(status.session === null ? 'none' : 'checked'),
-      // The API does not respond. The pages show this error.
+      // If the API does not respond, render the page, so that it shows the error.
       () => mounted && setSession('checked'),
     );
     return () => {
@@ -28,7 +28,7 @@ export function RequireSession({ children }: { children: ReactNode }) {
   return <>{children}<OnMounted when={session === 'none'} then={() => setSession('checked')} /></>;
 }
 
-/** Once the log-in page is mounted, react-admin handles the session. */
+/** Calls `then` after the log-in page is mounted, because react-admin then handles the session. */
 function OnMounted({ when, then }: { when: boolean; then: () => void }) {
   useEffect(() => {
     if (when) then();

@@ -16,7 +16,7 @@ export const authProvider: AuthProvider = {
     try {
       await logOut();
     } catch {
-      // The API does not respond. The session stays valid until it expires, but this page no longer uses it.
+      // The API does not respond, so the session stays valid until it expires. The page is logged out nevertheless.
     }
   },
   async checkAuth() {
@@ -33,7 +33,7 @@ export const authProvider: AuthProvider = {
   },
   async getPermissions(): Promise<Permission[]> {
     const { session } = await fetchSessionStatus();
-    // Do not return an empty list. React-admin would treat it as logged in, and log out in an endless loop.
+    // Do not return an empty list, because react-admin would treat the user as logged in, and would log out in an endless loop.
     if (session === null) throw NOT_LOGGED_IN;
     return session.permissions;
   },

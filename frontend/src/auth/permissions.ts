@@ -1,4 +1,4 @@
-/** The permissions that react-admin pages require. The API requires the same permissions. Every user can open resources that are not listed. */
+/** The permissions that react-admin pages require. The API requires the same permissions. Every user can open a resource that is not listed here. */
 import { usePermissions } from 'react-admin';
 
 import type { Permission, Schemas } from '../api/types';

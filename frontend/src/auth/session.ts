@@ -9,7 +9,7 @@ type SessionStatus = Schemas['LoginStatusRead'];
 const LOGIN_PAGE_DELAY_MS = 50;
 
 let status: Promise<SessionStatus> | null = null;
-/** Whether this page has found a session. Without a session, logging out does nothing. */
+/** Whether this page has found a session. Without a session, logging out sends no request. */
 let loggedIn = false;
 
 /**
@@ -51,7 +51,7 @@ export async function logIn(name: string, password: string): Promise<void> {
 export async function logOut(): Promise<void> {
   const hadSession = loggedIn;
   forgetSession();
-  // React-admin logs out repeatedly until the log-in page is rendered. Wait until this page is rendered.
+  // Wait until the log-in page is rendered, because until then react-admin logs out repeatedly.
   if (!hadSession) return new Promise((resolve) => setTimeout(resolve, LOGIN_PAGE_DELAY_MS));
   try {
     await api.DELETE('/api/v1/session');

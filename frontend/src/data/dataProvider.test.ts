@@ -31,7 +31,7 @@ describe('the data provider', () => {
     expect(path(asked[0]!)).toBe('/api/v1/jobs');
   });
 
-  it('puts the parent of a nested list into the path', async () => {
+  it('puts the id of the parent resource into the path of a nested list', async () => {
     const asked = server(rows);
     await dataProvider.getManyReference('failures', { target: 'job_id', id: 7, pagination: { page: 1, perPage: 10 }, sort: { field: 'id', order: 'ASC' }, filter: { kind: 'x' } });
     expect(path(asked[0]!)).toBe('/api/v1/jobs/7/failures');
@@ -45,7 +45,7 @@ describe('the data provider', () => {
     expect(query(asked[0]!)).toEqual({ range: [0, 1], filter: { id: [3, 4] } });
   });
 
-  it('sends only the changed fields, and the version that the user changed', async () => {
+  it('sends only the changed fields of a record, and the version that the user saw', async () => {
     const asked = server(() => Response.json({ id: 2 }));
     await dataProvider.update('users', { id: 2, data: { role: 'admin', disabled: false, version: 5 }, previousData: { id: 2, role: 'viewer', disabled: false, version: 5 } });
     expect(asked[0]!.method).toBe('PATCH');
@@ -53,7 +53,7 @@ describe('the data provider', () => {
     expect(await asked[0]!.json()).toEqual({ role: 'admin' });
   });
 
-  it('sends an idempotency key when it creates a record, and the version when it deletes one', async () => {
+  it('sends an idempotency key to create a record, and the version to delete a record', async () => {
     const asked = server(({ method }) => (method === 'DELETE' ? new Response(null, { status: 204 }) : Response.json({ id: 9 }, { status: 201 })));
     expect(await dataProvider.create('webhooks', { data: { name: 'ops' } })).toEqual({ data: { id: 9 } });
     expect(asked[0]!.headers.get('Idempotency-Key')).toMatch(/^[0-9a-f]{32}$/);
@@ -61,21 +61,21 @@ describe('the data provider', () => {
     expect([asked[1]!.method, path(asked[1]!), asked[1]!.headers.get('If-Match')]).toEqual(['DELETE', '/api/v1/webhooks/9', '"2"']);
   });
 
-  it('rejects changes of several records, because they would have no version', async () => {
+  it('rejects bulk changes, because they cannot send the version of each record', async () => {
     const asked = server(rows);
     await expect(dataProvider.updateMany('users', { ids: [1], data: {} })).rejects.toThrow('one record at a time');
     await expect(dataProvider.deleteMany('users', { ids: [1] })).rejects.toThrow('one record at a time');
     expect(asked).toEqual([]);
   });
 
-  it('returns the problem details of the API, with the errors of each form field', async () => {
+  it('throws the problem details of the API, with the errors by form field', async () => {
     server(() => Response.json({ code: 'invalid', detail: 'name: too long', next_step: '', errors: [{ where: 'body.name', what: 'too long' }, { where: 'query.x', what: 'odd' }] }, { status: 422 }));
     const refused: unknown = await dataProvider.create('users', { data: {} }).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(ApiProblem);
     expect(refused).toMatchObject({ status: 422, message: 'Name: too long.', body: { errors: { name: 'too long' } } });
   });
 
-  it('finds the fields that changed', () => {
+  it('finds the changed fields of a record', () => {
     expect(changes({ a: 1, b: { c: [1] }, d: null }, { a: 1, b: { c: [2] }, d: null, e: 'x' })).toEqual({ b: { c: [2] }, e: 'x' });
   });
 

@@ -38,7 +38,7 @@ export const dataProvider: DataProvider = {
   deleteMany: (resource) => rejectBulk(resource),
 };
 
-/** React-admin requires bulk methods. The UI does not use them, because each change needs the version of its record. */
+/** Reject a bulk change. React-admin requires bulk methods, but the UI does not use them, because each change needs the version of its record. */
 function rejectBulk(resource: string): Promise<never> {
   return Promise.reject(new Error(`Bulk changes of ${resource} are not supported. Change or delete one record at a time`));
 }
@@ -54,15 +54,14 @@ function ifMatchHeader(record: Partial<RaRecord> | undefined): Record<string, st
   return typeof record?.version === 'number' ? { 'If-Match': `"${record.version}"` } : {};
 }
 
-/** Return the changed fields. The API keeps all other fields. */
+/** Return the changed fields. The API does not change fields that a request omits. */
 export function changes(before: Record<string, unknown>, after: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(after).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name])));
 }
 
 type ListParams = Partial<Pick<GetListParams, 'pagination' | 'sort' | 'filter' | 'signal'>>;
 
-// React-admin expects a generic type here. The OpenAPI document defines the responses.
-// eslint-disable-next-line @typescript-eslint/no-explicit-any
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- react-admin's methods are generic, and the OpenAPI document defines the records
 async function list(resource: string, params: ListParams): Promise<{ data: any[]; total: number }> {
   const { path, filter } = endpointsOf(resource).list((params.filter ?? {}) as Record<string, unknown>);
   const { page, perPage } = params.pagination ?? { page: 1, perPage: 25 };
@@ -79,7 +78,7 @@ interface RequestOptions {
   signal?: AbortSignal | undefined;
 }
 
-// eslint-disable-next-line @typescript-eslint/no-explicit-any
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- react-admin's methods are generic, and the OpenAPI document defines the records
 async function requestJson(method: string, path: string, asked: RequestOptions): Promise<any> {
   const response = await request(method, path, asked);
   return response.status === 204 ? null : response.json();

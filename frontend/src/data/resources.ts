@@ -1,8 +1,8 @@
 /** The endpoints of the data provider's resources. */
 interface ResourceEndpoints {
-  /** Return the endpoint of the list. Some fields of the filter become parts of its path. */
+  /** Return the path and the remaining filter of a list. Some fields of the filter become parts of the path of the URL. */
   list(filter: Record<string, unknown>): { path: string; filter: Record<string, unknown> };
-  /** Return the endpoint of one record. Null: none. */
+  /** Return the path of one record. Null if the API has no endpoint for a single record. */
   entry: ((id: number | string) => string) | null;
   /** Whether the list can be filtered by several values of `id`. */
   manyById: boolean;
@@ -51,6 +51,6 @@ export const RESOURCES: Record<string, ResourceEndpoints> = {
 
 export function endpointsOf(resource: string): ResourceEndpoints {
   const endpoints = RESOURCES[resource];
-  if (!endpoints) throw new Error(`Unknown resource ${resource}. Add it to data/resources.ts`);
+  if (!endpoints) throw new Error(`Unknown resource ${resource}. Add the resource to data/resources.ts`);
   return endpoints;
 }

@@ -1,4 +1,4 @@
-/** The actions and retention reasons of the fake API, with the rules that its simulation needs. */
+/** The actions and retention reasons of the fake API. This module implements only the rules that the simulation needs. */
 import type { Permission, Schemas } from '../api/types';
 import type { Installation } from './installation';
 import type { FakeJob } from './model';
@@ -14,7 +14,7 @@ const PLAN_VALID_MS = 24 * 3_600_000;
 const STOPPED = new Set<Job['state']>(['CREATED', 'FINISHED', 'SUSPENDED', 'CANCELED', 'FAILED']);
 
 function toAction(verb: Verb, reason: Reason, permissions: readonly Permission[], needed: Permission = 'operate'): Action {
-  const refusal = permissions.includes(needed) ? reason : `This needs the permission '${needed}'. Ask an administrator for it.`;
+  const refusal = permissions.includes(needed) ? reason : `This needs the permission '${needed}'. Ask an administrator for this permission.`;
   return { verb, allowed: refusal === null, reason: refusal };
 }
 
@@ -26,11 +26,11 @@ function applyingReason({ operation }: Job): Reason {
 function jobActions(job: Job, permissions: readonly Permission[]): Action[] {
   const finished = job.state === 'FINISHED';
   const isRunning = job.desired_state === 'RUNNING' && !finished;
-  const ended = `Job '${job.name}' has finished: its input has ended.`;
+  const ended = `Job '${job.name}' has finished, because its input has ended.`;
   const invalid = job.spec_state === 'INVALID' ? `Version ${job.spec_number} is invalid. Upload a new version.` : null;
-  const notRunning = job.state === 'RUNNING' ? null : STOPPED.has(job.state) ? `Job '${job.name}' is not running. Start it first.` : `Job '${job.name}' is ${job.state.toLowerCase()}. Wait until it is running.`;
+  const notRunning = job.state === 'RUNNING' ? null : STOPPED.has(job.state) ? `Job '${job.name}' is not running. Start the job first.` : `Job '${job.name}' is ${job.state.toLowerCase()}. Wait until the job is running.`;
   const offered: [Verb, boolean, Reason][] = [
-    ['start', !isRunning || job.state === 'FAILED', finished ? `${ended} Deploy it under another name to run it again.` : invalid],
+    ['start', !isRunning || job.state === 'FAILED', finished ? `${ended} Deploy the job under another name to run it again.` : invalid],
     ['suspend', isRunning && job.state !== 'FAILED', null],
     ['cancel', isRunning || !STOPPED.has(job.state), null],
     ['savepoint', true, notRunning],
@@ -38,27 +38,27 @@ function jobActions(job: Job, permissions: readonly Permission[]): Action[] {
     ['upgrade', true, null],
     ['rescale', true, finished ? ended : invalid],
     ['restore', true, invalid],
-    ['start_without_state', true, job.run === null ? `Job '${job.name}' has not run yet. Start it: the first start has no state to restore.` : invalid],
-    ['delete', true, isRunning || !STOPPED.has(job.state) ? `Job '${job.name}' is running. Suspend or cancel it first.` : null],
+    ['start_without_state', true, job.run === null ? `Job '${job.name}' has not run yet. Start the job instead: the first start of a job restores no state.` : invalid],
+    ['delete', true, isRunning || !STOPPED.has(job.state) ? `Job '${job.name}' is running. Suspend or cancel the job first.` : null],
   ];
   return offered.filter(([, isOffered]) => isOffered).map(([verb, , reason]) => toAction(verb, applyingReason(job) ?? reason, permissions));
 }
 
 function missingReason({ number, state, discarded_at }: Checkpoint): Reason {
-  if (state === 'IN_PROGRESS') return `Checkpoint ${number} is not completed yet. Wait until it is completed.`;
-  if (state === 'FAILED') return `Checkpoint ${number} failed. Choose another one.`;
-  return discarded_at === null ? null : `The files of checkpoint ${number} were deleted. Choose another one.`;
+  if (state === 'IN_PROGRESS') return `Checkpoint ${number} is not completed yet. Wait until the checkpoint is completed.`;
+  if (state === 'FAILED') return `Checkpoint ${number} failed. Choose another checkpoint.`;
+  return discarded_at === null ? null : `The files of checkpoint ${number} were deleted. Choose another checkpoint.`;
 }
 
 function rollBackReason(checkpoint: Checkpoint, job: Job): Reason {
   const { number, damage } = checkpoint;
-  return missingReason(checkpoint) ?? (damage === null ? null : `Checkpoint ${number} is damaged: ${damage}. Choose another one.`) ?? applyingReason(job);
+  return missingReason(checkpoint) ?? (damage === null ? null : `Checkpoint ${number} is damaged: ${damage}. Choose another checkpoint.`) ?? applyingReason(job);
 }
 
 function deletionReason(checkpoint: Checkpoint, job: Job): Reason {
   if (job.run?.ended_at === null) return `Run ${job.run.number} is still running. Suspend the job first.`;
   if (checkpoint.pinned) return `Checkpoint ${checkpoint.number} is pinned. Unpin it first.`;
-  return checkpoint.number === job.last_checkpoint?.number ? `Checkpoint ${checkpoint.number} is the newest one: the job resumes from it.` : null;
+  return checkpoint.number === job.last_checkpoint?.number ? `The job resumes from checkpoint ${checkpoint.number}, because it is the newest.` : null;
 }
 
 function checkpointActions(checkpoint: Checkpoint, job: Job, permissions: readonly Permission[]): Action[] {
@@ -74,10 +74,10 @@ function checkpointActions(checkpoint: Checkpoint, job: Job, permissions: readon
 function retentionReasons({ number, pinned, pinned_reason, is_savepoint, state, discarded_at }: Checkpoint, { job, runs }: FakeJob): string[] {
   if (state !== 'COMPLETED' || discarded_at !== null) return [];
   const reasons: string[] = [];
-  if (number === job.last_checkpoint?.number) reasons.push('It is the newest checkpoint: the job resumes from it.');
-  if (pinned) reasons.push(`It is pinned: ${pinned_reason}.`);
-  if (runs.some(({ start }) => start.mode === 'from' && start.checkpoint === number)) reasons.push('An abandoned branch begins at it.');
-  if (is_savepoint) reasons.push('It is a savepoint: it stays until a user deletes it.');
+  if (number === job.last_checkpoint?.number) reasons.push('The job resumes from this checkpoint, because it is the newest.');
+  if (pinned) reasons.push(`This checkpoint is pinned: ${pinned_reason}.`);
+  if (runs.some(({ start }) => start.mode === 'from' && start.checkpoint === number)) reasons.push('An abandoned branch starts at this checkpoint.');
+  if (is_savepoint) reasons.push('This checkpoint is a savepoint, so it stays until a user deletes it.');
   return reasons;
 }
 
@@ -86,7 +86,7 @@ function planActions(plan: Plan, { job, plans, checkpoints }: FakeJob, permissio
   const needed = checkpoint !== null || path || plan.preview.without_state ? 'rollback' : 'operate';
   const stale = plan.job_version !== job.version ? `The job has changed since plan ${plan.id} was made. Propose a new plan.` : nowMs - Date.parse(plan.created_at!) > PLAN_VALID_MS ? `Plan ${plan.id} is older than 24 hours. Propose a new plan.` : null;
   const problem = inspection && (inspection.intact ? inspection.incompatibility : inspection.damage);
-  const inspected = inspection === null ? `A worker is still inspecting the checkpoint of plan ${plan.id}. Try again in a moment.` : problem ? `This plan would fail: ${problem}. Fix that in a new version, or choose another checkpoint.` : null;
+  const inspected = inspection === null ? `A worker is still inspecting the checkpoint of plan ${plan.id}. Try again in a moment.` : problem ? `This plan would fail: ${problem}. Fix the incompatibility in a new version, or choose another checkpoint.` : null;
   const safety = checkpoints.find(({ body }) => body.number === plan.safety_checkpoint)?.body;
   const isUndone = plans.some(({ kind, undo_of, state }) => kind === 'undo' && undo_of === plan.id && state === 'APPLIED');
   switch (plan.state) {

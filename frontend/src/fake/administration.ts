@@ -1,4 +1,4 @@
-/** Users, tokens, the audit log, alert rules, alerts, webhooks and deliveries. */
+/** The users, tokens, audit log, alert rules, alerts, webhooks and deliveries of the fake installation. */
 import type { Schemas } from '../api/types';
 import { iso } from './model';
 
@@ -55,9 +55,9 @@ export class Administration {
     this.alerts = [
       alert(9, this.rules[1]!, 4, 'the job has failed 10 times in a row, without a completed checkpoint in between', 5_000_000),
       alert(8, this.rules[3]!, 2, 'source in is 2,418,000 records behind, more than 1,000,000', 1_260_000),
-      alert(7, this.rules[0]!, 4, 'no checkpoint has completed for 10 min: the last one was 60', 4_800_000),
+      alert(7, this.rules[0]!, 4, 'no checkpoint has completed since checkpoint 60, 10 min ago', 4_800_000),
       alert(5, this.rules[2]!, 5, 'the job was restarted 5 times within 10 min', 3 * DAY_MS, resolved(3 * DAY_MS - 1_320_000, 'the job was restarted 2 times within 10 min')),
-      alert(3, this.rules[0]!, 1, 'no checkpoint has completed for 10 min: the last one was 31', 9 * DAY_MS, resolved(9 * DAY_MS - 260_000, 'checkpoint 32 has completed')),
+      alert(3, this.rules[0]!, 1, 'no checkpoint has completed since checkpoint 31, 10 min ago', 9 * DAY_MS, resolved(9 * DAY_MS - 260_000, 'checkpoint 32 has completed')),
       { ...alert(2, this.rules[0]!, 6, 'no checkpoint has completed for 30 min', 11 * DAY_MS, resolved(11 * DAY_MS - 900_000, 'the rule was deleted')), rule_id: null, rule_name: 'old rule' },
     ];
     this.webhooks = [
@@ -102,7 +102,7 @@ export class Administration {
     });
   }
 
-  /** End pending deliveries. The webhook `chat` always fails. */
+  /** End test deliveries whose simulated duration has passed. Deliveries to the webhook `chat` always fail. */
   deliver(nowMs: number): void {
     for (const one of this.deliveries) {
       if (one.ended_at !== null || one.message_kind !== 'TEST' || nowMs - Date.parse(one.created_at) < DELIVERY_MS) continue;

@@ -1,9 +1,9 @@
-/** The endpoints for users, tokens, the audit log, alerts and webhooks. */
+/** The fake API's endpoints for users, tokens, the audit log, alerts and webhooks. */
 import type { Schemas } from '../api/types';
 import { listResponse } from './lists';
 import { iso } from './model';
 import type { AuditFields } from './administration';
-import { apiPath, problem, type RouteRequest, type Route } from './routes';
+import { apiPath, checkIfMatch, problem, type RouteRequest, type Route } from './routes';
 
 const json = async <Body>({ request }: RouteRequest): Promise<Body> => (await request.json()) as Body;
 const notFound = (what: string, { ids }: RouteRequest): Response => problem(404, 'not-found', `The ${what} ${ids.at(-1)} does not exist.`);
@@ -24,9 +24,8 @@ function updateRoute<Row extends Versioned>(what: string, rows: (asked: RouteReq
   return async (asked) => {
     const row = rows(asked).find(({ id }) => id === Number(asked.ids[0]));
     if (!row) return notFound(what, asked);
-    const seen = asked.request.headers.get('If-Match');
-    if (seen === null) return problem(428, 'if-match', 'This request changes a resource and requires the header If-Match.', 'Read the resource and send its ETag as If-Match.');
-    if (seen !== '*' && seen !== `"${row.version}"`) return problem(412, 'changed', `The ${what} ${row.id} has changed.`, 'Read it again.');
+    const stale = checkIfMatch(asked, row);
+    if (stale) return stale;
     const sent = await json<Record<string, unknown>>(asked);
     const before = Object.fromEntries(Object.keys(sent).map((name) => [name, (row as unknown as Record<string, unknown>)[name]]));
     Object.assign(row, sent, { version: row.version + 1 });
@@ -83,7 +82,7 @@ export const ADMINISTRATION_ROUTES: readonly Route[] = [
   })],
   ['DELETE', apiPath('/users/:id'), 'administer', deleteRoute('user', users, ({ installation }, user) =>
     user.role === 'admin' && installation.administration.users.filter(({ role, disabled }) => role === 'admin' && !disabled).length === 1
-      ? problem(409, 'last-administrator', 'This is the last enabled administrator; without one, users could not be managed.', 'Make another user an administrator first.')
+      ? problem(409, 'last-administrator', 'This is the last enabled administrator; without an administrator, users could not be managed.', 'Make another user an administrator first.')
       : null)],
 
   ['GET', apiPath('/tokens'), 'view', ({ installation, query, userName, permissions }) => {
@@ -153,7 +152,7 @@ export const ADMINISTRATION_ROUTES: readonly Route[] = [
   })],
   ['DELETE', apiPath('/webhooks/:id'), 'administer', deleteRoute('webhook', webhooks, (asked, webhook) => {
     const usedBy = rules(asked).filter(({ webhook_id }) => webhook_id === webhook.id);
-    return usedBy.length > 0 ? problem(409, 'webhook-in-use', `Alert rule ${usedBy[0]!.id} uses webhook ${webhook.id}.`, 'Choose another webhook for the rule first.') : null;
+    return usedBy.length > 0 ? problem(409, 'in-use', `Alert rule ${usedBy[0]!.id} uses webhook ${webhook.id}.`, 'Choose another webhook for the rule first.') : null;
   })],
   ['POST', apiPath('/webhooks/:id/test'), 'administer', (asked) => {
     const webhook = webhooks(asked).find(({ id }) => id === Number(asked.ids[0]));

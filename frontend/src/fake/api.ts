@@ -1,6 +1,6 @@
 /**
- * The API of the fake installation. The fake API replaces `fetch`. The client, the data provider, the log-in and the streams are real. Users: viewer,
- * operator and admin, all with the password `weir`. Only the user admin has the permission to roll back.
+ * The API of the fake installation. The fake API replaces `fetch`. The client, the data provider, the log-in and the streams are real. The users
+ * are viewer, operator and admin. Each user has the password `weir`. Only the user admin has the permission to roll back.
  */
 import type { Permission, Schemas } from '../api/types';
 import { summarize } from '../shared/statistics';
@@ -12,7 +12,7 @@ import { metricsOf, ratesOf } from './metrics';
 import { FakeProblem, iso, type FakeCheckpoint, type FakeJob } from './model';
 import { ADMINISTRATION_ROUTES } from './administrationRoutes';
 import { decide, propose } from './plans';
-import { apiPath, problem, type Route, type RouteRequest, type RouteResponse } from './routes';
+import { apiPath, checkIfMatch, problem, type Route, type RouteRequest, type RouteResponse } from './routes';
 import { streamJob, streamJobs } from './streams';
 import type { Installation } from './installation';
 
@@ -94,14 +94,14 @@ function withJob(answer: (asked: RouteRequest & { one: FakeJob }) => RouteRespon
   };
 }
 
-/** A list over all jobs. */
+/** Return a route that lists these rows of all jobs. */
 function listAll(unit: string, rows: (one: FakeJob) => readonly object[]): Route[3] {
   return ({ installation, query }) => listResponse(installation.jobs.flatMap(rows), query, unit);
 }
 
 const operationRoute = (kind: Schemas['OperationKind']): Route[3] => withJob(({ installation, one }) => Response.json(installation.runOperation(one, kind), { status: 202 }));
 
-/** Return the response to a change: its result, or a problem if it is refused. */
+/** Return the response to a change, which is a problem if the change was refused. */
 function toResponse(found: object, status: number): Response {
   return found instanceof FakeProblem ? problem(found.status, found.code, found.detail, found.nextStep) : Response.json(found, { status });
 }
@@ -138,13 +138,6 @@ function checkpointSummary(one: FakeJob, last: number): Schemas['CheckpointOverv
     latest_completed: completed[0] ?? null, latest_failed: bodies.find(({ state }) => state === 'FAILED') ?? null, latest_savepoint: completed.find(({ is_savepoint }) => is_savepoint) ?? null,
     latest_restore: latestRestore(one),
   };
-}
-
-/** Check If-Match. Return null if the header has the current version; otherwise the error response. */
-function checkIfMatch({ request }: Pick<RouteRequest, 'request'>, { version }: { version: number }): Response | null {
-  const seen = request.headers.get('If-Match');
-  if (seen === null) return problem(428, 'if-match', 'This request changes a resource and requires the header If-Match.', 'Read the resource and send its ETag as If-Match.');
-  return seen === '*' || seen === `"${version}"` ? null : problem(412, 'stale', `The resource has version ${version}, not ${seen}.`, 'Read it again.');
 }
 
 function deleteJob({ installation, one }: { installation: Installation; one: FakeJob }): Response {

@@ -28,7 +28,7 @@ export function simulateSnapshots(graph: FakeGraph, stateBytes: number, tempoMs:
     .sort((a, b) => a.afterMs - b.afterMs);
 }
 
-/** The body of `GET /checkpoints/{id}`. */
+/** Return the response body of `GET /checkpoints/{id}`. */
 export function checkpointDetail(body: Schemas['CheckpointRead'], graph: FakeGraph, acknowledged: readonly SubtaskSnapshot[]): Schemas['CheckpointDetailRead'] {
   const done = body.state === 'COMPLETED';
   const triggered = Date.parse(body.triggered_at);
@@ -100,7 +100,7 @@ const longest = (of: readonly SubtaskSnapshot[]): Phases => ({
   async_ms: largest(of.map(({ asyncMs }) => asyncMs)),
 });
 
-/** The body of `GET /jobs/{id}/checkpoints/series`. */
+/** Return the response body of `GET /jobs/{id}/checkpoints/series`. */
 export function checkpointSeries({ checkpoints, template }: FakeJob, last: number, wanted: number | null, withParts: boolean): Schemas['CheckpointSeriesRead'] {
   const completed = checkpoints.filter(({ body }) => body.state === 'COMPLETED').slice(0, last).reverse();
   const names = new Map(template.graph.logical.operators.map(({ uid, name }) => [uid, name]));

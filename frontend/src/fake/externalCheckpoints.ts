@@ -5,7 +5,7 @@ import { FakeProblem, iso } from './model';
 const ROOTS = ['/var/lib/weir/checkpoints', '/srv/checkpoints', 's3://backups/weir'];
 const DAY_MS = 86_400_000;
 
-/** The external checkpoints by directory name. */
+/** The external checkpoints by the name of their directory. */
 const CHECKPOINTS: Record<string, Omit<Schemas['ExternalCheckpointRead'], 'completed_at'> & { daysOld: number; damage?: string; incompatibility?: string }> = {
   'flights-2025': { job: 'flights', checkpoint: 812, state_bytes: 171e6, is_savepoint: true, daysOld: 41 },
   'flights-torn': { job: 'flights', checkpoint: 64, state_bytes: 9.1e6, is_savepoint: false, daysOld: 3, damage: 'state/by_route-1.bin is missing' },
@@ -15,7 +15,7 @@ const CHECKPOINTS: Record<string, Omit<Schemas['ExternalCheckpointRead'], 'compl
   },
 };
 
-/** Return null if the path is allowed; otherwise the problem. */
+/** Return a problem if jobs are not allowed to restore from the path, else null. */
 export function checkPathAllowed(path: string): FakeProblem | null {
   if (ROOTS.some((root) => path === root || path.startsWith(`${root}/`))) return null;
   return new FakeProblem(
@@ -24,7 +24,7 @@ export function checkPathAllowed(path: string): FakeProblem | null {
   );
 }
 
-/** Return the result of inspecting the path. */
+/** Return the result of inspecting the external checkpoint in a path. */
 export function inspectPath(path: string, wanted: number | null, nowMs: number): Pick<Schemas['PlanInspection'], 'intact' | 'damage' | 'incompatibility' | 'external_checkpoint'> {
   const found = CHECKPOINTS[path.split('/').at(-1)!];
   if (!found) return { intact: false, damage: `${path} has no completed checkpoint`, incompatibility: null, external_checkpoint: null };

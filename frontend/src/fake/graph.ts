@@ -1,4 +1,4 @@
-/** Physical graphs as the runtime writes them (`weir.graph.physical`), with the fields that the UI reads. */
+/** Physical graphs in the runtime's format (`weir.graph.physical`), with only the fields that the UI reads. */
 interface FakeInput {
   operator: string;
   partitioning: 'forward' | 'hash' | 'rebalance' | 'broadcast' | 'global';

@@ -6,8 +6,8 @@ const USER_KEY = 'weir-fake-user';
 const NAMES = ['viewer', 'operator', 'admin'] as const;
 
 /**
- * Run the fake installation in a worker, for `make ui-dev` and `make bench-ui`. Each browser window keeps its logged-in user across reloads, in place
- * of a cookie. `?wide` in the first URL adds a job with 200 operators of 8 subtasks.
+ * Run the fake installation in a worker, for `make ui-dev` and `make bench-ui`. Session storage replaces the session cookie,
+ * so each browser window keeps its logged-in user across reloads. If the first page is loaded with `?wide` in its URL, there is also a job with 200 operators, each with 8 subtasks.
  */
 export function installFakeApi(): void {
   const stored = sessionStorage.getItem(USER_KEY);
@@ -19,6 +19,6 @@ export function installFakeApi(): void {
     if (data.user === null) sessionStorage.removeItem(USER_KEY);
     else sessionStorage.setItem(USER_KEY, data.user);
   });
-  // In the browser's console: weirFake.away(true)
+  // To simulate an unreachable API, call weirFake.away(true) in the browser's console.
   (globalThis as { weirFake?: object }).weirFake = { away: (away: boolean) => worker.postMessage({ type: 'away', away } satisfies ControlMessage) };
 }

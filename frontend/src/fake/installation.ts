@@ -1,4 +1,4 @@
-/** A complete fake installation: simulated jobs, their plans and versions, and what administrators manage. */
+/** A complete fake installation, with simulated jobs, their plans and versions, and the resources that administrators manage. */
 import { Administration } from './administration';
 import { JobSimulator } from './jobSimulator';
 import { JOB_TEMPLATES } from './jobTemplates';

@@ -1,4 +1,4 @@
-/** Simulates jobs: they take checkpoints, report metrics and execute operations. Time passes only when `advance` is called. */
+/** Simulates jobs that take checkpoints, report metrics and execute operations. Time passes only when `advance` is called. */
 import type { Schemas } from '../api/types';
 import { simulateSnapshots } from './checkpoints';
 import { iso, type FakeCheckpoint, type FakeJob, type JobTemplate, type SubtaskSnapshot } from './model';
@@ -11,7 +11,7 @@ export const INTERVAL_MS = 10_000;
 export const TEMPO_MS = 3_000;
 const HISTORY = 60;
 const DRIVER_LOST = 'DriverLost';
-/** The trigger of copied external checkpoints. */
+/** The trigger of imported checkpoints. */
 const IMPORTED = 'import';
 
 export class JobSimulator {
@@ -26,7 +26,7 @@ export class JobSimulator {
   nowMs: number;
 
   /**
-   * The simulated time. The simulation starts at a whole second, like the page's clock, so that a timestamp one minute ago is never shown as 59 s
+   * `nowMs` is rounded down. The simulation starts at a whole second, like the page's clock, so that a timestamp one minute ago is never shown as 59 s
    * ago.
    */
   constructor(nowMs: number, seed: number, templates: readonly JobTemplate[]) {
@@ -143,7 +143,7 @@ export class JobSimulator {
     this.#stop(one, 'SUSPENDED');
   }
 
-  /** Start a run. If the run restores an external checkpoint, first complete the copy of it as a checkpoint of this job. */
+  /** Start a run. If the run restores an external checkpoint, complete an imported checkpoint of this job. */
   startFrom(one: FakeJob, cause: string, start: Schemas['RunRead']['start']): void {
     this.#start(one, cause, start);
     if (start.mode === 'path') this.#completeCheckpoint(one, IMPORTED);

@@ -40,15 +40,15 @@ export const JOB_TEMPLATES: readonly JobTemplate[] = [
     ...DEFAULTS, name: 'meters-rollup', graph: countsGraph('meters', 4), state: 'RESTARTING', health: 'degraded', restarts: 3, recordsPerS: 0, stateBytes: 51e6,
     healthReason: 'slot 2 was lost: executor killed by the cluster manager', lagRecords: null, lastCheckpointAgeS: 47,
   },
-  { ...DEFAULTS, name: 'search-index-feed', graph: countsGraph('search', 2), state: 'RECONCILING', health: 'degraded', healthReason: 'The driver is unreachable; Weir is checking whether it still runs.', recordsPerS: 0, stateBytes: 7.2e6, lagRecords: null, lastCheckpointAgeS: 310 },
+  { ...DEFAULTS, name: 'search-index-feed', graph: countsGraph('search', 2), state: 'RECONCILING', health: 'degraded', healthReason: 'The driver is unreachable. Weir is checking whether the driver is running.', recordsPerS: 0, stateBytes: 7.2e6, lagRecords: null, lastCheckpointAgeS: 310 },
   { ...DEFAULTS, name: 'ads-attribution', graph: countsGraph('ads', 4), desired: 'SUSPENDED', state: 'SUSPENDED', recordsPerS: 0, stateBytes: 880e6, lagRecords: null, lastCheckpointAgeS: 86_400 * 3 },
   { ...DEFAULTS, name: 'backfill-2025', description: 'One pass over last year', graph: countsGraph('backfill', 4), state: 'FINISHED', recordsPerS: 0, stateBytes: 12e6, lagRecords: null, lastCheckpointAgeS: 86_400 * 9 },
   { ...DEFAULTS, name: 'experiment-topk', graph: countsGraph('topk', 1), desired: 'CANCELLED', state: 'CANCELED', recordsPerS: 0, stateBytes: 0, lagRecords: null, lastCheckpointAgeS: null },
 ];
 
 /**
- * The largest job for which the UI must stay smooth: 200 operators with 8 subtasks, each in its own chain. A checkpoint takes about five seconds and
- * the next checkpoint follows immediately, so there are ten updates a second.
+ * Return the largest job with which the UI must stay responsive. This job has 200 operators, each with 8 subtasks and in a chain of its own. A
+ * checkpoint takes about five seconds and the next checkpoint follows immediately, so there are ten updates a second.
  */
 export function wideJobTemplate(columns = 20, rows = 10, parallelism = 8): JobTemplate {
   const uid = (column: number, row: number): string => `op_${column}_${row}`;

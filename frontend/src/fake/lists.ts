@@ -18,7 +18,7 @@ function matches(row: Row, name: string, wanted: unknown): boolean {
   if (name === 'q') return String(row.name).toLowerCase().includes(String(wanted).toLowerCase());
   if (name === 'before_id') return (row.id as number) < (wanted as number);
   if (name === 'needs_attention') return wanted === (row.health === 'needs_attention');
-  // Completed checkpoints whose files are not deleted.
+  // The filter `kept` matches completed checkpoints whose files are not deleted.
   if (name === 'kept') return wanted === (row.state === 'COMPLETED' && row.discarded_at === null);
   return (Array.isArray(wanted) ? wanted : [wanted]).includes(row[name]);
 }

@@ -48,7 +48,7 @@ describe('fetch over a message port', () => {
     expect(await (await slow).text()).toBe('/slow');
   });
 
-  it('rejects if the request fails', async () => {
+  it('throws an error if the request fails', async () => {
     const send = connect(async () => {
       throw new TypeError('Failed to fetch');
     });

@@ -14,7 +14,7 @@ const STREAM = 'text/event-stream';
 /** Statuses that must not have a body. */
 const BODILESS = new Set([204, 205, 304]);
 
-/** The page's side. Requests that the page aborts are also aborted in the worker. */
+/** The page's side of the connection. Requests that the page aborts are also aborted in the worker. */
 export function requestOverPort(port: Port): Transport {
   const waiting = new Map<number, { resolve: (response: Response) => void; reject: (reason: unknown) => void }>();
   let requests = 0;
@@ -42,7 +42,7 @@ export function requestOverPort(port: Port): Transport {
 }
 
 /**
- * The worker's side of the connection. `answer` handles each request. Event streams are transferred; other response bodies are sent in one message.
+ * The worker's side of the connection. `answer` handles each request. Event streams are transferred, but other response bodies are sent in one message.
  */
 export function serveOverPort(port: Port, answer: Transport): void {
   const open = new Map<number, AbortController>();
@@ -55,7 +55,7 @@ export function serveOverPort(port: Port, answer: Transport): void {
       const streams = response.headers.get('Content-Type') === STREAM;
       const content = streams ? response.body! : await response.arrayBuffer();
       send({ type: 'response', id, status: response.status, headers: [...response.headers], body: content }, [content]);
-      // The page cancels a stream through its body.
+      // From now on, the page cancels a stream by cancelling the response body.
       open.delete(id);
     } catch (error) {
       open.delete(id);

@@ -7,7 +7,7 @@ import type { JobSimulator } from './jobSimulator';
 type Plan = Schemas['PlanRead'];
 type Operation = Schemas['OperationRead'];
 
-/** Add a rollback to checkpoint 40 and its undo, with the checkpoints of the abandoned branch. */
+/** Add a rollback to checkpoint 40, the undo of this rollback, and the checkpoints of the abandoned branch. */
 export function addPlanHistory(simulator: JobSimulator, one: FakeJob): void {
   const [run] = one.runs;
   if (!run || one.checkpoints.length < 60) return;

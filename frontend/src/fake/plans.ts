@@ -1,4 +1,4 @@
-/** Simulates plans: they are proposed, inspected and applied phase by phase. */
+/** Simulates plans, which are proposed, inspected and applied phase by phase. */
 import type { Permission, Schemas } from '../api/types';
 import { stateMismatch } from './specs';
 import { inspectPath, checkPathAllowed } from './externalCheckpoints';
@@ -9,9 +9,9 @@ type Plan = Schemas['PlanRead'];
 type Operation = Schemas['OperationRead'];
 
 const INSPECTION_MS = 900;
-/** How long each phase takes. */
+/** The simulated duration of each phase of a plan. */
 const PHASE_MS = 1_500;
-export const TEXT = { VERIFYING: 'verifying the files of the checkpoint', STOPPING: 'stopping the job', STARTING: 'starting the job', REVERTING: 'reverting the job to where it was stopped' } as const;
+export const TEXT = { VERIFYING: 'verifying the files of the checkpoint', STOPPING: 'stopping the job', STARTING: 'starting the job', REVERTING: 'resuming the job from its last checkpoint before the stop' } as const;
 
 const completed = (one: FakeJob, number: number): FakeCheckpoint | undefined => one.checkpoints.find(({ body }) => body.number === number && body.state === 'COMPLETED');
 const newest = (one: FakeJob): number | null => one.checkpoints.find(({ body }) => body.state === 'COMPLETED')?.body.number ?? null;
@@ -29,8 +29,8 @@ export function propose(simulator: JobSimulator, one: FakeJob, { request, dry_ru
     const number = request.kind === 'rollback' ? request.checkpoint : undone?.safety_checkpoint;
     const found = number ? completed(one, number)?.body : undefined;
     if (!found) return new FakeProblem(404, 'no-checkpoint', `Job '${one.job.name}' has no completed checkpoint ${number}.`);
-    if (found.discarded_at) return new FakeProblem(409, 'discarded', `The files of checkpoint ${number} were deleted.`, 'Choose another one.');
-    if (found.damage) return new FakeProblem(409, 'damaged', `Checkpoint ${number} is damaged: ${found.damage}.`, 'Choose another one.');
+    if (found.discarded_at) return new FakeProblem(409, 'discarded', `The files of checkpoint ${number} were deleted.`, 'Choose another checkpoint.');
+    if (found.damage) return new FakeProblem(409, 'damaged', `Checkpoint ${number} is damaged: ${found.damage}.`, 'Choose another checkpoint.');
     target = found;
     if (undone) spec = undone.request.spec_before as number;
   } else if (request.kind === 'upgrade') spec = request.spec;
@@ -50,12 +50,12 @@ export function propose(simulator: JobSimulator, one: FakeJob, { request, dry_ru
       checkpoint: target?.number ?? null, completed_at: target?.completed_at ?? null, age_s: target ? (simulator.nowMs - Date.parse(target.completed_at!)) / 1000 : null,
       state_bytes: target?.state_bytes ?? null, is_savepoint: target?.is_savepoint ?? false, path, without_state, stop_with: cancels ? 'Cancel' : 'Suspend',
       steps: [
-        ...(target ? [`Verify the files of checkpoint ${target.number}. If one is damaged, the job is not touched.`] : []),
-        ...(path !== null ? [`Verify the files of the checkpoint in ${path}. If one is damaged, the job is not touched.`] : []),
+        ...(target ? [`Verify the files of checkpoint ${target.number}. If a file is damaged, the job stays unchanged.`] : []),
+        ...(path !== null ? [`Verify the files of the checkpoint in ${path}. If a file is damaged, the job stays unchanged.`] : []),
         ...(isRunning ? [cancels ? 'Stop the job at once, without a last checkpoint.' : 'Stop the job with a last checkpoint, which an undo can restore.'] : []),
-        target ? `Start the job from checkpoint ${target.number}. Sinks revoke the output committed after it, where they can.`
-        : path !== null ? 'Start the job from a copy of that checkpoint. Sinks revoke the committed output of this job, where they can.'
-        : without_state ? `Start version ${spec} of the spec without state. Sinks revoke committed output where they can, and all input is read again.`
+        target ? `Start the job from checkpoint ${target.number}. Revocable sinks revoke the output that was committed after this checkpoint.`
+        : path !== null ? 'Start the job from a copy of the external checkpoint. Revocable sinks revoke the committed output of this job.'
+        : without_state ? `Start version ${spec} of the spec without state. Revocable sinks revoke committed output, and all input is read again.`
         : `Start version ${spec} of the spec from the newest checkpoint.`,
         'If the job does not start, resume it from the last checkpoint before the stop.',
       ],
@@ -80,12 +80,12 @@ export function decide(simulator: JobSimulator, one: FakeJob, plan: Plan, verb: 
   }
   const { checkpoint, path, without_state, inspection } = plan.preview;
   const stored = checkpoint !== null || Boolean(path);
-  if ((stored || without_state) && !permissions.includes('rollback')) return new FakeProblem(403, 'forbidden', "This needs the permission 'rollback'.", 'Ask an administrator for it.');
+  if ((stored || without_state) && !permissions.includes('rollback')) return new FakeProblem(403, 'forbidden', "This needs the permission 'rollback'.", 'Ask an administrator for this permission.');
   if (plan.job_version !== one.job.version) return new FakeProblem(409, 'job-changed', `The job has changed since plan ${plan.id} was made.`, 'Propose a new plan.');
   if (verb === 'approve') {
     if (!inspection) return new FakeProblem(409, 'being-inspected', `A worker is still inspecting the checkpoint of plan ${plan.id}.`, 'Try again in a moment.');
     if (!inspection.intact) return new FakeProblem(409, 'damaged', `This plan would fail: ${inspection.damage}.`, 'Choose another checkpoint.');
-    if (inspection.incompatibility) return new FakeProblem(409, 'incompatible', `This plan would fail: ${inspection.incompatibility}.`, 'Fix that in a new version, or choose another checkpoint.');
+    if (inspection.incompatibility) return new FakeProblem(409, 'incompatible', `This plan would fail: ${inspection.incompatibility}.`, 'Fix the incompatibility in a new version, or choose another checkpoint.');
     Object.assign(plan, { state: 'APPROVED', approved_by: 1, approved_at: iso(simulator.nowMs) });
     simulator.emit(one, 'PlanApproved', { plan: plan.id }, false);
     return plan;
@@ -104,7 +104,7 @@ export function decide(simulator: JobSimulator, one: FakeJob, plan: Plan, verb: 
   return operation;
 }
 
-/** Advance inspections and the phases of plans. */
+/** Advance the inspections and the phases of a job's plans to the current simulated time. */
 export function advancePlans(simulator: JobSimulator, one: FakeJob): void {
   for (const plan of one.plans) {
     if (plan.state === 'PROPOSED' && !plan.preview.inspection && simulator.nowMs - Date.parse(plan.created_at!) >= INSPECTION_MS) {

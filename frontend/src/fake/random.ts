@@ -2,7 +2,7 @@
 export class Random {
   constructor(private seed: number) {}
 
-  /** From 0 to 1. */
+  /** Return a random number from 0 to 1. */
   next(): number {
     this.seed = (this.seed + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.seed ^ (this.seed >>> 15), 1 | this.seed);

@@ -9,14 +9,21 @@ export interface RouteRequest {
   permissions: Permission[];
   request: Request;
   query: URLSearchParams;
-  /** The numbers in place of `:id` in the path. */
+  /** The numbers that the path has in place of `:id`. */
   ids: string[];
 }
 export type RouteResponse = Response | Promise<Response>;
 export type Route = [method: string, path: RegExp, needs: Permission | null, answer: (asked: RouteRequest) => RouteResponse];
 
-/** Return a route for a path such as `/jobs/:id/specs/:id`. The handler gets the number for each `:id` in `ids`. */
+/** Return the pattern of a path such as `/jobs/:id/specs/:id`. `RouteRequest.ids` contains the number for each `:id`. */
 export const apiPath = (path: string): RegExp => new RegExp(`^/api/v1${path.replaceAll(':id', '(\\d+)')}$`);
+
+/** Check the header If-Match. Return null if it has the current version, and an error response otherwise. */
+export function checkIfMatch({ request }: Pick<RouteRequest, 'request'>, { version }: { version: number }): Response | null {
+  const seen = request.headers.get('If-Match');
+  if (seen === null) return problem(428, 'if-match', 'This request changes a resource and requires the header If-Match.', 'Read the resource and send its ETag as If-Match.');
+  return seen === '*' || seen === `"${version}"` ? null : problem(412, 'changed', `The resource has changed: its version is now ${version}.`, 'Read the resource again and repeat the change.');
+}
 
 export function problem(status: number, code: string, detail: string, next_step = ''): Response {
   return Response.json(

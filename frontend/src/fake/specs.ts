@@ -1,4 +1,4 @@
-/** Artifacts, new jobs and new versions of the fake installation. A file with `raise` does not compile; one with `rekeyed` is incompatible with existing state. */
+/** Artifacts, new jobs and new versions of their specs in the fake installation. In the fake installation, a file that contains `raise` does not compile, and a file that contains `rekeyed` is incompatible with existing state. */
 import type { Schemas } from '../api/types';
 import { FakeProblem, iso, type FakeJob } from './model';
 import { JOB_TEMPLATES } from './jobTemplates';
@@ -26,7 +26,7 @@ export async function upload(simulator: JobSimulator, name: string, request: Req
 }
 
 export function deploy(simulator: JobSimulator, draft: Schemas['JobCreate']): Schemas['JobRead'] | FakeProblem {
-  if (simulator.jobs.some(({ job }) => job.name === draft.name)) return new FakeProblem(409, 'name-taken', `A job named '${draft.name}' already exists.`, 'Add a version to its spec, or choose another name.');
+  if (simulator.jobs.some(({ job }) => job.name === draft.name)) return new FakeProblem(409, 'name-taken', `A job named '${draft.name}' already exists.`, 'Add a version to that job, or choose another name.');
   const one = simulator.add({
     ...JOB_TEMPLATES[2]!, name: draft.name, description: draft.description ?? '', desired: 'SUSPENDED', state: 'CREATED', health: 'degraded', healthReason: '', lastCheckpointAgeS: null, restarts: 0, lagRecords: null,
   });
@@ -52,7 +52,7 @@ export function addVersion(simulator: JobSimulator, one: FakeJob, { spec, commen
   return shown;
 }
 
-/** Return why a version cannot restore the job's state, or null if it can. */
+/** Return the reason why a version cannot restore the job's state, or null if it can restore the state. */
 export function stateMismatch(simulator: JobSimulator, { body }: Schemas['SpecRead']): string | null {
   return filesOf(simulator).get(body.artifact as string)?.rekeyed ? "operator 'counts' (aggregate) is keyed by account, but its state is keyed by user. Give it a new uid" : null;
 }

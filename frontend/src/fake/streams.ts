@@ -1,4 +1,4 @@
-/** The server-sent events of the fake installation, as the backend sends them. */
+/** The server-sent events of the fake installation, in the format of the backend. */
 import type { Schemas } from '../api/types';
 import type { FakeJob } from './model';
 import type { JobSimulator } from './jobSimulator';

@@ -4,7 +4,7 @@ import { JOB_TEMPLATES, wideJobTemplate } from './jobTemplates';
 import { serveOverPort, type Port } from './messagePort';
 import { Installation } from './installation';
 
-/** The interval between updates. It is below 100 ms because timers fire late, and there must be ten updates a second. */
+/** The interval between updates. This interval is below 100 ms, because timers fire late and the page must get ten updates a second. */
 const TICK_MS = 85;
 
 export interface WorkerOptions {
@@ -17,7 +17,7 @@ export interface WorkerOptions {
 export type ControlMessage =
   /** Simulate an unreachable API. */
   | { type: 'away'; away: boolean }
-  /** Sent when the logged-in user has changed. */
+  /** The worker sends this message when the logged-in user has changed. */
   | { type: 'user'; user: string | null };
 
 const { wide, user } = JSON.parse(self.name) as WorkerOptions;

@@ -5,7 +5,7 @@ type Number = number | null | undefined;
 
 const isKnown = (value: Number): value is number => typeof value === 'number' && Number.isFinite(value);
 
-/** Three significant digits: 1.23, 12.3, 123. */
+/** Return a number with three significant digits, such as 1.23, 12.3 or 123. */
 function short(value: number): string {
   const size = Math.abs(value);
   const digits = size >= 100 ? 0 : size >= 10 ? 1 : 2;
@@ -15,7 +15,7 @@ function short(value: number): string {
 function scaled(value: number, units: readonly string[]): string {
   let unit = 0;
   let rest = value;
-  // 999.6 would be rounded to 1000, so use the next unit.
+  // A value such as 999.6 would be rounded to 1000, so use the next unit.
   while (Math.abs(rest) >= 999.5 && unit < units.length - 1) {
     rest /= 1000;
     unit += 1;
@@ -26,17 +26,17 @@ function scaled(value: number, units: readonly string[]): string {
 const BYTES = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'] as const;
 const THOUSANDS = ['', 'k', 'M', 'G', 'T'] as const;
 
-/** 1.23 MB, in powers of 1000. */
+/** Return a size such as `1.23 MB`. Units are powers of 1000. */
 export function bytes(value: Number): string {
   return isKnown(value) ? scaled(value, BYTES) : NO_VALUE;
 }
 
-/** 12.3 MB/s. */
+/** Return a byte rate such as `12.3 MB/s`. */
 export function bytesPerSecond(value: Number): string {
   return isKnown(value) ? `${scaled(value, BYTES)}/s` : NO_VALUE;
 }
 
-/** 12.3 k/s; below ten with decimals. */
+/** Return a rate such as `12.3 k/s`. Rates below ten have decimals. */
 export function perSecond(value: Number): string {
   if (!isKnown(value)) return NO_VALUE;
   if (Math.abs(value) < 10) return `${short(value)}/s`;
@@ -45,12 +45,12 @@ export function perSecond(value: Number): string {
 
 const GROUPED = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 
-/** 1,234,567. */
+/** Return a whole number such as `1,234,567`. */
 export function count(value: Number): string {
   return isKnown(value) ? GROUPED.format(value) : NO_VALUE;
 }
 
-/** 1 subtask, 1,234 subtasks. */
+/** Return a number with its noun, such as `1 subtask` or `1,234 subtasks`. */
 export function pluralize(value: Number, one: string): string {
   return `${count(value)} ${value === 1 ? one : `${one}s`}`;
 }

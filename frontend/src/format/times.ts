@@ -9,7 +9,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const CLOCK_SKEW = 3 * SECOND;
 
-/** Milliseconds since 1970. Null without a valid time. */
+/** Return milliseconds since 1970, or null if the time is missing or invalid. */
 export function toMs(moment: Moment): number | null {
   if (moment === null || moment === undefined) return null;
   const ms = typeof moment === 'number' ? moment : Date.parse(moment);
@@ -18,14 +18,14 @@ export function toMs(moment: Moment): number | null {
 
 const twoDigits = (value: number): string => String(value).padStart(2, '0');
 
-/** A duration in milliseconds as 84 ms, 4.2 s, 11.3 s, 3 min 12 s, 5 h 07 min, 3 d 4 h. */
+/** Return a duration in milliseconds as text, such as 84 ms, 4.2 s, 11.3 s, 3 min 12 s, 5 h 07 min or 3 d 4 h. */
 export function duration(ms: number | null | undefined): string {
   if (typeof ms !== 'number' || !Number.isFinite(ms)) return NO_VALUE;
   if (ms < 0) return `-${duration(-ms)}`;
   if (ms === 0) return '0 ms';
   if (ms < 1) return '<1 ms';
   if (Math.round(ms) < SECOND) return `${Math.round(ms)} ms`;
-  // Whole seconds are configured values and not measurements, so they have no decimal.
+  // Whole seconds are configured values and not measurements, so show them without a decimal.
   if (ms >= 10 * SECOND && ms < MINUTE && ms % SECOND === 0) return `${ms / SECOND} s`;
   if (ms < 59.95 * SECOND) return `${(ms / SECOND).toFixed(1)} s`;
   const s = Math.round(ms / SECOND);
@@ -39,12 +39,12 @@ export function duration(ms: number | null | undefined): string {
 /** Return `5 s` instead of `5.0 s`, for configured durations and axis labels. */
 export const dropZeroTenths = (text: string): string => text.replace('.0 ', ' ');
 
-/** 5 s ago, in 3 min, 1 h 30 min ago. Rounded down, so an age is never shown too early. */
+/** Return a relative time, such as `5 s ago`, `1 h 30 min ago` or `in 3 min`. The distance is rounded down, so that `1 min ago` never appears before one minute has passed. */
 export function relative(moment: Moment, nowMs: number): string {
   const at = toMs(moment);
   if (at === null) return NO_VALUE;
   const away = Math.abs(nowMs - at);
-  // The page's clock ticks once a second and differs from the server's.
+  // The page's clock ticks once a second and differs from the server's clock, so treat small distances as `just now`.
   if (away < SECOND || (at > nowMs && away < CLOCK_SKEW)) return 'just now';
   const distance =
     away < MINUTE ? `${Math.floor(away / SECOND)} s`
@@ -75,7 +75,7 @@ function formatOf(zone: string | undefined): Intl.DateTimeFormat {
   return format;
 }
 
-/** 2026-11-22 04:08:02 GMT+1, by default in the browser's zone. */
+/** Return an absolute time such as `2026-11-22 04:08:02 GMT+1`. The default zone is the browser's time zone. */
 export function absolute(moment: Moment, zone?: string): string {
   const at = toMs(moment);
   if (at === null) return NO_VALUE;
@@ -83,12 +83,12 @@ export function absolute(moment: Moment, zone?: string): string {
   return `${part.year}-${part.month}-${part.day} ${part.hour}:${part.minute}:${part.second} ${part.timeZoneName}`;
 }
 
-/** 04:08:02. */
+/** Return the time of day, such as `04:08:02`. */
 export function clock(moment: Moment, zone?: string): string {
   return absolute(moment, zone).split(' ')[1] ?? NO_VALUE;
 }
 
-/** 04:08:02 today, 11-20 04:08:02 on another day of this year, 2025-11-20 04:08:02 in another year. */
+/** Return `04:08:02` for a time today, `11-20 04:08:02` for another day of this year, and `2025-11-20 04:08:02` for another year. */
 export function clockWithDate(moment: Moment, nowMs: number, zone?: string): string {
   const [day, time] = absolute(moment, zone).split(' ');
   const [today] = absolute(nowMs, zone).split(' ');

@@ -18,7 +18,7 @@ export function AppBar() {
   );
 }
 
-/** The current user's name, which is a link to the account for administrators, and to the list of tokens and sessions for other users. */
+/** A menu item that opens the user's own account if the user is an administrator, and the user's tokens and sessions otherwise. */
 function Account() {
   const { data } = useGetIdentity();
   const menu = useUserMenu();

@@ -15,7 +15,7 @@ export function Layout({ children, ...props }: LayoutProps) {
       appBarAlwaysOn
       menu={Menu}
       error={ErrorPage}
-      // The app bar is always 48 px high. Content wider than the page (a graph) scrolls inside its own box.
+      // The app bar is always 48 px high. Content that is wider than the page, such as a graph, scrolls inside its own box.
       sx={{ minWidth: 0, '& .RaLayout-content': { p: 0, minWidth: 0 }, '& .RaLayout-appFrame': { mt: '48px' }, '& .MuiDrawer-root, & .RaSidebar-fixed': { height: 'calc(100vh - 48px)' } }}
     >
       <LogoutOnSessionEnd />
@@ -24,9 +24,9 @@ export function Layout({ children, ...props }: LayoutProps) {
   );
 }
 
-/** Replaces a page that threw an error while rendering. The menu stays. */
 type Props = ComponentProps<NonNullable<ComponentProps<typeof RaLayout>['error']>> & { resetErrorBoundary?: () => void };
 
+/** Replaces a page that threw an error while rendering. The menu stays visible. */
 function ErrorPage({ error, resetErrorBoundary }: Props) {
   return (
     <Box sx={{ p: 2 }}>
@@ -37,7 +37,7 @@ function ErrorPage({ error, resetErrorBoundary }: Props) {
 
 /**
  * Opens the log-in page when a response to any request or stream shows that the session has ended. After the log-in, the user returns to the same
- * page.
+ * page as before.
  */
 function LogoutOnSessionEnd() {
   const logOutIfOver = useLogoutIfAccessDenied();

@@ -13,7 +13,7 @@ import { Menu as RaMenu, useResourceDefinitions } from 'react-admin';
 import { useCan } from '../auth/permissions';
 
 interface Entry {
-  /** The resource's name. The menu shows the resource once it has a list page. */
+  /** The resource's name. The menu shows the resource only if it has a list page. */
   resource: string;
   label: string;
   icon: ReactElement;

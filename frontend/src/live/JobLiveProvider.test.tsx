@@ -8,11 +8,11 @@ import { JobLiveProvider } from './JobLiveProvider';
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const KEYS = [['failures', 'getList', {}], ['events', 'getList', {}], ['job', 7, 'graph', 3]];
 
-describe('the queries of a job', () => {
+describe('JobLiveProvider', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  it('are refetched when the stream is opened and when it is reopened', async () => {
+  it('makes the queries of a job stale when the stream is opened and when it is reopened', async () => {
     const open: ReadableStreamDefaultController<Uint8Array>[] = [];
     onTestFinished(setTransport(async () => new Response(new ReadableStream<Uint8Array>({ start: (own) => void open.push(own) }))));
     const queries = new QueryClient();

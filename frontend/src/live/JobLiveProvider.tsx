@@ -9,22 +9,22 @@ import { useEventStream } from './useEventStream';
 type JobStore = Store<JobLive, JobUpdate>;
 const Context = createContext<JobStore | null>(null);
 
-/** The minimum interval of refetches. Without this limit, a job with many checkpoints a second would cause many requests a second. */
+/** The minimum interval between refetches. Without this limit, a job with many checkpoints a second would cause many requests a second. */
 const REFETCH_MS = 1_000;
 
-/** Subscribes to the stream of one job for its children, and refetches stale queries. */
+/** Subscribes to the stream of one job, provides the live state to its children, and refetches stale queries. */
 export function JobLiveProvider({ jobId, children }: { jobId: number; children: ReactNode }) {
   const store = useEventStream(`/api/v1/jobs/${jobId}/events/stream`, initialJob, reduceJob);
   useRefresh(jobId, store);
   return <Context value={store}>{children}</Context>;
 }
 
-/** Return a part of the job's live state, such as `useJobLive(inProgress)`. `useStore` documents the rules of `select`. */
+/** Return a part of the job's live state, such as `useJobLive(inProgress)`. The rules for `select` are the same as for `useStore`. */
 export function useJobLive<Part>(select: (job: JobLive) => Part): Part {
   return useStore(useJobStore(), select);
 }
 
-/** Return the store itself, for components that draw every message without React (the wavefront). */
+/** Return the store of a job's live state, for components that draw every message without React, such as the wavefront. */
 export function useJobStore(): JobStore {
   const store = use(Context);
   if (store === null) throw new Error('useJobLive and useJobStore require a JobLiveProvider');

@@ -7,11 +7,11 @@ const live = play(connecting(0), { type: 'opened', nowMs: 10 }, { type: 'receive
 const disconnected = play(live, { type: 'disconnected', nowMs: 100, reason: 'connection reset', retryInMs: 500 });
 
 describe('the connection state', () => {
-  it('is live once it is opened', () => {
+  it('is live once the stream is opened', () => {
     expect(live).toEqual({ status: 'live', heardAtMs: 20 });
   });
 
-  it('contains the time of the last message while reconnecting fails', () => {
+  it('contains the time of the last message while the page cannot reconnect', () => {
     expect(disconnected).toEqual({ status: 'disconnected', heardAtMs: 20, reason: 'connection reset', retryAtMs: 600 });
     expect(play(disconnected, { type: 'disconnected', nowMs: 700, reason: 'connection refused', retryInMs: 1000 })).toMatchObject({ heardAtMs: 20, retryAtMs: 1700 });
   });
@@ -28,7 +28,7 @@ describe('the connection state', () => {
     expect(play(received, { type: 'received', nowMs: 830, what: 'state', entries: 0 })).toEqual({ status: 'live', heardAtMs: 830 });
   });
 
-  it('becomes live after a time in which only keep-alives arrive', () => {
+  it('becomes live if only keep-alives arrive for a while after the stream is reopened', () => {
     const opened = play(disconnected, { type: 'opened', nowMs: 800 });
     expect(play(opened, { type: 'received', nowMs: 800 + CAUGHT_UP_AFTER_MS, what: 'nothing', entries: 0 })).toMatchObject({ status: 'live' });
   });
@@ -37,7 +37,7 @@ describe('the connection state', () => {
     expect(play(live, { type: 'disconnected', nowMs: 900, reason: 'ended', retryInMs: 0 })).toBe(live);
   });
 
-  it('is paused while the page is hidden, and disconnected only if reconnecting fails', () => {
+  it('is paused while the page is hidden, and becomes disconnected only if the page cannot reconnect later', () => {
     const paused = play(live, { type: 'paused' });
     expect(paused).toEqual({ status: 'paused', heardAtMs: 20 });
     expect(play(disconnected, { type: 'paused' })).toEqual(paused);

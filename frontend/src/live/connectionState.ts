@@ -1,20 +1,20 @@
-/** The state of the connection to a stream: a pure state machine. Times are in milliseconds since 1970 by the server's clock. */
+/** A pure state machine of the connection to a stream. Times are in milliseconds since 1970 by the server's clock. */
 export type ConnectionState =
-  /** No response yet. */
+  /** There is no response yet. */
   | { status: 'connecting'; sinceMs: number }
   | { status: 'live'; heardAtMs: number }
   /** The connection is open again, and the server sends the missed events first. */
   | { status: 'catching-up'; heardAtMs: number; sinceMs: number; missed: number }
-  /** The connection is lost. The displayed data is as old as `heardAtMs`. Null means that no message has been received yet. */
+  /** The connection is lost. The last message, and so the displayed data, is from the time `heardAtMs`. Null means that no message has been received yet. */
   | { status: 'disconnected'; heardAtMs: number | null; reason: string; retryAtMs: number }
   /** The stream was closed while the page was hidden, and is not open again yet. This state is not an outage. */
   | { status: 'paused'; heardAtMs: number | null }
-  /** The API refused the stream. The page does not retry. */
+  /** The API refused the stream. The page does not request the stream again. */
   | { status: 'refused'; reason: string };
 
 export type ConnectionEvent =
   | { type: 'opened'; nowMs: number }
-  /** `what`: whether the message contains log entries, the current state, or only a keep-alive. */
+  /** `what` says whether the message contains log entries, the current state, or only a keep-alive. */
   | { type: 'received'; nowMs: number; what: 'entries' | 'state' | 'nothing'; entries: number }
   | { type: 'disconnected'; nowMs: number; reason: string; retryInMs: number }
   | { type: 'paused' }

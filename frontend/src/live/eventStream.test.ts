@@ -19,7 +19,7 @@ class Server {
     );
   }
 
-  /** The next request gets this stream. */
+  /** Return the stream that the next request will get. */
   willStream(): ReadableStreamDefaultController<Uint8Array> {
     let controller: ReadableStreamDefaultController<Uint8Array>;
     const body = new ReadableStream<Uint8Array>({ start: (own) => void (controller = own) });
@@ -57,7 +57,7 @@ describe('an event stream', () => {
     vi.useRealTimers();
   });
 
-  it('resumes after the last id when the connection is lost, with increasing delays while the API does not respond', async () => {
+  it('resumes after the last event when the connection is lost, with increasing delays while the API does not respond', async () => {
     const server = new Server();
     const first = server.willStream();
     const { seen } = openStream();
@@ -126,7 +126,7 @@ describe('an event stream', () => {
     expect(server.asked).toHaveLength(2);
   });
 
-  it('ends when it is closed', async () => {
+  it('is not reopened after the page has closed it', async () => {
     const server = new Server();
     server.willStream();
     const { seen, end } = openStream();
@@ -137,7 +137,7 @@ describe('an event stream', () => {
     expect(server.asked).toHaveLength(1);
   });
 
-  it('waits at least half of the delay and at most the maximum delay before it is reopened', () => {
+  it('is reopened after at least half of the delay and at most the maximum delay', () => {
     expect([1, 2, 3].map((attempt) => backoffMs(attempt, 1))).toEqual([500, 1000, 2000]);
     expect(backoffMs(1, 0)).toBe(250);
     expect(backoffMs(50, 1)).toBe(BACKOFF_MS_MAX);

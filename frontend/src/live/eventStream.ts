@@ -1,12 +1,12 @@
 /**
- * Subscribes to a stream of server-sent events. A lost stream is resumed after the last event. Attempts back off while the API does not respond.
- * Silence is treated as a lost connection. This module uses fetch, because EventSource hides errors and cannot stop retrying.
+ * Subscribes to a stream of server-sent events. A lost stream is resumed after the last event. While the API does not respond, the delay
+ * between attempts grows. A stream without bytes for `SILENCE_MS` is treated as lost. This module uses fetch, because EventSource hides errors and cannot stop retrying.
  */
 import { ApiProblem, parseProblem } from '../api/problem';
 import { absoluteUrl, send, notifySessionEnded } from '../api/transport';
 import { SseParser, type ServerMessage } from './sseParser';
 
-/** The server sends at least a keep-alive every 15 s. */
+/** A stream that sends no bytes for this time is treated as lost. The server sends at least a keep-alive every 15 s. */
 export const SILENCE_MS = 40_000;
 const BACKOFF_MS_MIN = 500;
 export const BACKOFF_MS_MAX = 30_000;
@@ -14,11 +14,11 @@ export const BACKOFF_MS_MAX = 30_000;
 interface EventStreamHandlers {
   /** The stream was opened or reopened. */
   onOpen(): void;
-  /** A chunk has arrived. `messages`: the messages that the chunk completes; empty for a keep-alive. */
+  /** A chunk has arrived. `messages` contains the messages that the chunk completes, and is empty for a keep-alive. */
   onMessages(messages: ServerMessage[]): void;
-  /** The connection was lost. The next attempt is in `retryInMs`. */
+  /** The connection was lost. The next attempt to reconnect is in `retryInMs`. */
   onDisconnected(problem: ApiProblem, retryInMs: number): void;
-  /** The API refused the stream, because the resource is deleted or forbidden. There is no retry. */
+  /** The API refused the stream, because the resource is deleted or the user has no permission for it. The stream is not reopened. */
   onRefused(problem: ApiProblem): void;
 }
 
@@ -86,7 +86,7 @@ async function* read(path: string, lastId: string | null, closed: AbortSignal): 
     yield 'open';
     const parser = new SseParser(lastId);
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
-    // Some transports ignore the signal, so cancel the reader as well.
+    // Some transports ignore the abort signal, so cancel the reader as well.
     request.signal.addEventListener('abort', () => void reader.cancel().catch(() => {}), { once: true });
     for (;;) {
       const { done, value } = await reader.read();

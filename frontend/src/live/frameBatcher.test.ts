@@ -4,7 +4,7 @@ import { FrameBatcher, HIDDEN_MS } from './frameBatcher';
 
 const FRAME_MS = 16;
 
-describe('items that are added within a frame', () => {
+describe('FrameBatcher', () => {
   let delivered: number[][];
   let batcher: FrameBatcher<number>;
 
@@ -15,7 +15,7 @@ describe('items that are added within a frame', () => {
   });
   afterEach(() => vi.useRealTimers());
 
-  it('are delivered together in order', () => {
+  it('delivers the items of one frame together and in order', () => {
     batcher.add([1, 2]);
     batcher.add([3]);
     expect(delivered).toEqual([]);
@@ -26,19 +26,19 @@ describe('items that are added within a frame', () => {
     expect(delivered).toEqual([[1, 2, 3], [4]]);
   });
 
-  it('are delivered only once', () => {
+  it('delivers each item only once', () => {
     batcher.add([1]);
     vi.advanceTimersByTime(10 * HIDDEN_MS);
     expect(delivered).toEqual([[1]]);
   });
 
-  it('are delivered even if the list is empty', () => {
+  it('delivers an empty list of items', () => {
     batcher.add([]);
     vi.advanceTimersByTime(FRAME_MS);
     expect(delivered).toEqual([[]]);
   });
 
-  it('are delivered immediately by a flush', () => {
+  it('delivers pending items immediately when it is flushed', () => {
     batcher.add([1]);
     batcher.flush();
     expect(delivered).toEqual([[1]]);
@@ -47,16 +47,16 @@ describe('items that are added within a frame', () => {
     expect(delivered).toEqual([[1]]);
   });
 
-  it('are delivered after a delay on a hidden page, which has no frames', () => {
+  it('delivers items after a delay on a hidden page, which has no frames', () => {
     const frames = vi.spyOn(globalThis, 'requestAnimationFrame').mockReturnValue(0);
     batcher.add([1]);
-    // Restore the mock before the real timers are restored, because the mocked function is itself fake.
+    // Restore this mock before the real timers are restored, because the mocked function belongs to the fake timers.
     frames.mockRestore();
     vi.advanceTimersByTime(HIDDEN_MS);
     expect(delivered).toEqual([[1]]);
   });
 
-  it('are not delivered if they are dropped', () => {
+  it('does not deliver dropped items', () => {
     batcher.add([1]);
     batcher.drop();
     vi.advanceTimersByTime(HIDDEN_MS);

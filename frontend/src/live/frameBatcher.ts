@@ -9,7 +9,7 @@ export class FrameBatcher<Item> {
 
   constructor(private readonly deliver: (batch: Item[]) => void) {}
 
-  /** Add items. An empty list, which is a keep-alive, is delivered as well. */
+  /** Add items. An empty list is delivered as well, because it represents a keep-alive. */
   add(items: readonly Item[]): void {
     this.#batch.push(...items);
     this.#cancel ??= onNextFrame(() => this.flush());
@@ -25,7 +25,7 @@ export class FrameBatcher<Item> {
     this.deliver(batch);
   }
 
-  /** Discard the batch. */
+  /** Discard the current batch without delivering it. */
   drop(): void {
     this.#cancel?.();
     this.#cancel = null;

@@ -1,9 +1,9 @@
-/** Decides which queries are stale after stream updates. Pure: compares two states of a job and returns the names of stale resources. */
+/** Decides which queries are stale after stream updates, by a pure comparison of two states of a job. */
 import type { QueryClient } from '@tanstack/react-query';
 
 import { EVENTS_MAX, type JobLive } from './jobLive';
 
-/** Resource names of the data provider. Queries of one job have the key `['job', id, resource, …]`. */
+/** The names of resources in the data provider. Queries of one job have the key `['job', id, resource, …]`. */
 export const ALL_RESOURCES = ['jobs', 'checkpoints', 'runs', 'failures', 'plans', 'specs', 'operations', 'graph', 'events'] as const;
 export type StaleResource = (typeof ALL_RESOURCES)[number];
 
@@ -18,8 +18,8 @@ const STALE_AFTER_EVENT: Record<string, readonly StaleResource[]> = {
   CommandAnswered: ['operations'],
 };
 /**
- * The resources that events of the control plane make stale, such as plans and versions. These events are rare, so each of them makes all these
- * resources stale.
+ * The resources that become stale after an event of the control plane, such as a new plan or version. These events are rare, so each event makes all
+ * of these resources stale.
  */
 const STALE_AFTER_OTHER_EVENTS: readonly StaleResource[] = ['jobs', 'runs', 'plans', 'specs', 'operations', 'checkpoints'];
 
@@ -31,12 +31,12 @@ export function staleResources(before: JobLive, now: JobLive): Iterable<StaleRes
   // Data that was fetched before the stream was live can be older than the first message of the stream.
   if (now.connection.status === 'live' && before.connection.status !== 'live') return ALL_RESOURCES;
   const fresh = now.events.filter(({ number }) => number > before.lastEventNumber);
-  // Older events were dropped. Their kinds are unknown, so treat all resources as stale.
+  // Older events were dropped and their kinds are unknown, so treat all resources as stale.
   if (fresh.length === EVENTS_MAX) return ALL_RESOURCES;
   return new Set(fresh.flatMap(({ kind }) => STALE_AFTER_EVENT[kind] ?? STALE_AFTER_OTHER_EVENTS));
 }
 
-/** Refetch stale queries that are in use, and mark all other stale queries. */
+/** Refetch stale queries that are in use, and mark all other stale queries for a later refetch. */
 export function invalidate(queries: QueryClient, jobId: number, stale: Iterable<StaleResource>): void {
   const names = new Set<unknown>(stale);
   void queries.invalidateQueries({

@@ -29,11 +29,11 @@ describe('the live state of a job', () => {
     expect(numbers(job).at(-1)).toBe(EVENTS_MAX + 20);
   });
 
-  it('drops newer events if the event numbers restart after a restore of the database from a backup', () => {
+  it('drops events with higher numbers after the database was restored from a backup and the numbers have restarted', () => {
     expect(numbers(receive(initialJob(0), event(4), event(7), event(9), event(5)))).toEqual([4, 5]);
   });
 
-  it('tracks a checkpoint until an event reports its end', () => {
+  it('contains the checkpoint in progress until an event reports its end', () => {
     const running = receive(initialJob(0), progress(12, 1), progress(12, 5));
     expect(inProgress(running)).toMatchObject({ checkpoint: 12, acknowledged: 5 });
     const completed = receive(running, event(9, 'CheckpointCompleted', { checkpoint: 12 }));
@@ -64,7 +64,7 @@ describe('the live state of a job', () => {
     expect(receive(job, progress(2, 8, 2)).progress?.checkpoint).toBe(2);
   });
 
-  it('ignores unknown messages of a newer backend', () => {
+  it('ignores unknown messages that a newer backend sends', () => {
     expect(receive(initialJob(0), { event: 'moon', data: 'no JSON' }, event(1)).lastEventNumber).toBe(1);
   });
 });

@@ -1,11 +1,11 @@
-/** The live state of one job, reduced from its stream. Pure. */
+/** The live state of one job, which a pure reducer computes from the job's stream. */
 import type { Schemas } from '../api/types';
 import { nextConnectionState, connecting, type ConnectionState, type ConnectionEvent } from './connectionState';
 import type { ServerMessage } from './sseParser';
 
 export type JobEvent = Schemas['EventRead'];
 type RunNews = Schemas['RunStatusRead'];
-/** The checkpoint in progress. `progress`: the chain, the subtask index and the time since the trigger of each acknowledgement so far. */
+/** The checkpoint in progress. `progress` contains the chain, the subtask index and the time since the trigger for each acknowledgement so far. */
 export type Progress = Schemas['CheckpointProgressRead'];
 
 /** The number of events to keep. `GET /events` returns older events. */
@@ -13,12 +13,12 @@ export const EVENTS_MAX = 500;
 
 export interface JobLive {
   connection: ConnectionState;
-  /** The newest run. Null if the job has no run, or its run has not been received yet. */
+  /** The newest run. Null if the job has no run, or if the page has not received the run yet. */
   run: RunNews | null;
-  /** The last checkpoint in progress. This checkpoint is kept until the next checkpoint starts. `outcome` is its result. */
+  /** The last checkpoint in progress. After its end, this checkpoint is kept, with its result in `outcome`, until the next checkpoint starts. */
   progress: Progress | null;
   outcome: { checkpoint: number; result: 'completed' | 'failed'; reason: string } | null;
-  /** Oldest first. */
+  /** The newest events, with the oldest of them first. */
   events: readonly JobEvent[];
   /** The number of the newest event, or 0 if there is no event yet. */
   lastEventNumber: number;
@@ -42,7 +42,7 @@ export function reduceJob(job: JobLive, update: JobUpdate): JobLive {
 
 type JobMessage = { type: 'event'; body: JobEvent } | { type: 'run'; body: RunNews } | { type: 'progress'; body: Progress };
 
-/** Returns null for a type that this page does not know, from a newer backend. */
+/** Parse a message. Returns null for a message type that this page does not know, which a newer backend can send. */
 function parse(message: ServerMessage): JobMessage | null {
   if (message.event !== 'event' && message.event !== 'run' && message.event !== 'progress') return null;
   return { type: message.event, body: JSON.parse(message.data) };
@@ -53,7 +53,7 @@ function apply(job: JobLive, { type, body }: JobMessage): JobLive {
     case 'run':
       return failWithRun({ ...job, run: body }, body);
     case 'progress':
-      // Ignore older checkpoints of the same run.
+      // Ignore the progress of older checkpoints of the same run.
       if (job.progress !== null && body.checkpoint < job.progress.checkpoint && body.run_id === job.progress.run_id) return job;
       return { ...job, progress: body, outcome: job.outcome?.checkpoint === body.checkpoint ? job.outcome : null };
     case 'event': {

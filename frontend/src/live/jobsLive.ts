@@ -1,4 +1,4 @@
-/** The live state of all jobs, reduced from their stream. The reducer is pure. */
+/** The live state of all jobs, which a pure reducer computes from the stream of jobs. */
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 
@@ -8,7 +8,7 @@ import type { ServerMessage } from './sseParser';
 import { useStore } from './store';
 import { useEventStream } from './useEventStream';
 
-/** `state` is null before the first run. */
+/** The status of one job. `state` is null before the job's first run. */
 export type JobSummary = Schemas['JobStatusRead'];
 
 export interface JobsLive {
@@ -35,10 +35,10 @@ export function reduceJobs(live: JobsLive, update: JobsUpdate): JobsLive {
   return { connection, jobs };
 }
 
-/** The minimum interval between refetches of the lists of jobs. Data that changes often is in the stream itself. */
+/** The minimum interval between refetches of the lists of jobs. Data that changes more often is in the stream. */
 const REFETCH_MS = 2_000;
 
-/** The live state of all jobs. The stream does not contain health, so the lists of jobs are refetched when a state changes. */
+/** Return the live state of all jobs. The stream does not contain health, so the lists of jobs are refetched when a state changes. */
 export function useJobsLive(): JobsLive {
   const store = useEventStream('/api/v1/stream', initialJobs, reduceJobs);
   const queries = useQueryClient();
@@ -62,7 +62,7 @@ export function useJobsLive(): JobsLive {
   return useStore(store, (jobs) => jobs);
 }
 
-/** Return a key that changes when a job's state or the connection changes. While disconnected, the page can miss updates. */
+/** Return a key that changes when a job's state or the connection changes. A disconnected page can miss updates, so the key includes the connection. */
 function statesKey({ jobs, connection }: JobsLive): string {
   return `${connection.status === 'live'} ` + [...jobs.values()].map(({ id, state, desired_state, run_id }) => `${id} ${state} ${desired_state} ${run_id}`).join();
 }

@@ -4,8 +4,8 @@ import { SseParser } from './sseParser';
 
 const STREAM = ': following\nid: 4\n\nevent: event\ndata: {"number":5}\nid: 5\n\nevent: run\r\ndata: {"a":\r\ndata: 1}\r\n\r\n: \n\n';
 
-describe('server-sent events', () => {
-  it('are parsed correctly for any division into chunks', () => {
+describe('the parser of server-sent events', () => {
+  it('parses a stream correctly, wherever it is divided into chunks', () => {
     const whole = new SseParser().push(STREAM);
     expect(whole).toEqual({ messages: [{ event: 'event', data: '{"number":5}' }, { event: 'run', data: '{"a":\n1}' }], lastId: '5' });
     for (let cut = 1; cut < STREAM.length; cut += 1) {
@@ -15,7 +15,7 @@ describe('server-sent events', () => {
     }
   });
 
-  it('have an id only when they are complete', () => {
+  it('returns the id of an event only when the event is complete', () => {
     const ends = ['4', '5'].map((id) => ({ id, at: STREAM.indexOf(`id: ${id}\n\n`) + `id: ${id}\n\n`.length }));
     for (let cut = 0; cut <= STREAM.length; cut += 1) {
       const complete = ends.findLast(({ at }) => at <= cut);
@@ -23,12 +23,12 @@ describe('server-sent events', () => {
     }
   });
 
-  it('can have an id without data', () => {
+  it('returns the id of an event without data', () => {
     expect(new SseParser().push(': following\nid: 17\n\n')).toEqual({ messages: [], lastId: '17' });
     expect(new SseParser('17').push(': \n\n').lastId).toBe('17');
   });
 
-  it('give no message until the message is complete', () => {
+  it('returns no message until the message is complete', () => {
     const parser = new SseParser();
     expect(parser.push('event: run\ndata: 1\n').messages).toEqual([]);
     expect(parser.push('\n').messages).toEqual([{ event: 'run', data: '1' }]);

@@ -1,6 +1,6 @@
 /** Parses server-sent events from chunks of text. A chunk can end at any character. See WHATWG HTML, section 9.2.6. */
 export interface ServerMessage {
-  /** The event type; `message` by default. */
+  /** The event type. The default is `message`. */
   event: string;
   data: string;
 }
@@ -31,7 +31,7 @@ export class SseParser {
     for (const line of lines) {
       if (line !== '') this.#field(line);
       else {
-        // Set the id only now. A client that resumed after an incomplete event would never receive that event.
+        // Set the id only when the event is complete, because a client that resumed after an incomplete event would never receive that event.
         this.#lastId = this.#id;
         if (this.#data.length > 0) messages.push({ event: this.#event || 'message', data: this.#data.join('\n') });
         this.#event = '';

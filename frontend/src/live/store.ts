@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 
-/** State outside of React. At ten updates a second, only components whose part of the state has changed are rendered. */
+/** State outside of React. There can be ten updates a second, and each update renders only the components whose part of the state has changed. */
 export class Store<State, Update> {
   readonly #listeners = new Set<() => void>();
 
@@ -24,7 +24,7 @@ export class Store<State, Update> {
   };
 }
 
-/** A part of the state. `select` must return the same value for the same state, not a new object each time. */
+/** Return a part of the state. `select` must return the same value for the same state, not a new object each time. */
 export function useStore<State, Update, Part>(store: Store<State, Update>, select: (state: State) => Part): Part {
   return useSyncExternalStore(store.subscribe, () => select(store.get()));
 }

@@ -1,25 +1,25 @@
-/** Pages whose stream the API ends permanently. */
+/** Tests of pages whose stream the API ends permanently. */
 import { screen, waitFor, within } from '@testing-library/react';
 import { describe, expect, it } from 'vitest';
 
 import { renderJob, renderPage } from '../testing/render';
 
-/** Timeout of waits. It is shorter than all refetch intervals. */
+/** The timeout of waits, which is shorter than all refetch intervals. */
 const SOON = { timeout: 8_000 };
 
-describe('a page whose stream ends permanently', () => {
-  it('removes a job that another user deleted', async () => {
+describe('the end of a stream', () => {
+  it('the home page removes a job that another user deleted', async () => {
     const { fake } = await renderPage('/');
     const jobs = await screen.findByRole('region', { name: 'Jobs' });
     await within(jobs).findByText('9');
-    // Opening the stream refetches the list once. After that, only messages of the stream change it.
+    // Opening the stream refetches the list once. After this refetch, only messages of the stream change the list.
     await waitFor(() => expect(fake.requests.filter(({ url }) => new URL(url).pathname === '/api/v1/jobs')).toHaveLength(2), SOON);
     fake.installation.remove(fake.installation.find(3)!);
     expect(await within(jobs).findByText('8', {}, SOON)).toBeVisible();
     expect(within(jobs).getByText('2 running')).toBeVisible();
   });
 
-  it('shows that its job was deleted', async () => {
+  it('the page of a job shows that the job was deleted', async () => {
     const { fake } = await renderJob(3, '/runs');
     await screen.findByText('updates live');
     fake.installation.remove(fake.installation.find(3)!);
@@ -27,7 +27,7 @@ describe('a page whose stream ends permanently', () => {
     expect(screen.getByText('no live updates')).toBeVisible();
   });
 
-  it.each(['/', '/jobs/3/runs'])('opens the log-in page once its token is no longer valid: %s', async (path) => {
+  it.each(['/', '/jobs/3/runs'])('%s opens the log-in page when the session token is no longer valid', async (path) => {
     const { fake } = await renderPage(path);
     await screen.findByText('updates live');
     fake.revoke();

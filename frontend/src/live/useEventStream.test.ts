@@ -27,7 +27,7 @@ function reduce(state: TestState, update: Parameters<Parameters<typeof useEventS
   return { connection, received: [...state.received, ...update.messages.map(({ data }) => data)] };
 }
 
-/** Render a page that is subscribed to a fake server whose streams the test controls. */
+/** Render a component that subscribes to a fake server. The test controls the streams of this server. */
 function page() {
   const requestedIds: (string | null)[] = [];
   const open: ReadableStreamDefaultController<Uint8Array>[] = [];
@@ -46,14 +46,14 @@ function page() {
   return { requestedIds, open, server, statuses, state: () => result.current.get(), unmount };
 }
 
-describe('the stream of a hidden page', () => {
+describe('useEventStream', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => {
     vi.useRealTimers();
     vi.restoreAllMocks();
   });
 
-  it('is closed after a delay and resumes later without reporting an outage', async () => {
+  it('closes the stream of a hidden page after a delay, and resumes the stream later without reporting an outage', async () => {
     const { requestedIds, open, statuses, state } = page();
     await settle();
     open[0]!.enqueue(bytes('event: event\ndata: 5\nid: 5\n\n'));
@@ -85,7 +85,7 @@ describe('the stream of a hidden page', () => {
     expect(statuses).not.toContain('disconnected');
   });
 
-  it('reports an outage if it cannot be reopened', async () => {
+  it('reports an outage if the stream cannot be reopened', async () => {
     const { open, server, state } = page();
     await settle();
     show('hidden');
@@ -101,10 +101,10 @@ describe('the stream of a hidden page', () => {
     expect(state().connection).toMatchObject({ status: 'disconnected', heardAtMs, reason: 'The API does not respond' });
   });
 
-  it('delivers messages that arrived just before it was closed', async () => {
+  it('delivers messages that arrived just before the stream was closed', async () => {
     const { requestedIds, open, state } = page();
     await settle();
-    // A hidden page has no frames.
+    // The browser draws no frames of a hidden page.
     const frames = vi.spyOn(globalThis, 'requestAnimationFrame').mockReturnValue(0);
     show('hidden');
     await vi.advanceTimersByTimeAsync(HIDDEN_MS / 2);

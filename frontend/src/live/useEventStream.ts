@@ -7,14 +7,14 @@ import type { ConnectionEvent } from './connectionState';
 import type { ServerMessage } from './sseParser';
 import { Store } from './store';
 
-/** A hidden page closes its stream after this time, because browsers allow six connections to one server for all windows together. */
+/** A hidden page closes its stream after this time, because browsers allow only six connections to one server, which all windows share. */
 export const HIDDEN_MS = 60_000;
 
 type StreamUpdate = ConnectionEvent | { type: 'messages'; nowMs: number; messages: readonly ServerMessage[] };
 
 /**
- * Return a store that contains the messages of the stream at `path`, as long as the component is mounted. A component with a different path needs a
- * different `key`.
+ * Return a store that contains the messages of the stream at `path`, as long as the component is mounted. If `path` changes, the component needs a
+ * new `key`.
  */
 export function useEventStream<State>(path: string, initial: (nowMs: number) => State, reduce: (state: State, update: StreamUpdate) => State): Store<State, StreamUpdate> {
   const [store] = useState(() => new Store(initial(serverNow()), reduce));
@@ -29,7 +29,7 @@ export function useEventStream<State>(path: string, initial: (nowMs: number) => 
 interface Subscription {
   /** Close the stream because the page is hidden. When the page is visible again, the stream is reopened at the same position. */
   pause(): void;
-  /** Close it for good. */
+  /** Close the stream permanently. */
   close(): void;
 }
 
@@ -48,7 +48,7 @@ function connect<State>(path: string, position: StreamPosition, store: Store<Sta
   return {
     pause: () => {
       close();
-      // Deliver the current batch, because the stream resumes after it. When the stream is reopened, all queries are stale, as after an outage.
+      // Deliver the current batch, because the stream resumes after this batch. When the stream is reopened, all queries are stale, as after an outage.
       dispatch({ type: 'paused' });
     },
     close: () => {

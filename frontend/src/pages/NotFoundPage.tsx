@@ -5,7 +5,7 @@ import { Page } from '../shared/Page';
 import { Panel } from '../shared/Panel';
 import { EmptyState } from '../shared/DataStates';
 
-/** Shown for an unknown URL. */
+/** The page that is shown for an unknown URL. */
 export function NotFoundPage() {
   return (
     <Page title="Page not found">

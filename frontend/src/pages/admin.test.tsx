@@ -7,7 +7,7 @@ import { renderPage } from '../testing/render';
 const paths = (requests: readonly Request[], method: string): string[] => requests.filter((one) => one.method === method).map(({ url }) => new URL(url).pathname);
 
 describe('users', () => {
-  it('are listed with role and login methods, and can be filtered by role', async () => {
+  it('the list of users shows roles and login methods, and can be filtered by role', async () => {
     const { user } = await renderPage('/users');
     const row = (await screen.findByText('mira.holt')).closest('tr')!;
     expect(row).toHaveTextContent(/operator.*yes.*active.*OpenID Connect/);
@@ -18,7 +18,7 @@ describe('users', () => {
     expect(screen.queryByText('mira.holt')).toBeNull();
   });
 
-  it('are created with a role and without a password', async () => {
+  it('a user can be created with a role and without a password', async () => {
     const { fake, user } = await renderPage('/users/create');
     await user.type(await screen.findByLabelText(/Name/), 'nora');
     await user.click(screen.getByLabelText(/^operator/));
@@ -27,7 +27,7 @@ describe('users', () => {
     expect(fake.installation.administration.users.at(-1)).toMatchObject({ name: 'nora', role: 'operator', rollback: false, has_password: false });
   });
 
-  it('show an error at the field if a name is invalid', async () => {
+  it('an invalid user name is reported at its field', async () => {
     const { fake, user } = await renderPage('/users/create');
     await user.type(await screen.findByLabelText(/Name/), ' two  spaces');
     await user.click(screen.getByRole('button', { name: 'Create' }));
@@ -35,7 +35,7 @@ describe('users', () => {
     expect(paths(fake.requests, 'POST')).toEqual([]);
   });
 
-  it('are disabled by a request with the version that the administrator saw', async () => {
+  it('a user is disabled by a request with the version that the administrator saw', async () => {
     const { fake, user } = await renderPage('/users/4');
     await user.click(await screen.findByLabelText(/^Disabled/));
     await user.click(screen.getByRole('button', { name: 'Save' }));
@@ -44,7 +44,7 @@ describe('users', () => {
     expect([change.headers.get('If-Match'), await change.json()]).toEqual(['"1"', { disabled: true }]);
   });
 
-  it('get a new password, which is shown once', async () => {
+  it('the new password of a user is shown once', async () => {
     const { fake, user } = await renderPage('/users/4');
     await user.click(await screen.findByRole('button', { name: 'Set password' }));
     await user.click(await screen.findByRole('button', { name: 'Generate password' }));
@@ -57,7 +57,7 @@ describe('users', () => {
     expect(document.body.innerHTML).not.toContain(sent.password);
   });
 
-  it('show the error of the API if the last administrator is deleted', async () => {
+  it('the page of a user shows the error of the API if the last administrator is deleted', async () => {
     const { fake, user } = await renderPage('/users/1');
     expect(await screen.findByText(/This is your account/)).toBeVisible();
     await user.click(await screen.findByRole('button', { name: 'Delete' }));
@@ -68,7 +68,7 @@ describe('users', () => {
 });
 
 describe('tokens', () => {
-  it('are listed for the current user, and for all users if an administrator selects that', async () => {
+  it('the list of tokens contains those of the current user, or of all users if an administrator selects all users', async () => {
     const { user } = await renderPage('/tokens');
     expect(await screen.findByText('deployments from CI')).toBeVisible();
     expect(screen.queryByText('nightly deploy')).toBeNull();
@@ -79,19 +79,19 @@ describe('tokens', () => {
     expect(screen.queryByText('nightly deploy, the first')).toBeNull();
   });
 
-  it('show which token is the current session', async () => {
+  it('the list of tokens marks the token of the current session', async () => {
     await renderPage('/tokens');
     const row = (await screen.findByText('password')).closest('tr')!;
     expect(await within(row).findByText('this session')).toBeVisible();
     expect(screen.getAllByText('this session')).toHaveLength(1);
   });
 
-  it('have an empty state that says how to create a token', async () => {
+  it('an empty list of tokens has an empty state', async () => {
     await renderPage('/tokens', { as: 'viewer' });
     expect(await screen.findByText('No valid tokens')).toBeVisible();
   });
 
-  it('are shown once after creation, can be copied, and are not stored in the browser', async () => {
+  it('a new token is shown once, can be copied, and is not stored in the browser', async () => {
     const { user } = await renderPage('/tokens/create', { as: 'operator' });
     await user.type(await screen.findByLabelText(/Name/), 'nightly');
     expect(screen.queryByLabelText(/^admin/)).toBeNull();
@@ -108,7 +108,7 @@ describe('tokens', () => {
     expect(document.body.innerHTML + JSON.stringify({ ...localStorage })).not.toContain(secret);
   });
 
-  it('are revoked after a confirmation', async () => {
+  it('a token is revoked after a confirmation', async () => {
     const { fake, user } = await renderPage('/tokens');
     await user.click(await screen.findByRole('button', { name: 'Revoke grafana' }));
     expect(await screen.findByRole('button', { name: 'Cancel' })).toHaveFocus();
@@ -120,7 +120,7 @@ describe('tokens', () => {
 });
 
 describe('the audit log', () => {
-  it('shows the values before and after a change', async () => {
+  it('the audit log shows the values before and after a change', async () => {
     const { user } = await renderPage('/audit');
     const row = (await screen.findByText('disabled, role')).closest('tr')!;
     await user.click(within(row).getByText('update'));
@@ -128,7 +128,7 @@ describe('the audit log', () => {
     expect(within(table).getAllByRole('row').map(({ textContent }) => textContent)).toEqual(['FieldBeforeAfter', 'disabledfalsetrue', 'roleoperatorviewer']);
   });
 
-  it('links to the resources of its entries', async () => {
+  it('the audit log links to the resources of its entries', async () => {
     const installation = new Installation(Date.now());
     const [plan] = installation.find(1)!.plans;
     installation.administration.recordAudit(installation.nowMs, 'admin', 'apply', 'plan', plan!.id!, null, null);
@@ -139,7 +139,7 @@ describe('the audit log', () => {
     expect(screen.queryByRole('link', { name: 'session 1' })).toBeNull();
   });
 
-  it('can be filtered by user and resource, and has an empty state if no entry matches', async () => {
+  it('the audit log can be filtered by user and resource, and has an empty state if no entry matches', async () => {
     const { user } = await renderPage('/audit');
     await screen.findByText('disabled, role');
     await user.click(screen.getByLabelText('Resource'));
@@ -153,7 +153,7 @@ describe('the audit log', () => {
 });
 
 describe('alerts and their rules', () => {
-  it('are listed with firing alerts above resolved alerts', async () => {
+  it('the page of alerts lists firing alerts above resolved alerts', async () => {
     await renderPage('/alerts', { as: 'viewer' });
     const firing = await screen.findByRole('region', { name: 'Firing' });
     expect(await within(firing).findByText(/more than 1,000,000/)).toBeVisible();
@@ -163,7 +163,7 @@ describe('alerts and their rules', () => {
     expect(within(over).getByText('old rule (deleted)')).toBeVisible();
   });
 
-  it('are created by operators with a condition of the selected kind', async () => {
+  it('an operator can create an alert rule with a condition of the selected kind', async () => {
     const { fake, user } = await renderPage('/alert-rules/create', { as: 'operator' });
     await user.type(await screen.findByLabelText(/Name/), 'too often');
     await user.click(screen.getByLabelText(/Condition/));
@@ -176,7 +176,7 @@ describe('alerts and their rules', () => {
     expect(fake.installation.administration.rules.at(-1)).toMatchObject({ name: 'too often', job_id: null, webhook_id: null, enabled: true, condition: { kind: 'failures', count: 5 } });
   });
 
-  it('need a limit if the condition is a lag', async () => {
+  it('an alert rule for a lag needs a limit', async () => {
     const { fake, user } = await renderPage('/alert-rules/create', { as: 'operator' });
     await user.type(await screen.findByLabelText(/Name/), 'late');
     await user.click(screen.getByLabelText(/Condition/));
@@ -186,7 +186,7 @@ describe('alerts and their rules', () => {
     expect(paths(fake.requests, 'POST')).toEqual([]);
   });
 
-  it('cannot be changed by viewers', async () => {
+  it('a viewer cannot change an alert rule', async () => {
     await renderPage('/alert-rules/1', { as: 'viewer' });
     expect(await screen.findByText('no checkpoint for 10 min')).toBeVisible();
     for (const name of ['Save', 'Delete']) expect(screen.queryByRole('button', { name })).toBeNull();
@@ -194,7 +194,7 @@ describe('alerts and their rules', () => {
 });
 
 describe('webhooks', () => {
-  it('can send a test message and show its delivery', async () => {
+  it('the page of a webhook can send a test message, and shows its delivery', async () => {
     const { fake, user } = await renderPage('/webhooks/2');
     await user.click(await screen.findByRole('button', { name: 'Send test message' }));
     expect(await screen.findByText('waiting for a worker')).toBeVisible();
@@ -204,18 +204,18 @@ describe('webhooks', () => {
     expect(screen.getAllByText('the receiver responded with 503 Service Unavailable').length).toBeGreaterThan(0);
   });
 
-  it('can be changed by administrators, but not deleted while a rule uses them', async () => {
+  it('an administrator can change a webhook, but not delete it while a rule uses it', async () => {
     const { fake, user } = await renderPage('/webhooks/1');
     await user.clear(await screen.findByLabelText(/Signing key reference/));
     await user.click(screen.getByRole('button', { name: 'Save' }));
-    expect(await screen.findByText('none: messages are not signed')).toBeVisible();
+    expect(await screen.findByText('none (messages are not signed)')).toBeVisible();
     expect(await fake.requests.find(({ method }) => method === 'PATCH')!.json()).toEqual({ secret_reference: null });
     await user.click(await screen.findByRole('button', { name: 'Delete' }));
     await user.click(within(await screen.findByRole('dialog')).getByRole('button', { name: 'Delete' }));
     expect(await screen.findByText(/Alert rule 1 uses webhook 1/)).toBeVisible();
   });
 
-  it('show their deliveries to every user, and their URL only to administrators', async () => {
+  it('the page of a webhook shows deliveries to every user, but the URL only to administrators', async () => {
     await renderPage('/webhooks/2', { as: 'operator' });
     expect(await screen.findByText('alert 7: firing')).toBeVisible();
     expect(screen.getByText('http://chat.weir.example:8080')).toBeVisible();
@@ -231,8 +231,8 @@ it.each([['/alert-rules/999', '/alert-rules'], ['/users/999', '/users'], ['/webh
   expect(globalThis.location.pathname).toBe(path);
 });
 
-describe('the menu of the account', () => {
-  it.each([['admin', 'admin, may roll back', '/users/1'], ['viewer', 'viewer', '/tokens']] as const)('shows a %s the role and links to the account', async (as, role, to) => {
+describe('the user menu', () => {
+  it.each([['admin', 'admin, may roll back', '/users/1'], ['viewer', 'viewer', '/tokens']] as const)('the user menu of a %s shows the role, and links to the account or the tokens', async (as, role, to) => {
     const { user } = await renderPage('/tokens', { as });
     await user.click(await screen.findByRole('button', { name: `${as}: account` }));
     expect(await screen.findByRole('menuitem', { name: new RegExp(`^Your .*${role}$`) })).toHaveAttribute('href', to);
@@ -240,15 +240,15 @@ describe('the menu of the account', () => {
 });
 
 describe('actions without permission', () => {
-  it.each(['/users', '/users/1', '/users/create', '/audit', '/webhooks/create', '/alert-rules/create'])('are refused on %s with Access denied and without a request', async (path) => {
+  it.each(['/users', '/users/1', '/users/create', '/audit', '/webhooks/create', '/alert-rules/create'])('%s shows a viewer that access is denied, and sends no request', async (path) => {
     const { fake } = await renderPage(path, { as: 'viewer' });
     expect(await screen.findByRole('heading', { level: 1, name: 'Access denied' })).toBeVisible();
-    expect(screen.getByText(/It requires the role (operator|admin)\./)).toBeVisible();
+    expect(screen.getByText(/This page requires the role (operator|admin)\./)).toBeVisible();
     expect(fake.requests.filter(({ url }) => /\/(users|audit|webhooks|alert-rules)\b/.test(new URL(url).pathname))).toEqual([]);
   });
 
   it.each([['viewer', ['Alerts', 'Alert rules', 'Webhooks', 'Tokens']], ['admin', ['Alerts', 'Alert rules', 'Webhooks', 'Tokens', 'Users', 'Audit log']]] as const)(
-    'is not in the menu of a %s', async (as, offered) => {
+    'the main menu of a %s contains only permitted pages', async (as, offered) => {
       await renderPage('/alerts', { as });
       await screen.findByRole('region', { name: 'Firing' });
       const names = screen.getAllByRole('menuitem').map(({ textContent }) => textContent);
@@ -256,7 +256,7 @@ describe('actions without permission', () => {
     },
   );
 
-  it.each(['/alert-rules', '/webhooks'])('are not shown on %s', async (path) => {
+  it.each(['/alert-rules', '/webhooks'])('%s shows a viewer no link for creating a record', async (path) => {
     await renderPage(path, { as: 'viewer' });
     await screen.findByRole('table');
     expect(screen.queryByRole('link', { name: /New/ })).toBeNull();

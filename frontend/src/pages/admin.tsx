@@ -1,4 +1,4 @@
-/** The pages for alerts, webhooks, tokens, users and the audit log. Each is loaded when it is opened. */
+/** The pages for alerts, webhooks, tokens, users and the audit log. The code of each page is loaded when the page is opened. */
 import { lazy, type ComponentType } from 'react';
 import { Resource } from 'react-admin';
 
@@ -12,10 +12,10 @@ const Webhooks = lazy(() => import('./webhooks'));
 const NewWebhook = lazy(() => import('./webhooks/Create'));
 const EditWebhook = lazy(() => import('./webhooks/Edit'));
 const Users = lazy(() => import('./users'));
-const UserCreate = lazy(() => import('./users/Create'));
+const NewUser = lazy(() => import('./users/Create'));
 const EditUser = lazy(() => import('./users/Edit'));
 const Tokens = lazy(() => import('./tokens'));
-const TokenCreate = lazy(() => import('./tokens/Create'));
+const NewToken = lazy(() => import('./tokens/Create'));
 const Audit = lazy(() => import('./audit'));
 
 interface Pages {
@@ -26,7 +26,7 @@ interface Pages {
   nameField?: string;
 }
 
-/** A resource whose pages require permissions. `readable`: users without the permission to edit a record can open its page. */
+/** Return a resource whose pages require permissions. If `readable` is true, users without the permission to edit a record can open its page. */
 function resource(name: string, { list, create, edit, nameField }: Pages, { readable = false } = {}) {
   return (
     <Resource
@@ -40,12 +40,12 @@ function resource(name: string, { list, create, edit, nameField }: Pages, { read
   );
 }
 
-/** This function is not a component, because react-admin inspects its children without rendering them. */
+/** A list of elements and not a component, because react-admin inspects the children of `Admin` without rendering them. */
 export const adminResources = [
   resource('alerts', { list: Alerts }),
   resource('alert-rules', { list: Rules, create: NewRule, edit: EditRule, nameField: 'name' }, { readable: true }),
   resource('webhooks', { list: Webhooks, create: NewWebhook, edit: EditWebhook, nameField: 'name' }, { readable: true }),
-  resource('tokens', { list: Tokens, create: TokenCreate, nameField: 'name' }),
-  resource('users', { list: Users, create: UserCreate, edit: EditUser, nameField: 'name' }),
+  resource('tokens', { list: Tokens, create: NewToken, nameField: 'name' }),
+  resource('users', { list: Users, create: NewUser, edit: EditUser, nameField: 'name' }),
   resource('audit', { list: Audit }),
 ];

@@ -18,8 +18,8 @@ const DISABLED = { ...ENABLED, opacity: 0.75, cursor: 'not-allowed', borderStyle
 const NO_EXIT_TRANSITION = { transition: { timeout: { enter: 200, exit: 0 } } };
 
 /**
- * A button that explains why it is disabled. A disabled button stays focusable, so that keyboard users can read the reason and keep the focus during
- * the request.
+ * A button that explains why it is disabled. A disabled button stays focusable, so that keyboard users can read the reason and keep the focus while
+ * a request is in progress.
  */
 export function ActionButton({ label, ariaLabel, describedBy, disabledReason, onClick, color = 'primary', variant = 'outlined' }: Props) {
   const reason = useId();

@@ -3,9 +3,9 @@ import { useId } from 'react';
 
 export interface ConfirmDialogProps {
   title: string;
-  /** The consequences. */
+  /** A text that describes the consequences of the action. */
   description: string;
-  /** The label of the confirming button: a verb and its object, such as `Cancel job`. */
+  /** The label of the confirming button, which is a verb and its object, such as `Cancel job`. */
   confirmLabel: string;
   /** The label of the button that closes the dialog. `Cancel` would be ambiguous if the action cancels something. */
   dismissLabel?: string;
@@ -25,9 +25,9 @@ export function ConfirmDialog({ title, description, confirmLabel, dismissLabel =
       <DialogTitle id={heading}>{title}</DialogTitle>
       <DialogContent><DialogContentText>{description}</DialogContentText></DialogContent>
       <DialogActions>
-        {/* eslint-disable-next-line jsx-a11y/no-autofocus -- a dialog takes the focus, and this button is the safe one */}
+        {/* eslint-disable-next-line jsx-a11y/no-autofocus -- a dialog takes the focus, and this button is the safe one if the action is destructive */}
         <Button autoFocus={destructive} disabled={busy} onClick={onClose}>{dismissLabel}</Button>
-        {/* eslint-disable-next-line jsx-a11y/no-autofocus -- as above */}
+        {/* eslint-disable-next-line jsx-a11y/no-autofocus -- a dialog takes the focus, and this button is the safe one unless the action is destructive */}
         <Button autoFocus={!destructive} variant={destructive ? 'outlined' : 'contained'} color={destructive ? 'error' : 'primary'} loading={busy} onClick={onConfirm}>{confirmLabel}</Button>
       </DialogActions>
     </Dialog>

@@ -6,7 +6,7 @@ import { lastHeardAtMs, type ConnectionState } from '../live/connectionState';
 import { StateChip } from './StateChip';
 import { useNow } from './useNow';
 
-/** The minimum duration of an outage for which the banner is shown. */
+/** The banner is shown only for outages that last longer than this. */
 const BANNER_AFTER_MS = 3_000;
 
 /** The state of the live connection, shown next to a page title. */
@@ -38,7 +38,7 @@ export function ConnectionBanner({ connection }: { connection: ConnectionState }
   return (
     // The text is outside of the status role, because a screen reader would announce it every second.
     <Alert severity="warning" role="none">
-      <span role="status">API unreachable{heard === null ? '' : ` since ${clock(heard)}`}. Jobs continue without it.</span>{' '}
+      <span role="status">API unreachable{heard === null ? '' : ` since ${clock(heard)}`}. Jobs continue to run without the API.</span>{' '}
       {heard === null ? 'No data has arrived yet.' : `This data is ${duration(now - heard)} old.`}{' '}
       {connection.reason === UNREACHABLE.detail ? '' : sentence(connection.reason)}{' '}
       {wait < 1000 ? 'Retrying.' : `Retrying in ${duration(wait)}.`}

@@ -1,11 +1,11 @@
-/** Components that a page shows instead of data: an empty state, a loading state or an error. */
+/** Components that a page shows instead of data, if there is no data, if data is loading, or after an error. */
 import { Alert, AlertTitle, Box, Button, CircularProgress, Typography } from '@mui/material';
 import type { ReactNode } from 'react';
 import type { UseQueryResult } from '@tanstack/react-query';
 
 import { ApiProblem } from '../api/problem';
 
-/** Shown for an empty list. `children`: a text that says what will appear here and how to get it. */
+/** Shown for an empty list. `children` is a text that says what will appear in the list and how to get it. */
 export function EmptyState({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <Box sx={{ py: 4, px: 2, textAlign: 'center', color: 'text.secondary' }}>
@@ -15,7 +15,7 @@ export function EmptyState({ title, children }: { title: string; children?: Reac
   );
 }
 
-/** Shown while data is loading. The height of this component avoids layout shifts. */
+/** Shown while data is loading. The component has the height of the data, so that the layout does not shift. */
 export function LoadingState({ label = 'Loading', height = 120 }: { label?: string; height?: number }) {
   return (
     <Box role="status" aria-label={label} sx={{ minHeight: height, display: 'grid', placeItems: 'center' }}>
@@ -37,7 +37,7 @@ export function ErrorState({ error, onRetry }: { error: unknown; onRetry?: (() =
       action={onRetry && <Button color="inherit" size="small" onClick={onRetry}>Retry</Button>}
     >
       <AlertTitle>{unreachable ? 'API unreachable' : problem?.status === 404 ? 'Not found' : 'Request failed'}</AlertTitle>
-      {problem ? problem.message : 'This page has failed. Reload the page. If the error persists, report it to your administrator.'}
+      {problem ? problem.message : 'An unexpected error occurred. Reload the page. If the error persists, report it to your administrator.'}
       {problem?.requestId && <Box sx={{ mt: 0.5, opacity: 0.8, fontSize: '0.85em' }}>Request {problem.requestId}</Box>}
     </Alert>
   );

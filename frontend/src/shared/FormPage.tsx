@@ -15,7 +15,7 @@ interface CreateProps {
   resource: string;
   title: string;
   defaults?: Record<string, unknown>;
-  /** Turns form values into the request body. */
+  /** Converts form values to the request body. */
   transform?: (form: Record<string, unknown>) => Record<string, unknown>;
   children: ReactNode;
 }
@@ -48,14 +48,14 @@ interface EditProps<Row> {
   /** The consequences of deleting the record, which the confirmation shows. */
   deleteWarning?: string;
   actions?: (row: Row) => ReactNode;
-  /** Shown below the form. */
+  /** Content that is shown below the form. */
   children?: (row: Row) => ReactNode;
 }
 
-/** Show an error if the record does not exist. By default, react-admin redirects to the list. */
+/** Stay on the page and show an error if the record does not exist. By default, react-admin would redirect to the list. */
 const STAY_ON_ERROR = { onError: () => {} };
 
-/** The page of a record, with its form and related content. Changes appear after the API has confirmed them. */
+/** The page of a record, with a form and related content. The page shows changes only after the API has confirmed them. */
 export function EditPage<Row extends RaRecord>({ resource, transform, publiclyReadable = false, ...props }: EditProps<Row>) {
   return (
     <EditBase resource={resource} redirect={false} mutationMode="pessimistic" disableAuthentication={publiclyReadable} queryOptions={STAY_ON_ERROR} {...(transform ? { transform } : {})}>
@@ -79,7 +79,7 @@ function EditContent<Row extends RaRecord>({ resource, noun, titleOf, titleAddon
     <Page title={titleOf(record)} titleAddon={titleAddon?.(record)} actions={<>{actions?.(record)}{canDelete && deleteWarning && <DeleteButton noun={noun} name={titleOf(record)} warning={deleteWarning} />}</>}>
       {form && (
         <Panel>
-          {/* The form is reset when a new version is saved. */}
+          {/* The key resets the form when a new version of the record is saved. */}
           <SimpleForm key={String(record.version)} sx={FORM_STYLES} toolbar={<FormToolbar save="Save" />}>{form}</SimpleForm>
         </Panel>
       )}

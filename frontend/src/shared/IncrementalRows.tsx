@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState, type ReactNode } from 'react';
 import { ListContextProvider, useListContext, type ListControllerResult, type RaRecord } from 'react-admin';
 
 /**
- * Renders the rows of a list in batches, one batch per frame, because each row has about twelve components. Later updates render only new and changed
+ * Renders the rows of a list in batches, one batch per frame, because each row has about twelve components. After that, an update renders only new and changed
  * rows.
  */
 export function IncrementalRows({ batchSize, children }: { batchSize: number; children: ReactNode }) {

@@ -8,7 +8,7 @@ import { ErrorState, LoadingState } from './DataStates';
 interface Props {
   resource: string;
   title?: string;
-  /** Always applied: `{ job_id: 7 }`. */
+  /** A filter that is always applied, such as `{ job_id: 7 }`. */
   filter?: Record<string, unknown>;
   sort: SortPayload;
   perPage?: number;
@@ -46,5 +46,5 @@ export function ListContent({ empty, children }: { empty: ReactElement; children
   );
 }
 
-/** Properties of MUI's pagination. React-admin passes them through, but its types do not contain them. */
+/** Properties of MUI's pagination. React-admin passes these properties through, but its types do not contain them. */
 const LABELS = { labelDisplayedRows: formatRange };

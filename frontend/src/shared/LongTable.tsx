@@ -13,11 +13,11 @@ export interface Column {
 }
 
 /**
- * A table for hundreds of rows, made of plain elements: `<div role="row">` with `<div role="cell">` and `role="rowheader"`; `className="number"`
- * aligns right. Plain elements avoid the cost of a component per cell. Rows are laid out independently, and invisible rows not at all.
+ * A table for hundreds of rows. Rows are plain `<div role="row">` elements that contain `<div role="cell">` and `<div role="rowheader">`, because a
+ * component for each cell would be slow. The browser lays out each row independently and skips invisible rows.
  *
- * CSS classes of rows are `aside` (details of another row) and `chosen`. CSS classes of cells are `deeper` (indented) and `name` (truncated). A
- * button with the class `open` expands a row. `dense`: whether to omit the lines between rows.
+ * CSS classes of rows are `aside` (details of another row) and `chosen`. CSS classes of cells are `number` (aligned right), `deeper` (indented)
+ * and `name` (truncated). A button with the class `open` expands a row. If `dense` is true, there are no lines between rows.
  */
 export function LongTable({ columns, dense = false, children }: { columns: readonly Column[]; dense?: boolean; children: ReactNode }) {
   return (

@@ -7,12 +7,12 @@ interface Props {
   section?: string;
   /** Content that is shown next to the title, such as a state. */
   titleAddon?: ReactNode;
-  /** Buttons at the right. */
+  /** The buttons at the right of the title. */
   actions?: ReactNode;
   children: ReactNode;
 }
 
-/** The frame of every page: its title (the only h1), actions and content. */
+/** The frame of every page, with the title (the only h1), actions and content. */
 export function Page({ title, section, titleAddon, actions, children }: Props) {
   const [detail, setDetail] = useState<string | null>(null);
   useEffect(() => {
@@ -30,10 +30,10 @@ export function Page({ title, section, titleAddon, actions, children }: Props) {
   );
 }
 
-/** The function that sets the name of the detail that a page shows. Null: none. */
+/** The function that sets the name of the detail that a page shows. Null means that the page shows no detail. */
 const TitleContext = createContext<(name: string | null) => void>(() => {});
 
-/** Put a name at the start of the document title while the component is mounted. Use this for details that have their own URL. */
+/** Put a name at the start of the document title while the component is mounted. Use this hook for details that have their own URL. */
 export function useTitle(name: string): void {
   const setDetail = use(TitleContext);
   useEffect(() => {

@@ -4,7 +4,7 @@ import { useId, type ReactNode } from 'react';
 interface Props {
   title?: string;
   actions?: ReactNode;
-  /** Whether to omit the padding, for tables that extend to the edges. */
+  /** Whether to omit the padding, so that a table extends to the edges of the panel. */
   flush?: boolean;
   children: ReactNode;
 }

@@ -12,7 +12,7 @@ interface Props {
   title: string;
   /** Content that is shown next to the title. */
   titleAddon?: ReactNode;
-  /** Shown above the list. */
+  /** Content that is shown above the list. */
   banner?: ReactNode;
   sort: SortPayload;
   perPage?: number;
@@ -28,7 +28,7 @@ interface Props {
   children: ReactNode;
 }
 
-/** The page of a list. Sorting, page and filters are in the URL, so that users can share it. */
+/** The page of a list. Sorting, page and filters are in the URL, so that users can share a link to the same rows. */
 export function ResourceList({ resource, title, titleAddon, banner, sort, perPage = 25, filterDefaults = {}, filters, actions, refreshMs, empty, children }: Props) {
   return (
     <ListBase resource={resource} sort={sort} perPage={perPage} filterDefaultValues={filterDefaults} queryOptions={{ refetchInterval: refreshMs ?? false }}>

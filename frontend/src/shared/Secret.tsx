@@ -6,10 +6,10 @@ import { useRef, useState, type RefObject } from 'react';
 export function Secret({ label, value }: { label: string; value: string }) {
   const field = useRef<HTMLInputElement>(null);
   const [status, setStatus] = useState<string | null>(null);
-  const copy = async (): Promise<void> => setStatus((await copyToClipboard(value, field)) ? 'Copied' : 'Selected: copy it with Ctrl+C or ⌘C');
+  const copy = async (): Promise<void> => setStatus((await copyToClipboard(value, field)) ? 'Copied' : 'The value is selected. Copy it with Ctrl+C or ⌘C');
   return (
     <Box sx={{ display: 'flex', flexDirection: 'column', gap: 1 }}>
-      <Alert severity="info" variant="outlined">This value is shown only once. Store it safely: Weir keeps only its hash.</Alert>
+      <Alert severity="info" variant="outlined">This value is shown only once. Store the value safely, because Weir keeps only its hash.</Alert>
       <Box sx={{ display: 'flex', gap: 1, alignItems: 'center' }}>
         <TextField
           label={label}
@@ -27,7 +27,7 @@ export function Secret({ label, value }: { label: string; value: string }) {
   );
 }
 
-/** Copy, or select the text and return false. Browsers block the clipboard over plain HTTP. */
+/** Copy the value. If the browser blocks the clipboard, which it does over plain HTTP, select the value and return false. */
 async function copyToClipboard(value: string, field: RefObject<HTMLInputElement | null>): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(value);

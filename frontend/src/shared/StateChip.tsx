@@ -6,7 +6,7 @@ interface Props<Kind extends StateKind> {
   /** The kind of state, such as `run`, `checkpoint` or `health`. */
   kind: Kind;
   state: StateOf<Kind>;
-  /** The text to show instead of the name of the state. */
+  /** A text that is shown instead of the name of the state. */
   label?: string;
 }
 
@@ -30,7 +30,7 @@ export function StateChip<Kind extends StateKind>({ kind, state, label }: Props<
   );
 }
 
-/** IN_PROGRESS: in progress; needs_attention: needs attention. */
+/** Return the name of a state as text, such as `in progress` for IN_PROGRESS. */
 export function stateLabel(state: string): string {
   return (state === state.toUpperCase() ? state.toLowerCase() : state).replaceAll('_', ' ');
 }

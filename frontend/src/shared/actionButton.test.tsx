@@ -4,7 +4,7 @@ import { expect, it, vi } from 'vitest';
 
 import { ActionButton } from './ActionButton';
 
-it('keeps the focus while it is disabled, has no effect, and has the reason as description', async () => {
+it('a disabled action button keeps the focus, has no effect, and has the reason as its description', async () => {
   const user = userEvent.setup();
   const pressed = vi.fn();
   const verb = (why: string | null) => <ActionButton label="Pin" disabledReason={why} onClick={pressed} />;
@@ -29,7 +29,7 @@ it('keeps the focus while it is disabled, has no effect, and has the reason as d
   expect(pressed).toHaveBeenCalledTimes(2);
 });
 
-it('shows the reason as a tooltip while disabled, and its description otherwise', async () => {
+it('an action button shows the reason as a tooltip while it is disabled, and has its normal description otherwise', async () => {
   const user = userEvent.setup();
   const pressed = vi.fn();
   const verb = (why: string | null) => <><ActionButton label="Roll back…" describedBy="kept" disabledReason={why} onClick={pressed} /><p id="kept">kept for a day</p></>;

@@ -10,13 +10,13 @@ import { useStore } from '../live/store';
 import { useEventStream } from '../live/useEventStream';
 import { ConnectionBanner, ConnectionStatus } from './ConnectionStatus';
 
-it('shows the age of the data and the time of the next attempt', () => {
+it('the banner shows the age of the data and the time of the next attempt to connect', () => {
   const now = Date.now();
   const { container } = render(<ConnectionBanner connection={{ status: 'disconnected', heardAtMs: now - 72_000, reason: 'The API does not respond', retryAtMs: now + 8_000 }} />);
-  expect(container).toHaveTextContent(/^API unreachable since [\d:]+\. Jobs continue without it\. This data is 1 min 1\d s old\. +Retrying in \d/);
+  expect(container).toHaveTextContent(/^API unreachable since [\d:]+\. Jobs continue to run without the API\. This data is 1 min 1\d s old\. +Retrying in \d/);
 });
 
-it('announces an outage once', async () => {
+it('the banner announces an outage once to screen readers', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const now = Date.now();
@@ -29,20 +29,20 @@ it('announces an outage once', async () => {
     shown.push(container.textContent);
   }
   expect(new Set(shown).size).toBe(5);
-  expect(announced).toEqual(Array(5).fill([`API unreachable since ${clock(now - 12_000)}. Jobs continue without it.`]));
+  expect(announced).toEqual(Array(5).fill([`API unreachable since ${clock(now - 12_000)}. Jobs continue to run without the API.`]));
 });
 
-it('shows no banner for a short outage', () => {
+it('the banner is not shown for a short outage', () => {
   render(<ConnectionBanner connection={{ status: 'disconnected', heardAtMs: Date.now() - 500, reason: 'x', retryAtMs: Date.now() }} />);
   expect(screen.queryByRole('status')).toBeNull();
 });
 
-it('counts missed events while catching up', () => {
+it('the status counts missed events while the page is catching up', () => {
   render(<ConnectionStatus connection={{ status: 'catching-up', heardAtMs: 0, sinceMs: 0, missed: 41 }} />);
   expect(screen.getByText('catching up: 41')).toBeVisible();
 });
 
-it('shows no outage after a pause', () => {
+it('a paused connection is not shown as an outage', () => {
   const connection: ConnectionState = { status: 'paused', heardAtMs: Date.now() - 720_000 };
   render(<><ConnectionStatus connection={connection} /><ConnectionBanner connection={connection} /></>);
   expect(screen.getByText('connecting')).toBeVisible();
@@ -55,7 +55,7 @@ function LivePage() {
   return <><ConnectionStatus connection={connection} /><ConnectionBanner connection={connection} /></>;
 }
 
-it.each([300_000, -300_000])('shows the correct age if the browser clock is ahead by %d ms', async (aheadMs) => {
+it.each([300_000, -300_000])('the age of the data is correct if the browser clock is ahead by %d ms', async (aheadMs) => {
   vi.useFakeTimers();
   const setClock = (ms: number): void => syncServerClock(new Date(Date.now() - ms).toUTCString(), Date.now());
   const open: ReadableStreamDefaultController<Uint8Array>[] = [];

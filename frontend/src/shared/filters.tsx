@@ -14,12 +14,12 @@ function useFilter<Value>(name: string): [Value | undefined, (value: Value | und
   return [values[name] as Value | undefined, set];
 }
 
-/** A text filter, applied when typing pauses. */
+/** A text filter, which is applied when the user pauses typing. */
 export function TextFilter({ name, label }: { name: string; label: string }) {
   const [value, setValue] = useFilter<string>(name);
   const [typed, setTyped] = useState(value ?? '');
   const [seen, setSeen] = useState(value);
-  // A different component has cleared the filter.
+  // If another component has cleared the filter, clear the typed text as well.
   if (value !== seen) {
     setSeen(value);
     if (value === undefined) setTyped('');

@@ -16,7 +16,7 @@ function Page({ to }: { to?: string }) {
   return (
     <Panel title="Around">
       {there ? <Leaving {...(to ? { to } : {})} /> : <p>What came</p>}
-      {/* Pressing this button does not move the focus to it. */}
+      {/* A click on this button does not move the focus to the button. */}
       <button type="button" onMouseDown={(event) => event.preventDefault()} onClick={() => setThere(false)}>Away</button>
     </Panel>
   );

@@ -27,7 +27,7 @@ describe('an incremental list', () => {
     expect(frames(['a', 'b', 'c'], ['A', 'B', 'C'], 2)).toEqual([['A', 'B', 'c'], ['A', 'B', 'C']]);
   });
 
-  it('does not count unchanged rows', () => {
+  it('does not count unchanged rows as updates', () => {
     expect(frames(['a', 'b', 'c', 'd'], ['a', 'b', 'c', 'D'], 1)).toEqual([['a', 'b', 'c', 'D']]);
   });
 

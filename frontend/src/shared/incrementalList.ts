@@ -1,16 +1,16 @@
 import { useEffect, useState } from 'react';
 
 /**
- * A long list that is updated over several frames, so that the page stays responsive while hundreds of rows are rendered. The state is pure;
- * `useIncrementalList` connects it to React.
+ * A long list that is updated over several frames, so that the page stays responsive while hundreds of rows are rendered. The functions in this file are
+ * pure, and `useIncrementalList` connects them to React.
  */
 export interface IncrementalList<Row> {
-  /** `source`: the rows that were requested last. `target`: the same list, but with the displayed object for each row that looks the same. */
+  /** `source` is the list that was requested last. `target` is the same list, but with the displayed object for each row that looks the same. */
   source: readonly Row[];
   target: readonly Row[];
-  /** The rows to render. Some rows are already updated, and the other rows are still old. The list is never longer than `target`, and has no gaps. */
+  /** The rows to render, of which some are already updated and others are still old. This list is never longer than `target`, and has no gaps. */
   shown: readonly Row[];
-  /** The next row to update, and the number of rows that are left to check. */
+  /** `position` is the index of the next row to update, and `remaining` is the number of rows that are left to check. */
   position: number;
   remaining: number;
 }
@@ -29,7 +29,7 @@ export function setTarget<Row>(before: IncrementalList<Row>, asked: readonly Row
   return { source: asked, target: wanted, shown, position: before.position < wanted.length ? before.position : 0, remaining: wanted.length };
 }
 
-/** Update up to `atOnce` more rows. Unchanged rows do not count. */
+/** Update up to `atOnce` more rows. Unchanged rows do not count as updates. */
 export function advance<Row>({ source, target, shown: before, position: from, remaining: rest }: IncrementalList<Row>, atOnce: number): IncrementalList<Row> {
   const shown = before.slice();
   let [at, left] = [from, rest];
@@ -48,7 +48,7 @@ export function advance<Row>({ source, target, shown: before, position: from, re
 export const isComplete = ({ remaining }: IncrementalList<unknown>): boolean => remaining === 0;
 
 /**
- * Return the rows to render now. The first `atOnce` rows are rendered immediately, and further `atOnce` rows in each frame. `rows` must be memoised,
+ * Return the rows to render now. The first `atOnce` rows are rendered immediately, and `atOnce` more rows in each frame. `rows` must be memoised,
  * the components of rows must be memoised, and `same` must be a stable function.
  */
 export function useIncrementalList<Row>(rows: readonly Row[], atOnce: number, same?: (one: Row, other: Row) => boolean): readonly Row[] {

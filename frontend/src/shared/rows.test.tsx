@@ -7,7 +7,7 @@ describe('rows with buttons', () => {
   it.each([
     ['/jobs', 'clicks-sessions', 'clicks-sessions'],
     ['/users', 'mira.holt', 'mira.holt'],
-  ])('a row of %s is opened by the link in its first cell, with one navigation', async (path, name, title) => {
+  ])('the link in the first cell of a row of %s opens the record with one navigation', async (path, name, title) => {
     const { user } = await renderPage(path);
     const before = globalThis.history.length;
     (await screen.findByRole('link', { name })).focus();
@@ -16,7 +16,7 @@ describe('rows with buttons', () => {
     expect(globalThis.history.length).toBe(before + 1);
   });
 
-  it('a checkpoint is expanded and collapsed by a button with its number', async () => {
+  it('the button with the number of a checkpoint expands and collapses the row', async () => {
     const { user } = await renderJob(1, '/checkpoints');
     const [newest] = await screen.findAllByRole('button', { name: /^\d+ checkpoint details$/ });
     expect(newest).toHaveAttribute('aria-expanded', 'false');
@@ -28,7 +28,7 @@ describe('rows with buttons', () => {
     expect(newest).toHaveAttribute('aria-expanded', 'false');
   });
 
-  it('an audit entry is expanded by a button that shows its time and is labelled with the entry', async () => {
+  it('the button with the time of an audit entry expands the row, and its accessible name describes the entry', async () => {
     const { user } = await renderPage('/audit');
     const [entry] = await screen.findAllByRole('button', { name: /ago \S+ of .* by / });
     entry!.focus();

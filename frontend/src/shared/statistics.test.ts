@@ -3,30 +3,30 @@ import { describe, expect, it } from 'vitest';
 import { largest, stragglerThreshold, summarize } from './statistics';
 
 describe('percentiles', () => {
-  it('interpolate between two values', () => {
+  it('percentiles are interpolated between two values', () => {
     const found = summarize([4, 1, 3, 2, 5])!;
     expect([found.min, found.max, found.avg, found.p50, found.p90]).toEqual([1, 5, 3, 3, 4.6]);
     expect(found.p999).toBeCloseTo(4.996);
   });
 
-  it('are the value itself for one value, and null for none', () => {
+  it('the percentiles of one value are the value itself, and those of no values are null', () => {
     expect(summarize([7])).toEqual({ min: 7, max: 7, avg: 7, p50: 7, p90: 7, p95: 7, p99: 7, p999: 7 });
     expect(summarize([])).toBeNull();
   });
 });
 
 describe('stragglers', () => {
-  it('do not exist among one or among equal values', () => {
+  it('a single value is not a straggler, and equal values have no stragglers', () => {
     expect(stragglerThreshold([5])).toBeNull();
     expect(stragglerThreshold([10, 10, 10, 10])).toBe(15);
   });
 
-  it('exceed the 95th percentile', () => {
+  it('stragglers exceed the 95th percentile and 1.5 times the median', () => {
     expect(stragglerThreshold([100, 10, 10, 10])).toBeCloseTo(86.5);
     expect(stragglerThreshold([10, 80, 90, 100])).toBe(127.5);
   });
 });
 
-it('unknown values are ignored for the largest value', () => {
+it('the largest value is computed from the known values', () => {
   expect([largest([1, null, 3, undefined]), largest([null]), largest([])]).toEqual([3, null, null]);
 });

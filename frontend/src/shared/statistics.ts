@@ -1,4 +1,4 @@
-/** Summary statistics, computed as in the backend. Pure. */
+/** Pure functions for summary statistics, which the backend computes in the same way. */
 import type { Schemas } from '../api/types';
 
 export type Summary = Schemas['StatsSummaryRead'];
@@ -10,7 +10,7 @@ export function percentile(ordered: readonly number[], share: number): number {
   return low + (ordered[Math.ceil(at)]! - low) * (at % 1);
 }
 
-/** Null without values. */
+/** Return the summary of the values, or null if there are no values. */
 export function summarize(values: readonly number[]): Summary | null {
   if (values.length === 0) return null;
   const ordered = [...values].sort((a, b) => a - b);
@@ -19,8 +19,8 @@ export function summarize(values: readonly number[]): Summary | null {
 }
 
 /**
- * Return the duration from which a subtask is a straggler, which is the 95th percentile but at least 1.5 times the median. Null if there are fewer than
- * two values.
+ * Return the duration that makes a subtask a straggler, which is the 95th percentile of the durations, but at least 1.5 times their median. Null if
+ * there are fewer than two durations.
  */
 export function stragglerThreshold(durations: readonly number[]): number | null {
   if (durations.length < 2) return null;
@@ -28,7 +28,7 @@ export function stragglerThreshold(durations: readonly number[]): number | null 
   return Math.max(percentile(ordered, 0.95), 1.5 * percentile(ordered, 0.5));
 }
 
-/** Of non-empty values. */
+/** Return the mean of non-empty values. */
 export const mean = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0) / values.length;
 
 /** Return the sum of the known values, or null if no value is known. */

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { absolute, clock } from '../format';
 import { RelativeTime } from './Time';
 
-it('shows the time of day and the age, with the absolute time as a tooltip', () => {
+it('a relative time can show the time of day and the age, with the absolute time as a tooltip', () => {
   const at = Date.now() - 3_000;
   const { rerender } = render(<RelativeTime at={at} clock />);
   expect(screen.getByText(/^\d+ s ago$/)).toBeVisible();

@@ -3,7 +3,7 @@ import { useCallback, useEffect, useRef, type RefCallback } from 'react';
 type FocusTarget = () => HTMLElement | null | undefined;
 
 /**
- * Moves the focus when the focused element is removed, for example when a form was sent. The focus moves to `to`, or if that is missing, to the
+ * Moves the focus when the focused element is removed, for example after a form was sent. The focus moves to `to`, or if `to` is missing, to the
  * heading of the surrounding panel. Without this hook, the browser would drop the focus, and the next Tab would start at the top of the page.
  */
 export function useFocusHandoff(to?: FocusTarget): RefCallback<HTMLElement> {
@@ -19,7 +19,7 @@ export function useFocusHandoff(to?: FocusTarget): RefCallback<HTMLElement> {
       const around = headingAround(part);
       // Wait, because the replacement is mounted in the same commit, but after this cleanup.
       queueMicrotask(() => {
-        // A different element has taken the focus, such as a field of a dialog.
+        // Do nothing if another element already has the focus, such as a field of a dialog.
         if (document.activeElement !== document.body) return;
         const next = [place.current?.(), around].find((one) => one?.isConnected && one !== document.body);
         if (next) focus(next);

@@ -1,4 +1,4 @@
-/** Renders the application over a fake installation, whose time passes only when the test advances it. */
+/** Renders the application with a fake installation, in which time passes only when the test advances it. */
 import { render, screen } from '@testing-library/react';
 import userEvent, { type UserEvent } from '@testing-library/user-event';
 import { onTestFinished } from 'vitest';
@@ -11,7 +11,7 @@ import { FakeApi } from '../fake/api';
 import { Installation } from '../fake/installation';
 
 interface Options {
-  /** The logged-in user. Null: none. */
+  /** The logged-in user. Null means that no user is logged in. */
   as?: 'viewer' | 'operator' | 'admin' | null;
   installation?: Installation;
   /** The configured OpenID Connect provider. */
@@ -39,7 +39,7 @@ export async function renderPage(path: string, { as = 'admin', installation = ne
   return { fake, user: userEvent.setup() };
 }
 
-/** Render a tab of a job: `renderJob(1, '/checkpoints')`. Jobs are numbered from 1 in the order of src/fake/jobTemplates.ts. */
+/** Render a tab of a job, as in `renderJob(1, '/checkpoints')`. Jobs are numbered from 1 in the order of src/fake/jobTemplates.ts. */
 export async function renderJob(jobId: number, tab = '', options: Options = {}): Promise<Rendered> {
   const installation = options.installation ?? new Installation(Date.now());
   const rendered = await renderPage(`/jobs/${jobId}${tab}`, { ...options, installation });

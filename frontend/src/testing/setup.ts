@@ -3,7 +3,7 @@ import '@testing-library/jest-dom/vitest';
 import { cleanup, configure } from '@testing-library/react';
 import { afterEach } from 'vitest';
 
-// Tabs are loaded lazily, which takes long on slow CI machines.
+// Tests wait long for elements, because tabs are loaded lazily, which is slow on some CI machines.
 configure({ asyncUtilTimeout: 25_000 });
 
 afterEach(cleanup);
@@ -21,7 +21,7 @@ HTMLCanvasElement.prototype.getContext = () => null;
 // jsdom does not scroll.
 Element.prototype.scrollIntoView ??= () => {};
 
-// The graph requires ResizeObserver. In jsdom elements have no size, so this observer never reports a change.
+// The graph requires ResizeObserver. In jsdom, elements have no size, so this observer never reports a change.
 window.ResizeObserver ??= class {
   observe(): void {}
   unobserve(): void {}

@@ -22,7 +22,7 @@ const ENUMS: Partial<Record<StateKind, keyof typeof schema>> = {
 };
 
 describe('states', () => {
-  it.each(Object.entries(ENUMS))('exactly the states of kind %s have a tone', (kind, name) => {
+  it.each(Object.entries(ENUMS))('every state of kind %s in the OpenAPI document has a tone, and no other state has one', (kind, name) => {
     expect(Object.keys(STATES[kind as StateKind]).sort()).toEqual([...(schema[name] as readonly string[])].sort());
   });
 
@@ -39,7 +39,7 @@ describe('states', () => {
     }
   });
 
-  it('measured phases of a subtask differ in colour from unknown phases', () => {
+  it('measured phases of a subtask have a different colour from unknown phases', () => {
     const measured = (Object.keys(STATES.phase) as StateOf<'phase'>[]).filter((phase) => phase !== 'not acknowledged');
     expect(measured.map((phase) => toneOf('phase', phase))).not.toContain(toneOf('phase', 'not acknowledged'));
   });

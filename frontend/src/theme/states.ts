@@ -1,6 +1,6 @@
 /**
- * The colours of all states. A state has a tone. A tone has an ink and a ground in each theme. The ink is readable on its ground and on paper
- * (states.test.ts). Colour is never the only information, because the state's name is always shown with it.
+ * The colours of all states. A state has a tone. In each theme, a tone has a colour for text (ink) and a background colour (ground). The ink is readable
+ * on its ground and on the default background (states.test.ts). Colour is never the only information, because the state's name is always shown with it.
  */
 import type { Schemas } from '../api/types';
 
@@ -9,7 +9,7 @@ export type Mode = 'light' | 'dark';
 interface Colours {
   /** The colour of text and lines. */
   ink: string;
-  /** The background of the ink. */
+  /** The background colour behind the ink. */
   ground: string;
 }
 
@@ -24,7 +24,7 @@ export const TONES: Record<Tone, Record<Mode, Colours>> = {
   waiting: { light: { ink: '#586270', ground: '#eceff3' }, dark: { ink: '#9fabb9', ground: '#1f262e' } },
 };
 
-/** The default background. */
+/** The default background colour of each theme. */
 export const PAPER: Record<Mode, string> = { light: '#ffffff', dark: '#171c23' };
 
 type Tones<State extends string> = Record<State, Tone>;
@@ -65,11 +65,11 @@ const plan: Tones<Schemas['PlanState']> = {
 const planPhase: Tones<Schemas['PlanPhase']> = { VERIFYING: 'busy', STOPPING: 'attention', STARTING: 'busy', REVERTING: 'attention' };
 const alert: Tones<Schemas['AlertState']> = { FIRING: 'bad', RESOLVED: 'good' };
 const delivery: Tones<Schemas['DeliveryState']> = { PENDING: 'waiting', DELIVERED: 'good', FAILED: 'bad' };
-/** Accounts, tokens, and things that can be disabled. */
+/** The states of accounts, tokens, and resources that can be switched off. */
 const account: Tones<'active' | 'disabled'> = { active: 'good', disabled: 'paused' };
 const token: Tones<'valid' | 'expires soon' | 'expired' | 'revoked'> = { valid: 'good', 'expires soon': 'attention', expired: 'waiting', revoked: 'paused' };
 const switched: Tones<'on' | 'off'> = { on: 'good', off: 'paused' };
-/** A subtask in the wavefront of a checkpoint. */
+/** The wavefront steps of a subtask in a checkpoint. */
 const wavefront: Tones<'waiting' | 'aligning' | 'snapshotted' | 'acknowledged'> = {
   waiting: 'waiting',
   aligning: 'attention',

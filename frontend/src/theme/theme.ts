@@ -13,7 +13,7 @@ const INK = {
   dark: { text: '#e1e7ee', secondary: '#a3afbd', divider: '#2a323c', ground: '#0f1318', primary: '#8abaf5', secondaryAccent: '#6fcbd6' },
 } as const;
 
-/** Errors at the bottom of the page. MUI's red is too light for white text in the dark theme. */
+/** The colours of error notifications. MUI's red is too light for white text in the dark theme. */
 export const ERROR_NOTIFICATION = { backgroundColor: '#d32f2f', color: '#ffffff' };
 
 /** The theme is dense and has few colours. Only states are coloured (states.ts). */
@@ -47,7 +47,7 @@ function theme(mode: Mode): RaThemeOptions {
       ...defaultTheme.components,
       MuiCssBaseline: {
         styleOverrides: {
-          // Use tabular digits for numbers that change or are aligned, but not for names, where they would look uneven.
+          // Use tabular digits for numbers that change or are aligned, but not for names, in which tabular digits would look uneven.
           'time, td.MuiTableCell-alignRight, .MuiTablePagination-root': { fontVariantNumeric: 'tabular-nums' },
           'code, pre, kbd': { fontFamily: MONO, fontSize: '0.92em' },
           ':focus-visible': { outline: `2px solid ${ink.primary}`, outlineOffset: 2 },
@@ -62,12 +62,12 @@ function theme(mode: Mode): RaThemeOptions {
       MuiTableCell: { styleOverrides: { root: { borderColor: ink.divider }, sizeSmall: { padding: '5px 12px' }, alignRight: { whiteSpace: 'nowrap' }, head: { color: ink.secondary, fontWeight: 600, lineHeight: 1.35 } } },
       MuiTextField: { defaultProps: { variant: 'outlined', size: 'small' } },
       MuiFormControl: { defaultProps: { variant: 'outlined', size: 'small' } },
-      // MUI's default is white text without a background.
+      // By default, the link that skips the navigation is white text without a background.
       RaSkipNavigationButton: { styleOverrides: { root: { '&, &:hover': { backgroundColor: ink.primary, color: PAPER[mode], opacity: 1 } } } },
       RaNotification: { styleOverrides: { root: { '& .RaNotification-error': ERROR_NOTIFICATION } } },
       MuiButtonBase: { styleOverrides: { root: ring(ink.primary, 2) } },
       MuiLink: { defaultProps: { underline: 'hover' }, styleOverrides: { root: ring(ink.primary, 2) } },
-      // The outline is inset, because the parent clips overflow.
+      // The focus ring is inside the element, because the parent clips overflow.
       MuiMenuItem: { styleOverrides: { root: ring(ink.primary, -2) } },
       MuiTab: { styleOverrides: { root: { minHeight: 38, padding: '6px 12px', minWidth: 0, ...ring(ink.primary, -2) } } },
       MuiTabs: { styleOverrides: { root: { minHeight: 38 } } },

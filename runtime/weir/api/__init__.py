@@ -1,1 +1,1 @@
-"""The API for job authors, exported by the package ``weir``: ``from weir import Job, Params, agg, sinks, sources``."""
+"""The API for job authors, which the package ``weir`` exports: ``from weir import Job, Params, agg, sinks, sources``."""

@@ -1,7 +1,7 @@
-"""Aggregates of ``KeyedStream.aggregate``: ``flights=agg.count(), delay=agg.mean("dep_delay")``.
+"""Aggregates for ``KeyedStream.aggregate``, for example ``flights=agg.count(), delay=agg.mean("dep_delay")``.
 
-All aggregates of a column ignore nulls; ``count()`` without a column counts rows. Sums of integers are int64, means float64; minima
-and maxima have the type of their column.
+All aggregates of a column ignore nulls. ``count()`` without a column counts rows. Sums of integers are int64, and means are
+float64. Minima and maxima have the type of their column.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def count(column: str | None = None) -> Aggregate:
     return Aggregate(Accumulator.COUNT, column)
 
 
-def sum(column: str) -> Aggregate:  # shadows the built-in here; authors write agg.sum
+def sum(column: str) -> Aggregate:  # this name hides the built-in sum, so that job authors can write agg.sum
     return Aggregate(Accumulator.SUM, column)
 
 

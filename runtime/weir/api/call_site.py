@@ -1,4 +1,4 @@
-"""Adds the line of the author's code to error messages, such as ``map at flights.py:12``."""
+"""Adds the line of the author's code to error messages, for example ``map at flights.py:12``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ _PACKAGE = str(Path(__file__).resolve().parents[1]) + "/"
 
 
 def call_site() -> str | None:
-    """Return ``file.py:line`` of the innermost caller outside the weir package, or None."""
+    """Return the line of the innermost caller outside the weir package as ``file.py:line``. Return None if all callers are inside
+    the package."""
     frame = sys._getframe(1)
     while frame is not None:
         filename = frame.f_code.co_filename
@@ -27,7 +28,7 @@ def call_site() -> str | None:
 
 @contextmanager
 def error_context(where: str) -> Iterator[None]:
-    """Prefix the messages of errors raised inside with ``where``. Keeps their class."""
+    """Put ``where`` before the message of a WeirError that the ``with`` block raises. The error keeps its class."""
     try:
         yield
     except WeirError as error:

@@ -1,4 +1,4 @@
-"""The job that an author builds, and its graph."""
+"""The class ``Job``, with which a job author builds a graph of operators."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from weir.operators.code_bundle import CodeBundle
 from weir.protocol.ids import OperatorUid
 
 collecting_params: ContextVar[bool] = ContextVar("collecting_params", default=False)
-"""True while a job function runs only to collect its parameters. In this case no input is read."""
+"""True while Weir runs a job function only to collect the job's parameters. While ``collecting_params`` is True, sources
+do not read input."""
 
 
 class Job:
-    """A job under construction. ``name`` becomes part of paths in checkpoint storage."""
+    """A job under construction. The job's ``name`` becomes part of paths in checkpoint storage."""
 
     def __init__(self, name: str) -> None:
         self.name = check_identifier("job name", name)
@@ -29,7 +30,11 @@ class Job:
         self._sinks: dict[Node, Sink] = {}
 
     def read(self, source: Source, *, uid: str | None = None, name: str | None = None, parallelism: int | None = None) -> Stream:
-        """Return a stream of the source's records. Set a uid: a checkpoint stores the input positions under it."""
+        """Return a stream of the source's records.
+
+        A checkpoint stores the input positions under the uid of the source. Set ``uid``, because a uid that Weir derives can
+        change when the job changes.
+        """
         if collecting_params.get():
             return cast(Stream, _StreamStub())
         where = f"source at {call_site()}"
@@ -46,7 +51,7 @@ class Job:
         return Stream(self, node)
 
     def to_graph(self) -> tuple[LogicalGraph, CodeBundle]:
-        """Return the graph as plain data, and the code that it refers to. The same job always gives the same graph.
+        """Return the graph as plain data, and the code bundle to which the graph refers. The same job always gives the same graph.
 
         Raises GraphError if the job reads or writes nothing, a stream is unused, or a uid is not unique.
         """
@@ -61,24 +66,25 @@ class Job:
         return graph, CodeBundle(code)
 
     def sources(self) -> dict[OperatorUid, Source]:
-        """Return the sources by the uids of ``to_graph``. The driver enumerates their splits."""
+        """Return a dict of the sources by uid. The uids are the same as in the graph. The driver enumerates the splits of these
+        sources."""
         uids = assign_uids(self._nodes)
         return {uids[node]: source for node, source in self._sources.items()}
 
     def sinks(self) -> dict[OperatorUid, Sink]:
-        """Return the sinks by the uids of ``to_graph``. The driver commits with them."""
+        """Return a dict of the sinks by uid. The uids are the same as in the graph. The driver commits output with these sinks."""
         uids = assign_uids(self._nodes)
         return {uids[node]: sink for node, sink in self._sinks.items()}
 
     def _check(self) -> None:
         if not self._sources:
-            raise GraphError(f"Job {self.name!r} has no source. Add one with job.read(...).")
+            raise GraphError(f"Job {self.name!r} has no source. Add a source with job.read(...).")
         if not self._sinks:
             raise GraphError(f"Job {self.name!r} has no sink. End a stream with .write(...).")
         used = {source.node for node in self._nodes for source in node.inputs}
         for node in self._nodes:
             if node.kind is not OperatorKind.SINK and node not in used:
-                raise GraphError(f"The output of {node.where} is not used. Write it to a sink, use it or remove it.")
+                raise GraphError(f"The output of {node.where} is not used. Write the output to a sink, or remove the operator.")
 
     def _add(self, node: Node) -> None:
         self._nodes.append(node)
@@ -89,7 +95,8 @@ class Job:
 
 
 class _StreamStub:
-    """Replaces every stream while parameters are collected. Every method returns the stub."""
+    """A stub that replaces every stream while a job function runs only to collect the job's parameters. Every method of the stub
+    returns the stub."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

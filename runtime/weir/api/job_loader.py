@@ -1,4 +1,4 @@
-"""Finds a job's entry point and runs it: ``flights.py``, ``flights.py:other`` or ``package.module:function``."""
+"""Finds and runs the entry point of a job, for example ``flights.py``, ``flights.py:other`` or ``package.module:function``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ _EXITS = "importing the file ends the program (sys.exit). Put code that runs as 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredParams:
-    """The parameters of a job. ``incomplete`` says why some parameters could not be collected. It is None if all were collected."""
+    """The parameters of a job. ``incomplete`` is the message of the error that stopped the collection of the parameters, or
+    None if the collection is complete."""
 
     parameters: tuple[Parameter, ...]
     help: str
@@ -32,20 +33,25 @@ class DeclaredParams:
 
 
 def load_job(target: str, params: Params | Mapping[str, object] | None = None) -> Job:
-    """Build the job. Raises ConfigError (no such file or function, unknown or missing parameter), GraphError (the function failed)."""
+    """Build the job. Raises ConfigError for an unknown file, function or parameter, or a missing parameter. Raises GraphError if
+    the job function raises an error or returns no Job."""
     function = _entry_point(target)
     values = params if isinstance(params, Params) else Params(params)
     job = _call(target, function, values)
     if not isinstance(job, Job):
         raise GraphError(
-            f"{target}: {function_name(function)}(params) must return a Job, not {type(job).__name__}. End it with `return job`."
+            f"{target}: {function_name(function)}(params) must return a Job, not {type(job).__name__}. Add `return job`."
         )
     values.check_known()
     return job
 
 
 def declared_params(target: str) -> DeclaredParams:
-    """Run the function without reading input: streams are stubs, and missing parameters have the zero value of their type."""
+    """Run the job function without reading input, and return the parameters that the function declares.
+
+    During this run, every stream is a stub. A required parameter has a placeholder value: its first choice, or the zero value of
+    its type.
+    """
     function = _entry_point(target)
     params = Params(placeholders=True)
     token = collecting_params.set(True)
@@ -60,7 +66,7 @@ def declared_params(target: str) -> DeclaredParams:
 
 
 def _help(function: Callable[..., Any]) -> str:
-    """Return the function's docstring, or that of its file."""
+    """Return the docstring of the job function. If the function has no docstring, return the docstring of its file."""
     return inspect.getdoc(function) or inspect.cleandoc(getattr(function, "__globals__", {}).get("__doc__") or "")
 
 
@@ -102,13 +108,13 @@ def _is_file(location: str) -> bool:
 
 
 def _load_file(path: Path) -> ModuleType:
-    """Load the file as a module. Adds its directory to ``sys.path``, like ``python file.py``.
+    """Load the file as a module. Adds the directory of the file to ``sys.path``, as ``python file.py`` does.
 
-    The module is removed from ``sys.modules`` immediately. So cloudpickle ships its functions by value, because executors
-    do not have the file from which they could import them.
+    The module is removed from ``sys.modules`` after loading, so that cloudpickle ships its functions by value. Executors
+    do not have the file, so they cannot import the functions.
     """
     if not path.is_file():
-        raise ConfigError(f"Job file {path} does not exist. Name a Python file, or a module as package.module:function.")
+        raise ConfigError(f"Job file {path} does not exist. Specify a Python file, or a module as package.module:function.")
     directory = str(path.resolve().parent)
     if directory not in sys.path:
         sys.path.insert(0, directory)
@@ -140,7 +146,7 @@ def _load_module(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
             raise ConfigError(
-                f"Module {name!r} does not exist. Name a Python file, or a module as package.module:function."
+                f"Module {name!r} does not exist. Specify a Python file, or a module as package.module:function."
             ) from error
         raise ConfigError(f"importing {name} raised {type(error).__name__}: {error}") from error
     except WeirError:
@@ -152,6 +158,6 @@ def _load_module(name: str) -> ModuleType:
 
 
 def _line_in(path: Path, error: BaseException) -> str:
-    """Return the innermost line of the file itself, such as ``flights.py:3``."""
+    """Return the innermost line of the error's traceback that is in the file ``path``, for example ``flights.py:3``."""
     lines = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == path]
     return f"{path.name}:{lines[-1].lineno}" if lines else path.name

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class KeyedStream:
-    """A stream partitioned by key. Create it with ``Stream.key_by``."""
+    """A stream partitioned by key. Create a keyed stream with ``Stream.key_by``."""
 
     def __init__(self, job: Job, node: Node, key: tuple[str, ...]) -> None:
         self._job = job
@@ -26,11 +26,14 @@ class KeyedStream:
         self._key = key
 
     def aggregate(self, *, emit: Literal["batch", "each"] = "batch", uid: str | None = None, **aggregates: Aggregate) -> Stream:
-        """Compute running results per key: a stream of the key columns and one column per aggregate.
+        """Compute running aggregates per key. The resulting stream has the key columns and one column per aggregate.
 
-        ``emit="batch"``: one update per batch for each key in it. ``emit="each"``: one update per record, in order. Batch
-        boundaries vary between runs, so with ``"batch"`` only the last update of a key is the same in every run. Set a uid: a
-        checkpoint stores the state under it.
+        With ``emit="batch"``, each batch gives one update for each key in the batch. With ``emit="each"``, each record gives one
+        update, in the order of the records. Batch boundaries vary between runs, so with ``emit="batch"`` only the last update of
+        a key is the same in every run.
+
+        A checkpoint stores the state under the uid of the operator. Set ``uid``, because a uid that Weir derives can change
+        when the job changes.
         """
         node = Node(
             OperatorKind.AGGREGATE,
@@ -51,7 +54,7 @@ class KeyedStream:
             specs = tuple(AggregateSpec(name, each.accumulator, each.column) for name, each in aggregates.items())
             if emit not in tuple(Emit):
                 raise GraphError(f"emit must be 'batch' or 'each', not {emit!r}.")
-            # Import lazily: this loads the compiled kernels, which only jobs with state need.
+            # Import lazily, because this import loads the compiled kernels, which only jobs with state need.
             from weir.state.row_layout import output_schema
 
             node.schema = output_schema(self._node.schema, self._key, specs)

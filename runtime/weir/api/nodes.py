@@ -1,4 +1,4 @@
-"""The operators of a job under construction. Their uids are assigned when the job is complete."""
+"""The operators of a job under construction. Operators get their uids when the job is complete."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ class NodeInput:
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """An operator. ``uid``, ``name`` and ``parallelism`` may change later (``Stream.options``)."""
+    """An operator of a job under construction. ``Stream.options`` can later change the uid, the name and the parallelism of the
+    operator."""
 
     kind: OperatorKind
     inputs: tuple[NodeInput, ...]
@@ -38,12 +39,13 @@ class Node:
     parallelism: int | None = None
     max_parallelism: int | None = None
     config: Callable[[], JsonValue] | JsonValue = None
-    """The configuration. Sources and sinks have a function, because their description is needed only when the graph is made."""
+    """The configuration of the operator. For sources and sinks, this field is a function that returns the configuration.
+    ``logical`` calls this function."""
     code: object = None
 
     @property
     def where(self) -> str:
-        """The operator's name in error messages, before uids are assigned."""
+        """The operator's kind, its uid if the author set one, and its line in the author's code, for error messages."""
         uid = f" {self.uid!r}" if self.uid else ""
         return f"{self.kind}{uid}" + (f" at {self.site}" if self.site else "")
 
@@ -66,7 +68,7 @@ class Node:
 
 
 def check_identifier(role: str, value: str) -> str:
-    """Return ``value``. Uids and job names become parts of paths. Raises GraphError."""
+    """Return ``value``, a uid or a job name. Raises GraphError if ``value`` is unsuitable as a part of a path."""
     if not isinstance(value, str) or not _IDENTIFIER.fullmatch(value):
         raise GraphError(
             f"Invalid {role} {value!r}. Use at most 128 letters, digits, '.', '_' and '-', and begin with a letter or a digit."
@@ -75,16 +77,18 @@ def check_identifier(role: str, value: str) -> str:
 
 
 def assign_uids(nodes: Sequence[Node]) -> dict[Node, OperatorUid]:
-    """Return each node's own uid, or one derived from its name and a number. Raises GraphError for a duplicate uid.
+    """Return the uid of each node. If the author set no uid, the uid is the node's name and a number. Raises GraphError
+    for a duplicate uid.
 
-    The number counts operators of the same name only, so that a new operator does not change the uids of all others.
+    The number in a uid counts only operators of the same name, so a new operator does not change uids of operators with other
+    names.
     """
     owner: dict[str, Node] = {}
     for node in nodes:
         if node.uid is not None:
             if node.uid in owner:
                 raise GraphError(
-                    f"uid {node.uid!r} is used twice: by {owner[node.uid].where} and by {node.where}. Choose another uid for one of them."
+                    f"uid {node.uid!r} is used twice: by {owner[node.uid].where} and by {node.where}. Choose different uids."
                 )
             owner[node.uid] = node
     uids: dict[Node, OperatorUid] = {}

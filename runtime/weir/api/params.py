@@ -1,4 +1,5 @@
-"""The parameters of a job. A job declares a parameter by reading it, with name, type, default and help."""
+"""The parameters of a job. To read a parameter, a job calls a method of ``Params`` with a name, default and help. This call also
+declares the parameter."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ class _Required:
 
 
 REQUIRED: Final = _Required()
-# Inside ``Params``, the built-in names are methods.
+# Annotations in ``Params`` use these aliases of built-in types, because ``Params`` has methods with the names of the types.
 _Str: TypeAlias = str
 _Int: TypeAlias = int
 _Float: TypeAlias = float
@@ -41,7 +42,7 @@ _PLACEHOLDERS: dict[ParameterType, object] = {
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A declared parameter, as ``--help`` and the form for a new job show it."""
+    """A declared parameter. ``--help`` and the web form for a new job show the fields of each parameter."""
 
     name: str
     type: ParameterType
@@ -52,9 +53,10 @@ class Parameter:
 
 
 class Params:
-    """Values by name, as text (``--set rows=100``) or of their type.
+    """Parameter values by name. A value is text (``--set rows=100``) or has the type of its parameter.
 
-    ``placeholders``: use a placeholder for a missing parameter instead of raising, to collect declarations.
+    If ``placeholders`` is True, reading a missing parameter returns a placeholder value and raises no error. ``declared_params``
+    uses this option to collect the declarations of all parameters.
     """
 
     def __init__(self, values: Mapping[str, object] | None = None, *, placeholders: bool = False) -> None:
@@ -64,11 +66,11 @@ class Params:
 
     @property
     def declared(self) -> tuple[Parameter, ...]:
-        """The parameters read so far, in that order."""
+        """The parameters that the job has read so far, in the order in which the job read them."""
         return tuple(self._declared.values())
 
     def path(self, name: _Str, default: _Str | os.PathLike[_Str] | _Required | None = REQUIRED, *, help: _Str = "") -> _Str:
-        """A file, a directory or a URL; ``~`` is the home directory."""
+        """Return a path of a file or directory, or a URL. A ``~`` at the beginning of a path is replaced by the home directory."""
         default_path = os.fspath(default) if isinstance(default, os.PathLike) else default
         return cast(str, self._get(name, ParameterType.PATH, default_path, help))
 
@@ -90,7 +92,8 @@ class Params:
         return cast(str, self._get(name, ParameterType.CHOICE, default, help, tuple(choices)))
 
     def check_known(self) -> None:
-        """Raise ConfigError for a value that the job has not read. Call it after the job function."""
+        """Raise ConfigError if the user set a parameter that the job has not read. Call this method after the job function has
+        returned."""
         for name in self._values:
             if name not in self._declared:
                 raise ConfigError(f"The job has no parameter {name!r}{near_miss(name, self._declared)}")
@@ -100,7 +103,8 @@ class Params:
         parameter = Parameter(name, kind, required, None if required else default, help, choices)
         if self._declared.setdefault(name, parameter) != parameter:
             raise ConfigError(
-                f"Parameter {name!r} is declared twice with different types, defaults or help. Read it once and pass the value on."
+                f"Parameter {name!r} is declared twice with different types, defaults or help. "
+                "Read the parameter once and reuse its value."
             )
         if name in self._values:
             return _parse(parameter, self._values[name])
@@ -110,7 +114,7 @@ class Params:
             return choices[0] if choices else _PLACEHOLDERS[kind]
         description = f" ({help})" if help else ""
         similar = difflib.get_close_matches(name, [value for value in self._values if value not in self._declared], n=1)
-        hint = f" Did you mean it when you set {similar[0]!r}?" if similar else ""
+        hint = f" Did you mean {name!r} when you set {similar[0]!r}?" if similar else ""
         raise ConfigError(f"The job needs parameter {name!r}{description}. Set it with --set {name}={kind.upper()}.{hint}")
 
 

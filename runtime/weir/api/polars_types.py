@@ -1,4 +1,5 @@
-"""The Arrow types that polars can read: a fixed list, because for some types polars panics instead of raising."""
+"""A fixed list of the Arrow types that polars can read. Weir checks types against this list, because polars panics when it reads
+some other types."""
 
 from __future__ import annotations
 
@@ -38,15 +39,15 @@ def polars_supports(kind: pa.DataType) -> bool:
         return polars_supports(kind.value_type)
     if pa.types.is_struct(kind):
         return all(polars_supports(kind.field(position).type) for position in range(kind.num_fields))
-    # pyarrow's test for fixed_size_binary accepts a decimal256.
+    # Exclude decimal256 explicitly, because pyarrow's test for fixed_size_binary accepts a decimal256.
     return not pa.types.is_decimal256(kind) and any(matches(kind) for matches in _SCALARS)
 
 
 def check_polars_supports(schema: pa.Schema) -> None:
-    """Raise SchemaError for the first column of a type that polars does not support."""
+    """Raise SchemaError for the first column whose type polars does not support."""
     for field in schema:
         if not polars_supports(field.type):
             raise SchemaError(
-                f"polars does not support column {field.name!r} of type {field.type}. Remove it with .select(...), "
+                f"polars does not support column {field.name!r} of type {field.type}. Remove the column with .select(...), "
                 "or use Arrow batches with .map_batches(..., form='arrow')."
             )

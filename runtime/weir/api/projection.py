@@ -1,4 +1,5 @@
-"""Plans select, with_columns and filter: the output columns and their types, and the columns that polars must read."""
+"""Determines, from the input's schema, what the operators ``select``, ``with_columns`` and ``filter`` compute: the output columns
+with their types, and the input columns that polars must read."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ from weir.operators.expressions import OutputColumn
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """``expressions`` compute the columns without a source. ``reads``: the input columns that the expressions need."""
+    """The output of ``select`` or ``with_columns``. ``expressions`` compute the columns that are not copied from the input.
+    ``reads`` contains the input columns that the expressions need."""
 
     columns: tuple[OutputColumn, ...]
     expressions: tuple[pl.Expr, ...]
@@ -34,7 +36,7 @@ class _Output:
 
 
 def plan_select(schema: pa.Schema, columns: Iterable[object], named: Mapping[str, object]) -> Projection:
-    """Raises SchemaError for invalid columns and types, GraphError for values that are not row-wise expressions."""
+    """Raises SchemaError for invalid columns and types, and GraphError for values that are not row-wise expressions."""
     expressions = parse(columns, named)
     if not expressions:
         raise GraphError("select needs at least one column or expression.")
@@ -43,7 +45,7 @@ def plan_select(schema: pa.Schema, columns: Iterable[object], named: Mapping[str
 
 
 def plan_with_columns(schema: pa.Schema, columns: Iterable[object], named: Mapping[str, object]) -> Projection:
-    """Like polars: a column with an existing name replaces that column, others are appended."""
+    """As in polars, a new column replaces an existing column of the same name. Other new columns are appended."""
     expressions = parse(columns, named)
     table = _Table(schema)
     outputs = [output for expression in expressions for output in table.outputs(expression)]
@@ -57,7 +59,7 @@ def plan_with_columns(schema: pa.Schema, columns: Iterable[object], named: Mappi
 
 
 def plan_filter(schema: pa.Schema, conditions: Iterable[object]) -> tuple[pl.Expr, tuple[str, ...]]:
-    """Return the conjunction of the conditions, and the columns that it reads."""
+    """Return one expression that is true if all conditions are true, and the columns that the expression reads."""
     predicates = parse(conditions, {})
     if not predicates:
         raise GraphError("filter needs a condition, for example pl.col('delay') > 15.")
@@ -65,14 +67,15 @@ def plan_filter(schema: pa.Schema, conditions: Iterable[object]) -> tuple[pl.Exp
     for predicate in predicates:
         for output in table.outputs(predicate):
             if not pa.types.is_boolean(output.field.type):
-                raise SchemaError(f"the condition {predicate} must be boolean, not {output.field.type}. Compare it with a value.")
+                raise SchemaError(f"the condition {predicate} must be boolean, not {output.field.type}. Use a comparison.")
     single = len(predicates) == 1 and not predicates[0].meta.has_multiple_outputs()
     predicate = predicates[0] if single else pl.all_horizontal(predicates)
     return predicate, table.reads([predicate])
 
 
 def parse(arguments: Iterable[object], named: Mapping[str, object]) -> list[pl.Expr]:
-    """Parse arguments like polars: a string names a column; a named value that is not an expression is a literal."""
+    """Convert arguments to expressions, as polars does. A string is the name of a column. A number, boolean or None is a literal if
+    the caller passes it as a keyword argument."""
     expressions = []
     for item in arguments:
         if isinstance(item, list | tuple):
@@ -99,17 +102,17 @@ def _expression(item: object) -> pl.Expr:
 
 
 class _Table:
-    """An empty table with the input's schema, to resolve expressions with polars."""
+    """An empty table with the input's schema, which polars uses to resolve the columns and types of expressions."""
 
     def __init__(self, schema: pa.Schema) -> None:
         self._schema = schema
         self._frame = pl.DataFrame([self._series(field) for field in schema]).lazy()
 
     def outputs(self, expression: pl.Expr) -> list[_Output]:
-        """Return the output columns.
+        """Return the output columns of an expression.
 
-        Plain and renamed columns keep their Arrow type. Other columns get the Arrow type of polars' result, in the
-        canonical layout.
+        Plain and renamed columns keep their Arrow type. The type of a computed column is the Arrow type that polars returns,
+        converted by ``canonical_type``.
         """
         resolved = self._resolve([expression])
         bare = expression.meta.undo_aliases()
@@ -136,7 +139,8 @@ class _Table:
         )
 
     def reads(self, expressions: Iterable[pl.Expr]) -> tuple[str, ...]:
-        """Return the columns that the expressions need. The result has at least one column, because a literal needs the number of rows."""
+        """Return the input columns that the expressions need. The result has at least one column, because polars needs a column to
+        repeat a literal for every row."""
         expressions = list(expressions)
         names = set(self._schema.names)
         if not any(expression.meta.has_multiple_outputs() for expression in expressions):
@@ -147,7 +151,8 @@ class _Table:
         return tuple(name for name in self._schema.names if name in names)
 
     def _needs_only(self, expressions: list[pl.Expr], names: set[str]) -> bool:
-        """Check with polars that these columns suffice, because a missing column would give wrong results."""
+        """Return whether the expressions need only the columns ``names``. polars resolves the expressions with and without the
+        other columns, and the types must be equal."""
         try:
             return dict(self._frame.select(sorted(names)).select(expressions).collect_schema()) == dict(
                 self._resolve(expressions)
@@ -162,7 +167,7 @@ class _Table:
     def _series(self, field: pa.Field) -> pl.Series:
         if polars_supports(field.type):
             return pl.Series(field.name, pl.from_arrow(pa.array([], type=field.type)))
-        return pl.Series(field.name, [], dtype=pl.Null)  # the column may pass through, but no expression can read it
+        return pl.Series(field.name, [], dtype=pl.Null)  # the column can pass through, but no expression can read it
 
     def _resolve(self, expressions: list[pl.Expr]) -> pl.Schema:
         for expression in expressions:
@@ -185,5 +190,7 @@ class _Table:
         try:
             table = pl.DataFrame(schema={name: kind}).to_arrow(compat_level=pl.CompatLevel.oldest())
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-            raise SchemaError(f"column {name!r} would have polars type {kind}, which Arrow does not have. Cast it.") from error
+            raise SchemaError(
+                f"column {name!r} would have polars type {kind}, which Arrow does not have. Cast the column."
+            ) from error
         return canonical_type(table.schema.field(0).type)

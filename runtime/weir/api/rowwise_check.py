@@ -13,8 +13,8 @@ from weir.errors import GraphError
 
 
 def check_rowwise(expression: pl.Expr) -> None:
-    """Raise GraphError if ``expression`` contains aggregates, windows, shifts, sorts, explodes, lookups in a column, random numbers or
-    Python functions."""
+    """Raise GraphError if ``expression`` contains aggregates, windows, shifts, sorts, explodes, random numbers, Python functions,
+    or functions such as ``is_in`` that look up values in a column."""
     if "python_udf" in str(expression):
         raise GraphError(f"{expression} contains a Python function. Use .map(...) for rows or .map_batches(...) for batches.")
     if expression.meta.has_multiple_outputs():
@@ -33,22 +33,22 @@ def _check(expression: pl.Expr) -> None:
     try:
         separable, same_length, scalar = map(_quietly, (meta.is_row_separable, meta.is_length_preserving, meta.is_scalar))
     except pl.exceptions.PolarsError:
-        # The expression needs resolved types, like eval of a list, which works on the values of one row.
+        # Accept expressions that polars cannot check. These are expressions that need resolved types, such as list.eval.
         separable, same_length, scalar = True, True, False
     if not separable:
         raise GraphError(
-            f"{expression} depends on other rows, and the rows of a batch vary between runs. Use a row-wise expression, "
-            "or aggregate with .key_by(...).aggregate(...)."
+            f"{expression} depends on other rows, so its result depends on the batch boundaries, which vary between runs. "
+            "Use a row-wise expression, or aggregate with .key_by(...).aggregate(...)."
         )
     if not same_length and not scalar:
         raise GraphError(f"{expression} changes the number of rows. Use .filter(...), .flat_map(...) or .map_batches(...).")
-    # polars checks only the outermost call, so `a - a.mean()` would pass. Check every call.
+    # polars checks only the outermost call of an expression and would accept `a - a.mean()`, so check every inner call too.
     for part in meta.pop():
         _check(part)
 
 
 def _replace_selectors(expression: pl.Expr) -> pl.Expr:
-    """Replace selectors by a placeholder column: polars cannot check ``pl.all() + 1`` before it knows the columns."""
+    """Replace each selector by a placeholder column, because polars cannot check ``pl.all() + 1`` without the input's columns."""
     if expression.meta.is_column_selection():
         return pl.col("any")
     replaced = json.dumps(_replaced(_tree(expression))).encode()
@@ -59,12 +59,12 @@ def _replace_selectors(expression: pl.Expr) -> pl.Expr:
 
 def _tree(expression: pl.Expr) -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # polars does not guarantee a stable format; our tests cover what we read
+        warnings.simplefilter("ignore")  # the JSON format of polars is not stable, but our tests cover the parts that we read
         return json.loads(expression.meta.serialize(format="json"))
 
 
 def _check_functions(tree: Any, expression: pl.Expr) -> None:
-    """Refuse functions that polars reports as row-wise but that read a whole column of an argument, or random numbers."""
+    """Raise GraphError for functions that polars reports as row-wise although they read a whole column or random numbers."""
     if isinstance(tree, list):
         for part in tree:
             _check_functions(part, expression)
@@ -78,24 +78,24 @@ def _check_functions(tree: Any, expression: pl.Expr) -> None:
 
 
 def _check_call(function: Any, inputs: Any, expression: pl.Expr) -> None:
-    # The first input is the value to look up. In a replacement, the default follows the two tables and is row-wise.
+    # The inputs of ``is_in`` are a value and the values to look up. The inputs of ``replace`` are a value, the old values, the new
+    # values, and in some cases a default. The values to look up, the old values and the new values must not be computed from
+    # columns of the batch.
     match function:
         case {"Boolean": {"IsIn": _}}:
-            tables = inputs[1:2]
+            lookup_values = inputs[1:2]
         case "Replace" | {"ReplaceStrict": _}:
-            tables = inputs[1:3]
+            lookup_values = inputs[1:3]
         case {"ListExpr": {"Sample": {"seed": None}}}:
-            raise GraphError(f"{expression} is random, so a replay would give other results. Set a seed.")
+            raise GraphError(f"{expression} is random, so a replay would give different results. Set a seed.")
         case "ToPhysical" if _mentions(inputs, ("Categorical",)):
-            raise GraphError(
-                f"{expression} reads the codes of categories, which depend on the order in which a process has seen them. Use pl.Enum."
-            )
+            raise GraphError(f"{expression} uses the codes of categories, but codes depend on the input order. Use pl.Enum.")
         case _:
             return
-    if _mentions(tables, ("Column", "Selector")):
+    if _mentions(lookup_values, ("Column", "Selector")):
         raise GraphError(
-            f"{expression} looks up values in a whole column, and the rows of a batch vary between runs. "
-            'Pass the values themselves; for a column of lists use pl.col("lists").list.contains(...).'
+            f"{expression} looks up values in a column, so its result depends on the batch boundaries, which vary between runs. "
+            'Pass the values themselves. For a column of lists, use pl.col("lists").list.contains(...).'
         )
 
 
@@ -115,5 +115,5 @@ def _replaced(tree: Any) -> Any:
 
 def _quietly(check: Any) -> bool:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # polars marks these checks as unstable; our tests cover the results
+        warnings.simplefilter("ignore")  # polars marks these checks as unstable, but our tests cover their results
         return bool(check())

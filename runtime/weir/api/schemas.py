@@ -1,4 +1,4 @@
-"""Parses the schemas of the job API: ``{"word": str, "length": "int64"}`` or a pyarrow.Schema."""
+"""Parses the schemas of the job API. A schema is a dict such as ``{"word": str, "length": "int64"}``, or a pyarrow.Schema."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def schema_from(value: Any) -> pa.Schema:
             f"the schema must be a pyarrow.Schema or a dict such as {{'word': str, 'length': 'int64'}}, not {type(value).__name__}."
         )
     if not len(schema):
-        raise SchemaError("the schema has no columns. Name at least one.")
+        raise SchemaError("the schema has no columns. Name at least one column.")
     if len(set(schema.names)) != len(schema.names):
         raise SchemaError(f"the schema has duplicate columns: {', '.join(schema.names)}. Rename one.")
     return schema.remove_metadata()

@@ -1,4 +1,4 @@
-"""Streams: each method adds an operator to the job and returns its output stream."""
+"""Streams of records. Each method of a stream adds an operator to the job, and returns the output stream of this operator."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RowFunction = Callable[[dict[str, Any]], Any]
 
 
 class Stream:
-    """A stream of records with one schema. If a job uses a stream twice, both users receive all records."""
+    """A stream of records with one schema. If several operators read the same stream, each operator receives all records."""
 
     def __init__(self, job: Job, node: Node, partitioning: Partitioning = Partitioning.FORWARD) -> None:
         self._job = job
@@ -55,14 +55,15 @@ class Stream:
         parallelism: int | None = None,
         max_parallelism: int | None = None,
     ) -> Stream:
-        """Set options of this stream's operator, for operators whose keyword arguments are columns."""
+        """Set options of this stream's operator. This method is needed after methods such as ``select``, which interpret all
+        keyword arguments as columns."""
         set_options(self._node, uid=uid, name=name, parallelism=parallelism, max_parallelism=max_parallelism)
         return self
 
     # ---- expressions -------------------------------------------------------------------------
 
     def select(self, *columns: str | pl.Expr, **named: pl.Expr | str | int | float | bool | None) -> Stream:
-        """Return only these columns, given as names or polars expressions."""
+        """Return a stream that has only the given columns. A column is a name or a polars expression."""
         return self._project(OperatorKind.SELECT, columns, named)
 
     def with_columns(self, *columns: pl.Expr, **named: pl.Expr | str | int | float | bool | None) -> Stream:
@@ -108,12 +109,13 @@ class Stream:
         name: str | None = None,
         parallelism: int | None = None,
     ) -> Stream:
-        """Apply a function to each batch: a pyarrow.RecordBatch or a polars.DataFrame. It may return either.
+        """Apply a function to each batch. The function's argument and result are a pyarrow.RecordBatch or a polars.DataFrame.
 
-        ``schema`` is the schema of the result. None means that it is unchanged. ``form`` is the type of the argument.
-        None means the type that annotates the function's first parameter, or Arrow if it has no annotation.
-        ``blocking``: the function waits for a network or a disk, so it runs on the slot's background executor. Batch
-        boundaries vary between runs.
+        ``schema`` is the schema of the result, or None if the function does not change the schema. ``form`` selects the type of the
+        function's argument: ``arrow`` or ``polars``. If ``form`` is None, the annotation of the function's first parameter selects
+        the type. Without a polars annotation, the type is pyarrow.RecordBatch. Set ``blocking`` if the function waits for a network
+        or a disk, so that the slot's background executor runs the function. Batch boundaries vary between runs, so the result must
+        not depend on them.
         """
         node = self._new(OperatorKind.MAP_BATCHES, self.schema)
         with error_context(node.where):
@@ -136,7 +138,8 @@ class Stream:
         name: str | None = None,
         parallelism: int | None = None,
     ) -> Stream:
-        """Map each row, a dict, to one row of ``schema``. Costs about a hundred times as much as an expression."""
+        """Map each row to one row of ``schema``. A row is a dict. A polars expression is about a hundred times faster than a
+        Python function."""
         return self._row_function(OperatorKind.MAP, function, schema, uid=uid, name=name, parallelism=parallelism)
 
     def flat_map(
@@ -148,7 +151,7 @@ class Stream:
         name: str | None = None,
         parallelism: int | None = None,
     ) -> Stream:
-        """Map each row, a dict, to any number of rows of ``schema``: return a list, or use a generator function."""
+        """Map each row to any number of rows of ``schema``. A row is a dict. The function returns a list or a generator."""
         return self._row_function(OperatorKind.FLAT_MAP, function, schema, uid=uid, name=name, parallelism=parallelism)
 
     def filter_rows(
@@ -175,7 +178,7 @@ class Stream:
     # ---- shape -------------------------------------------------------------------------------
 
     def key_by(self, *columns: str) -> KeyedStream:
-        """Partition by key: one subtask receives all records of a key. Records from the same upstream subtask stay in order."""
+        """Partition by key. All records of a key go to the same subtask. Records from the same upstream subtask stay in order."""
         from weir.api.keyed_stream import KeyedStream
 
         where = f"key_by at {call_site()}"
@@ -191,7 +194,7 @@ class Stream:
         return KeyedStream(self._job, self._node, tuple(columns))
 
     def union(self, *others: Stream, uid: str | None = None, name: str | None = None, parallelism: int | None = None) -> Stream:
-        """Merge this stream with others that have the same columns."""
+        """Merge this stream with other streams that have the same columns."""
         node = self._new(OperatorKind.UNION, self.schema)
         streams = (self, *others)
         with error_context(node.where):
@@ -210,7 +213,11 @@ class Stream:
         return Stream(self._job, self._node, Partitioning.REBALANCE)
 
     def write(self, sink: Sink, *, uid: str | None = None, name: str | None = None, parallelism: int | None = None) -> None:
-        """Write the stream to a sink. Set a uid: a checkpoint stores the staged output under it."""
+        """Write the stream to a sink.
+
+        A checkpoint refers to the staged output by the uid of the sink. Set ``uid``, because a uid that Weir derives
+        can change when the job changes.
+        """
         node = self._new(OperatorKind.SINK, self.schema)
         with error_context(node.where):
             if not isinstance(sink, Sink):
@@ -240,7 +247,7 @@ def set_options(
     parallelism: int | None = None,
     max_parallelism: int | None = None,
 ) -> None:
-    """Set the options that are not None. Raises GraphError."""
+    """Set the options of ``node`` for which the caller passes a value. Raises GraphError for an invalid option."""
     with error_context(node.where):
         for option, number in (("parallelism", parallelism), ("max_parallelism", max_parallelism)):
             if number is not None and (not isinstance(number, int) or isinstance(number, bool) or number < 1):
@@ -269,29 +276,34 @@ def _parse_form(form: str) -> BatchForm:
 
 
 def _annotated_form(function: Callable[[Any], Any]) -> BatchForm:
-    """Return the form that the annotation of the first parameter names."""
+    """Return the batch form that the annotation of the function's first parameter selects. The default is Arrow."""
     try:
         parameters = list(inspect.signature(function, eval_str=True).parameters.values())
         annotation = parameters[0].annotation if parameters else None
     except (TypeError, ValueError, NameError):
-        # The function has no signature (implemented in C), or its annotations exist for the type checker only.
+        # Functions implemented in C can have no signature. Some annotations name types that are imported only for type checkers.
         annotation = None
     module = getattr(annotation, "__module__", "") or ""
     return BatchForm.POLARS if module.partition(".")[0] == "polars" else BatchForm.ARROW
 
 
 def _union_schema(streams: Iterable[Stream]) -> pa.Schema:
-    """Return the common schema, with canonical types if layouts differ. A column is nullable if it is in any stream."""
+    """Return the schema of the union of streams. If the schemas differ in their Arrow layouts, the result has canonical types.
+
+    A column of the union is nullable if the column is nullable in any stream.
+    """
     first, *others = [stream.schema for stream in streams]
     for other in others:
         if other.names != first.names:
             raise SchemaError(
-                f"union needs streams with the same columns in the same order, but one has {', '.join(first.names)} "
-                f"and another {', '.join(other.names)}. Align them with .select(...)."
+                f"union needs streams with the same columns in the same order, but one stream has {', '.join(first.names)} "
+                f"and another has {', '.join(other.names)}. Align the columns with .select(...)."
             )
         for left, right in zip(canonical_schema(first), canonical_schema(other), strict=True):
             if left.type != right.type:
-                raise SchemaError(f"column {left.name!r} is {left.type} in one stream and {right.type} in another. Cast one.")
+                raise SchemaError(
+                    f"column {left.name!r} is {left.type} in one stream and {right.type} in another. Cast one of the columns."
+                )
     if all(other.equals(first) for other in others):
         return first
     fields = [

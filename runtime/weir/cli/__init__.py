@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def main() -> None:
-    # Imported here, so that importing a module of this package does not load all commands.
+    # Import the app here, so that importing a module of this package does not load all commands.
     from weir.cli.app import app
 
     app()

@@ -56,19 +56,19 @@ def run_command(
     min_pause: options.MinPauseOption = options.MIN_PAUSE,
     tolerable_failed_checkpoints: options.TolerableFailedCheckpointsOption = options.TOLERABLE_FAILED_CHECKPOINTS,
     from_checkpoint: Annotated[
-        int | None, typer.Option("--from", metavar="ID", min=0, help="Roll back to this checkpoint; 0: start without state.")
+        int | None, typer.Option("--from", metavar="ID", min=0, help="Roll back to this checkpoint. 0 starts without state.")
     ] = None,
     from_path: Annotated[
         str | None,
         typer.Option(
-            "--from-path", metavar="PATH[#ID]", help="Start from a copy of any job's checkpoint. Without ID: from the newest."
+            "--from-path", metavar="PATH[#ID]", help="Start from a copy of any job's checkpoint (without ID, the newest)."
         ),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume from the newest checkpoint.")] = False,
     at_least: Annotated[
-        int | None, typer.Option(metavar="ID", min=1, help="With --resume: fail if the newest checkpoint is older than this one.")
+        int | None, typer.Option(metavar="ID", min=1, help="With --resume, fail if the newest checkpoint is older than ID.")
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before checkpoints are abandoned.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Abandon checkpoints without asking for confirmation.")] = False,
     allow_non_restored_state: options.AllowNonRestoredStateOption = False,
     spares: options.SparesOption = 0,
     retained: options.RetainedOption = options.RETAINED,
@@ -77,7 +77,7 @@ def run_command(
         str | None,
         typer.Option(
             metavar="HOST:PORT[-LAST]",
-            help="Serve Prometheus metrics on the first free port. Clients send the token in WEIR_METRICS_TOKEN.",
+            help="Serve Prometheus metrics on the first free port. Clients must send the token of WEIR_METRICS_TOKEN.",
         ),
     ] = None,
     log_format: Annotated[LogFormat, typer.Option(help="Format of standard error.")] = LogFormat.TEXT,
@@ -85,7 +85,7 @@ def run_command(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
-    """Run a job until its input ends. SIGTERM or Ctrl-C stops it with a final checkpoint; --resume continues it.
+    """Run a job until its input ends. SIGTERM or Ctrl-C stops the job with a final checkpoint, and --resume continues it.
 
     With --output json, the result is printed when the job has ended, and output of the job's own code goes to standard error.
     """
@@ -134,12 +134,15 @@ def checkpoints_command(
     directory: Annotated[str, typer.Argument(metavar="DIR|JOB", help="Checkpoint directory or URL, or a job of the platform.")],
     action: Annotated[str, typer.Argument(help="list, show ID, or verify [ID].")] = "list",
     checkpoint: Annotated[int | None, typer.Argument(metavar="ID")] = None,
-    job: Annotated[str | None, typer.Option(help="The job, if the directory contains several.")] = None,
+    job: Annotated[str | None, typer.Option(help="Name of the job, if the directory contains several jobs.")] = None,
     retired: Annotated[bool, typer.Option("--retired", help="Also list checkpoints whose files are deleted.")] = False,
     as_json: JsonOption = False,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
-    """List the checkpoints of a job, show one, or verify their files. JSON lists include retired checkpoints."""
+    """List the checkpoints of a job, show one checkpoint, or verify checkpoint files.
+
+    The JSON output of list always includes retired checkpoints.
+    """
     from weir.cli.commands import checkpoints as platform_checkpoints
 
     as_json = as_json or output is OutputFormat.JSON
@@ -161,7 +164,7 @@ def graph_command(
     as_json: JsonOption = False,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
-    """Show a job's graph: operators, chains, partitioning, generated uids. Does not run the job."""
+    """Show a job's operators, chains, partitioning and generated uids, without running the job."""
     require_runtime()
     from weir.api.job_loader import load_job
     from weir.graph.compile import compile_graph
@@ -185,7 +188,7 @@ def graph_command(
 
 @app_.command("params")
 def params_command(target: Target, output: OutputOption = OutputFormat.TEXT) -> None:
-    """List the parameters of a job, for --set."""
+    """List the parameters of a job. The option --set of weir run and weir deploy changes a parameter."""
     require_runtime()
     from weir.api.job_loader import declared_params
     from weir.protocol.codec import to_json
@@ -206,7 +209,7 @@ def params_command(target: Target, output: OutputOption = OutputFormat.TEXT) -> 
 
 
 def app() -> None:
-    """Run the command of sys.argv. Print a WeirError as one message, without a traceback."""
+    """Run the command in sys.argv. Print a WeirError as one message, without a traceback."""
     try:
         app_()
     except WeirError as error:

@@ -31,7 +31,7 @@ def run_action(directory: str, job: str | None, action: str, number: int | None,
         case "show" if checkpoint is not None:
             print_one(storage, name, checkpoint, as_json=as_json)
         case "show":
-            raise ConfigError("The checkpoint id is missing: weir checkpoints DIR show ID")
+            raise ConfigError("The checkpoint id is missing. Run weir checkpoints DIR show ID.")
         case "verify":
             return print_verification(storage, name, checkpoint, as_json=as_json)
         case _:
@@ -40,28 +40,30 @@ def run_action(directory: str, job: str | None, action: str, number: int | None,
 
 
 def choose_job(storage: CheckpointStorage, job: str | None) -> str:
-    """Return ``job``, or the only job in the storage. Raises ConfigError, which lists the jobs."""
+    """Return ``job``, or the only job in the storage. Raises ConfigError with a list of the jobs in the storage."""
     jobs = list_jobs(storage)
     if job is None and len(jobs) == 1:
         return jobs[0]
     if not jobs:
-        raise ConfigError(f"No job found in {storage.url}. Is it the directory given to --checkpoint-dir?")
-    # Compare encoded names, because the encoding shortens very long names and the list contains the short form.
+        raise ConfigError(
+            f"No job found in {storage.url}. Specify the directory with the checkpoints: the value of --checkpoint-dir when the job was started."
+        )
+    # Compare encoded names, because ``list_jobs`` returns a very long name in its encoded form, which is shorter.
     if job is None or encode_segment(job) not in map(encode_segment, jobs):
-        raise ConfigError(f"{storage.url} contains the jobs {', '.join(jobs)}. Choose one with --job.")
+        raise ConfigError(f"{storage.url} contains the jobs {', '.join(jobs)}. Choose a job with --job.")
     return job
 
 
 def print_list(storage: CheckpointStorage, job: str, *, retired: bool, as_json: bool) -> None:
-    """``retired``: include checkpoints whose files are deleted. JSON always includes them."""
+    """Print the checkpoints of a job. With ``retired``, the table includes retired checkpoints, and JSON always includes them."""
     infos = list_checkpoints(storage, JobLayout(job))
     if as_json:
         print_json([codec.to_json(info) for info in infos])
         return
     shown = [info for info in infos if retired or info.status is not CheckpointStatus.RETIRED]
     table = new_table(title=f"Checkpoints of {job}")
-    for column in ("id", "completed (UTC)", "status", "kind", "generation", "branch", "state"):
-        table.add_column(column, justify="right" if column in ("id", "generation", "state") else "left")
+    for column in ("checkpoint", "completed (UTC)", "status", "kind", "generation", "branch", "state"):
+        table.add_column(column, justify="right" if column in ("checkpoint", "generation", "state") else "left")
     for info in shown:
         table.add_row(*_row(info))
     print_table(table)
@@ -127,7 +129,10 @@ def _operator_rows(manifest: Manifest) -> list[tuple[str, ...]]:
 
 
 def print_verification(storage: CheckpointStorage, job: str, checkpoint: CheckpointId | None, *, as_json: bool) -> Exit:
-    """Verify one checkpoint, or all restorable ones if ``checkpoint`` is None. An unreadable job log counts as damage."""
+    """Verify one checkpoint, or all restorable checkpoints if ``checkpoint`` is None.
+
+    If the job log cannot be read, report the job log as damaged.
+    """
     layout = JobLayout(job)
     try:
         view, _ = JobLog(storage, layout).read()

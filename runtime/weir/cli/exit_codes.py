@@ -12,18 +12,18 @@ class Exit(IntEnum):
     OK = 0
     """The job finished, or was suspended with a final checkpoint.
 
-    For API commands: the request succeeded, or, without ``--wait``, was accepted.
+    For commands that call the API, the request succeeded or, without ``--wait``, was accepted.
     """
     JOB_FAILED = 1
-    """The job failed; or an operation failed or did not end within ``--timeout``."""
+    """The job failed, an operation failed, or an operation did not end within ``--timeout``."""
     USAGE = 2
     """Nothing was started: an argument, job file, graph, setting or checkpoint is invalid, or the API refused the request."""
     SUPERSEDED = 3
-    """Another driver runs the job. The driver of this command has stopped and does not retry."""
+    """Another driver has taken over the job. The driver of this command has stopped and does not start the job again."""
     CANCELED = 4
     """The job stopped without a final checkpoint, the user answered no, or the user interrupted a wait."""
     DAMAGED = 5
-    """``weir checkpoints ... verify`` found damage."""
+    """``weir checkpoints DIR verify`` found damaged or missing files."""
     UNREACHABLE = 6
     """The API does not respond."""
     NOT_ALLOWED = 7
@@ -31,7 +31,7 @@ class Exit(IntEnum):
 
 
 class CommandError(WeirError):
-    """An error that ends a command with its own exit code."""
+    """An error that ends a command with the exit code ``exit``."""
 
     exit: Exit = Exit.USAGE
 

@@ -1,4 +1,4 @@
-"""Checks of optional dependencies: a command that needs an extra first checks that it is installed, and otherwise says how to install it."""
+"""Checks of optional dependencies. A command that needs a missing extra prints how to install the extra."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from weir.errors import ConfigError
 
 DISTRIBUTION = "weir-streaming"
-# Module names. pyproject.toml has the distributions and the reason for each.
+# The modules of the extra ``runtime``. pyproject.toml lists the distributions of these modules, and why Weir needs them.
 RUNTIME = ("numba", "numpy", "obstore", "polars", "prometheus_client", "pyarrow", "pyspark", "xxhash")
 
 
@@ -19,7 +19,7 @@ def require_runtime() -> None:
 
 
 def require(what: str, extra: str, modules: Sequence[str]) -> None:
-    """Raise ConfigError if one of ``modules``, which ``extra`` installs, is missing."""
+    """Raise ConfigError if one of ``modules`` is missing. The extra ``extra`` installs these modules."""
     if missing := [name for name in modules if find_spec(name) is None]:
         raise ConfigError(
             f"This command needs {what}, which is not installed (missing: {', '.join(missing)}). "

@@ -1,4 +1,4 @@
-"""Messages on standard error: text by default, or one JSON object a line."""
+"""Messages on standard error, as text by default or as one JSON object per line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import structlog
 from weir.subtask.settings import LogSettings, configure_logs
 
 _settings = LogSettings()
-"""Set once, when the command starts."""
+"""The log settings of this process, which the command sets once at its start."""
 
 
 class LogFormat(StrEnum):
@@ -28,23 +28,23 @@ def set_up_logs(form: LogFormat, *, verbose: bool) -> LogSettings:
     global _settings
     _settings = LogSettings(as_json=form is LogFormat.JSON, verbose=verbose)
     configure_logs(_settings)
-    # The coordinator logs from its loop, and a BrokenPipeError would end that loop.
+    # The coordinator logs from its loop. A BrokenPipeError from a log call would end the loop.
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(cast(TextIO, _BestEffortStream(sys.stderr))))
     return _settings
 
 
 @contextmanager
 def ignore_broken_streams() -> Iterator[None]:
-    """Ignore errors of writes to standard error: a closed terminal or pipe must not stop a running job."""
+    """Ignore errors of writes to standard error, because a closed terminal or pipe must not stop a running job."""
     try:
         yield
     except (OSError, ValueError, RuntimeError):
-        # A broken pipe; a closed file; a write that a signal handler interrupted with another write.
+        # Standard error is a broken pipe or a closed file, or a signal handler wrote to it during another write.
         pass
 
 
 class _BestEffortStream(io.TextIOBase):
-    """The part of a text stream that a logger needs; failed writes are dropped."""
+    """A text stream for a logger. A write that fails has no effect and raises no error."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class _BestEffortStream(io.TextIOBase):
 
 
 def print_message(message: str) -> None:
-    """Print to standard error, or log as JSON with ``--log-format json``."""
+    """Print a message to standard error, or log it as JSON with ``--log-format json``."""
     with ignore_broken_streams():
         if _settings.as_json:
             structlog.get_logger("weir").info(message.strip())
@@ -79,7 +79,7 @@ def print_error(message: str) -> None:
 
 
 def discard_broken_streams() -> None:
-    """Redirect broken standard streams to /dev/null: Python exits with code 120 if it cannot flush them."""
+    """Redirect broken standard streams to /dev/null, because Python exits with code 120 if it cannot flush them."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -1,4 +1,4 @@
-"""``weir run --metrics HOST:PORT``: Prometheus metrics of a driver. The names are those of the control plane's metrics."""
+"""``weir run --metrics HOST:PORT``: Prometheus metrics of a driver. The control plane's metrics have the same names."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TOKEN = "WEIR_METRICS_TOKEN"
 PATH = "/metrics"
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 REQUEST_S_MAX = 5.0
-"""The server closes a connection after this time, even if the client still sends."""
+"""The server closes a connection after this number of seconds, even if the client is still sending."""
 CONNECTIONS_MAX = 16
 _COUNTERS = ("records_in", "records_out", "bytes_in", "bytes_out")
 _TIMES = ("busy", "idle", "backpressured", "queued")
@@ -38,7 +38,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class MetricsOptions:
-    """``address`` may be a range of ports; the server logs which port it uses."""
+    """``address`` can contain a range of ports. The server logs the port that it uses."""
 
     address: MetricsAddress
     token: str = field(repr=False)
@@ -55,30 +55,31 @@ def take_metrics_options(address: str | None, environment: MutableMapping[str, s
         raise ConfigError(f"--metrics {error}") from None
     if not is_token(token):
         raise ConfigError(
-            f"--metrics needs a token: set {TOKEN} to a word of {TOKEN_CHARACTERS_MIN} characters or more (openssl rand -hex 24), "
-            "and give it to Prometheus as credentials of type Bearer."
+            f"--metrics needs a token. Set {TOKEN} to a word of {TOKEN_CHARACTERS_MIN} characters or more (openssl rand -hex 24) "
+            "and give the token to Prometheus as credentials of type Bearer."
         )
     return MetricsOptions(parsed, token)
 
 
 class MetricsPage:
-    """Returns the content that the server sends. Empty until ``show``."""
+    """The metrics page that the server sends. The page is empty until ``show`` is called."""
 
     def __init__(self) -> None:
         self.render: Callable[[], bytes] = lambda: b""
         self.port: int | None = None
-        """None: no server runs."""
+        """The port of the server, or None if no server is running."""
 
     def show(self, render: Callable[[], bytes]) -> None:
-        """``render`` is called for each request, in a server thread."""
+        """The server calls ``render`` for each request, in a server thread."""
         self.render = render
 
 
 @contextmanager
 def serve_metrics(options: MetricsOptions | None, *, optional: bool = False) -> Iterator[MetricsPage]:
-    """Serve metrics inside the block. Raises ConfigError before the block if the address cannot be used.
+    """Serve metrics inside the ``with`` block. Raises ConfigError before the block runs if the address cannot be used.
 
-    ``optional``: log a warning instead. Runs of a control plane use it: no user is there to choose another address.
+    With ``optional``, an address that cannot be used causes a warning instead of an error. A run that a control plane starts
+    sets ``optional``, because no user can choose another address for this run.
     """
     page = MetricsPage()
     if options is None:
@@ -126,7 +127,7 @@ def _host(options: MetricsOptions) -> str:
 
 
 class _Server(ThreadingHTTPServer):
-    """Each connection has its own thread, so that a slow client does not delay others. Connections above CONNECTIONS_MAX are closed."""
+    """Each connection has its own thread, so that a slow client delays no other. Connections above CONNECTIONS_MAX are closed."""
 
     daemon_threads = True
 
@@ -204,7 +205,7 @@ class _JobCollector:
         return iter(())
 
     def collect(self) -> Iterator[Metric]:
-        state = GaugeMetricFamily("weir_job_phase", "1 for the current phase", labels=["job", "phase"])
+        state = GaugeMetricFamily("weir_job_phase", "1 for the current phase of the job", labels=["job", "phase"])
         state.add_metric([self._job, self._snapshot.phase], 1)
         yield state
         yield self._gauge("weir_job_generation", "Grows with each recovery", self._snapshot.generation)
@@ -241,7 +242,7 @@ class _JobCollector:
         assert snapshot.last_completed_age_ms is not None
         yield self._gauge(
             "weir_job_last_completed_checkpoint_age_seconds",
-            "Grows while no checkpoint completes",
+            "Time since the last checkpoint completed",
             snapshot.last_completed_age_ms / 1_000,
         )
 
@@ -249,7 +250,9 @@ class _JobCollector:
         snapshot = self._snapshot
         yield self._counter("weir_job_num_restarts", "Recoveries since this driver started", snapshot.recoveries_total)
         yield self._counter(
-            "weir_job_recovery_downtime_seconds", "From failures until all subtasks ran again", snapshot.downtime_total_ms / 1_000
+            "weir_job_recovery_downtime_seconds",
+            "Total time from failures until all subtasks ran again",
+            snapshot.downtime_total_ms / 1_000,
         )
 
     def _subtasks(self) -> Iterator[Metric]:
@@ -266,14 +269,16 @@ class _JobCollector:
                 family.add_metric(labels, getattr(subtask, f"{name}_us") / 1e6)
         yield from (*counters.values(), *times.values())
         operators = GaugeMetricFamily(
-            "weir_chain_operator", "1 for each operator of a chain", labels=["job", "chain", "operator"]
+            "weir_chain_operator",
+            "Always 1. The label operator names an operator of the chain",
+            labels=["job", "chain", "operator"],
         )
         for chain, uid in self._snapshot.operators:
             operators.add_metric([self._job, str(chain), uid], 1)
         yield operators
 
     def _slots(self) -> Iterator[Metric]:
-        memory = GaugeMetricFamily("weir_slot_rss_bytes", "Resident memory of the process", labels=["job", "slot"])
+        memory = GaugeMetricFamily("weir_slot_rss_bytes", "Resident memory of the slot's process", labels=["job", "slot"])
         gauges = GaugeMetricFamily("weir_operator_gauge", "Gauges of operators", labels=["job", "slot", "gauge"])
         for slot in self._snapshot.slots:
             memory.add_metric([self._job, str(slot.slot)], slot.rss_bytes)
@@ -282,7 +287,7 @@ class _JobCollector:
                     gauges.add_metric([self._job, str(slot.slot), name], value)
         yield from (memory, gauges)
         for unit, lags in zip(("records", "seconds"), source_lags(slot.gauges for slot in self._snapshot.slots), strict=True):
-            family = GaugeMetricFamily(f"weir_source_lag_{unit}", "As reported by the source", labels=["job", "source"])
+            family = GaugeMetricFamily(f"weir_source_lag_{unit}", "Lag that the source reports", labels=["job", "source"])
             for source, lag in lags.items():
                 family.add_metric([self._job, source], lag)
             yield family

@@ -25,18 +25,23 @@ SparkConfOption = Annotated[list[str], typer.Option("--conf", metavar="NAME=VALU
 StagingDirOption = Annotated[
     str | None, typer.Option(help="Directory for staged rows of Spark queries, if checkpoints are in an object store.")
 ]
-SparesOption = Annotated[int, typer.Option(min=0, help="Number of spare slots that replace lost ones.")]
+SparesOption = Annotated[int, typer.Option(min=0, help="Number of spare slots, which replace lost slots.")]
 AllowNonRestoredStateOption = Annotated[
     bool, typer.Option("--allow-non-restored-state", help="Drop the state of operators that are not in the graph.")
 ]
-IntervalOption = Annotated[str, typer.Option(help="Time between checkpoints: 500ms, 10s, 1m; none: only a final checkpoint.")]
+IntervalOption = Annotated[
+    str, typer.Option(help="Time between checkpoints, such as 10s. With none, the job takes only a final checkpoint.")
+]
 RetainedOption = Annotated[int, typer.Option(min=1, help="Number of completed checkpoints to retain.")]
-CheckpointTimeoutOption = Annotated[str, typer.Option(help="Fail a checkpoint that takes longer: 30s, 10m.")]
+CheckpointTimeoutOption = Annotated[str, typer.Option(help="Maximum duration of a checkpoint, such as 30s or 10m.")]
 MinPauseOption = Annotated[
-    str, typer.Option(help="Minimum pause between the end of a checkpoint and the start of the next periodic one: 0s, 5s.")
+    str, typer.Option(help="Minimum pause between the end of a checkpoint and the next periodic checkpoint, such as 0s or 5s.")
 ]
 TolerableFailedCheckpointsOption = Annotated[
-    str, typer.Option(metavar="COUNT", help="Number of consecutive checkpoint failures before the job recovers; none: unlimited.")
+    str,
+    typer.Option(
+        metavar="COUNT", help="Consecutive checkpoint failures that Weir tolerates. One more restarts the job. none: no limit."
+    ),
 ]
 INTERVAL = "10s"
 RETAINED = 3
@@ -47,16 +52,16 @@ TOLERABLE_FAILED_CHECKPOINTS = "3"
 # ---- commands that call a control plane ---------------------------------------------------------
 
 JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="Name or id of the job.")]
-WaitOption = Annotated[bool, typer.Option("--wait", help="Wait until the operation ends. Exit code 1 if it fails.")]
+WaitOption = Annotated[bool, typer.Option("--wait", help="Wait until the operation ends, and exit with code 1 if it fails.")]
 TimeoutOption = Annotated[
-    str | None, typer.Option(metavar="DURATION", help="Maximum wait: 90s, 10m, 1h. Default: the deadline of the operation.")
+    str | None, typer.Option(metavar="DURATION", help="Maximum wait, such as 90s or 10m. Default: the deadline of the operation.")
 ]
 YesOption = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 LimitOption = Annotated[int, typer.Option(min=1, max=10_000, help="Maximum number of rows, newest first.")]
 
 
 def parse_duration_ms(text: str, option: str = "", *, least_ms: int = 1) -> int:
-    """Parse ``500ms``, ``10s``, ``1.5m`` or ``1h``. ``option`` is named in the error. Raises ConfigError."""
+    """Parse ``500ms``, ``10s``, ``1.5m`` or ``1h``. The error message names ``option``. Raises ConfigError."""
     value = f"{option} '{text}'".lstrip()
     match = _DURATION.fullmatch(text.strip())
     if match is None:
@@ -68,11 +73,11 @@ def parse_duration_ms(text: str, option: str = "", *, least_ms: int = 1) -> int:
 
 
 def parse_count(text: str, option: str) -> int | None:
-    """Parse a number from 0 to COUNT_MAX; None for ``none``, which means unlimited. Raises ConfigError."""
+    """Parse a number from 0 to COUNT_MAX. Return None for ``none``, which means no limit. Raises ConfigError."""
     if text.strip() == "none":
         return None
     if _COUNT.fullmatch(text.strip()) is None or int(text) > COUNT_MAX:
-        raise ConfigError(f"{option} '{text}' is not a count. Write a number from 0 to {COUNT_MAX}, or none for no limit.")
+        raise ConfigError(f"{option} '{text}' is not a count. Write a number from 0 to {COUNT_MAX}, or the word none (no limit).")
     return int(text)
 
 

@@ -1,4 +1,4 @@
-"""Results on standard output: text and tables, or one JSON document. Light to import, because every command does."""
+"""Results on standard output, as text and tables or as one JSON document. Every command imports this module."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Same as --output json.
 
 
 def print_json(value: Any, to: TextIO | None = None) -> None:
-    """Print to ``to``, or to standard output if it is None."""
+    """Print ``value`` to the stream ``to``, or to standard output if ``to`` is None."""
     typer.echo(json.dumps(value, indent=2), file=to)
 
 
@@ -60,12 +60,12 @@ def new_table(title: str | None = None) -> Table:
 def print_table(table: Table) -> None:
     from rich.console import Console
 
-    # A pipe has no width. A fixed width keeps each row on one line, which grep needs.
+    # A pipe has no width. A fixed width keeps each row of a table on one line, which grep needs.
     Console(width=None if Console().is_terminal else PIPED_COLUMNS).print(table)
 
 
 def print_rows(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: frozenset[str] = frozenset()) -> None:
-    """Print a table. Cells may contain text from user code, so they are sanitized and not read as markup."""
+    """Print a table. Cells can contain text from user code, so they are sanitized and not read as markup."""
     from rich.text import Text
 
     table = new_table()
@@ -90,7 +90,7 @@ def sanitized(text: str) -> str:
 
 
 def sanitized_for_terminal(text: str) -> str:
-    """Sanitize if standard output is a terminal. A file or pipe gets the text unchanged."""
+    """Sanitize ``text`` if standard output is a terminal. Return the text for a file or a pipe unchanged."""
     return sanitized(text) if sys.stdout.isatty() else text
 
 
@@ -107,17 +107,20 @@ def parse_time(text: str) -> datetime:
 
 
 def time_of(text: str | None) -> str:
-    """Return date and time in UTC; '' for None."""
+    """Return date and time in UTC, or '' for None."""
     return _format_time(parse_time(text).astimezone(UTC)) if text else ""
 
 
 def clock_of(text: str | None) -> str:
-    """Return the time of day in UTC; '' for None."""
+    """Return the time of day in UTC, or '' for None."""
     return parse_time(text).astimezone(UTC).strftime("%H:%M:%S") if text else ""
 
 
 def age_of(text: str | None) -> str:
-    """Return ``3 min ago``, by the clock of this machine, which may differ from the platform's."""
+    """Return the age of a time, such as ``3 min ago``.
+
+    The age depends on the clock of this machine, which can differ from the platform's clock.
+    """
     if not text:
         return ""
     return f"{duration_text((datetime.now(UTC) - parse_time(text)).total_seconds())} ago"

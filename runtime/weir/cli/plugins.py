@@ -1,7 +1,8 @@
-"""Commands that are loaded on demand: those that call a control plane, and those of other packages.
+"""Commands that are loaded on demand: commands that call a control plane, and commands of other packages.
 
-Another package adds commands with an entry point of the group ``weir.commands``: a function that takes a typer.Typer. Weir loads
-them only to list all commands, or if it does not know a command. ``weir run`` loads none of them.
+Another package adds commands with an entry point of the group ``weir.commands``: a function that adds commands to the typer.Typer
+that it receives. Weir loads commands on demand only to list all commands, or to find a command that is not loaded yet. So
+``weir run`` loads no other command.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ import typer.main
 from typer.core import TyperGroup
 
 GROUP = "weir.commands"
-# Typer contains a copy of click that it does not export.
+# Typer contains its own copy of click, and does not export the types of click.
 ClickCommand: TypeAlias = Any
 ClickContext: TypeAlias = Any
 
 
 class PluginGroup(TyperGroup):
-    """Contains the commands of this package first, then the commands that are loaded on demand and never replace them."""
+    """Lists this package's own commands first. A command that is loaded later never replaces a command of the same name."""
 
     _loaded_stages = 0
 
@@ -36,7 +37,10 @@ class PluginGroup(TyperGroup):
         return list(self.commands)
 
     def _load_next(self) -> bool:
-        """Load the client commands first, then the plugins. Return False if everything is loaded."""
+        """Load more commands: the first call loads the client commands, and the second call loads the plugins.
+
+        Return False if all commands are loaded.
+        """
         self._loaded_stages += 1
         match self._loaded_stages:
             case 1:
@@ -60,7 +64,7 @@ def add_plugins(commands: MutableMapping[str, ClickCommand]) -> None:
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         try:
             loaded = _commands_of(point.load())
-        except Exception as error:  # noqa: BLE001  # third-party code may raise anything
+        except Exception as error:  # noqa: BLE001  # third-party code can raise any exception
             typer.echo(f"weir: Cannot load the commands of '{point.name}' ({point.value}): {error}", err=True)
             continue
         for name, command in loaded.items():

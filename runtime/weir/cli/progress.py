@@ -1,4 +1,4 @@
-"""The progress of a running job: one line, updated on a terminal, and printed every 10 s elsewhere."""
+"""The progress of a running job as one line, which is updated on a terminal and printed every 10 s elsewhere."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ log = structlog.get_logger(__name__)
 
 
 def describe(snapshot: ProgressSnapshot, rate: float) -> str:
-    """Return ``running     1.2 M records/s  8.4 M records  checkpoint 12 (31 ms)  backpressure 4%``."""
+    """Return a line such as ``running     1.2 M records/s  8.4 M records  checkpoint 12 (31 ms)  backpressure 4%``."""
     parts = [f"{snapshot.phase:<10}"]
     if snapshot.phase is JobPhase.RUNNING:
         parts.append(f"{_short(rate)} records/s")
@@ -40,7 +40,7 @@ def describe(snapshot: ProgressSnapshot, rate: float) -> str:
 
 
 def show_progress(job: RunningJob, *, quiet: bool, as_json: bool) -> JobResult:
-    """Block until the job ends. ``as_json``: log the progress."""
+    """Show the progress until the job ends. With ``as_json``, write log entries about the progress."""
     if quiet:
         return _wait(job)
     console = Console(stderr=True)

@@ -52,13 +52,16 @@ log = structlog.get_logger(__name__)
 
 
 def parse_spark_conf(pairs: list[str]) -> dict[str, str]:
-    """Parse ``--conf``. Raises ConfigError, also for a secret: every user of this machine can read the argument list."""
+    """Parse ``--conf``. Raises ConfigError.
+
+    A secret raises ConfigError, because every user of this machine can read the arguments of a process.
+    """
     conf = parse_pairs(pairs, "--conf")
     for name in conf:
         if is_secret(name):
             raise ConfigError(
-                f"--conf {name} is a secret, and other users of this machine can read command lines. Write it to a file that only "
-                f"you can read (chmod 600), and set {CONF_FILE} to the path of that file."
+                f"--conf {name} is a secret, and other users of this machine can read command lines. Write the secret to a "
+                f"file that only you can read (chmod 600), and set {CONF_FILE} to the path of that file."
             )
     return conf
 
@@ -66,15 +69,15 @@ def parse_spark_conf(pairs: list[str]) -> dict[str, str]:
 def start_mode(
     *, resume: bool, from_checkpoint: int | None, from_path: str | None = None, at_least: int | None = None
 ) -> StartMode:
-    """Return where the job starts according to these options.
+    """Return where the job starts according to ``--resume``, ``--from`` and ``--at-least``. Raises ConfigError.
 
-    With ``from_path``, ``start_from_path`` determines it instead. Raises ConfigError.
+    With ``from_path``, ``start_from_path`` later determines where the job starts.
     """
     if from_path is not None and (resume or from_checkpoint is not None):
         raise ConfigError("--from-path cannot be combined with --resume or --from.")
     if resume and from_checkpoint is not None:
         raise ConfigError(
-            "--resume cannot be combined with --from: --resume takes the newest checkpoint, and --from an older checkpoint."
+            "--resume cannot be combined with --from: --resume restores the newest checkpoint, and --from an older checkpoint."
         )
     if at_least is not None and not resume:
         raise ConfigError("--at-least requires --resume.")
@@ -84,10 +87,10 @@ def start_mode(
 
 
 def take_link_options(environment: MutableMapping[str, str]) -> LinkOptions | None:
-    """Return how to reach the control plane that started this run, or None if the run was not started by a control plane.
+    """Return how to reach the control plane that started this run, or None if no control plane started the run.
 
     Removes the token from ``environment``, so that child processes and user code cannot read it. Raises ConfigError if only
-    some of the variables are set.
+    some of the environment variables of the control link are set.
     """
     values = {
         LINK_URL: environment.get(LINK_URL, ""),
@@ -121,7 +124,7 @@ def run(
 ) -> int:
     """Run the job and return the exit code. Raises WeirError only if the job did not start.
 
-    ``result``: receives a JSON document about how the job ended.
+    ``result`` is the stream for a JSON document about how the job ended.
     """
     run_link = RunLink(link) if link is not None else None
     session = session_for(options, target)
@@ -151,11 +154,11 @@ def _run(
     quiet: bool,
     confirmed: bool,
 ) -> int:
-    """``confirmed``: the user has already confirmed what this start abandons."""
+    """``confirmed`` is True if the user has already agreed that starting the job abandons checkpoints."""
     if isinstance(options.start, FromCheckpoint) and not confirmed:
         abandoned = confirm_rollback(job, options.start.checkpoint, options, yes=yes)
-        # Spark takes seconds to start. In this time, a driver that still runs can complete more checkpoints, which
-        # the user has not agreed to abandon.
+        # While Spark starts, which takes seconds, an older driver can complete more checkpoints. The user has not agreed to
+        # abandon these checkpoints.
         options = replace(options, start=replace(options.start, abandonable=None if yes else abandoned))
     with serve_metrics(metrics, optional=link is not None) as page:
         running = launch(job, options, session=session, link=link)
@@ -168,7 +171,7 @@ def _wait_for_end(job: str, running: RunningJob, options: RunOptions, result: Te
     try:
         ended = show_progress(running, quiet=quiet, as_json=options.logs.as_json)
     except WeirError as error:
-        # The job has started, so the exit code must not be that of a wrong argument.
+        # The job has started, so the exit code must not be USAGE, which means that nothing was started.
         print_error(f"job failed: {error}")
         return Exit.SUPERSEDED if isinstance(error, Superseded) else Exit.JOB_FAILED
     _print_end(ended, quiet=quiet, as_json=options.logs.as_json)
@@ -179,16 +182,16 @@ def _wait_for_end(job: str, running: RunningJob, options: RunOptions, result: Te
 
 
 def suspend_on_signals(running: RunningJob) -> None:
-    """Suspend the job on the first SIGTERM or SIGINT, with a final checkpoint; cancel it on the second."""
+    """Suspend the job with a final checkpoint on the first SIGTERM or SIGINT, and cancel it on the second signal."""
     count = 0
 
     def on_signal(number: int, _frame: object) -> None:
         nonlocal count
         count += 1
         if count == 1:
-            # Suspend before printing: standard error may be broken.
+            # Suspend the job before printing, because standard error can be broken.
             running.suspend()
-            print_message("Stopping with a final checkpoint. Signal again to stop without a checkpoint.")
+            print_message("Stopping with a final checkpoint. Send the signal again to stop without a checkpoint.")
         else:
             running.cancel()
 
@@ -197,7 +200,7 @@ def suspend_on_signals(running: RunningJob) -> None:
 
 
 def _print_end(ended: JobResult, *, quiet: bool, as_json: bool) -> None:
-    """Print how the job ended. ``quiet`` hides everything but a failure."""
+    """Print how the job ended. With ``quiet``, print only a failure."""
     succeeded = EXIT_OF_OUTCOME[ended.outcome] is Exit.OK
     if quiet and succeeded:
         return
@@ -216,7 +219,7 @@ def _log_end(ended: JobResult, write: Callable[..., object]) -> None:
 
 
 def _end_fields(ended: JobResult) -> dict[str, object]:
-    """Return the outcome of the job as a JSON document. ``records`` is the number of records that the sources read in the last generation."""
+    """Return the job's outcome for JSON. ``records`` is the number of records that the sources read in the last generation."""
     progress = ended.progress
     return {
         "outcome": ended.outcome,
@@ -249,9 +252,10 @@ def _summary(ended: JobResult) -> str:
 
 
 def confirm_rollback(job: Job, checkpoint: CheckpointId | None, options: RunOptions, *, yes: bool) -> frozenset[CheckpointId]:
-    """Return the checkpoints that this rollback abandons, after confirmation. If ``checkpoint`` is None, the job starts without state.
+    """Ask for confirmation, and return the checkpoints that the rollback abandons.
 
-    Raises ConfigError if standard input is not a terminal, typer.Exit if the user answers no.
+    If ``checkpoint`` is None, the job starts without state. Raises ConfigError if standard input is not a terminal, and
+    typer.Exit if the user answers no.
     """
     storage = open_storage(options.checkpoint_dir, dict(options.storage_options))
     view, _ = JobLog(storage, JobLayout(job.name)).read()
@@ -265,9 +269,10 @@ def confirm_rollback(job: Job, checkpoint: CheckpointId | None, options: RunOpti
 
 
 def start_from_path(job: Job, path: str, options: RunOptions, *, yes: bool, link: RunLink | None) -> StartMode:
-    """Copy the checkpoint at ``path`` into the job's checkpoint directory, after confirmation, and return how to start from it.
+    """Copy the checkpoint at ``path`` into the job's checkpoint directory, after confirmation, and return how to start from
+    the copy.
 
-    An error leaves the job unchanged. Raises ConfigError, CheckpointError, StorageError, and RestoreError if the checkpoint is
+    An error leaves the job unchanged. Raises ConfigError, CheckpointError, StorageError. Raises RestoreError if the checkpoint is
     not compatible with the job's graph.
     """
     location, number = parse_checkpoint_path(path)
@@ -292,14 +297,14 @@ def start_from_path(job: Job, path: str, options: RunOptions, *, yes: bool, link
         external, target, abandonable=None if yes else abandoned, nonce=uuid.uuid4().hex, timestamp_ms=time.time_ns() // 1_000_000
     )
     _report_import(imported, external.name, link)
-    # The import has abandoned the old checkpoints. If another driver has completed more checkpoints since, the user has
-    # not agreed to abandon them.
+    # The import has already abandoned the old checkpoints. Another driver can complete more checkpoints after the import, which
+    # the user has not agreed to abandon.
     return FromCheckpoint(imported.checkpoint, abandonable=frozenset())
 
 
 def _report_import(imported: ImportResult, name: str, link: RunLink | None) -> None:
     if link is not None:
-        # An earlier driver has possibly imported the checkpoint and crashed before reporting it. The control plane
+        # An earlier driver can have imported the checkpoint and crashed before it reported the import. The control plane
         # stores a repeated report only once.
         link.record(
             CheckpointCompleted(
@@ -307,16 +312,16 @@ def _report_import(imported: ImportResult, name: str, link: RunLink | None) -> N
             )
         )
     size = size_text(imported.bytes)
-    print_message(f"Imported {name} as checkpoint {imported.checkpoint} ({size} copied). It is retained like a savepoint.")
+    print_message(f"Imported {name} as checkpoint {imported.checkpoint} ({size} copied), which is retained like a savepoint.")
 
 
 def confirm_abandoning(
     job: Job, abandoned: Collection[CheckpointId], what: str, *, yes: bool, question: str = "Roll back?"
 ) -> frozenset[CheckpointId]:
-    """Show which checkpoints are abandoned and ask for confirmation; return them. Without checkpoints to abandon, no confirmation is needed.
+    """Show the abandoned checkpoints, ask for confirmation, and return them. If ``abandoned`` is empty, do not ask.
 
-    ``what``: the beginning of a sentence that ends with the checkpoint numbers. Raises ConfigError if standard input is not a
-    terminal, typer.Exit if the user answers no.
+    ``what`` is the beginning of a sentence that ends with the checkpoint numbers. Raises ConfigError if standard input is not a
+    terminal, and typer.Exit if the user answers no.
     """
     if not abandoned:
         return frozenset()
@@ -329,7 +334,7 @@ def confirm_abandoning(
         print_message(f"  revokes their output in: {', '.join(revocable)} (an undo reinstates it)")
     if others:
         print_message(f"  cannot revoke output in: {', '.join(others)} (readers see these records twice)")
-    print_message("  deletes nothing: abandoned checkpoints can be restored with --from")
+    print_message("  deletes nothing, so abandoned checkpoints can be restored with --from")
     if not yes:
         if not sys.stdin.isatty():
             raise ConfigError("Cannot ask for confirmation: standard input is not a terminal. Add --yes to confirm.")

@@ -1,1 +1,1 @@
-"""Sources and sinks, and their contracts."""
+"""Sources and sinks, and the interfaces that they implement."""

@@ -1,8 +1,8 @@
-"""The contracts of sources and sinks.
+"""The interfaces that sources and sinks implement.
 
-A source is replayable: it enumerates splits, and a reader resumes a split *after* the recorded position. A sink writes in two
-phases: a writer stages output, and the coordinator commits it when the checkpoint is completed. To commit, the coordinator needs
-a ``CommitPermit``, which only the coordinator kernel makes.
+A source enumerates splits. After a restore, a reader resumes each split at the position in the checkpoint, so the input must be
+replayable. A sink writes in two phases: a writer stages output, and the coordinator commits the staged output when the
+checkpoint is completed. Every commit needs a ``CommitPermit``, and only the coordinator's kernel makes permits.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from weir.protocol.ids import CheckpointId, Generation
 from weir.protocol.snapshots import Committable, JsonValue, Split
 
 Ancestry: TypeAlias = Mapping[Generation, CheckpointId]
-"""The checkpoints that the current state descends from: for each generation, all its checkpoints up to this id."""
+"""For each generation, the id of its last checkpoint from which the current state descends."""
 
 
 def is_ancestor(ancestry: Ancestry, *, generation: int, checkpoint: int) -> bool:
@@ -33,25 +33,28 @@ class Source(ABC):
     kind: str
 
     def describe(self) -> JsonValue:
-        """The source as JSON, from which ``registry.source_from`` rebuilds it in a slot, without unpickling."""
+        """Return the source as JSON, from which ``registry.source_from`` rebuilds the source in a slot, without unpickling."""
         return describe_fields(self)
 
     @abstractmethod
     def schema(self) -> pa.Schema:
-        """Return the schema of the records. Called when the graph is built; may read file footers or first lines.
+        """Return the schema of the records. The graph builder calls this method. To find the schema, an implementation can read
+        the footers or first lines of input files.
 
         Raises InputError, ConfigError."""
 
     @abstractmethod
     def splits(self, parallelism: int) -> tuple[Split, ...]:
-        """Enumerate the input. Called once per job, in the coordinator. Ids are unique and stable."""
+        """Enumerate the splits of the input. The coordinator calls this method once per job. The ids of splits are unique and
+        stable."""
 
     @abstractmethod
     def reader(self) -> SourceOperator: ...
 
 
 class SinkWriter(ABC):
-    """Stages the records of one subtask. The loop makes all calls except ``PendingCommit.finish``.
+    """The part of a sink that stages the records of one subtask. The slot's loop calls all methods of a writer. The snapshot thread
+    calls ``PendingCommit.finish``.
 
     Call order: open -> restore (0 or 1 times) -> { write (only when ready) | pre_commit, then state }* -> close."""
 
@@ -59,7 +62,8 @@ class SinkWriter(ABC):
     def open(self, context: OperatorContext) -> None: ...
 
     def ready(self) -> bool:
-        """Return whether the writer accepts a batch. False means that the background queue of the writer is full. Ask again later. Does not block."""
+        """Return whether the writer can accept another batch without blocking. False means that the writer's background queue is
+        full."""
         return True
 
     @abstractmethod
@@ -67,10 +71,12 @@ class SinkWriter(ABC):
 
     @abstractmethod
     def pre_commit(self, checkpoint: CheckpointId) -> PendingCommit | None:
-        """End the epoch at this barrier. Records written from now on belong to the next epoch. Return None if the epoch is empty."""
+        """End the epoch at the barrier of ``checkpoint``. Later records belong to the next epoch. Return None if the ended epoch is
+        empty."""
 
     def state(self) -> JsonValue:
-        """Return a small state as of the last ``pre_commit``, to store in the snapshot. None: no state."""
+        """Return the state after the last ``pre_commit``, or None if the writer has no state. Every snapshot contains the
+        state of the writer, so this state must be small."""
         return None
 
     def restore(self, states: Sequence[JsonValue]) -> None:
@@ -78,64 +84,68 @@ class SinkWriter(ABC):
         raise AssertionError(f"{type(self).__name__} has no state to restore")
 
     def close(self) -> None:
-        """Release resources. Output that is staged but not pre-committed is discarded."""
+        """Release resources, and discard output that is not pre-committed."""
 
 
 class PendingCommit(Protocol):
     def finish(self) -> Sequence[JsonValue]:
-        """Flush and fsync, on the snapshot thread. Returns the payloads of the committables.
+        """Flush and fsync the output of the epoch. Returns the payloads of the committables. The snapshot thread calls this method.
 
-        A second call, after an aborted checkpoint, returns the same payloads."""
+        If the checkpoint is aborted, ``finish`` can be called again and returns the same payloads."""
         ...
 
 
 class Committer(ABC):
-    """Commits, aborts or revokes what writers staged. Runs in the coordinator. Every method is idempotent.
+    """The part of a sink that commits, aborts or revokes the output of writers. Runs in the coordinator. Every method is
+    idempotent.
 
-    Call order when a generation is prepared: claim -> commit (again) -> revoke* -> reinstate* -> abort_after. Then commit*.
+    Call order when a generation is prepared: claim -> commit (recommit) -> revoke* -> reinstate* -> abort_after. Then commit*.
 
-    A coordinator may pause before any of these calls and continue after a newer generation has been prepared and has run. So the
-    methods take ``before_generation``, the generation being prepared: they must not touch output of this or a newer generation.
-    After a newer generation has called ``revoke`` or ``reinstate``, these two methods change nothing for an older
-    generation and raise Superseded.
+    The coordinator of an old generation can pause before any call and continue after a newer generation has run. Therefore, no
+    method may change the output of newer generations. ``before_generation`` is the generation that is being prepared, and a method
+    with this parameter changes only output of older generations. After a newer generation has called ``revoke`` or ``reinstate``,
+    calls of ``revoke`` or ``reinstate`` for an older generation change nothing and raise Superseded.
     """
 
     revocable: bool = False
 
     def claim(self, *, job: str, sink: str, history: str | None = None) -> None:
-        """Mark the target of the output as owned by this sink of this job, before anything in it changes.
+        """Mark the output target as owned by this sink of this job, before any other change of the target.
 
-        ``history`` identifies the job log: this run must not change what a run with another job log committed. None: unknown.
-        Raises SinkError if the target belongs to another job, sink or job log. Sinks without persistent output do nothing."""
+        ``history`` is the id of the job log, or None if it is unknown. A run must not change output that a run with another job
+        log has committed. Raises SinkError if the target belongs to another job, sink or job log. Sinks without persistent output
+        do nothing."""
 
     @abstractmethod
     def commit(self, permit: CommitPermit, committables: Sequence[Committable]) -> None:
-        """Publish. Skips committables that are already published. Raises SinkError; never drops data silently."""
+        """Publish the committables that are not published yet. Raises SinkError if data is missing, and never drops data
+        silently."""
 
     @abstractmethod
     def abort_after(self, checkpoint: CheckpointId, *, before_generation: Generation) -> None:
-        """Delete what generations older than ``before_generation`` staged for checkpoints after ``checkpoint``, also for subtasks
-        that no longer exist. The output of completed checkpoints is committed or revoked before this call, so a sink may delete
-        everything that such a generation staged."""
+        """Delete the output that generations older than ``before_generation`` staged for checkpoints after ``checkpoint``,
+        including output of subtasks that no longer exist. The coordinator commits or revokes the output of completed checkpoints
+        before this call, so an implementation can delete all staged output of older generations."""
 
     def revoke(
         self, committables: Sequence[Committable], *, ancestry: Ancestry, branch: str, before_generation: Generation
     ) -> None:
         """Hide the committed output of checkpoints outside ``ancestry`` from readers, and keep it under ``branch``.
 
-        Only revocable sinks implement this. ``committables`` contains the committables that the manifests of
-        completed checkpoints outside ``ancestry`` list. Some of them are possibly not published yet. The sink itself
-        finds published output of checkpoints that no manifest lists any more. Called before ``abort_after``. Raises
-        Superseded, SinkError.
+        Only revocable sinks implement this method. ``committables`` contains the committables in the manifests of
+        completed checkpoints outside ``ancestry``, published or not. An implementation must also find published output of
+        checkpoints whose manifests are deleted, because ``committables`` does not contain that output. The coordinator calls
+        ``revoke`` before ``abort_after``. Raises Superseded, SinkError.
         """
         raise NotImplementedError
 
     def reinstate(self, *, ancestry: Ancestry, branch: str, before_generation: Generation) -> None:
-        """Publish revoked output of ``ancestry`` again, regardless of the branch under which it is kept. Raises as ``revoke``."""
+        """Publish the revoked output of all checkpoints in ``ancestry`` again. The output can be in any branch. Raises
+        Superseded, SinkError."""
         raise NotImplementedError
 
     def result(self) -> object:
-        """Return the value that the sink gives the caller after the end of the job, for example the table of a ``collect`` sink."""
+        """Return the value that the caller receives after the end of the job, for example the table of a ``collect`` sink."""
         return None
 
 
@@ -143,13 +153,14 @@ class Sink(ABC):
     kind: str
 
     def describe(self) -> JsonValue:
-        """The sink as JSON, from which ``registry.sink_from`` rebuilds it in a slot, without unpickling."""
+        """Return the sink as JSON, from which ``registry.sink_from`` rebuilds the sink in a slot, without unpickling."""
         return describe_fields(self)
 
     @abstractmethod
     def check(self, schema: pa.Schema) -> None:
-        """Raise an error when the graph is built if this sink cannot write, for example because of an unwritable
-        directory or an unsupported type.
+        """Raise an error if this sink cannot write, for example because of an unwritable directory or an unsupported type.
+
+        The graph builder calls this method.
         """
 
     @abstractmethod
@@ -160,6 +171,6 @@ class Sink(ABC):
 
 
 def describe_fields(connector: Any) -> dict[str, JsonValue]:
-    """``{"kind": ..., <the dataclass fields>}``."""
+    """Return a dict of the connector's kind and its dataclass fields, as JSON."""
     fields = {field.name: to_json(getattr(connector, field.name)) for field in dataclasses.fields(connector)}
     return {"kind": connector.kind, **fields}

@@ -1,4 +1,4 @@
-"""The sink that prints committed rows, in the coordinator."""
+"""The console sink. The coordinator prints the committed rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from weir.protocol.snapshots import Committable, JsonValue
 
 @dataclass(frozen=True, slots=True)
 class PrintedRows:
-    """Payload of a committable: the first rows of an epoch as text, and the number of all its rows."""
+    """The payload of a committable: the first rows of an epoch as text, and the total number of rows of the epoch."""
 
     lines: tuple[str, ...]
     rows: int
@@ -33,8 +33,7 @@ class PrintedRows:
 class ConsoleSink(Sink):
     """Prints at most ``rows`` rows per writer and checkpoint.
 
-    A restarted coordinator prints again the epochs that were printed after the restored checkpoint, usually only the last
-    epoch.
+    A restarted coordinator prints the epochs after the restored checkpoint again. A restart usually prints only one epoch twice.
     """
 
     rows: int = 20
@@ -42,7 +41,7 @@ class ConsoleSink(Sink):
     kind = "console"
 
     def check(self, schema: pa.Schema) -> None:
-        """Every type can be printed."""
+        """Accept every schema, because rows of all types can be printed."""
 
     def writer(self) -> ConsoleWriter:
         return ConsoleWriter(self.rows)
@@ -58,7 +57,7 @@ class ConsoleWriter(SinkWriter):
         self._rows = 0
 
     def open(self, context: OperatorContext) -> None:
-        """Nothing to prepare."""
+        """Do nothing, because the writer only collects text."""
 
     def write(self, batch: pa.RecordBatch) -> None:
         self._rows += batch.num_rows
@@ -84,10 +83,10 @@ class ConsoleCommitter(Committer):
     def commit(self, permit: CommitPermit, committables: Sequence[Committable]) -> None:
         try:
             self._print(self._out or sys.stdout, committables)
-        except (OSError, ValueError) as error:  # ValueError: stdout is closed, or cannot encode a character
+        except (OSError, ValueError) as error:  # stdout raises ValueError if it is closed or cannot encode a character
             raise SinkError(
                 f"console sink: cannot print checkpoint {permit.checkpoint}: {error}. "
-                "The program that stdout is piped to has possibly exited. Resume the job with stdout connected to a "
+                "If stdout is piped to a program, that program may have exited. Resume the job with stdout connected to a "
                 "terminal, a file or a running program."
             ) from error
 
@@ -98,11 +97,11 @@ class ConsoleCommitter(Committer):
             epoch = from_json(PrintedRows, committable.payload)
             lines = list(epoch.lines)
             if epoch.rows > len(epoch.lines):
-                lines.append(f"... {epoch.rows - len(epoch.lines)} more of checkpoint {committable.checkpoint}")
-            # Write each epoch in one call. Otherwise the driver's log, which goes to the same stream, would be mixed into the rows.
+                lines.append(f"... {epoch.rows - len(epoch.lines)} more rows of checkpoint {committable.checkpoint}")
+            # Write each epoch in one call, so that the driver does not write a log line between two rows.
             out.write("".join(f"{line}\n" for line in lines))
             self._printed[committable.writer] = committable.checkpoint
         out.flush()
 
     def abort_after(self, checkpoint: CheckpointId, *, before_generation: Generation) -> None:
-        """The rows are staged in the checkpoint only."""
+        """Do nothing, because staged rows exist only in the checkpoint."""

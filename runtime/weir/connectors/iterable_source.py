@@ -1,4 +1,5 @@
-"""The source for rows from the program itself, for tests and small tables. The description contains them as Arrow data."""
+"""The source for rows that the job's program passes as Python objects or Arrow data. Use it for tests and small tables. The
+source's description contains the rows as Arrow data."""
 
 from __future__ import annotations
 
@@ -23,12 +24,13 @@ class FailureMode(StrEnum):
     RAISE = "raise"
     """The reader raises InputError."""
     EXIT = "exit"
-    """The process ends immediately, as with kill -9."""
+    """The process ends immediately, as after kill -9."""
 
 
 @dataclass(frozen=True, slots=True)
 class FailAt:
-    """Fail before emitting row ``row`` (index over all rows), in generations up to ``until_generation``."""
+    """Makes the source fail before it emits row ``row``, which is an index over all rows. Generations after ``until_generation`` do
+    not fail."""
 
     row: int
     how: FailureMode = FailureMode.RAISE
@@ -37,12 +39,12 @@ class FailAt:
 
 @dataclass(frozen=True, slots=True)
 class IterableSource(Source):
-    """``data``: base64 of an Arrow IPC stream. Splits are contiguous. A position is the number of emitted rows of a split."""
+    """``data`` is an Arrow IPC stream in base64. Splits are contiguous. A position is the number of emitted rows of a split."""
 
     data: str
     num_splits: int = 1
     batch_rows: int | None = None
-    """Maximum number of rows per batch. None means the maximum of the context."""
+    """The maximum number of rows per batch, or None for ``context.batch_rows``."""
     fail_at: FailAt | None = None
 
     kind = "iterable"
@@ -56,7 +58,8 @@ class IterableSource(Source):
         batch_rows: int | None = None,
         fail_at: FailAt | None = None,
     ) -> IterableSource:
-        """Reads all of ``rows`` immediately. Raises SchemaError, ConfigError (too much data)."""
+        """Make a source of ``rows``, which are read immediately. Raises SchemaError if the rows do not have one schema, and
+        ConfigError for more than 16 MiB of data."""
         table = _table(rows, schema)
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
@@ -64,8 +67,8 @@ class IterableSource(Source):
         data = sink.getvalue()
         if data.size > DATA_BYTES_MAX:
             raise ConfigError(
-                f"The rows of an iterable source may take at most {DATA_BYTES_MAX >> 20} MiB, but take {data.size >> 20} MiB. "
-                "Write them to a Parquet file and read that."
+                f"The rows of an iterable source must take at most {DATA_BYTES_MAX >> 20} MiB, but take {data.size >> 20} MiB. "
+                "Write the rows to a Parquet file and read that file."
             )
         if splits < 1 or (batch_rows is not None and batch_rows < 1):
             raise ConfigError(
@@ -157,5 +160,5 @@ def _table(rows: Iterable[Mapping[str, Any]] | Iterable[pa.RecordBatch] | pa.Tab
         return pa.Table.from_pylist(items, schema=schema)
     except (pa.ArrowException, AttributeError, TypeError) as error:
         raise SchemaError(
-            f"The rows of an iterable source do not have one schema: {error}. Pass rows as dicts, or a schema."
+            f"The rows of an iterable source do not have one schema: {error}. Pass the rows as dicts, or pass a schema."
         ) from error

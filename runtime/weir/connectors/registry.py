@@ -1,4 +1,5 @@
-"""Rebuilds sources and sinks from their JSON descriptions. The table is closed: a description names a kind, never a module."""
+"""Rebuilds sources and sinks from their JSON descriptions. A description contains a kind, which a fixed table maps to a class. A
+description cannot select a module to import."""
 
 from __future__ import annotations
 
@@ -28,12 +29,12 @@ SINKS = {
 
 
 def source_from(description: JsonValue) -> Source:
-    """Rebuild the source from ``Source.describe``. Raises ConfigError for an unknown kind, ProtocolError for wrong fields."""
+    """Rebuild a source from its description. Raises ConfigError for an unknown kind, and ProtocolError for wrong fields."""
     return cast(Source, _build(description, SOURCES, "source"))
 
 
 def sink_from(description: JsonValue) -> Sink:
-    """Rebuild the sink from ``Sink.describe``. Raises ConfigError for an unknown kind, ProtocolError for wrong fields."""
+    """Rebuild a sink from its description. Raises ConfigError for an unknown kind, and ProtocolError for wrong fields."""
     return cast(Sink, _build(description, SINKS, "sink"))
 
 

@@ -1,4 +1,4 @@
-"""The operator at the end of a chain: drives a sink's writer."""
+"""The operator that calls the writer of a sink. A sink operator is always the last operator of its chain."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ T = TypeVar("T")
 
 
 class SinkOperator(Operator):
-    """An epoch belongs to the first checkpoint after it. If that checkpoint is aborted, its records must still be committed. So
-    every later snapshot includes its committables again, under their own identity, until a checkpoint is known to be completed.
-    A manifest may therefore list committables of earlier checkpoints, which are committed with it."""
+    """Calls the writer of a sink. If a checkpoint is aborted, later snapshots include its committables again.
+
+    The records of an epoch must be committed even if the first checkpoint after the epoch is aborted. So each snapshot includes
+    the committables of the epoch, with the same identity, until a checkpoint is completed. Therefore a manifest can also list
+    committables of earlier checkpoints. The coordinator commits these committables too."""
 
     def __init__(self, writer: SinkWriter) -> None:
         self._writer = writer
@@ -60,9 +62,10 @@ class SinkOperator(Operator):
         self._writer.close()
 
     def finish(self, epochs: Sequence[tuple[CheckpointId, PendingCommit]]) -> tuple[Committable, ...]:
-        """Finish the epochs, on the snapshot thread.
+        """Finish the pre-commit of ``epochs`` and return the committables. The snapshot thread calls this method.
 
-        A failure fails the checkpoint at once and the subtask at its next call: the records cannot be staged again."""
+        If the pre-commit of an epoch fails, the checkpoint fails. The next call of ``process`` or ``snapshot`` then fails the
+        subtask, because the operator cannot stage the records of the epoch again."""
         context = self.context
         committables: list[Committable] = []
         for checkpoint, epoch in epochs:
@@ -107,4 +110,4 @@ class _PendingSink(PendingSnapshot):
         return OperatorSnapshot(context.uid, context.subtask, inline=self._state, committables=self._sink.finish(self._epochs))
 
     def discard(self) -> None:
-        """The records stay staged; the next snapshot includes them."""
+        """Do nothing, because the records stay staged, and the next snapshot includes their committables again."""

@@ -21,9 +21,11 @@ _COMPRESSIONS = ("snappy", "zstd", "lz4", "gzip", "none")
 def parquet(
     path: PathLike, *, compression: str = "snappy", rows_per_file: int | None = None, bytes_per_file: int | None = None
 ) -> ParquetSink:
-    """Write Parquet files into a directory, exactly once. Readers see an epoch after its checkpoint is completed, never before.
+    """Write each record exactly once to Parquet files in a directory. Readers see the records of an epoch only after a checkpoint
+    that includes the epoch is completed.
 
-    Each subtask writes one file per checkpoint, and further files at ``rows_per_file`` rows or ``bytes_per_file`` bytes."""
+    Normally, each subtask writes one file per checkpoint. If a file reaches ``rows_per_file`` rows or ``bytes_per_file`` bytes,
+    the subtask starts another file."""
     if compression not in _COMPRESSIONS:
         raise ConfigError(f"sinks.parquet: compression must be one of {', '.join(_COMPRESSIONS)}, not {compression!r}.")
     _check_limits("parquet", rows_per_file, bytes_per_file)
@@ -31,7 +33,8 @@ def parquet(
 
 
 def json_lines(path: PathLike, *, rows_per_file: int | None = None, bytes_per_file: int | None = None) -> JsonLinesSink:
-    """Write JSON-lines files into a directory, exactly once like ``parquet``."""
+    """Write each record exactly once to JSON-lines files in a directory. Apart from the file format, the sink works like
+    ``sinks.parquet``."""
     _check_limits("json_lines", rows_per_file, bytes_per_file)
     return JsonLinesSink(local_path(path), rows_per_file, bytes_per_file)
 
@@ -44,17 +47,20 @@ def console(*, rows: int = 20) -> ConsoleSink:
 
 
 def collect(directory: PathLike | None = None) -> CollectSink:
-    """Return the result to the caller after the job, as a ``pa.Table``.
+    """Collect the records that reach the sink, and return them to the caller of the job as a ``pa.Table`` after the job has
+    ended.
 
-    ``directory``: where the result is staged; all slots must share it. None: a new temporary directory, which works on one host
-    only and is deleted when this process ends, so a job that another process resumes does not find it."""
+    The sink writes the records to ``directory``, which all slots must share. If ``directory`` is None, the sink uses a new
+    temporary directory. A temporary directory works only if all slots are on one host. The driver deletes the temporary directory
+    when the driver's process ends, so another process cannot resume the job."""
     if directory is None:
         return CollectSink(os.path.join(tempfile.gettempdir(), f"weir-collect-{uuid.uuid4().hex}"), temporary=True)
     return CollectSink(local_path(directory))
 
 
 def stats(*, latency_column: str | None = None) -> StatsSink:
-    """Keep no records. The result is ``Totals``: row count, wrapping sums of the integer columns, and optionally latencies."""
+    """Count records without keeping them. The result of the sink is a ``Totals`` object with the row count, the wrapping sums of
+    the integer columns, and optional latencies."""
     return StatsSink(latency_column)
 
 

@@ -56,9 +56,10 @@ Paths = PathLike | Iterable[PathLike]
 
 
 def text(path: Paths, *, file_name: bool = False, line_numbers: bool = False, rate: float | None = None) -> TextSource:
-    """Read UTF-8 text, one record per line, in column ``line``; optionally with columns ``file`` and ``line_number`` (from 1).
+    """Read UTF-8 text, one record per line, in column ``line``. ``file_name`` adds the column ``file``, and ``line_numbers`` adds
+    the column ``line_number``, which starts at 1.
 
-    ``rate``: rows per second, shared by the source's subtasks, to replay recorded data as a stream."""
+    ``rate`` limits the rows per second of all subtasks together, for example to replay recorded data as a stream."""
     return TextSource(local_paths(path), file_name, line_numbers, rate=_checked_rate("text", rate))
 
 
@@ -70,9 +71,10 @@ def json_lines(
     infer_lines: int = 1000,
     rate: float | None = None,
 ) -> JsonLinesSource:
-    """Read one JSON object per line. Without a schema, infer it from the first ``infer_lines`` lines.
+    """Read one JSON object per line. If ``schema`` is None, the schema is inferred from the first ``infer_lines`` lines.
 
-    ``unknown_fields``: ``error``, or ``ignore`` fields that are not in the schema. ``rate``: as for ``text``."""
+    If a line has a field that is not in the schema, the source raises an error or ignores the field, as ``unknown_fields``
+    (``error`` or ``ignore``) specifies. ``rate`` limits the rows per second of all subtasks together."""
     if unknown_fields not in ("error", "ignore"):
         raise ConfigError(f"sources.json_lines: unknown_fields must be 'error' or 'ignore', not {unknown_fields!r}.")
     if infer_lines < 1:
@@ -87,7 +89,8 @@ def json_lines(
 
 
 def parquet(path: Paths, *, columns: Iterable[str] | None = None, rate: float | None = None) -> ParquetSource:
-    """Read Parquet files, all of the same schema. ``columns``: read only these. ``rate``: as for ``text``."""
+    """Read Parquet files that have the same schema. If ``columns`` is not None, the source reads only these columns. ``rate``
+    limits the rows per second of all subtasks together."""
     return ParquetSource(local_paths(path), None if columns is None else tuple(columns), rate=_checked_rate("parquet", rate))
 
 
@@ -99,15 +102,18 @@ def generator(
     splits: int | None = None,
     seed: int = 0,
 ) -> GeneratorSource:
-    """Generate deterministic rows: ``generator({"key": uniform_ints(distinct=100_000, sparse=True), "value": ints(0, 100)})``.
+    """Generate deterministic rows.
 
-    ``rows`` None: endless. ``rate``: rows per second of the whole source. ``splits`` None: one per subtask."""
+    Example: ``generator({"key": uniform_ints(distinct=100_000, sparse=True), "value": ints(0, 100)})``.
+
+    If ``rows`` is None, the source is endless. ``rate`` is the number of rows per second of the whole source. If ``splits`` is
+    None, the source has one split per subtask."""
     if not columns:
         raise ConfigError("sources.generator: name at least one column.")
     if rows is not None and rows < 0:
-        raise ConfigError(f"sources.generator: rows must be 0 or more, not {rows}. Omit it for an endless source.")
+        raise ConfigError(f"sources.generator: rows must be 0 or more, not {rows}. Omit `rows` for an endless source.")
     if splits is not None and splits < 1:
-        raise ConfigError(f"sources.generator: splits must be at least 1, not {splits}. Omit it for one split per subtask.")
+        raise ConfigError(f"sources.generator: splits must be at least 1, not {splits}. Omit `splits` for one split per subtask.")
     return GeneratorSource(dict(columns), rows, _checked_rate("generator", rate), splits, seed)
 
 
@@ -119,29 +125,32 @@ def iterable(
     batch_rows: int | None = None,
     fail_at: FailAt | None = None,
 ) -> IterableSource:
-    """Read rows from the program itself, at most 16 MiB. ``fail_at``: inject a failure, to test recovery."""
+    """Read the rows that the program passes in ``rows``. The rows can take at most 16 MiB. ``fail_at`` injects a failure, to test
+    recovery."""
     return IterableSource.of(rows, schema, splits=splits, batch_rows=batch_rows, fail_at=fail_at)
 
 
 def staged_dataframe(directory: PathLike, schema: pa.Schema) -> StagedDataFrame:
-    """Read a DataFrame that Spark has written to ``directory``, with its ``_SUCCESS`` file."""
+    """Read a DataFrame that Spark has written to ``directory``. The directory must contain the ``_SUCCESS`` file of the
+    DataFrame."""
     return StagedDataFrame(local_paths(directory)[0], encode_schema(schema))
 
 
 def sql(query: str, *, rate: float | None = None) -> SparkQuerySource:
-    """Read the rows of a bounded Spark SQL query. It runs once, at the first start of the job; its rows are staged next to the
-    job's checkpoints. ``rate``: as for ``text``."""
+    """Read the rows of a bounded Spark SQL query. The query runs once, at the first start of the job. The rows of the query are
+    staged next to the job's checkpoints. ``rate`` limits the rows per second of all subtasks together."""
     return SparkQuerySource(query, rate=_checked_rate("sql", rate))
 
 
 def dataframe(build: Callable[[Any], Any], *, rate: float | None = None) -> SparkQuerySource:
-    """Read the rows of the bounded DataFrame that ``build(spark)`` returns. It runs once, like ``sql``."""
+    """Read the rows of the bounded DataFrame that ``build(spark)`` returns. Spark computes the DataFrame once, at the first start
+    of the job."""
     return SparkQuerySource(build, rate=_checked_rate("dataframe", rate))
 
 
 def _checked_rate(source: str, rate: float | None) -> float | None:
     if rate is not None and not 0 < rate < math.inf:
         raise ConfigError(
-            f"sources.{source}: rate must be a positive, finite number of rows per second, not {rate!r}. Omit it for no limit."
+            f"sources.{source}: rate must be a positive finite number of rows per second, not {rate!r}. Omit `rate` for no limit."
         )
     return None if rate is None else float(rate)

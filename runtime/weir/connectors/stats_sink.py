@@ -1,4 +1,5 @@
-"""A sink that keeps no records: it counts them and sums their integer columns, so that tests and benchmarks can check a result."""
+"""A sink that counts records and sums their integer columns, but keeps no records. Tests and benchmarks use this sink to check
+results."""
 
 from __future__ import annotations
 
@@ -24,12 +25,13 @@ _WORD = 1 << 64
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """``sums`` of the integer columns as signed 64-bit integers that wrap around, so they do not depend on the order."""
+    """The totals of a sink. ``sums`` contains the sum of each integer column as a signed 64-bit integer. Sums wrap around, so
+    they do not depend on the order of the records."""
 
     rows: int = 0
     sums: dict[str, int] = field(default_factory=dict)
     latency: dict[str, int] = field(default_factory=dict)
-    """Rows by latency bucket. Bucket b holds latencies up to 2 ** (b / 16) microseconds."""
+    """The number of rows per latency bucket. The upper bound of bucket b is 2 ** (b / 16) microseconds."""
 
     def plus(self, other: Totals) -> Totals:
         names = self.sums.keys() | other.sums.keys()
@@ -41,7 +43,8 @@ class Totals:
         )
 
     def latency_ms(self, quantile: float) -> float | None:
-        """Return the upper bound of the quantile's bucket (buckets are 4.4 % wide); None without measurements."""
+        """Return the latency at ``quantile`` in milliseconds, or None if there are no measurements. The result is the upper bound
+        of a bucket, so it can be 4.4 % too high."""
         remaining = quantile * sum(self.latency.values())
         for bucket, rows in sorted(self.latency.items(), key=lambda item: int(item[0])):
             remaining -= rows
@@ -52,7 +55,8 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class StatsSink(Sink):
-    """``latency_column``: an int64 column of monotonic nanoseconds (``sources.emitted_ns``); the sink measures its age on arrival."""
+    """``latency_column`` is an int64 column of monotonic nanoseconds (``sources.emitted_ns``). When a record arrives, the sink
+    measures the time since the value in ``latency_column``."""
 
     latency_column: str | None = None
 
@@ -81,7 +85,8 @@ class _Published:
 
 
 class StatsWriter(SinkWriter):
-    """Keeps running totals as operator state. Each checkpoint publishes all of them, even if the epoch has no records."""
+    """Keeps running totals as operator state. Each checkpoint publishes the totals of all records so far, even if the epoch has
+    no records."""
 
     def __init__(self, latency_column: str | None = None, clock_ns: Callable[[], int] = time.monotonic_ns) -> None:
         self._latency_column = latency_column
@@ -92,7 +97,7 @@ class StatsWriter(SinkWriter):
         self._restored = Totals()
 
     def open(self, context: OperatorContext) -> None:
-        """Nothing to prepare."""
+        """Do nothing, because the writer needs no resources."""
 
     def write(self, batch: pa.RecordBatch) -> None:
         self._rows += batch.num_rows
@@ -121,7 +126,8 @@ class StatsWriter(SinkWriter):
 
 
 class StatsCommitter(Committer):
-    """``result`` returns the totals of all writers of the newest generation. They include the totals of earlier generations."""
+    """``result`` adds the totals of all writers of the newest generation. The writers restore their totals, so the totals of the
+    newest generation include the totals of earlier generations."""
 
     def __init__(self) -> None:
         self._generation = -1
@@ -139,7 +145,7 @@ class StatsCommitter(Committer):
                 self._latest[committable.writer] = (committable.checkpoint, from_json(Totals, committable.payload))
 
     def abort_after(self, checkpoint: CheckpointId, *, before_generation: Generation) -> None:
-        """The totals are staged in the checkpoint only."""
+        """Delete nothing, because staged totals exist only in the checkpoint."""
 
     def result(self) -> Totals:
         total = Totals()
@@ -154,5 +160,5 @@ def _sum(column: pa.Array) -> int:
 
 
 def _wrap(value: int) -> int:
-    """Wrap to a signed 64-bit integer."""
+    """Return the value as a signed 64-bit integer. A value outside the range of int64 wraps around."""
     return (value + (_WORD >> 1)) % _WORD - (_WORD >> 1)

@@ -1,10 +1,11 @@
-"""A token bucket for rate limits. The caller passes the time."""
+"""A token bucket for rate limits. The caller passes the current time as ``now_ns``."""
 
 from __future__ import annotations
 
 
 class TokenBucket:
-    """Fills with ``rate`` tokens per second, starting empty. Holds the tokens of ``burst_s`` seconds, at least one."""
+    """An initially empty bucket, which gets ``rate`` tokens per second. The capacity of the bucket is the number of tokens of
+    ``burst_s`` seconds, but at least one token."""
 
     def __init__(self, *, rate: float, burst_s: float, now_ns: int) -> None:
         assert rate > 0 and burst_s > 0
@@ -14,7 +15,7 @@ class TokenBucket:
         self._filled_ns = now_ns
 
     def available(self, now_ns: int) -> int:
-        """Return the number of whole tokens."""
+        """Return the number of whole tokens in the bucket at ``now_ns``."""
         elapsed_ns = max(0, now_ns - self._filled_ns)
         self._tokens = min(self._capacity, self._tokens + elapsed_ns * self._rate / 1e9)
         self._filled_ns = max(now_ns, self._filled_ns)
@@ -25,6 +26,7 @@ class TokenBucket:
         self._tokens -= tokens
 
     def wait_ns(self, tokens: int) -> int:
-        """Return the time from the last ``available`` until the bucket holds ``tokens``, or is full."""
+        """Return the time in nanoseconds from the last call of ``available`` until the bucket contains ``tokens`` tokens. If
+        ``tokens`` exceeds the capacity, return the time until the bucket is full."""
         missing = min(float(tokens), self._capacity) - self._tokens
         return max(0, int(missing * 1e9 / self._rate) + 1)

@@ -1,4 +1,4 @@
-"""Distinguishes transient I/O errors, which a retry may solve, from permanent ones."""
+"""Distinguishes transient I/O errors, which a retry can solve, from permanent errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TRANSIENT = frozenset(
         *(errno.EIO, errno.EREMOTEIO, errno.ETIMEDOUT, errno.ESTALE, errno.ENOLINK),
         *(errno.ECONNRESET, errno.ECONNABORTED, errno.ECONNREFUSED, errno.ENOTCONN),
         *(errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ENETDOWN, errno.ENETUNREACH, errno.ENETRESET),
-        # Another process holds the resource.
+        # The resource is in use or used up, for example by another process.
         *(errno.EAGAIN, errno.EBUSY, errno.EINTR, errno.ENFILE, errno.EMFILE, errno.ENOMEM, errno.ENOBUFS, errno.ENOLCK),
     )
 )
@@ -20,5 +20,5 @@ FULL = frozenset((errno.ENOSPC, errno.EDQUOT))
 
 
 def retry_policy(error: BaseException) -> Retry:
-    """Return BACKOFF for transient errors. A full disk is not transient: a user has to free some space."""
+    """Return BACKOFF for transient errors. A full disk is not transient, because a user has to free some space."""
     return Retry.BACKOFF if isinstance(error, OSError) and error.errno in _TRANSIENT else Retry.NEVER

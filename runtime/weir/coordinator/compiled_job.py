@@ -13,7 +13,7 @@ from weir.protocol.ids import OperatorUid
 
 @dataclass(frozen=True, slots=True)
 class CompiledJob:
-    """``retained``: how many completed checkpoints are kept, in addition to savepoints and pinned ones."""
+    """``retained`` is the number of completed checkpoints to keep, in addition to savepoints and pinned checkpoints."""
 
     graph: PhysicalGraph
     sources: Mapping[OperatorUid, Source]

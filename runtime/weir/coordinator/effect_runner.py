@@ -1,7 +1,8 @@
-"""Executes in background executors the effects that access storage and sinks.
+"""Executes the effects that access storage and sinks, in background executors.
 
-There are three executors, each of which runs its calls in order: for the job log, for manifests, and for sinks. So the
-preparation of a recovery starts after all earlier commits. The job master handles the results, in the coordinator's loop.
+There are three executors, each of which runs its calls in order: for the job log, for manifests, and for sinks. Because the
+sink executor also prepares recoveries, the preparation of a recovery starts after all earlier commits. The job master handles
+the results, in the coordinator's loop.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ MasterEvent = Callable[[JobMaster, int], Sequence[Effect]]
 
 class PendingResult(Protocol):
     def result(self) -> object:
-        """Wait for the result, or raise the call's error."""
+        """Wait for the call, and return its result or raise its error."""
         ...
 
 
@@ -58,7 +59,10 @@ class Executor(Protocol):
 
 
 class StopSignal(Protocol):
-    """The methods of a ``threading.Event`` that the runner uses: set on shutdown, and waited on instead of sleeping."""
+    """The methods of a ``threading.Event`` that the runner uses.
+
+    Shutdown sets the event, and a retry waits for it instead of sleeping.
+    """
 
     def is_set(self) -> bool: ...
 
@@ -69,7 +73,7 @@ class StopSignal(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Executors:
-    """One background executor for the job log, one for manifests and one for sinks. Each runs its calls in order."""
+    """One background executor for the job log, one for manifests and one for sinks. Each executor runs its calls in order."""
 
     log: Executor = field(default_factory=lambda: ThreadPoolExecutor(1, "weir-log"))
     manifests: Executor = field(default_factory=lambda: ThreadPoolExecutor(1, "weir-manifests"))
@@ -129,12 +133,12 @@ class EffectRunner:
         self._storage = storage
         self._layout = JobLayout(plan.job)
         self._log = job_log
-        """Only the log executor accesses the log. Its immutable view is shared."""
+        """Only the log executor accesses the log. All executors share the immutable log view."""
         self._garbage = GarbageCollector(storage, self._layout, job_log, keep=plan.retained, summary_every=summary_every)
         self._post: Callable[[MasterEvent], None] = lambda event: None
         self._executors = executors if executors is not None else Executors()
         self._open: _UnconfirmedEntry | None = None
-        """The requested entry. Cleared when the log is known to contain it."""
+        """The requested entry, until it is known that the log contains this entry."""
         self._owned: Generation | None = None
         """The newest generation that this process has started."""
         self._manifests: dict[CheckpointId, _WrittenCheckpoint] = {}
@@ -147,7 +151,8 @@ class EffectRunner:
         self._executors.close()
 
     def successor(self) -> Generation | None:
-        """Return the generation of another process that has taken over the job, or None (also if the log is unreadable).
+        """Return the generation of another process that has taken over the job, or None if there is no such generation or the
+        log is unreadable.
 
         Call after ``close``.
         """
@@ -230,7 +235,7 @@ class EffectRunner:
         """Raises Superseded if the log contains a newer generation."""
         view, _ = self._log.read()
         if view.generation > generation:
-            raise Superseded(f"generation {view.generation} runs the job now; this process prepares generation {generation}")
+            raise Superseded(f"generation {view.generation} runs the job now, but this process prepares generation {generation}")
 
     def _current_view(self, generation: Generation) -> LogView:
         """For the other executors."""
@@ -254,17 +259,18 @@ class EffectRunner:
             outcome = self._log.append(open_entry.entry, at=open_entry.number)
             if isinstance(outcome, Appended):
                 return
-            # Another process has created the entry with this number. If it started a newer generation, the next attempt raises Superseded.
+            # Another process has created the entry with this number. If that process has started a newer generation, the next
+            # attempt raises Superseded.
             open_entry.number = outcome.next_number
 
     def _check_abandoned(self, start: GenerationStarted) -> None:
-        """Raises Superseded if another process has completed checkpoints since the user agreed to abandon some."""
+        """Raises Superseded if another process has completed checkpoints that the user has not agreed to abandon."""
         if self._abandonable is None:
             return
         unexpected = set(self._log.view.abandoned_by(start.restored_from)) - self._abandonable
         if unexpected:
             raise Superseded(
-                f"another process completed checkpoint {max(unexpected)} while this one was starting from checkpoint "
+                f"another process completed checkpoint {max(unexpected)} while this process was starting from checkpoint "
                 f"{start.restored_from or 'none'}. This process stops and revokes nothing. Check the checkpoints and start again"
             )
 
@@ -319,7 +325,7 @@ class EffectRunner:
             reason, retry = _reason(error), _may_retry(error)
             self._post(lambda master, now_ms: master.on_commit_failed(permit, reason, retry, now_ms))
             return
-        # Submit it before reporting the commit: the last commit ends the job, and then the executors accept no more calls.
+        # Submit this call before reporting the commit, because the executors accept no calls after the last commit of the job.
         self._executors.log.submit(_best_effort, self._retain)
         self._post(lambda master, now_ms: master.on_committed(permit, now_ms))
 
@@ -349,9 +355,10 @@ class EffectRunner:
     def _retain(self) -> None:
         """Retire old checkpoints and summarise the log, unless a newer generation owns the job.
 
-        If a newer generation exists that this process does not know yet, the log refuses the entry, and nothing is
-        deleted. This also runs while the executors close, so that an ended job retains no more checkpoints than a
-        running job. While it is unknown whether an entry exists, no summary is written, because a summary would make it impossible to find out.
+        If a newer generation exists that this process does not know yet, the log refuses the entry, and nothing is deleted.
+        Checkpoints are also retired while the executors close, so that an ended job retains no more checkpoints than a
+        running job. While it is unknown whether an entry exists, no summary is written, because the log would not
+        contain the answer after a summary.
         """
         owned = self._owned
         if owned is None or self._log.view.generation != owned:

@@ -1,6 +1,6 @@
 """Garbage collection in a running job: retires and deletes old checkpoints, summarises the log, and deletes orphaned files.
 
-Everything runs in the log executor. A failure is harmless, because the next checkpoint tries again.
+All methods run in the log executor. A failed garbage collection is harmless, because the next checkpoint repeats it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ from weir.storage.layout import JobLayout
 log = structlog.get_logger(__name__)
 
 SUMMARY_EVERY = 128
-"""Number of log entries between summaries. Each append lists all entries, so a long log would cost more than a summary."""
+"""Number of log entries between summaries.
+
+Each append lists all entries of the log, so a long log would cost more than a summary.
+"""
 
 
 class GarbageCollector:
@@ -40,10 +43,10 @@ class GarbageCollector:
         self._references = StateReferences(storage, layout)
         self._newest: CheckpointId | None = None
         self._orphans_up_to: CheckpointId | None = None
-        """The newest checkpoint that may have orphaned files: it was aborted, or retired but not deleted."""
+        """The newest checkpoint that possibly has orphaned files, because it was aborted, or was retired but not deleted."""
 
     def completed(self, manifest: Manifest) -> None:
-        """Call when the log contains the checkpoint.
+        """Call this method when the job log contains the checkpoint.
 
         The ids between this checkpoint and the previous one belong to aborted checkpoints.
         """
@@ -58,7 +61,7 @@ class GarbageCollector:
         ``generation`` is the generation of this process. The checkpoint ``uncommitted_from`` and later ones are kept.
         """
         if self._orphans_up_to is not None and orphan_horizon(self._log.view) > self._orphans_up_to:
-            # An aborted checkpoint may have written a complete state. From now on no checkpoint can refer to its files.
+            # An aborted checkpoint can leave a complete set of state files. From now on no checkpoint can refer to these files.
             self._orphans_up_to = None
             self.delete_orphans()
         view = self._log.view

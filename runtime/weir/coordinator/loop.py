@@ -1,7 +1,7 @@
 """The coordinator's loop: passes messages and events to the job master and executes its effects.
 
-One thread owns the job master. Background threads access storage and sinks (``EffectRunner``). Their results return to
-the loop in the order in which the calls finish.
+One thread owns the job master. Background threads access storage and sinks (``EffectRunner``). The results of storage and
+sink calls return to the loop in the order in which the calls finish.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ log = structlog.get_logger(__name__)
 
 
 class Listener(Protocol):
-    """Observes a job. The coordinator's loop makes all calls, so they must not block."""
+    """Observes a job. The coordinator's loop calls the methods, so a method must not block."""
 
     def on_phase(self, phase: JobPhase, generation: Generation) -> None:
         """Called after every turn of the loop, whether or not the phase has changed."""
@@ -97,7 +97,7 @@ class Coordinator:
         self.post(lambda master, now_ms: master.cancel(now_ms))
 
     def superseded(self, reason: str) -> None:
-        """Another driver has taken over the job: stop."""
+        """Stop, because another driver has taken over the job."""
         self.post(lambda master, now_ms: master.superseded(reason, now_ms))
 
     def savepoint(self) -> None:
@@ -125,7 +125,7 @@ class Coordinator:
         return finish
 
     def _final_finish(self, finish: Finish) -> Finish:
-        """Report SUPERSEDED instead of a failure that was caused by a newer generation, which for example deletes files."""
+        """Report SUPERSEDED instead of a failure that a newer generation has caused, for example by deleting files."""
         successor = self._runner.successor() if finish.outcome is JobOutcome.FAILED else None
         if successor is None:
             return finish
@@ -182,7 +182,7 @@ class Coordinator:
         message = decode_from_slot(data)
         incarnation = self._incarnation_of.get(peer)
         if incarnation is None:
-            return  # The peer was dropped in the meantime.
+            return  # The coordinator has dropped this peer already.
         if isinstance(message, Register):
             if message.incarnation != incarnation or incarnation in self._connection_of:
                 raise ProtocolError("a slot must register only once, and with the incarnation that it has authenticated")
@@ -219,7 +219,7 @@ class Coordinator:
                     self._finish = effect
 
     def _send(self, peer: ControlPeer, message: ToSlot) -> bool:
-        """Return False if the message is invalid, for example too large. In that case the job has failed."""
+        """Return True if the message was sent. If it is invalid, for example too large, fail the job and return False."""
         try:
             self._server.send(peer, encode(message))
         except ProtocolError as error:
@@ -235,7 +235,7 @@ class Coordinator:
         self._server.drop(peer)
         log.warning("slot dropped", incarnation=incarnation, reason=reason)
         task = self._tasks.pop(incarnation)
-        # Do not kill the replacement, which Spark has possibly started already.
+        # Do not kill the replacement of the slot, which Spark has possibly started already.
         if task not in self._tasks.values():
             self._slot_control.replace(task)
 

@@ -44,8 +44,8 @@ class RecoverySummary:
 class ProgressSnapshot:
     """A consistent view of a job.
 
-    ``records`` counts what the sources of the running generation have read. The counters ``*_total`` start with the
-    driver. Each history contains the newest ``HISTORY_MAX`` items.
+    ``records`` counts what the sources of the running generation have read. The counters ``*_total`` are 0 when the driver
+    starts. Each history contains the newest ``HISTORY_MAX`` items.
     """
 
     phase: JobPhase
@@ -62,7 +62,7 @@ class ProgressSnapshot:
     recoveries_total: int
     downtime_total_ms: int
     last_completed_age_ms: int | None
-    """None if no checkpoint has completed yet."""
+    """The age of the newest completed checkpoint in ms, or None if no checkpoint has completed yet."""
     in_progress: int
     """Number of pending checkpoints."""
     slots: tuple[SlotMetrics, ...]
@@ -72,12 +72,12 @@ class ProgressSnapshot:
 
 
 HISTORY_MAX = 1_000
-"""Maximum length of each history, because a job may run for months."""
+"""Maximum length of each history, because a job can run for months."""
 
 
 @dataclass(slots=True)
 class JobProgress:
-    """A listener that the coordinator's loop calls, and that any thread can read."""
+    """A listener that the coordinator's loop updates, and that any thread can read."""
 
     source_chains: frozenset[int]
     operators: tuple[tuple[int, OperatorUid], ...] = ()
@@ -108,7 +108,7 @@ class JobProgress:
             self._phase, self._generation = phase, generation
 
     def on_finish(self, finish: Finish) -> None:
-        """The result of the job contains the outcome."""
+        """Do nothing, because the result of the job contains the outcome."""
 
     def on_message(self, message: FromSlot) -> None:
         if isinstance(message, SlotMetrics):

@@ -1,8 +1,8 @@
 """The coordinator's operations on sinks: commit, commit again after a restore, revoke, reinstate and abort.
 
-All of them run in the sink executor. This process may be paused between any two steps, while a newer generation starts.
-So it reads the log again before each step that changes what readers see, and passes the generation to the sink
-(``Committer``).
+All operations on sinks run in the sink executor. This process can be paused between any two steps, while a newer generation
+starts. Therefore the process reads the log again before each step that changes the visible output, and passes the generation
+to the sink (``Committer``).
 """
 
 from __future__ import annotations
@@ -51,16 +51,19 @@ class SinkCoordinator:
         current_view: CurrentView,
         append: Callable[[Entry], None],
     ) -> None:
-        """``append``: appends to the log. It raises Superseded, CheckpointError for an invalid entry, and StorageError."""
+        """``append``: appends to the log.
+
+        ``append`` raises Superseded, StorageError, and CheckpointError for an invalid entry.
+        """
         self._plan = plan
         self._storage = storage
         self._layout = JobLayout(plan.job)
         self._current_view = current_view
         self._append = append
         self._committers: dict[OperatorUid, Committer] = {}
-        """Committers of the running graph, and of sinks that only an earlier graph had."""
+        """The committers of the running graph's sinks, and of sinks that only an earlier graph contains."""
         self.confirmed = CheckpointId(0)
-        """All checkpoints of the current branch up to this one are published."""
+        """All checkpoints of the current branch up to this number are published."""
 
     def commit(self, permit: CommitPermit, committables: Iterable[Committable]) -> None:
         """Raises SinkError. After an error, no checkpoint counts as published, so the commit can be repeated."""
@@ -82,7 +85,7 @@ class SinkCoordinator:
         restored = permit.checkpoint if permit is not None else None
         if permit is not None:
             self._commit_again(view, permit)
-        # Revoking precedes aborting: output of completed checkpoints may still be staged, and an undo may need it.
+        # Revoke before aborting, because output of completed checkpoints can still be staged and an undo can need it.
         self._revoke_abandoned(generation, restored)
         if permit is not None:
             self._reinstate(generation, permit)
@@ -99,7 +102,7 @@ class SinkCoordinator:
         """Claim the sinks of the checkpoint's graph that the running graph no longer has.
 
         Their output is committed, revoked and reinstated like that of current sinks. The sinks of an imported checkpoint
-        belong to another job and are not touched.
+        belong to another job and are not claimed.
         """
         if manifest.imported_from is not None:
             return
@@ -111,7 +114,7 @@ class SinkCoordinator:
     # ---- committing again ------------------------------------------------------------------------
 
     def _commit_again(self, view: LogView, permit: CommitPermit) -> None:
-        """Commit the checkpoints that the restored one descends from, unless they are known to be published."""
+        """Commit the checkpoints that the restored checkpoint descends from, unless they are known to be published."""
         restored = self._read(view, permit.checkpoint)
         for checkpoint in view.ancestry(permit.checkpoint):
             if checkpoint > restored.published_up_to:
@@ -125,7 +128,7 @@ class SinkCoordinator:
     # ---- rollback and undo -----------------------------------------------------------------------
 
     def _revoke_abandoned(self, generation: Generation, restored: CheckpointId | None) -> None:
-        """Revoke the output of abandoned checkpoints: readers no longer see it."""
+        """Revoke the output of abandoned checkpoints, so that readers no longer see it."""
         while by_branch := _grouped((view := self._current_view(generation)).abandonment_due, _branch):
             branch, left = next(iter(by_branch.items()))
             committables = [committable for one in left for committable in self._committables(view, one.checkpoint)]
@@ -141,7 +144,7 @@ class SinkCoordinator:
     def _reinstate(self, generation: Generation, permit: CommitPermit) -> None:
         """Reinstate revoked output of checkpoints that are on the current branch again.
 
-        The log entry follows after all output is visible.
+        The log entry is appended when all output is visible.
         """
         while by_branch := _grouped((view := self._current_view(generation)).reinstatement_due, _branch):
             branch, back = next(iter(by_branch.items()))
@@ -166,7 +169,7 @@ class SinkCoordinator:
     def _committables(self, view: LogView, checkpoint: CheckpointId) -> tuple[Committable, ...]:
         """Return the committables of an abandoned checkpoint.
 
-        If the checkpoint is damaged, return an empty result: the sink then finds the output without the committables.
+        If the checkpoint is damaged, return an empty result, and the sink then finds the output without the committables.
         """
         try:
             manifest = self._read(view, checkpoint)

@@ -1,4 +1,7 @@
-"""Whether a graph can restore a checkpoint of another graph. A mismatch is refused, because it would restore wrong state."""
+"""Whether a graph can restore a checkpoint of another graph.
+
+A graph that does not match is refused, because it would restore wrong state.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ class Compatibility:
     fresh: tuple[OperatorUid, ...]
     """Stateful operators that are not in the checkpoint: they start without state."""
     dropped: tuple[OperatorUid, ...]
-    """Operators whose state is not restored. Empty unless ``allow_non_restored_state`` is given."""
+    """Operators whose state is not restored, which only ``allow_non_restored_state`` permits."""
     notes: tuple[str, ...]
 
 
@@ -44,10 +47,10 @@ def check_restorable(
                 f"the checkpoint has state of {old[uid].label}, which the graph no longer has{hint}: give the operator its "
                 "old uid back, or drop the state with --allow-non-restored-state"
             )
-        notes.append(f"state of {old[uid].label} is left behind")
+        notes.append(f"state of {old[uid].label} is not restored")
     for uid, operator in new.items():
         if uid not in old:
-            notes.append(f"{operator.label} is not in the checkpoint and starts empty")
+            notes.append(f"{operator.label} is not in the checkpoint and starts without state")
             continue
         _check_state(OperatorInGraph(old[uid], checkpointed), OperatorInGraph(operator, graph.logical))
         if operator.uid_derived:
@@ -68,8 +71,8 @@ def _check_parallelism(operator: LogicalOperator, parallelism: int, planned: int
         )
     if planned != fixed:
         raise RestoreError(
-            f"{operator.label} is planned with max parallelism {planned}, but the checkpoint fixed it at {fixed}: "
-            "its keys would move to other key groups"
+            f"{operator.label} is planned with max parallelism {planned}, but the checkpoint fixed it at "
+            f"{fixed}, so its keys would move to other key groups"
         )
 
 
@@ -77,7 +80,6 @@ def _check_state(old: OperatorInGraph, new: OperatorInGraph) -> None:
     kind = new.operator.kind
     if old.operator.kind is not kind:
         raise RestoreError(
-            f"{new.operator.label} was a {old.operator.kind} in the checkpoint: one kind cannot restore the state of "
-            "another; use a new uid"
+            f"{new.operator.label} was a {old.operator.kind} in the checkpoint, whose state it cannot restore: use a new uid"
         )
     OPERATOR_KINDS[kind].check_state(old, new)

@@ -21,7 +21,8 @@ def compile_graph(
     parallelism: int | None = None,
     fixed_max_parallelism: Mapping[str, int] | None = None,
 ) -> PhysicalGraph:
-    """``parallelism`` is the job's default for operators without a parallelism of their own. None means one subtask in each slot.
+    """``parallelism`` is the job's default for operators without a parallelism of their own. If ``parallelism`` is None,
+    there is one subtask in each slot.
 
     ``fixed_max_parallelism`` comes from the job's first manifest and overrides the graph. Raises GraphError or
     SchemaError for an invalid graph, and SlotError for a graph that needs more slots.
@@ -51,7 +52,7 @@ def _parallelism(operator: LogicalOperator, default: int, slots: int) -> int:
     parallelism = operator.parallelism or default
     if parallelism > slots:
         raise SlotError(
-            f"{operator.label} has parallelism {parallelism}, but there are only {slots} slots, and each runs one of "
+            f"{operator.label} has parallelism {parallelism}, but there are only {slots} slots, and each slot runs one of "
             "its subtasks: "
             "add slots or lower the parallelism"
         )

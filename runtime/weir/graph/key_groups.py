@@ -28,7 +28,10 @@ def subtask_of(group: int, parallelism: int, max_parallelism: int) -> int:
 
 
 def key_group_range(subtask: int, parallelism: int, max_parallelism: int) -> tuple[KeyGroup, KeyGroup]:
-    """Return the first and last group of ``subtask``, both inclusive. Never empty, because parallelism <= max_parallelism."""
+    """Return the first and last group of ``subtask``, both inclusive.
+
+    The range is never empty, because parallelism <= max_parallelism.
+    """
     assert 1 <= parallelism <= max_parallelism
     assert 0 <= subtask < parallelism
     first = (subtask * max_parallelism + parallelism - 1) // parallelism

@@ -55,7 +55,7 @@ class Input:
     key: tuple[str, ...] = ()
     """Column names of a HASH edge."""
     feedback: bool = False
-    """A back edge. It does not count for watermarks. The API does not offer loops yet."""
+    """Whether this is a back edge, which does not count for watermarks. The API does not offer loops yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +74,11 @@ class LogicalOperator:
     max_parallelism: int | None = None
     stateful: bool = False
     config: JsonValue = None
-    """The configuration. Its form depends on the operator's kind."""
+    """The configuration, whose form depends on the operator's kind."""
     code: str | None = None
     """The key of the operator's function in the code bundle."""
     site: str | None = None
-    """Where the author wrote the operator: ``flights.py:12``. For messages and rendering only."""
+    """Where the author wrote the operator, such as ``flights.py:12``. Only messages and renderings use the site."""
 
     @property
     def label(self) -> str:
@@ -90,7 +90,7 @@ class LogicalOperator:
 class LogicalGraph:
     job: str
     operators: tuple[LogicalOperator, ...]
-    """In topological order, ignoring feedback edges."""
+    """The operators are in topological order, ignoring feedback edges."""
     version: int = FORMAT_VERSION
 
     def operator(self, uid: OperatorUid) -> LogicalOperator:

@@ -16,7 +16,8 @@ from weir.protocol.ids import ChannelId, OperatorUid, SubtaskId
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """Operators that run in one subtask, first to last. The first may be a source, the last a sink.
+    """Operators that run in one subtask, first to last. The first operator can be a source, and the last operator can be a
+    sink.
 
     Only the first operator may have several inputs, and only the last operator sends to other chains.
     """
@@ -47,7 +48,7 @@ class PhysicalGraph:
     chains: tuple[Chain, ...]
     edges: tuple[Edge, ...]
     max_parallelism: dict[str, int]
-    """By operator uid. A job's first manifest fixes the value for all later manifests."""
+    """The number of key groups by operator uid. A job's first manifest fixes this number for all later manifests."""
 
     def subtasks(self) -> Iterator[SubtaskId]:
         for chain in self.chains:

@@ -18,7 +18,7 @@ def encode_schema(schema: pa.Schema) -> str:
 
 
 def decode_schema(text: str) -> pa.Schema:
-    """The inverse of ``encode_schema``. Raises GraphError for any other text."""
+    """The inverse of ``encode_schema``. Raises GraphError if ``text`` is not an encoded schema."""
     try:
         return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text, validate=True)))
     except (ValueError, OSError, pa.ArrowException) as error:

@@ -1,7 +1,7 @@
 """Whether an operator can restore its state from a checkpoint: the checks of sources, sinks and aggregates.
 
-A source enumerates its splits only when the job first starts. If the input behind its uid changes, the job would not read the
-new input. It would end early, or continue at a meaningless position.
+A source enumerates its splits only when the job first starts. If the input behind a source's uid changes, the job would not
+read the new input. The job would end early, or continue at a meaningless position.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def accept(old: OperatorInGraph, new: OperatorInGraph) -> None:
 def check_source(old: OperatorInGraph, new: OperatorInGraph) -> None:
     """Require the same connector and the same input.
 
-    Ignore a field that only one side has, because the two were written by different versions of Weir.
+    Ignore a field that only one graph has, because different versions of Weir have written the two graphs.
     """
     _check_connector(old, new)
     for field in INPUT_FIELDS.get(str(new.config.get("kind")), ()):
@@ -82,7 +82,7 @@ def check_sink(old: OperatorInGraph, new: OperatorInGraph) -> None:
     if "directory" in old.config and old.config["directory"] != new.config.get("directory"):
         raise RestoreError(
             f"{new.operator.label} writes to {new.config.get('directory')}, but wrote to {old.config['directory']} when "
-            "the checkpoint was taken. The output there could not be committed or revoked any more. Restore the old "
+            "the checkpoint was taken. The job could no longer commit or revoke the output in the old directory. Restore the old "
             "directory, or give the sink a new uid "
             "(its old output stays, and --allow-non-restored-state drops its state)"
         )

@@ -1,1 +1,1 @@
-"""Pure state machines. They receive time and randomness as arguments and return effects as values."""
+"""Pure state machines, which receive time and randomness as arguments and return effects as values."""

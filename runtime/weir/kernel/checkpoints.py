@@ -3,7 +3,7 @@
     triggered (IN_PROGRESS) -> all acknowledged (WRITING) -> manifest written (RECORDING)
     -> entry created in the job log (COMPLETED), which subsumes older checkpoints
 
-Before RECORDING a checkpoint can be ABORTED: by a timeout, a decline, a failover, a storage error or a shutdown. From
+Before RECORDING, a checkpoint can be ABORTED by a timeout, a decline, a failover, a storage error or a shutdown. From
 RECORDING on, only the job log decides: the checkpoint completes, or this process has been superseded.
 """
 
@@ -39,16 +39,16 @@ LEGAL: dict[CheckpointPhase, frozenset[CheckpointPhase]] = {
 class CheckpointKind(StrEnum):
     PERIODIC = "periodic"
     MANUAL = "manual"
-    """Triggered by a user. Retained like a periodic one."""
+    """Triggered by a user. Retained like a periodic checkpoint."""
     SAVEPOINT = "savepoint"
     FINAL = "final"
-    """The last checkpoint of a job whose input has ended. Its completion finishes the job."""
+    """The last checkpoint of a job whose input has ended. The job finishes when this checkpoint completes."""
     SUSPEND = "suspend"
     """The last checkpoint before the job is suspended."""
 
     @property
     def owned_by_user(self) -> bool:
-        """Never subsumed: kept until the user deletes it."""
+        """Whether the checkpoint is never subsumed, and is kept until the user deletes it."""
         return self is CheckpointKind.SAVEPOINT
 
     @property
@@ -59,7 +59,10 @@ class CheckpointKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CommitPermit:
-    """Authority to commit everything up to ``checkpoint``. Only this module creates permits: on completion and on restore."""
+    """Authority to commit everything up to ``checkpoint``.
+
+    Only this module creates permits, when a checkpoint completes and when it is restored.
+    """
 
     checkpoint: CheckpointId
     generation: Generation
@@ -104,7 +107,7 @@ class AllAcknowledged:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The manifest is durable: create the entry in the job log."""
+    """Create the entry in the job log, because the manifest is durable."""
 
     pending: PendingCheckpoint
 
@@ -274,7 +277,8 @@ class _Expected:
 class LastCheckpoint:
     """The checkpoint that ends a job: FINAL when all input has ended, or SUSPEND on request.
 
-    Call ``expect`` before each attempt. If it aborts, another attempt follows in this generation or a later one.
+    Call ``expect`` before each attempt. If this checkpoint aborts, another attempt follows in this generation or a later
+    generation.
     """
 
     def __init__(self, subtasks: Iterable[SubtaskId]) -> None:
@@ -305,7 +309,7 @@ class LastCheckpoint:
         self._ended.clear()
 
     def expect(self, generation: Generation, checkpoint: CheckpointId) -> None:
-        """Call before triggering ``checkpoint`` as the last one."""
+        """Call this method before triggering ``checkpoint`` as the last checkpoint."""
         assert self.kind is not None, "the job is not ending"
         self._expected = _Expected(generation, checkpoint, self.kind)
 

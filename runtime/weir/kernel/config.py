@@ -14,7 +14,10 @@ class CheckpointConfig:
     timeout_ms: int = 600_000
     """Maximum time from the trigger until every subtask has acknowledged, for every kind of checkpoint."""
     min_pause_ms: int = 0
-    """Minimum time from the end of a checkpoint to the next periodic trigger. Other kinds of checkpoints do not wait."""
+    """Minimum time from the end of a checkpoint to the next periodic trigger.
+
+    Checkpoints of other kinds are triggered without this pause.
+    """
     tolerable_failed_checkpoints: int | None = 3
     """The job fails over after this many consecutive failed checkpoints of any kind.
 
@@ -24,7 +27,8 @@ class CheckpointConfig:
 
 @dataclass(frozen=True, slots=True)
 class RestartConfig:
-    """The first restart is immediate. Later ones wait ``initial_delay_ms``, doubling up to ``delay_max_ms``.
+    """The first restart is immediate. Later restarts wait, first for ``initial_delay_ms``, then twice as long each time, up
+    to ``delay_max_ms``.
 
     The job fails after ``attempts_max`` restarts without a completed checkpoint.
     """
@@ -45,6 +49,6 @@ class JobConfig:
     cancel_timeout_ms: int = 3_000
     commit_attempts_max: int = 5
     commits_waiting_max: int = 4
-    """No periodic checkpoint is triggered while this many completed checkpoints wait for their commit."""
+    """No periodic checkpoint is triggered while this many completed checkpoints are waiting for their commit."""
     log_attempts_max: int = 8
     storage_retry_ms: int = 250

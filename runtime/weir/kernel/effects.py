@@ -36,12 +36,12 @@ class StartGeneration:
     generation: Generation
     restored_from: CheckpointId | None
     first_checkpoint: CheckpointId
-    """The first checkpoint id of the generation: higher than every id that this process has triggered."""
+    """The first checkpoint id of the generation, which is higher than every id that this process has triggered."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordCompleted:
-    """Create the entry that completes the checkpoint. Its manifest is already written."""
+    """Create the entry that completes the checkpoint. The manifest of the checkpoint is already written."""
 
     generation: Generation
     pending: PendingCheckpoint
@@ -84,7 +84,7 @@ class Prepare:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """Answer with on_committed or on_commit_failed. Later commits wait for earlier ones."""
+    """Answer with on_committed or on_commit_failed. A commit waits for all earlier commits."""
 
     permit: CommitPermit
     committables: tuple[Committable, ...]

@@ -22,7 +22,7 @@ class HeartbeatMonitor:
         """Return each silent slot with the length of its silence in ms."""
         last_ms, self._last_check_ms = self._last_check_ms, now_ms
         if last_ms is not None and now_ms - last_ms > self._timeout_ms // 2:
-            # This process was paused. Messages that arrived in the meantime are possibly unread, so every slot
+            # This process was paused. Messages that arrived during the pause are possibly unread, so every slot
             # gets the full timeout again.
             for slot in slots:
                 slot.last_heard_ms = now_ms
@@ -32,7 +32,7 @@ class HeartbeatMonitor:
 
 
 class RestartPolicy:
-    """Decides when a failed job restarts, when it fails for good, and how long it was down.
+    """Decides when a failed job restarts, when it fails finally, and how long it was down.
 
     Call ``on_failure`` for each failure, ``on_running`` when the job runs, and ``on_checkpoint_completed``.
     """
@@ -51,7 +51,7 @@ class RestartPolicy:
     def on_failure(self, now_ms: int) -> bool:
         """Return False if the job must fail.
 
-        Otherwise the next generation can be deployed as soon as ``may_deploy`` returns True.
+        If the job can restart, the next generation can be deployed as soon as ``may_deploy`` returns True.
         """
         if self._restarts >= self._config.attempts_max:
             return False

@@ -1,7 +1,7 @@
 """Processes the input frames of one subtask: fencing, order, alignment, watermarks and the end of input.
 
-Call ``is_blocked``, then ``on_frame``, in the order in which frames are taken from the channels. Execute the effects in
-the returned order. The processor knows neither operators nor sockets.
+For each frame that is taken from a channel, call ``is_blocked``, then ``on_frame``. Execute the effects in
+the returned order. The processor uses neither operators nor sockets.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class InputStart:
 
 
 class InputProcessor:
-    """Processes the inputs of a subtask that has at least one.
+    """Processes the inputs of a subtask that has at least one input.
 
     ``ended`` is True if on_end_of_input ran before the restored snapshot.
     """
@@ -127,7 +127,7 @@ class InputProcessor:
         return self._aligner.on_aborted(checkpoint)
 
     def input_snapshots(self) -> tuple[ChannelSnapshot, ...]:
-        """Return the input channels' part of the snapshot. Call it together with the operators' sync phase."""
+        """Return the input channels' part of the snapshot. Call this method together with the operators' sync phase."""
         ended = self._aligner.ended
         result = []
         for channel, expected in self._expected.items():
@@ -141,8 +141,8 @@ class InputProcessor:
         if self._watermarks.idle and not was_idle:
             # All remaining inputs are idle, so downstream subtasks must not wait for the watermark of this subtask.
             advanced = (*advanced, BecomeIdle())
-        # InputsEnded precedes a snapshot that this end completes: the output of on_end_of_input belongs to the epoch
-        # before the barrier.
+        # InputsEnded precedes a snapshot that this end of input completes, because the output of on_end_of_input belongs to
+        # the epoch before the barrier.
         aligned = self._aligner.on_end(channel, now_ns=now_ns)
         if len(self._aligner.ended) < len(self._expected):
             return (*advanced, *aligned)

@@ -1,9 +1,9 @@
 """The job master: the lifecycle of a job from its first generation to its end, including recovery. Pure.
 
-Each generation passes through STARTING -> PREPARING -> ALLOCATING -> DEPLOYING -> RUNNING. A failure leads through
-CANCELLING back to STARTING with the next generation: the whole job restores the last completed checkpoint in the
-surviving slots. The restore point is chosen only while no append to the job log is open, because only the log decides
-which checkpoints are completed.
+Each generation passes through STARTING -> PREPARING -> ALLOCATING -> DEPLOYING -> RUNNING. A failure leads through CANCELLING
+back to STARTING with the next generation. The surviving slots then restore the whole job from the last completed checkpoint.
+The restore point is chosen only while no append to the job log is open, because only the log decides which checkpoints are
+completed.
 """
 
 from __future__ import annotations
@@ -137,14 +137,14 @@ class JobMaster:
         self._commits = CommitQueue(attempts_max=config.commit_attempts_max)
         self._last = LastCheckpoint(graph.subtasks())
         self._last_loss: str | None = None
-        """Why the most recent slot ended early, as reported by Spark.
+        """The reason that Spark has reported for the most recent slot that ended early.
 
         None if no slot has ended early since the last deployment.
         """
         self._requested: CheckpointKind | None = None
         """The checkpoint that a user has requested. The request survives a recovery."""
         self._ending: Finish | None = None
-        """How the job will end, once no append or commit is open."""
+        """The outcome with which the job will end as soon as no append and no commit is open."""
 
     # ---- state -------------------------------------------------------------------
 
@@ -183,7 +183,7 @@ class JobMaster:
         """Stop without a checkpoint, because another driver has taken over the job.
 
         In contrast to ``on_log_superseded``, the log possibly does not contain the other driver's generation yet, so
-        wait for an open append. Do not wait for an open commit, because the next generation repeats it first.
+        wait for an open append. Do not wait for an open commit, because the next generation starts by repeating this commit.
         """
         return self._end(Finish(JobOutcome.SUPERSEDED, reason, "Superseded"), now_ms)
 
@@ -195,14 +195,14 @@ class JobMaster:
         return self._end(Finish(JobOutcome.FAILED, reason, kind), now_ms)
 
     def savepoint(self, now_ms: int) -> list[Effect]:
-        """Trigger a savepoint as soon as the job runs and no checkpoint is pending.
+        """Trigger a savepoint as soon as the job is running and no checkpoint is pending.
 
         An aborted savepoint is reported and not retried.
         """
         return self._request(CheckpointKind.SAVEPOINT, now_ms)
 
     def checkpoint(self, now_ms: int) -> list[Effect]:
-        """Like ``savepoint``. If both are requested, one savepoint serves both."""
+        """Like ``savepoint``. If a checkpoint and a savepoint are requested, one savepoint serves both requests."""
         return self._request(self._requested or CheckpointKind.MANUAL, now_ms)
 
     def _request(self, kind: CheckpointKind, now_ms: int) -> list[Effect]:
@@ -210,7 +210,7 @@ class JobMaster:
         return self._trigger_requested(now_ms)
 
     def _trigger_requested(self, now_ms: int) -> list[Effect]:
-        """Trigger the requested checkpoint if the job runs and no other one is pending."""
+        """Trigger the requested checkpoint if the job is running and no other checkpoint is pending."""
         if self._requested is None or self._phase is not JobPhase.RUNNING or self._ending is not None:
             return []
         if self._checkpoints is None or self._checkpoints.pending:
@@ -221,7 +221,7 @@ class JobMaster:
     # ---- slots -----------------------------------------------------------------------------
 
     def on_slot_ended_early(self, reason: str, now_ms: int) -> list[Effect]:
-        """Record Spark's reason. If the slot had a connection, the loss of the slot is detected by its end."""
+        """Record Spark's reason. If the slot had a connection, the end of the connection reveals the loss."""
         self._last_loss = reason
         return []
 
@@ -296,7 +296,7 @@ class JobMaster:
                 effects += self._fail_over("deployment did not finish in time", "SlotError", now_ms)
             case JobPhase.RUNNING:
                 assert self._checkpoints is not None
-                # This precedes a periodic checkpoint that is also due. Otherwise periodic checkpoints could
+                # A requested checkpoint precedes a periodic checkpoint that is also due. Otherwise periodic checkpoints could
                 # delay the request indefinitely.
                 effects += self._trigger_requested(now_ms)
                 commits_full = len(self._commits) >= self._config.commits_waiting_max
@@ -310,11 +310,9 @@ class JobMaster:
 
     def _too_few_slots(self) -> str:
         required = self._graph.slots
-        few = (
-            f"the job needs {required} slots and {len(self._slots)} registered within {self._config.slots_timeout_ms // 1000} s: "
-        )
+        few = f"the job needs {required} slots, but only {len(self._slots)} registered in {self._config.slots_timeout_ms // 1000} s: "
         if self._last_loss is not None:
-            return f"{few}Spark started others, which ended early; its reason for the last one: {self._last_loss}"
+            return f"{few}other slots started but ended early; Spark's reason for the last of these: {self._last_loss}"
         return f"{few}give Spark at least {required} free cores, or lower the parallelism"
 
     def _drop_silent(self, now_ms: int) -> list[Effect]:
@@ -398,9 +396,8 @@ class JobMaster:
             return []
         effects: list[Effect] = [Report.failure(self._generation, reason)]
         if not self._restarts.on_failure(now_ms):
-            gave_up = (
-                f"gave up after {self._restarts.restarts} restarts without a completed checkpoint; the last failure: {reason}"
-            )
+            restarts = "1 restart" if self._restarts.restarts == 1 else f"{self._restarts.restarts} restarts"
+            gave_up = f"failed after {restarts} without a completed checkpoint; the last failure: {reason}"
             return [*effects, *self.fail(gave_up, kind, now_ms)]
         effects += self._leave_running("the job is recovering", now_ms)
         self._move(JobPhase.CANCELLING, now_ms)
@@ -559,7 +556,7 @@ class JobMaster:
         return [self._ending]
 
     def _resume(self, now_ms: int) -> list[Effect]:
-        """Continue with what was waiting for an append or a commit that has now completed or failed."""
+        """Continue after an append or a commit that has completed or failed and that other steps were waiting for."""
         if self._ending is not None:
             return self._end_when_idle(now_ms)
         return [*self._advance_end(now_ms), *self._restart_when_cancelled(now_ms)]

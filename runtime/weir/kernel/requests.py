@@ -14,10 +14,10 @@ from weir.protocol.snapshots import Committable, Split
 
 
 class PendingAppend:
-    """The append to the job log that has not been answered yet. There is at most one.
+    """The append to the job log that has not been answered yet. At most one append is open.
 
-    Call ``append``, then ``created`` or ``retry`` for each answer. While an append is open the content of the log is
-    unknown: no restore point may be chosen, and the job may not end.
+    Call ``append``, then ``created`` or ``retry`` for each answer. While an append is open, the content of the log is
+    unknown, so the job must not choose a restore point and must not end.
     """
 
     def __init__(self, *, attempts_max: int, retry_ms: int) -> None:
@@ -60,7 +60,7 @@ class PendingAppend:
 
 
 class Preparation:
-    """The commits, the revocations and the enumeration of input that precede the deployment of a generation. Every step is idempotent.
+    """The steps before a generation is deployed: commit and revoke output, and enumerate the splits of the input. Every step is idempotent.
 
     If ``point`` is None, the job starts without state. Only sources that ``point`` does not contain are enumerated. All other sources
     continue with the splits in the checkpoint.
@@ -96,8 +96,8 @@ class Preparation:
 class CommitQueue:
     """The commits of completed checkpoints, in order and one at a time.
 
-    Call ``add`` for each completed checkpoint, then ``done`` or ``retry`` for each answer. Only the first commit runs. If
-    a later commit succeeded while an earlier commit is retried, both would count as published.
+    Call ``add`` for each completed checkpoint, then ``done`` or ``retry`` for each answer. Only the first commit in the queue
+    is running. If a later commit succeeded while an earlier commit is retried, both would count as published.
     """
 
     def __init__(self, *, attempts_max: int) -> None:

@@ -20,7 +20,10 @@ from weir.protocol.snapshots import ChannelSnapshot, Committable, OperatorSnapsh
 
 @dataclass(frozen=True, slots=True)
 class RestorePoint:
-    """A completed checkpoint in the form that the kernel needs. ``graph`` is the graph of the generation that took it."""
+    """A completed checkpoint in the form that the kernel needs.
+
+    ``graph`` is the graph of the generation that took the checkpoint.
+    """
 
     checkpoint: CheckpointId
     graph: PhysicalGraph
@@ -36,7 +39,10 @@ class RestorePoint:
         return cls(pending.checkpoint, graph, subtasks, assigners)
 
     def without(self, operators: Collection[OperatorUid]) -> RestorePoint:
-        """Return the restore point without the state of ``operators``. Their committables are read from the manifest."""
+        """Return the restore point without the state of ``operators``.
+
+        The committables of these operators are read from the manifest.
+        """
         subtasks = tuple(
             replace(subtask, operators=tuple(snapshot for snapshot in subtask.operators if snapshot.operator not in operators))
             for subtask in self.subtasks
@@ -77,7 +83,7 @@ def restored_assigners(point: RestorePoint) -> dict[OperatorUid, SplitAssigner]:
 
 
 def plan_restore(graph: PhysicalGraph, point: RestorePoint | None) -> list[SlotRestore]:
-    """Return what each slot restores: one entry for each slot.
+    """Return one item for each slot, with the state that the slot restores.
 
     Raises RestoreError naming the operator whose state has no operator in the graph.
     """
@@ -154,7 +160,7 @@ def _edge_identity(graph: PhysicalGraph, edge: Edge) -> tuple[OperatorUid, Opera
 def _restore_channels(graph: PhysicalGraph, point: RestorePoint) -> dict[ChannelId, RestoredChannel]:
     """Sequence numbers never restart.
 
-    A new channel continues after the highest number of its edge, or of the job if the edge is new, too.
+    A new channel continues after the highest sequence number of its edge, or of the job if the edge is new, too.
     """
     sent: dict[ChannelId, int] = {}
     consumed: dict[ChannelId, ChannelSnapshot] = {}
@@ -206,10 +212,10 @@ def _all_idle(ends: Iterable[ChannelSnapshot]) -> bool:
 def _restore_ended(graph: PhysicalGraph, point: RestorePoint) -> set[SubtaskId]:
     """Return the subtasks that start as ended.
 
-    In the checkpoint, all operators of such a subtask had ended, and in the new graph all its upstream subtasks start as
-    ended, too. Chains can change with the parallelism, so each operator is checked separately. If the parallelism of an
-    operator is unchanged, it has ended in the same subtasks as before. Otherwise it has ended only if it had ended in all
-    its subtasks. Upstream subtasks are checked because some of them can be new.
+    A subtask starts as ended if all its operators had ended in the checkpoint and all its upstream subtasks in the new graph
+    start as ended. Chains can change with the parallelism, so each operator is checked separately. An operator with unchanged
+    parallelism has ended in the same subtasks as before. An operator with changed parallelism has ended only if it had ended
+    in all its subtasks. Upstream subtasks are checked because some of them can be new.
     """
     before: dict[OperatorUid, dict[int, bool]] = defaultdict(dict)
     for subtask in point.subtasks:

@@ -36,7 +36,7 @@ class Slot:
     registration: Register
     last_heard_ms: int
     index: SlotIndex | None = None
-    """Kept across a recovery, so that a surviving slot runs the same subtasks again."""
+    """The index is kept across a recovery, so that a surviving slot runs the same subtasks again."""
     phase: SlotPhase = SlotPhase.IDLE
 
     @property
@@ -76,7 +76,7 @@ class SlotTable:
         return sorted(members, key=lambda slot: slot.index if slot.index is not None else -1)
 
     def allocate(self) -> list[Slot] | None:
-        """Return an idle slot for each index, in the order of the indices, or None if there are too few.
+        """Return an idle slot for each index, in the order of the indices, or None if there are too few idle slots.
 
         A slot keeps its index. A new slot gets the index of its Spark task if that index is free.
         """
@@ -132,7 +132,7 @@ class Deployment:
     ) -> list[Effect]:
         """``allocated`` is the result of ``SlotTable.allocate``.
 
-        ``restores`` says what each of these slots restores, in the same order.
+        ``restores`` has one item for each allocated slot, in the same order.
         """
         graph = codec.to_json(self._graph)
         peers = tuple(
@@ -157,7 +157,7 @@ class Deployment:
         return sends
 
     def on_deployed(self, slot: Slot) -> bool:
-        """Return True if ``slot`` was the last one, so that all slots can start."""
+        """Return True if ``slot`` was the last slot to deploy, so that all slots can start."""
         if slot.phase is not SlotPhase.DEPLOYING:
             return False
         slot.move(SlotPhase.DEPLOYED)
@@ -170,7 +170,7 @@ class Deployment:
         return self._move_all(SlotPhase.CANCELLING, CancelSubtasks(generation))
 
     def on_cancelled(self, slot: Slot) -> bool:
-        """Return True if ``slot`` was being cancelled. It is idle now."""
+        """Return True if ``slot`` was being cancelled. The slot is idle now."""
         if slot.phase is not SlotPhase.CANCELLING:
             return False
         slot.move(SlotPhase.IDLE)
@@ -187,7 +187,7 @@ class Deployment:
         return [Send(slot.incarnation, message) for slot in self._slots.deployed()]
 
     def send_to_sources(self, message: ToSlot) -> list[Effect]:
-        """Send to the slots that run a source subtask."""
+        """Send ``message`` to the slots that run a source subtask."""
         return [Send(slot.incarnation, message) for slot in self._slots.deployed() if slot.index in self._source_slots]
 
     def _move_all(self, phase: SlotPhase, message: ToSlot) -> list[Effect]:

@@ -1,9 +1,9 @@
 """The split assigner of one source knows which splits are pending and which splits are assigned to a subtask.
 
-The manifest contains the assigner's state, which is copied when the trigger of a checkpoint is sent. Assignments and
-triggers use the same ordered connection. So a split that is assigned before the copy reaches the source before the barrier
-and is part of the source's snapshot. A split that is assigned later arrives after the barrier. The source verifies this with
-the field ``precedes`` of each assignment.
+The manifest contains the assigner's state, which is copied when the trigger of a checkpoint is sent. Assignments and triggers
+use the same ordered connection. So if a split is assigned before the state is copied, it reaches the source before the
+barrier and is part of the source's snapshot. If a split is assigned later, it arrives after the barrier. The source verifies
+this with the field ``precedes`` of each assignment.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class SplitAssigner:
 
     @classmethod
     def restored(cls, snapshot: AssignerState, unfinished: Iterable[Split]) -> SplitAssigner:
-        """Restore an assigner. It assigns ``unfinished`` splits (with positions) before pending ones.
+        """Restore an assigner, which assigns the ``unfinished`` splits (with positions) before the pending splits.
 
         An assigned split that is not in ``unfinished`` was finished and remains finished.
         """

@@ -16,7 +16,7 @@ class _Input:
 
 
 class WatermarkTracker:
-    """``inputs`` maps each channel, except feedback channels, to its restored watermark. None stands for minus infinity.
+    """``inputs`` maps each channel, except feedback channels, to its restored watermark. None means minus infinity.
     ``idle`` contains the channels that were idle in the restored snapshot."""
 
     def __init__(self, inputs: Mapping[ChannelId, int | None], *, idle: Collection[ChannelId] = ()) -> None:
@@ -45,7 +45,7 @@ class WatermarkTracker:
         return self._advance()
 
     def on_active(self, channel: ChannelId) -> None:
-        """Data arrived: the channel is active again."""
+        """Mark the channel as active again, because data arrived."""
         entry = self._inputs.get(channel)
         if entry is not None and entry.idle:
             entry.idle = False

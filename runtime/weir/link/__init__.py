@@ -1,1 +1,1 @@
-"""The control link: a run's outgoing HTTP connection to the control plane. The job does not depend on it."""
+"""The control link: a run's outgoing HTTP connection to the control plane. A job also runs without a control link."""

@@ -1,7 +1,7 @@
 """The control link: the HTTP connection of one run to the control plane.
 
-One thread sends events, another one waits for commands. The job never waits for either. While the control plane is unreachable,
-events stay in the spool and the job continues.
+One thread sends events, and another thread waits for commands. The job never waits for these threads. While the control plane
+is unreachable, events stay in the spool and the job continues.
 """
 
 from __future__ import annotations
@@ -26,23 +26,24 @@ from weir.protocol.snapshots import JsonValue
 POLL_S = 20.0
 COMMANDS_PAUSE_S = (0.5, 15.0)
 CLOSE_TIMEOUT_S = 5.0
-"""How long the link tries to send unconfirmed events at the end. The rest stays in the spool's files."""
+"""How long ``close`` tries to send unconfirmed events. Events that are still unconfirmed then stay in the spool's files."""
 
 CLOSING_POLL_MS = 50
 
 log = structlog.get_logger(__name__)
 
 CommandHandler = Callable[[NumberedCommand], Callable[[], None] | str]
-"""Returns an action that starts the command, or why the command is refused. Both run in a thread of the link."""
+"""Returns an action that starts the command, or the reason why the command is refused. The link's threads call the handler and
+the action."""
 FencedHandler = Callable[[str], None]
-"""Called with the reason when another driver has taken over the job, in a thread of the link."""
+"""A thread of the link calls the handler with the reason when another driver has taken over the job."""
 
 
 class ControlLink:
     """The control link's threads.
 
-    After ``start``, events are sent as the spool receives them. Call ``close`` when the run has ended. It returns soon,
-    even if the control plane does not answer.
+    After ``start``, events are sent as the spool receives them. Call ``close`` when the run has ended. ``close`` returns within
+    a few seconds, even if the control plane does not answer.
     """
 
     def __init__(
@@ -54,8 +55,8 @@ class ControlLink:
         *,
         close_timeout_s: float = CLOSE_TIMEOUT_S,
     ) -> None:
-        """Create the link. ``on_fenced`` is called, at most twice, when the control plane reports that another driver has taken
-        over the job, unless the link is being closed."""
+        """Create the link. The link calls ``on_fenced`` when the control plane reports that another driver has taken over the
+        job. The link calls ``on_fenced`` at most twice, and not after ``close``."""
         self._spool = spool
         self._handle_command = handle_command
         self._on_fenced = on_fenced
@@ -100,10 +101,10 @@ class ControlLink:
                 self._wait()
 
     def _wait(self) -> None:
-        """Wait for an event, or until it is time to send."""
+        """Wait until an event arrives or the next request is due."""
         wait_ms = self._delivery.wait_ms(_now_ms())
         if self._closing.is_set():
-            # The loop checks the clock to end in time.
+            # Wake up regularly, because ``_is_finished`` compares the clock with the close timeout.
             wait_ms = CLOSING_POLL_MS if wait_ms is None else min(wait_ms, CLOSING_POLL_MS)
         self._wake.wait(None if wait_ms is None else wait_ms / 1_000)
         self._wake.clear()
@@ -153,17 +154,17 @@ class ControlLink:
     def _answer(self, command: NumberedCommand) -> None:
         try:
             outcome = self._handle_command(command)
-        except Exception as error:  # any error must be reported to the caller, and the next command must run
+        except Exception as error:  # report any error to the caller, and run the next command
             log.error("command failed", command=type(command.command).__name__, exc_info=error)
             outcome = f"internal error: {type(error).__name__}: {error}"
         if isinstance(outcome, str):
             self._spool.append(CommandAnswered(command.id, CommandOutcome.REFUSED, outcome))
             return
-        # Answer first, so that events caused by the command follow its answer.
+        # Record the answer first, so that events caused by the command follow the answer.
         self._spool.append(CommandAnswered(command.id, CommandOutcome.ACCEPTED))
         try:
             outcome()
-        except Exception:  # the next command must still run
+        except Exception:  # a failed command must not stop the next command
             log.exception("command failed", command=type(command.command).__name__)
 
 
@@ -173,15 +174,15 @@ def _now_ms() -> int:
 
 @dataclass(frozen=True, slots=True)
 class LinkOptions:
-    """``spool``: a directory of this run, for events that the control plane has not confirmed."""
+    """``spool`` is a directory of this run for events that the control plane has not confirmed."""
 
     address: LinkAddress
     spool: Path
 
 
 class RunLink:
-    """The control link as used by a run. Call ``reporter`` once the graph is known, ``start`` once commands can be executed,
-    ``close`` at the end; or ``failed_to_start`` instead of ``start``."""
+    """The control link as used by a run. Call ``reporter`` once the graph is known, then ``start`` once commands can be
+    executed, and ``close`` at the end. If the run cannot start, call ``failed_to_start`` instead of ``start``."""
 
     def __init__(self, options: LinkOptions) -> None:
         """Raise ConfigError if events cannot be stored."""
@@ -197,12 +198,12 @@ class RunLink:
         return Reporter(self._spool.append, graph=graph, subtasks=subtasks, now_ms=lambda: time.monotonic_ns() // 1_000_000)
 
     def start(self, handle_command: CommandHandler, on_fenced: FencedHandler) -> None:
-        """Start the link. ``on_fenced``: called when another driver has taken over the job."""
+        """Start the link. The link calls ``on_fenced`` when another driver has taken over the job."""
         self._link = ControlLink(self._address, self._spool, handle_command, on_fenced)
         self._link.start()
 
     def failed_to_start(self, error: BaseException) -> None:
-        """Report that the run failed to start, then close the link. Not after ``start``."""
+        """Report that the run failed to start, then close the link. Do not call this after ``start``."""
         assert self._link is None
         self._spool.append(RunStateChanged(DriverState.FAILED, Generation(0), str(error), type(error).__name__))
         self.start(lambda command: "the run failed to start", lambda reason: None)

@@ -1,4 +1,5 @@
-"""Which events to send next, and how to react to the response. Pure except for the spool: no clock, sockets or randomness."""
+"""Which events to send next, and how to react to the response. This module uses no clock, sockets or randomness. The only side
+effects of this module are on the spool."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from weir.protocol.events import encode_batch
 from weir.protocol.ids import EventNumber
 
 LINGER_MS = 100
-"""An event waits this long for others to share its request. The UI shows progress ten times a second."""
+"""An event waits this long for other events, which are then sent in the same request. The UI shows progress ten times a
+second."""
 BATCH_BYTES = 1 << 20
 BATCH_BYTES_MIN = 1 << 10
 BACKOFF_MS_MIN = 500
@@ -19,7 +21,7 @@ BACKOFF_MS_MAX = 30_000
 
 @dataclass(frozen=True, slots=True)
 class EventBatch:
-    """A request with events. ``oldest``: the driver no longer has events below this number, so the control plane must not wait
+    """A request with events. The driver no longer has events below the number ``oldest``, so the control plane must not wait
     for them."""
 
     body: bytes
@@ -37,7 +39,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """The control plane stored nothing: events after ``up_to`` are missing."""
+    """The control plane stored nothing, because events after ``up_to`` are missing."""
 
     up_to: EventNumber
 
@@ -46,7 +48,8 @@ class Gap:
 class RequestTooLarge:
     """The request is too large.
 
-    ``permanent`` is True if the control plane refused it. A proxy in between can have a different limit later.
+    ``permanent`` is True if the control plane refused the request. ``permanent`` is False if a proxy refused the request,
+    because a proxy's limit can change.
     """
 
     permanent: bool = True
@@ -54,8 +57,8 @@ class RequestTooLarge:
 
 @dataclass(frozen=True, slots=True)
 class RunRefused:
-    """The control plane permanently refuses this run: its token is invalid, or the run is over. ``fenced``: another driver has
-    taken over the job."""
+    """The control plane permanently refuses this run, because its token is invalid or the run is over. ``fenced`` is True if
+    another driver has taken over the job."""
 
     reason: str
     fenced: bool = False
@@ -73,24 +76,25 @@ PostResult: TypeAlias = Stored | Gap | RequestTooLarge | RunRefused | ControlPla
 
 
 class EventDelivery:
-    """Decides what to send. Call ``due`` at ``wait_ms`` or after an event was appended, then ``on_result``; one request at a
-    time.
+    """Decides what to send. Call ``due`` at ``wait_ms`` or after an event was appended, and ``on_result`` after each request.
+    Send one request at a time.
 
-    ``jitter`` of ``on_result``: random, 0 to 1, so that a thousand drivers do not retry at the same moment after an outage.
+    ``jitter`` of ``on_result`` is a random number from 0 to 1, so that a thousand drivers do not retry at the same moment after
+    an outage.
     """
 
     def __init__(self, spool: Spool) -> None:
         self._spool = spool
         self._confirmed = EventNumber(0)
-        """The control plane has everything up to this number."""
+        """The control plane has stored all events up to this number."""
         self._sent = EventNumber(0)
-        """The highest number ever sent."""
+        """The highest event number ever sent."""
         self._batch_bytes = BATCH_BYTES
         self._not_before_ms = 0
         self._lingers_since_ms: int | None = None
         self._failures = 0
         self.refused: RunRefused | None = None
-        """Set once the control plane refuses the run. Nothing more is sent."""
+        """The refusal by the control plane, after which nothing more is sent."""
 
     @property
     def confirmed(self) -> EventNumber:
@@ -101,7 +105,8 @@ class EventDelivery:
         return self._failures > 0
 
     def due(self, now_ms: int, *, hurry: bool = False) -> EventBatch | None:
-        """Return the next request, or None. ``hurry``: do not wait for more events, because the run ends."""
+        """Return the next request, or None if no request is due. If ``hurry`` is True, do not wait for more events, because the
+        run is ending."""
         if self.refused is not None or now_ms < self._not_before_ms:
             return None
         pending = self._spool.pending(after=self._confirmed, bytes_max=self._batch_bytes)
@@ -117,7 +122,8 @@ class EventDelivery:
         return EventBatch(body, pending[0].number, pending[-1].number, self._spool.first())
 
     def wait_ms(self, now_ms: int) -> int | None:
-        """Return the time until ``due`` should be called again, or None if it need not be called before an event is appended."""
+        """Return the time after which to call ``due`` again, or None if ``due`` has nothing to send until an event is
+        appended."""
         if self.refused is not None:
             return None
         waits = [self._not_before_ms - now_ms] if self._not_before_ms > now_ms else []
@@ -129,9 +135,8 @@ class EventDelivery:
         self._lingers_since_ms = None
         match result:
             case Stored(up_to) | Gap(up_to) if up_to > self._sent:
-                # An earlier, larger request may have arrived although its response was lost. But an event that was never sent
-                # cannot be stored.
-                self.on_result(ControlPlaneUnavailable("it confirms events that were never sent"), now_ms, jitter=jitter)
+                # Only sent events can be stored, either by the last request or by an earlier request whose response was lost.
+                self.on_result(ControlPlaneUnavailable("the response confirms unsent events"), now_ms, jitter=jitter)
             case Stored(up_to):
                 self._on_success()
                 self._confirmed = max(self._confirmed, up_to)

@@ -1,14 +1,14 @@
-"""HTTP requests to the control plane and the meaning of the responses. Uses only the standard library, because executors load it
-too.
+"""HTTP requests to the control plane and the meaning of the responses. This module uses only the standard library, because
+executors load it too.
 
     POST <url>/events?first=N&oldest=N    a batch of events      200 {"stored": N} | 409 {"stored": N}: a gap
     GET  <url>/commands?after=N&wait_s=S  commands above N       200 [[id, "Kind", {...}], ...]
 
 ``url`` is the URL of the run (``https://weir.example/api/v1/runs/<run>``). Each request carries the run's token.
 
-A refusal counts only if it comes from a control plane, that is, if it is an ``application/problem+json`` with one of the
-control plane's codes. A 401, 404 or 410 without such a code can come from a proxy or a different server on the port, so the
-request is retried.
+A refusal is final only if it comes from a control plane. A refusal by a control plane is an ``application/problem+json`` with
+one of the control plane's codes. A 401, 404 or 410 without such a code can come from a proxy or a different server on the port,
+so the request is retried.
 """
 
 from __future__ import annotations
@@ -34,12 +34,13 @@ _FINAL = {
     (410, "fenced"): RunRefused("another driver has taken over the job", fenced=True),
     (410, "over"): RunRefused("this run is over"),
 }
-"""Final refusals by status and code. Any other response is retried."""
+"""The refusals that are final, by status and code. After any other refusal, the request is retried."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinkAddress:
-    """The address of one run at the control plane. Raise ConfigError for an invalid URL. ``repr`` hides ``token``."""
+    """The address of one run at the control plane. The constructor raises ConfigError if the URL or the token is invalid.
+    ``repr`` hides ``token``."""
 
     url: str
     token: str = field(repr=False)
@@ -54,7 +55,8 @@ class LinkAddress:
 
 @dataclass(frozen=True, slots=True)
 class Commands:
-    """The commands of a response. ``problem`` says why there is no response. ``refused`` is set if a retry cannot help."""
+    """The commands of a response. ``problem`` is the reason why no commands were received. ``refused`` is set if a retry cannot
+    help."""
 
     commands: Sequence[NumberedCommand] = ()
     problem: str | None = None
@@ -62,7 +64,8 @@ class Commands:
 
 
 class LinkClient:
-    """One persistent connection, used by one thread. Any thread may call ``abort``, which ends a waiting request."""
+    """One persistent connection, used by one thread. Any thread may call ``abort``, which ends a request that is waiting for
+    its response."""
 
     def __init__(self, address: LinkAddress) -> None:
         self._parts = urllib.parse.urlsplit(address.url)
@@ -161,7 +164,7 @@ def _error_text(error: BaseException) -> str:
 
 
 def _problem_code(body: bytes, headers: http.client.HTTPMessage) -> str | None:
-    """Return the problem code, or None if the response is not a problem of the control plane."""
+    """Return the control plane's problem code, or None if the response does not come from a control plane."""
     if headers.get_content_type() != PROBLEM:
         return None
     try:

@@ -1,4 +1,4 @@
-"""The coordinator's actions as events for the control plane."""
+"""The reporter: it records the coordinator's actions as events for the control plane."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ from weir.protocol.snapshots import JsonValue
 from weir.storage.manifests import checkpoint_statistics
 
 SAMPLE_EVERY_MS = 2_000
-"""Slots report twice a second, which is more than the charts can show."""
+"""The minimum time between two recorded samples of a slot. Slots report twice a second, which is more than the charts can
+show."""
 
 _FINAL = {
     JobOutcome.FINISHED: DriverState.FINISHED,
@@ -38,7 +39,7 @@ _FINAL = {
 
 
 class Reporter:
-    """A Listener of the coordinator. ``record`` accepts an event and returns at once. ``now_ms`` is a monotonic clock."""
+    """A Listener of the coordinator. ``record`` must accept an event and return at once. ``now_ms`` is a monotonic clock."""
 
     def __init__(self, record: Callable[[Event], None], *, graph: JsonValue, subtasks: int, now_ms: Callable[[], int]) -> None:
         self._record = record
@@ -47,7 +48,8 @@ class Reporter:
         self._reported: tuple[DriverState, Generation] | None = None
         self._generation = Generation(0)
         self._failed = False
-        """Whether the job has failed since it last ran, so the next phases are a recovery."""
+        """Whether the job has failed since it was last in the phase RUNNING. After a failure, the next phases until RUNNING are
+        a recovery."""
         self._failure = ""
         self._pending: tuple[CheckpointId, int] | None = None
         """The pending checkpoint and when it was triggered."""
@@ -57,7 +59,7 @@ class Reporter:
     def on_phase(self, phase: JobPhase, generation: Generation) -> None:
         self._generation = generation
         if phase is JobPhase.ENDED:
-            return  # on_finish reports the outcome
+            return  # ``on_finish`` reports the outcome
         if phase is JobPhase.RUNNING:
             self._failed = False
         self._report_state(self._state(phase), generation)
@@ -71,7 +73,7 @@ class Reporter:
             case SlotMetrics():
                 self._sample(message)
             case _:
-                pass  # on_report reports its effect
+                pass  # ``on_report`` reports the effects of other messages
 
     def on_report(self, report: Report) -> None:
         match report.kind:

@@ -1,8 +1,9 @@
-"""The spool: events that the control plane has not confirmed. They are in memory to be sent, and in files to survive this process.
+"""The spool: events that the control plane has not confirmed. The spool keeps these events in memory for sending, and in files
+that remain when this process ends.
 
-Files are ``<first number>.jsonl``, one encoded event per line, in a directory of the run. They are written without a sync: a
-killed process loses nothing, and a host failure loses seconds of history. Checkpoints do not depend on events; they are in their
-manifests.
+Files are ``<first number>.jsonl``, one encoded event per line, in a directory of the run. The files are written without a sync.
+So a killed process loses no events, and a host failure loses the events of the last seconds. Checkpoints are described by their
+manifests and do not depend on events.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from weir.protocol.events import Event, MetricsSampled, NumberedEvent, SamplesDr
 from weir.protocol.ids import EventNumber
 
 SAMPLES_BYTES_MAX = 16 << 20
-"""Above this size of unconfirmed events, samples are dropped. It is half an hour of a job with some dozen subtasks."""
+"""If unconfirmed events exceed this size, new samples are dropped. The events of a job with a few dozen subtasks
+reach this size after half an hour."""
 SEGMENT_BYTES = 1 << 20
 _SEGMENT = re.compile(r"(\d{12})\.jsonl")
 
@@ -50,11 +52,11 @@ class _Dropped:
 
 
 class Spool:
-    """Unconfirmed events. Any thread may call ``append``, which never blocks on the network and never fails. ``wall_ms``: since
-    1970.
+    """Unconfirmed events. Any thread may call ``append``, which never blocks on the network and never fails. ``wall_ms``
+    returns milliseconds since 1970.
 
-    Only samples are ever dropped. A ``SamplesDropped`` event before the next recorded event reports which samples were
-    dropped. All other events are kept, however many: each takes a few hundred bytes.
+    Only metric samples are ever dropped. A ``SamplesDropped`` event before the next recorded event reports which samples were
+    dropped. All other events are kept without a limit, because each event takes only a few hundred bytes.
     """
 
     def __init__(
@@ -69,7 +71,7 @@ class Spool:
         self._directory = directory
         self._wall_ms = wall_ms
         self.appended: Callable[[], None] = lambda: None
-        """Called after each recorded event, by the appending thread."""
+        """A callback, which the appending thread calls after each recorded event."""
         self._samples_bytes_max = samples_bytes_max
         self._segment_bytes = segment_bytes
         self._lock = threading.Lock()
@@ -105,14 +107,14 @@ class Spool:
         self.appended()
 
     def first(self) -> EventNumber:
-        """Return the number of the oldest event in the spool, or of the next event if it is empty."""
+        """Return the number of the oldest event in the spool, or the number of the next event if the spool is empty."""
         with self._lock:
             return self._pending[0].number if self._pending else self._next
 
     def pending(self, *, after: EventNumber, bytes_max: int) -> list[Pending]:
         """Return the events after number ``after``, oldest first, up to ``bytes_max`` bytes in total.
 
-        The first event is returned even if it is larger.
+        The first event is returned even if it is larger than ``bytes_max``.
         """
         events: list[Pending] = []
         size = 0
@@ -158,7 +160,7 @@ class Spool:
             self._open_bytes += len(data) + 1
             self._segments[-1].last = number
         except OSError as error:
-            # The event is still in memory and will probably be sent from there.
+            # The event is still in memory, and is lost only if the process ends before the event is sent.
             if not self._write_failed:
                 self._write_failed = True
                 log.warning("cannot store events on disk", directory=str(self._directory), reason=str(error))
@@ -176,7 +178,7 @@ class Spool:
 
 
 def read_unconfirmed(directory: Path) -> Iterator[bytes]:
-    """Yield the encoded events that a process left behind, in order. A truncated last line is left out.
+    """Yield the encoded events in the files of an ended process, in order. A truncated last line is left out.
 
     The result can contain confirmed events, because only whole files are deleted. Raise OSError.
     """

@@ -1,1 +1,1 @@
-"""The operators, their contract, and the partitioners between them."""
+"""Operators, the interface that operators implement, and the partitioners that distribute records among subtasks."""

@@ -1,4 +1,4 @@
-"""The keyed aggregation operator: running results from the columnar state backend."""
+"""The operator for keyed aggregations. The operator uses the columnar state backend, which computes the running results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from weir.state.columnar_backend import ColumnarAggregates
 
 
 class AggregateOperator(Operator):
-    """The graph builder has checked ``key`` and ``aggregates`` against ``input_schema``."""
+    """Computes keyed aggregations. The graph builder has already checked ``key`` and ``aggregates`` against ``input_schema``."""
 
     def __init__(self, key: Sequence[str], aggregates: Sequence[AggregateSpec], input_schema: pa.Schema, emit: Emit) -> None:
         self._key = tuple(key)
@@ -42,7 +42,8 @@ class AggregateOperator(Operator):
         )
 
     def process(self, batch: pa.RecordBatch, input_index: int) -> Step:
-        """Yield one result batch per ``batch_rows`` records; none for an empty batch."""
+        """Slice ``batch`` into parts of at most ``batch_rows`` records, and yield one result batch per part. For an empty batch,
+        yield no result."""
         for begin in range(0, batch.num_rows, self.context.batch_rows):
             yield self.state.update(batch.slice(begin, self.context.batch_rows))
 

@@ -1,15 +1,16 @@
-"""The contract of an operator with the subtask's loop.
+"""The contract between an operator and the loop that runs its subtask.
 
-The loop's thread makes all calls except ``PendingSnapshot.write``. Call order::
+``process``, ``on_watermark`` and ``on_end_of_input`` return steps. A step is a generator of batches, which the loop can pause and
+resume. A batch has at most ``context.batch_rows`` rows. Partitioners slice batches that are larger than BATCH_BYTES. The loop
+requests the next batch of a step only while every output channel has room. The loop can compute one more batch ahead, and buffers
+this batch until the channels have room. A step yields None while it waits for a background call, and the loop resumes the step
+later. The loop takes snapshots between steps, never while a generator is unfinished. An error in a step fails the subtask. If
+user code raises an error, the step raises UserCodeError from the original error.
+
+The loop's thread calls all methods except ``PendingSnapshot.write``. The methods are called in this order::
 
     open -> restore (0 or 1 times) -> { process | on_watermark | snapshot | on_checkpoint_* }*
          -> on_end_of_input (0 or 1 times) -> { snapshot | on_checkpoint_* }* -> close
-
-``process``, ``on_watermark`` and ``on_end_of_input`` are resumable steps: generators of bounded batches (at most
-``context.batch_rows`` rows; partitioners slice batches above BATCH_BYTES). The loop requests a batch only while every target has
-room; it may request one more and hold it. A step yields None while it waits for a background call: the loop then calls it again
-later. Snapshots are taken between steps, never while a generator is unfinished. An error in a step fails the subtask. Raise
-UserCodeError for errors in user code, with the cause chained.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ Step = Iterator[pa.RecordBatch | None]
 
 @dataclass(frozen=True, slots=True)
 class OperatorContext:
-    """Where an operator runs. ``key_groups``: the first and last key group of the subtask, both included."""
+    """Describes the subtask that runs an operator. ``key_groups`` is the first and the last key group of the subtask
+    (inclusive)."""
 
     job: str
     uid: OperatorUid
@@ -42,7 +44,8 @@ class OperatorContext:
     generation: Generation
     batch_rows: int = 65_536
     run_in_background: Callable[[Callable[[], object]], BackgroundCall] | None = None
-    """Run a blocking function on the slot's background executor, in order. None means that there is no executor, as in tests."""
+    """A function that runs blocking calls on the slot's background executor, in the order in which they are submitted. The field
+    is None if there is no background executor."""
 
 
 class BackgroundCall(Protocol):
@@ -53,43 +56,45 @@ class BackgroundCall(Protocol):
 
 
 class SnapshotWriter(Protocol):
-    """Writes the state files of one subtask and checkpoint attempt, on the slot's snapshot thread."""
+    """Writes the state files of one subtask for one attempt of a checkpoint. The slot's snapshot thread uses the writer."""
 
     def put(self, operator: OperatorUid, data: Sequence[memoryview | bytes | pa.Buffer], *, rows: int,
             key_groups: tuple[int, int] | None) -> StateFile:  # fmt: skip
-        """Write a file. It is durable once ``SnapshotFiles.flush`` returns, and ``data`` must not change until then. Raises StorageError."""
+        """Write a file, which is durable after ``SnapshotFiles.flush``. ``data`` must not change until ``flush`` has returned.
+        Raises StorageError."""
         ...
 
 
 class SnapshotFiles(Protocol):
-    """The state files of one slot and checkpoint attempt. Names are unique per attempt."""
+    """The state files that one slot writes in one attempt of a checkpoint. Different attempts use different file names."""
 
     def writer(self, subtask: SubtaskId) -> SnapshotWriter: ...
 
     def flush(self) -> None:
-        """Make all written files durable (on a disk, by fsync). Raises StorageError."""
+        """Make all written files durable. For files on a disk, this means fsync. Raises StorageError."""
         ...
 
 
 class SnapshotReader(Protocol):
     def read(self, file: StateFile) -> pa.Buffer:
-        """Return the whole file, after verifying its checksum. Raises CheckpointError, naming the file, if it is damaged."""
+        """Return the content of the file, after verifying its checksum. Raises CheckpointError if the file is damaged."""
         ...
 
 
 class PendingSnapshot(Protocol):
-    """A snapshot whose sync phase is over. ``snapshot()`` returns it."""
+    """A snapshot after its sync phase. ``Operator.snapshot`` returns a PendingSnapshot."""
 
     def advance(self) -> bool:
-        """Copy one bounded part of the state (about 1 ms). The loop calls it between batches. Returns True when complete."""
+        """Copy one bounded part of the state, which takes about 1 ms. The loop calls this method between batches, until it
+        returns True."""
         ...
 
     def write(self, writer: SnapshotWriter) -> OperatorSnapshot:
-        """Serialise and upload. Called once, on the slot's snapshot thread, after ``advance`` has returned True."""
+        """Serialise and write the state. The snapshot thread calls this method once, after ``advance`` has returned True."""
         ...
 
     def discard(self) -> None:
-        """Drop the snapshot of an aborted checkpoint. The loop calls it instead of or after ``write``."""
+        """Drop the snapshot of an aborted checkpoint. The loop calls this method instead of ``write``, or after ``write``."""
         ...
 
 
@@ -106,70 +111,74 @@ class Operator(ABC):
         return iter(())
 
     def on_end_of_input(self) -> Step:
-        """Emit and drop what the operator still holds. Not called again after a restore of a later snapshot.
+        """Emit all buffered records, and remove them from the state. After a restore of a snapshot that follows this call, the
+        loop normally does not call ``on_end_of_input`` again.
 
-        If a restore changes the parallelism or the chains, a new subtask can take over from several old
-        subtasks, not all of which had ended. The new subtask then continues with their unfinished splits and state,
-        and this method is called again at its end.
+        The loop calls ``on_end_of_input`` again only if a restore changes the parallelism or the chains. A new subtask can then
+        replace several old subtasks, of which some had not reached the end of their input. The new subtask continues with their
+        unfinished splits and state, and the loop calls ``on_end_of_input`` when the new subtask reaches the end of its input.
         """
         return iter(())
 
     def snapshot(self, checkpoint: CheckpointId) -> PendingSnapshot | None:
-        """Take a snapshot: the sync phase. None: the operator has no state."""
+        """Run the sync phase of a snapshot. Returns None if the operator has no state."""
         return None
 
     def restore(self, snapshots: Sequence[OperatorSnapshot], reader: SnapshotReader) -> None:
-        """Restore the part of ``snapshots`` that belongs to ``context.key_groups``, or that is assigned to this subtask."""
+        """Restore keyed state for the keys in ``context.key_groups``. Restore all state in ``snapshots`` that is not keyed."""
         if any(snapshot.files or snapshot.inline is not None for snapshot in snapshots):
             raise AssertionError(f"{type(self).__name__} has no state to restore")
 
     def on_checkpoint_completed(self, checkpoint: CheckpointId) -> None:
-        """Best effort: it is possibly not called for every checkpoint. A call implies that all earlier checkpoints are completed or obsolete."""
+        """Handle a completed checkpoint. All earlier checkpoints are then completed or obsolete. The loop may have skipped the
+        calls for earlier checkpoints."""
 
     def on_checkpoint_aborted(self, checkpoint: CheckpointId) -> None:
-        """Best effort: calls may be missing."""
+        """Handle an aborted checkpoint. The loop does not guarantee a call for every aborted checkpoint."""
 
     def gauges(self) -> dict[str, int | float]:
         """Return metrics, such as the number of keys and bytes of state."""
         return {}
 
     def close(self) -> None:
-        """Release resources. Always called, also after a failure."""
+        """Release resources. The loop calls ``close`` in every case, even after a failure."""
 
 
 class SourceOperator(ABC):
-    """The first operator of a source chain: it has splits instead of inputs."""
+    """The first operator of a source chain. A source operator reads splits and has no inputs."""
 
     def open(self, context: OperatorContext) -> None:
         self.context = context
 
     @abstractmethod
     def add_split(self, split: Split) -> None:
-        """Start to read a split, or resume after ``split.position``. Called only if ``wants_split`` returns True."""
+        """Start to read a split at ``split.position``. The loop calls ``add_split`` only if ``wants_split`` returns True."""
 
     @abstractmethod
     def wants_split(self) -> bool:
-        """Return whether the source can read another split. The loop then requests one from the coordinator."""
+        """Return whether the source can read another split. If the result is True, the loop requests a split from the
+        coordinator."""
 
     @abstractmethod
     def poll(self) -> pa.RecordBatch | None:
-        """Return the next batch (at most ``context.batch_rows`` rows), or None if none is ready. Does not block.
+        """Return the next batch (at most ``context.batch_rows`` rows), or None if no batch is ready. This method does not block.
 
-        Raises InputError, naming file and line, for unreadable input."""
+        Raises InputError for unreadable input. The message of the error names the file and the line."""
 
     @abstractmethod
     def unfinished(self) -> tuple[Split, ...]:
         """Return the splits in progress, each with the position after the last record that ``poll`` has returned."""
 
     def next_poll_after_ns(self) -> int:
-        """After ``poll`` has returned None: return how long to wait before the next poll, at most 50 ms."""
+        """Return how many nanoseconds (at most 50 ms) the loop waits before it calls ``poll`` again after ``poll`` has returned
+        None."""
         return 1_000_000
 
     def on_checkpoint_completed(self, checkpoint: CheckpointId) -> None:
-        """Best effort: calls may be missing."""
+        """Handle a completed checkpoint. The loop does not guarantee a call for every completed checkpoint."""
 
     def gauges(self) -> dict[str, int | float]:
         return {}
 
     def close(self) -> None:
-        """Release resources. Always called, also after a failure."""
+        """Release resources. The loop calls ``close`` in every case, even after a failure."""

@@ -1,4 +1,5 @@
-"""Slices batches to at most a number of rows and bytes, without copies where the columns allow it."""
+"""Slices record batches into parts with limited numbers of rows and bytes. The parts share the memory of the batch, except that
+view columns (string_view, binary_view) are copied."""
 
 from __future__ import annotations
 
@@ -7,22 +8,27 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 BATCH_BYTES = 8 * 1024 * 1024
-"""Twice the credit of a channel. Batches of 65,536 rows of up to 128 bytes are never sliced."""
+"""The maximum size of a batch in bytes, which is twice the credit of a channel. A batch of 65,536 rows with up to 128 bytes each
+does not exceed this size."""
 _NON_VIEW = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
-"""A slice of a view column keeps, and would send, the memory of the whole column until it is cast to one of these types."""
+"""Maps each view type to the corresponding type without views. A slice of a view column references the memory of the whole
+column, but casting the slice to the type without views copies only the rows of the slice."""
 _VIEW_BYTES_EXTRA = 8
-"""A row of a view column takes this many bytes more than a row of one of these types: 16 bytes instead of an 8-byte offset."""
+"""The additional bytes per row of a view column compared with a large_string or large_binary column: a view takes 16 bytes, an
+offset takes 8 bytes."""
 
 
 def slice_by_bytes(batch: pa.RecordBatch, bytes_max: int = BATCH_BYTES) -> Iterator[pa.RecordBatch]:
-    """Slice into batches of at most ``bytes_max``, in order; a larger row becomes a batch alone.
+    """Slice a batch into batches of at most ``bytes_max`` bytes, and keep the order of the rows. A row that is larger than
+    ``bytes_max`` becomes a batch by itself.
 
-    The result is empty for an empty batch, and depends only on the records. Slicing costs less than a microsecond for a
-    batch that is small enough.
+    The slices depend only on the records. An empty batch gives no result. For a batch that needs no slicing, the call takes less
+    than a microsecond.
     """
     if batch.num_rows == 0:
         return
-    # First check the size of all referenced memory: it is at least that of the rows, and far cheaper to compute.
+    # First check the size of all memory that the batch references. This size is an upper bound for the size of the rows, and is
+    # cheaper to compute.
     if batch.get_total_buffer_size() <= bytes_max or batch.num_rows == 1 or batch.nbytes <= bytes_max:
         yield batch
         return
@@ -37,7 +43,7 @@ def slice_by_bytes(batch: pa.RecordBatch, bytes_max: int = BATCH_BYTES) -> Itera
 
 
 def slice_batch(batch: pa.RecordBatch, rows_max: int, bytes_max: int = BATCH_BYTES) -> Iterator[pa.RecordBatch]:
-    """Slice into batches of at most ``rows_max`` rows and ``bytes_max`` bytes; none for an empty batch."""
+    """Slice a batch into batches of at most ``rows_max`` rows and ``bytes_max`` bytes. An empty batch gives no result."""
     for first in range(0, batch.num_rows, rows_max):
         yield from slice_by_bytes(batch if batch.num_rows <= rows_max else batch.slice(first, rows_max), bytes_max)
 
@@ -47,7 +53,7 @@ def has_view_columns(schema: pa.Schema) -> bool:
 
 
 def compact_views(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the same rows, with view columns that reference only their own memory."""
+    """Copy the view columns of a batch, so that the copies reference only the memory of the rows in the batch."""
     return _cast(_cast(batch, _without_views(batch.schema)), batch.schema)
 
 
@@ -56,9 +62,10 @@ def _without_views(schema: pa.Schema) -> pa.Schema:
 
 
 def _parts(batch: pa.RecordBatch, bytes_max: int, row_bytes_extra: int = 0) -> Iterator[pa.RecordBatch]:
-    """Slice into parts of equal row counts, then slice again those that are still too large, since rows differ in size.
+    """Slice a batch into parts with equal numbers of rows. Rows differ in size, so slice a part again if the part is still too
+    large.
 
-    ``row_bytes_extra``: what each row will take in addition to its size in ``batch``.
+    ``row_bytes_extra`` is a number of bytes to add to the size of each row in ``batch``.
     """
 
     def size_of(part: pa.RecordBatch) -> int:
@@ -71,7 +78,8 @@ def _parts(batch: pa.RecordBatch, bytes_max: int, row_bytes_extra: int = 0) -> I
     rows = max(1, batch.num_rows // -(-size // bytes_max))
     slices = [batch.slice(first, rows) for first in range(0, batch.num_rows, rows)]
     if min(size_of(part) for part in slices if part.num_rows == rows) > 0.75 * size:
-        # All slices share dictionaries and nested views, so slicing would only create more batches of the same size.
+        # Each slice is almost as large as the batch, because the slices share dictionaries or nested views. Slicing such a batch
+        # would only create more batches of the same size.
         yield batch
         return
     for part in slices:

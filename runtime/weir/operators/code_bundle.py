@@ -1,4 +1,5 @@
-"""The user code of a job, to which the graph refers. ``weir.spark`` serialises it; it is never sent over Weir's own connections."""
+"""The user code of a job. The graph contains references to this code. ``weir.spark`` serialises the user code. User code is never
+sent over Weir's own connections."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ class CodeBundle:
     entries: Mapping[str, object] = field(default_factory=dict)
 
     def get(self, reference: str | None) -> object:
-        """Raises GraphError for an unknown reference: the graph and the bundle belong to different jobs."""
+        """Return the code of a reference. Raises GraphError if the bundle does not contain the reference, because graph and
+        bundle are from different builds of the job."""
         if reference is None or reference not in self.entries:
             raise GraphError(f"The code bundle has no entry {reference!r}: graph and code come from different builds of the job.")
         return self.entries[reference]

@@ -1,7 +1,8 @@
 """Operators with polars expressions: select, with_columns and filter.
 
-Polars receives only the columns that the expressions read, zero-copy except for strings. All others pass through unchanged. The
-API accepts only row-wise expressions, so a batch can be sliced anywhere without changing the output.
+Polars receives only the columns that the expressions read, and copies only string columns. Columns that no expression computes
+pass through unchanged. The API accepts only row-wise expressions, so the operators can slice a batch at any row without changing
+the output.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OutputColumn:
-    """``source``: the input column that passes through; None: an expression computes this column."""
+    """A column of the output. ``source`` is the input column that becomes the output column, or None if an expression computes
+    the output column."""
 
     name: str
     source: str | None
@@ -34,19 +36,21 @@ class _Evaluator:
     """Evaluates expressions on batches."""
 
     def __init__(self, expressions: Sequence[pl.Expr], reads: Sequence[str], where: str) -> None:
-        # Import lazily: a process must not use polars before it forks, and only jobs with expressions need it.
+        # Import polars lazily, because a process must not use polars before it forks. Only jobs with expressions need polars.
         import polars
 
         self._polars = polars
         self._layout = polars.CompatLevel.oldest()
-        # PanicException is not an Exception, so it would end the whole slot.
+        # List PanicException explicitly, because it is a subclass of BaseException and not of Exception. An uncaught
+        # PanicException ends the slot's process.
         self._failures = (polars.exceptions.PolarsError, polars.exceptions.PanicException, pa.ArrowException)
         self._expressions = list(expressions)
         self._reads = list(reads)
         self._where = where
 
     def evaluate(self, batch: pa.RecordBatch) -> pl.DataFrame:
-        """Return ``reads`` and the computed columns, with as many rows as the batch. Raises UserCodeError."""
+        """Return a frame with the columns in ``reads`` and the computed columns, and with as many rows as ``batch``. Raises
+        UserCodeError."""
         try:
             return self._evaluate(batch)
         except self._failures as error:
@@ -57,13 +61,14 @@ class _Evaluator:
             ) from cause
 
     def array(self, series: pl.Series, kind: pa.DataType) -> pa.Array:
-        """Return ``series`` as exactly the declared type: polars may use another layout for strings."""
+        """Return ``series`` as an Arrow array of type ``kind``. A cast can be necessary, because polars can use another layout
+        for strings."""
         array = series.to_arrow(compat_level=self._layout)
         return array if array.type == kind else array.cast(kind)
 
     def _evaluate(self, batch: pa.RecordBatch) -> pl.DataFrame:
         frame = cast("pl.DataFrame", self._polars.from_arrow(batch.select(self._reads)))
-        # with_columns, not select: a literal then has as many rows as the batch.
+        # Use with_columns, because select returns only one row if all expressions are literals.
         return frame.with_columns(self._expressions)
 
     def _first_failing_row(self, batch: pa.RecordBatch, error: BaseException) -> tuple[pa.RecordBatch, BaseException]:
@@ -80,7 +85,7 @@ class _Evaluator:
 
 
 class ProjectOperator(Operator):
-    """select and with_columns: passes some columns through and computes others."""
+    """The operator for select and with_columns. The operator passes some columns through, and computes the other columns."""
 
     def __init__(
         self,
@@ -118,7 +123,7 @@ _KEEP = "__weir_keep"
 
 
 class FilterOperator(Operator):
-    """Keeps the rows for which the expression is true; drops those with false and null."""
+    """Keeps the rows for which the predicate is true. Drops the rows for which the predicate is false or null."""
 
     def __init__(self, predicate: pl.Expr, *, reads: Sequence[str], where: str) -> None:
         self._evaluator = _Evaluator([predicate.alias(_KEEP)], reads, where)

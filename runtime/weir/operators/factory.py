@@ -23,14 +23,15 @@ from weir.state.backend import AggregateConfig
 
 
 class ConnectorPort(Protocol):
-    """Builds sources and sinks, which belong to a higher layer. The caller of ``build_operator`` provides it."""
+    """Builds the operators of sources and sinks. Connectors belong to a higher layer than operators, so the caller of
+    ``build_operator`` provides an implementation of ConnectorPort."""
 
     def source(self, operator: LogicalOperator) -> SourceOperator:
-        """``operator.config`` is the result of ``Source.describe``."""
+        """Build a source. ``operator.config`` is the result of ``Source.describe``."""
         ...
 
     def sink(self, operator: LogicalOperator, schema: pa.Schema) -> Operator:
-        """``operator.config`` is the result of ``Sink.describe``, ``schema`` the schema of the sink's input."""
+        """Build a sink. ``operator.config`` is the result of ``Sink.describe``. ``schema`` is the schema of the sink's input."""
         ...
 
 
@@ -94,7 +95,8 @@ def _filter(of: _Definition) -> Operator:
 
 
 def _aggregate(of: _Definition) -> Operator:
-    # Imported late: the module loads the compiled kernels, which a slot without keyed state does not need.
+    # Import lazily, because importing ``weir.operators.aggregate`` loads the compiled kernels of keyed state. A slot without
+    # keyed state does not need these kernels.
     from weir.operators.aggregate import AggregateOperator
 
     config = from_json(AggregateConfig, of.config)
@@ -114,11 +116,13 @@ CONSTRUCTORS: dict[OperatorKind, Callable[[_Definition], Operator | SourceOperat
     OperatorKind.UNION: lambda of: UnionOperator(of.schema),
     OperatorKind.AGGREGATE: _aggregate,
 }
-"""The other properties of each kind are in ``weir.graph.operator_kinds``."""
+"""Maps each kind of operator to the function that constructs the operator. ``weir.graph.operator_kinds`` contains the other
+properties of each kind."""
 
 
 def build_operator(
     operator: LogicalOperator, input_schemas: Sequence[pa.Schema], bundle: CodeBundle, connectors: ConnectorPort
 ) -> Operator | SourceOperator:
-    """Construct an operator without opening it. ``input_schemas``: of its inputs, in order. Raises GraphError."""
+    """Construct an operator without opening it. ``input_schemas`` contains one schema per input, in the order of the inputs.
+    Raises GraphError."""
     return CONSTRUCTORS[operator.kind](_Definition(operator, input_schemas, bundle, connectors))

@@ -1,7 +1,7 @@
 """Compiles all numba kernels of operators and keyed state before a slot registers.
 
-The kernels are the same for all schemas, so this needs nothing from the job. numba compiles a kernel at its first call, so each
-one is called once.
+The kernels are the same for all schemas, so the warm-up does not depend on the job. Numba compiles a kernel at its first call, so
+the warm-up calls every kernel at least once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _KEY_GROUPS = 128
 
 
 class _MemoryFile:
-    """A SnapshotWriter and SnapshotReader that keeps the last file in memory."""
+    """Implements SnapshotWriter and SnapshotReader, and keeps the last file in memory."""
 
     def put(self, operator: OperatorUid, data: Sequence[memoryview | bytes | pa.Buffer], *, rows: int,
             key_groups: tuple[int, int] | None) -> StateFile:  # fmt: skip
@@ -36,7 +36,8 @@ class _MemoryFile:
 
 
 def warm_up_kernels() -> None:
-    """Call once per process. Takes about ten seconds with a cold numba cache and half a second with a warm one."""
+    """Compile all kernels. Each process calls this function once. The call takes about ten seconds with a cold numba cache, and
+    half a second with a warm cache."""
     _warm_up_state()
     fixed_width = pa.record_batch({"key": [1, 2, 3]})
     strings = pa.record_batch({"key": ["a", "b", "c"]})

@@ -1,4 +1,7 @@
-"""The map_batches operator: calls a user function with whole Arrow or polars batches, on the loop or on the background executor."""
+"""The map_batches operator, which calls a user function with whole Arrow or polars batches.
+
+The user function runs on the loop, or on the background executor if the job declares the function as blocking.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +20,16 @@ from weir.operators.user_code import short_repr, user_code_error
 
 
 class BatchForm(StrEnum):
-    """The type of the function's argument. The function may return either form."""
+    """The type of the user function's argument. The function can return Arrow or polars data, regardless of the type of its
+    argument."""
 
     ARROW = "arrow"
     POLARS = "polars"
 
 
 class MapBatchesOperator(Operator):
-    """``blocking``: the function runs on the slot's background executor, while the loop runs other subtasks."""
+    """Calls a user function with whole batches. If ``blocking`` is True, the function runs on the slot's background executor,
+    while the loop runs other subtasks."""
 
     def __init__(
         self,
@@ -76,7 +81,8 @@ class MapBatchesOperator(Operator):
             yield self._conform(batch)
 
     def _conform(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the batch with exactly the declared schema: match columns by name, convert layouts, but no values."""
+        """Return the batch with exactly the declared schema. Matches columns by name. Converts a column to another layout of the
+        same values, such as string to large_string, but never changes values."""
         names = batch.schema.names
         for name in names:
             if name not in self._schema.names:
@@ -107,7 +113,7 @@ class MapBatchesOperator(Operator):
 
 
 def _polars_frame(batch: pa.RecordBatch) -> object:
-    # Import lazily: a process must not use polars before it forks, and only jobs with polars functions need it.
+    # Import polars lazily, because a process must not use polars before it forks. Only jobs with polars functions need polars.
     import polars
 
     return polars.from_arrow(batch)

@@ -1,7 +1,7 @@
-"""Partitioners distribute the records of an edge over the target's subtasks.
+"""Partitioners distribute the records of an edge among the subtasks of the receiving operator.
 
-They keep the order per target. Which records are pending depends only on the input and the calls of ``flush``, so a replay
-produces the same batches.
+The records that a partitioner sends to the same target keep their order. Batch boundaries depend only on the input and the calls
+of ``flush``, so a replay produces the same batches.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ Routed = list[tuple[int, pa.RecordBatch]]
 
 class Partitioner(Protocol):
     def add(self, batch: pa.RecordBatch) -> Routed:
-        """Add a batch. Returns the batches that are ready to send, as (target subtask, batch)."""
+        """Add a batch. Returns the batches that are ready to send, as pairs (target subtask, batch)."""
         ...
 
     def flush(self) -> Routed:
-        """Return all pending batches, in the order of targets."""
+        """Return all pending batches, sorted by target."""
         ...
 
     @property
@@ -36,7 +36,8 @@ class Partitioner(Protocol):
 
 
 class SingleTargetPartitioner:
-    """FORWARD, GLOBAL, and every partitioning onto a single subtask: batches pass unchanged."""
+    """Sends all records to one subtask. FORWARD and GLOBAL edges use this partitioner. REBALANCE and HASH edges use this
+    partitioner if they have a single target subtask."""
 
     def __init__(self, target: int) -> None:
         self._target = target
@@ -68,7 +69,8 @@ class BroadcastPartitioner:
 
 
 class PendingSlices:
-    """Collects slices per target and joins them at ``batch_rows`` rows or BATCH_BYTES bytes."""
+    """Collects slices per target. When the slices of a target have ``batch_rows`` rows or BATCH_BYTES bytes, they are joined into
+    one batch."""
 
     def __init__(self, schema: pa.Schema, targets: int, batch_rows: int) -> None:
         self._views = has_view_columns(schema)
@@ -82,9 +84,11 @@ class PendingSlices:
         return sum(self._rows)
 
     def add(self, target: int, part: pa.RecordBatch, row_bytes: float) -> Routed:
-        """Add a slice. A joined batch never exceeds ``batch_rows`` or BATCH_BYTES unless a single slice does.
+        """Add a slice. A joined batch exceeds ``batch_rows`` rows or BATCH_BYTES bytes only if a single slice already exceeds the
+        limit.
 
-        ``row_bytes``: the row size of the sliced batch; to measure every slice would cost more than to join them.
+        ``row_bytes`` is the mean size of a row in the batch from which the slice was cut. The size of a slice is only estimated,
+        because measuring every slice takes longer than joining the slices.
         """
         rows = part.num_rows
         if rows == 0:
@@ -112,8 +116,8 @@ class PendingSlices:
 
 
 class RebalancePartitioner:
-    """Cuts each batch into equal slices, one per target. The remaining records go to the targets in turn, so the targets' record
-    counts differ by at most one."""
+    """Cuts each batch into slices of equal row counts, one slice per target. If the rows cannot be divided equally, the remaining
+    rows go to the targets in turn. So the record counts of two targets differ by at most one."""
 
     def __init__(self, schema: pa.Schema, targets: int, source_index: int, batch_rows: int) -> None:
         self._batch_rows = batch_rows
@@ -129,7 +133,8 @@ class RebalancePartitioner:
         rows_each, remainder = divmod(batch.num_rows, self._targets)
         row_bytes = batch.get_total_buffer_size() / batch.num_rows
         if row_bytes * self._batch_rows > BATCH_BYTES:
-            # The batch may be a slice of a larger one. Measuring costs microseconds per column, so do it only if the result matters.
+            # If the batch is a slice, its buffers can contain additional rows. ``nbytes`` does not include these rows, but takes
+            # microseconds per column, so use ``nbytes`` only if the estimate is too large.
             row_bytes = batch.nbytes / batch.num_rows
         begin = 0
         for step in range(self._targets):
@@ -150,8 +155,9 @@ class RebalancePartitioner:
 class HashPartitioner:
     """Sends each record to the subtask that owns the key group of its key.
 
-    Scatters batches of fixed-width columns without nulls directly into one buffer per target, in one pass and without
-    intermediate copies. All other batches take a stable counting sort and ``take``.
+    If all columns of a batch have a fixed width and no nulls, the partitioner writes each row directly to the buffers of its
+    target, in one pass and without intermediate copies. The partitioner sorts other batches by target with a stable counting
+    sort, and then slices them.
     """
 
     def __init__(self, schema: pa.Schema, key: Sequence[str], targets: int, max_parallelism: int, batch_rows: int) -> None:
@@ -176,7 +182,7 @@ class HashPartitioner:
         ready = self._scatter.flush() if self._scatter is not None else []
         order, ends = take_order(targets_of(hashes, self._target_of_group), self._targets)
         sorted_batch = pa.RecordBatch.from_arrays([take_rows(column, order) for column in batch.columns], schema=batch.schema)
-        # The batch was just created by ``take``, so its memory is that of its rows.
+        # ``take_rows`` has just created the columns of ``sorted_batch``, so their buffers contain only the rows of this batch.
         row_bytes = sorted_batch.get_total_buffer_size() / sorted_batch.num_rows
         begin = 0
         for target, end in enumerate(ends):
@@ -185,7 +191,8 @@ class HashPartitioner:
         return ready
 
     def flush(self) -> Routed:
-        """Only one of the two paths has pending rows at any time; otherwise the order would be lost."""
+        """Return all pending batches. ``_slices`` and ``_scatter`` never have pending rows at the same time, so the order of the
+        records is kept."""
         return self._slices.flush() + (self._scatter.flush() if self._scatter is not None else [])
 
     @property
@@ -202,7 +209,8 @@ def make_partitioner(
     source_index: int,
     batch_rows: int,
 ) -> Partitioner:
-    """Make the partitioner of one sending subtask. ``max_parallelism`` is the maximum parallelism of the receiving keyed operator."""
+    """Make the partitioner that one sending subtask uses for one edge. ``max_parallelism`` is the maximum parallelism of the
+    receiving operator."""
     match partitioning:
         case Partitioning.FORWARD:
             return SingleTargetPartitioner(source_index)

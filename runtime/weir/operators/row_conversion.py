@@ -1,4 +1,5 @@
-"""Converts record batches to rows and back. A row is a dict from column name to Python value (None: null)."""
+"""Converts record batches to rows, and rows to record batches. A row is a dict from column name to Python value (None for
+null)."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ Row = dict[str, Any]
 
 
 def to_rows(batch: pa.RecordBatch) -> list[Row]:
-    """Fills rows column by column: three times as fast as zipping rows, ten times as fast as ``batch.to_pylist``."""
+    """Convert a batch to rows. The function fills the rows column by column, which is three times as fast as zipping columns, and
+    ten times as fast as ``batch.to_pylist``."""
     rows: list[Row] = [{} for _ in range(batch.num_rows)]
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         for row, value in zip(rows, column.to_pylist(), strict=True):
@@ -24,7 +26,7 @@ def to_rows(batch: pa.RecordBatch) -> list[Row]:
 
 
 class RowBuilder:
-    """Builds batches of a declared schema from the rows of a user function, and finds the row that does not fit."""
+    """Builds batches of a declared schema from the rows that a user function returns. Error messages describe the invalid row."""
 
     def __init__(self, schema: pa.Schema, where: str) -> None:
         self._schema = schema
@@ -32,7 +34,7 @@ class RowBuilder:
         self._where = where
 
     def build(self, rows: Sequence[Any]) -> pa.RecordBatch:
-        """Raises UserCodeError, naming the operator, the column and the value."""
+        """Raises UserCodeError for an invalid row. The message of the error names the operator, the column and the value."""
         width = len(self._names)
         columns: list[list[Any]] = []
         try:
@@ -84,7 +86,8 @@ class RowBuilder:
 
 
 def _convert(kind: pa.DataType, values: list[Any]) -> pa.Array:
-    """Like ``pa.array``, but refuses to convert floats to integers (pyarrow silently truncates them)."""
+    """Convert ``values`` with ``pa.array``. Raises TypeError for a float in an integer column, because pyarrow would silently
+    truncate the float."""
     if pa.types.is_integer(kind) and any(issubclass(value_type, float) for value_type in set(map(type, values))):
-        raise TypeError("a float is not an integer. Round it, or declare the column as float64.")
+        raise TypeError("a float is not an integer. Round the value, or declare the column as float64.")
     return pa.array(values, type=kind)

@@ -1,6 +1,7 @@
 """Operators that call a Python function for each row: map, flat_map, filter_rows.
 
-A row costs about a microsecond plus the time of the function, so a step processes a small slice of a batch.
+For each row, an operator needs the time of the function and about one microsecond. Therefore a step processes only a small slice
+of a batch.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from weir.operators.row_conversion import Row, RowBuilder, to_rows
 from weir.operators.user_code import short_repr, user_code_error
 
 ROWS_PER_STEP = 8_192
-"""Processing this many rows takes about 10 ms of Python. After that, the loop can run other subtasks."""
+"""The maximum number of rows per step. A step takes about 10 ms. Between two steps, the loop can run other subtasks."""
 
 
 class _RowOperator(Operator):
-    """``where`` names the operator in error messages."""
+    """Calls a user function for each row. ``where`` names the operator in error messages."""
 
     def __init__(self, function: Callable[[Row], Any], where: str) -> None:
         self._function = function
@@ -33,7 +34,7 @@ class _RowOperator(Operator):
         self._step_rows = min(ROWS_PER_STEP, context.batch_rows)
 
     def _error(self, error: Exception, batch: pa.RecordBatch, position: int) -> UserCodeError:
-        # Read the row from the batch again: the function may have changed its dict.
+        # Convert the row from the batch again, because the user function may have changed the dict.
         return user_code_error(self._where, self._function, error, f"the row {short_repr(to_rows(batch.slice(position, 1))[0])}")
 
     def _call_each(self, batch: pa.RecordBatch) -> list[Any]:
@@ -49,7 +50,7 @@ class _RowOperator(Operator):
 
 
 class MapOperator(_RowOperator):
-    """Returns one row for each row."""
+    """Emits one output row for each input row."""
 
     def __init__(self, function: Callable[[Row], Any], schema: pa.Schema, where: str) -> None:
         super().__init__(function, where)
@@ -61,7 +62,8 @@ class MapOperator(_RowOperator):
 
 
 class FilterRowsOperator(_RowOperator):
-    """Keeps the rows for which the function returns True, without converting them back."""
+    """Keeps the rows for which the function returns True. The emitted rows are taken from the input batch, so the dicts are not
+    converted back."""
 
     def process(self, batch: pa.RecordBatch, input_index: int) -> Step:
         for part in slice_batch(batch, self._step_rows):
@@ -82,7 +84,8 @@ class FilterRowsOperator(_RowOperator):
 
 
 class FlatMapOperator(_RowOperator):
-    """Returns any number of rows for each row. Iterates lazily, because the results of a single row possibly do not fit in memory."""
+    """Emits any number of output rows for each input row. The operator iterates lazily over the results, because the results of
+    one row may not fit into memory."""
 
     def __init__(self, function: Callable[[Row], Any], schema: pa.Schema, where: str) -> None:
         super().__init__(function, where)
@@ -115,7 +118,8 @@ class FlatMapOperator(_RowOperator):
         return self._iterate(results, batch, position)
 
     def _iterate(self, results: Iterable[Any], batch: pa.RecordBatch, position: int) -> Iterator[Any]:
-        """Report errors of a generator function, which runs and raises only during the iteration."""
+        """Convert errors of a generator function to UserCodeError. A generator function runs only during the iteration, so it
+        raises its errors here."""
         try:
             yield from results
         except Exception as error:

@@ -1,4 +1,5 @@
-"""Scatters the rows of fixed-width columns into one buffer per target, and computes the sort order for all other columns."""
+"""Kernels of the hash partitioner. ``scatter`` writes the rows of fixed-width columns into one buffer per column and target. For
+batches with other columns, ``sort_by_target`` sorts the row numbers by target."""
 
 from __future__ import annotations
 
@@ -14,13 +15,13 @@ from weir.state.numba_support import Words, kernel, load8, load16, load32, load6
 
 BLOCK = 512
 COPIED_PART = 4
-"""A flush copies a buffer that is filled to less than 1 / COPIED_PART, so that the buffer can be reused."""
+"""If less than 1 / COPIED_PART of a buffer is filled, a flush copies the rows and reuses the buffer."""
 _HALF = np.uint64(32)
 Targets = npt.NDArray[np.int32]
 
 
 def is_fixed_width(type_: pa.DataType) -> bool:
-    """Return whether a value takes 1, 2, 4, 8 or 16 whole bytes."""
+    """Return whether every value of the type takes 1, 2, 4, 8 or 16 bytes."""
     try:
         return not pa.types.is_dictionary(type_) and type_.num_buffers == 2 and type_.bit_width in (8, 16, 32, 64, 128)
     except ValueError:
@@ -51,7 +52,8 @@ def targets_of(hashes: Hashes, target_of_group: Words) -> Targets:
 
 @kernel
 def sort_by_target(targets: Targets, ends: Words, order: Words) -> None:
-    """Stable counting sort. ``ends`` (initially zeros) receives the end of each target's range."""
+    """Write the row numbers to ``order``, sorted by target with a stable counting sort. Write the end of the range of target t in
+    ``order`` to ``ends[t]``."""
     count = len(ends)
     begins = np.zeros(count + 1, dtype=np.int64)
     for row in range(len(targets)):
@@ -66,7 +68,7 @@ def sort_by_target(targets: Targets, ends: Words, order: Words) -> None:
 
 
 def take_order(targets: Targets, count: int) -> tuple[Words, Words]:
-    """Return the row numbers sorted by target, and the end of each target's range."""
+    """Return the row numbers sorted by target, and for each target the end of its range of row numbers."""
     ends: Words = np.zeros(count, dtype=np.int64)
     order: Words = np.empty(len(targets), dtype=np.int64)
     sort_by_target(targets, ends, order)
@@ -76,10 +78,11 @@ def take_order(targets: Targets, count: int) -> tuple[Words, Words]:
 @kernel
 def scatter(begin: int, end: int, targets: Targets, used: Words, capacity: int, sources: Words, widths: Words,
             buffers: Words, offsets: Words) -> int:  # fmt: skip
-    """Append rows ``begin`` to ``end`` to their targets' buffers (``buffers[column, target]``: addresses).
+    """Append rows ``begin`` to ``end`` to the buffers of their targets. ``buffers[column, target]`` is the address of the buffer
+    of a column and a target.
 
-    Works in blocks: first computes each row's position in its target's buffer, then runs one tight loop per column. Returns
-    where it stopped: at the first row whose target's buffer is full, or at ``end``.
+    For each block of rows, the kernel first computes the position of each row in the buffer of its target, and then runs one loop
+    per column. Returns the number of the first row whose target has a full buffer, or ``end`` if all rows are appended.
     """
     position = begin
     while position < end:
@@ -120,8 +123,8 @@ def scatter(begin: int, end: int, targets: Targets, used: Words, capacity: int, 
 
 
 class ScatterBuffers:
-    """One buffer per column and target, of at most ``rows_max`` rows and BATCH_BYTES. Full buffers become a record batch without
-    a copy."""
+    """Owns one buffer per column and target. The buffers of a target have room for at most ``rows_max`` rows and BATCH_BYTES
+    bytes. Full buffers become a record batch without a copy."""
 
     def __init__(self, schema: pa.Schema, targets: int, rows_max: int) -> None:
         self._schema = schema
@@ -137,7 +140,7 @@ class ScatterBuffers:
         return int(self._used.sum())
 
     def add(self, batch: pa.RecordBatch, targets: Targets) -> list[tuple[int, pa.RecordBatch]]:
-        """Add a batch without nulls. Returns the batches of full buffers."""
+        """Add a batch without nulls. Returns a pair (target, batch) each time that the buffers of a target become full."""
         for target, owners in enumerate(self._owners):
             if not owners:
                 self._allocate(target)
@@ -168,7 +171,7 @@ class ScatterBuffers:
         rows = int(self._used[target])
         buffers: list[Any] = self._owners[target]
         if rows * COPIED_PART < self._capacity:
-            # A few rows in a queue must not keep a large buffer alive.
+            # Copy the rows, so that a queued batch of a few rows does not keep a large buffer in memory.
             buffers = [_copied(buffer, rows * int(width)) for buffer, width in zip(buffers, self._widths, strict=True)]
         else:
             self._owners[target] = []

@@ -1,4 +1,5 @@
-"""The union operator: merges streams. Keeps the order within each input, but not between inputs."""
+"""The union operator, which merges streams. The operator keeps the order of the records of each input. The order between records
+of different inputs is not defined."""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ from weir.operators.base import Operator, Step
 
 
 class UnionOperator(Operator):
-    """The inputs have the same columns. Casts layouts of the same values (string, large_string) to one schema."""
+    """Merges inputs with the same columns. If a batch has another layout of the same values, such as large_string instead of
+    string, the operator casts the batch to ``schema``."""
 
     def __init__(self, schema: pa.Schema) -> None:
         self._schema = schema

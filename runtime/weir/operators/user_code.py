@@ -1,4 +1,4 @@
-"""Error messages for failures of user functions: which function and line failed, and with which argument."""
+"""Makes error messages for failures of user functions. A message names the function, the line and the argument of the call."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ SHOWN_CHARACTERS = 200
 
 
 def function_name(function: object) -> str:
-    """Return for example ``parse_line``, ``Parser.__call__`` or ``<lambda>``."""
+    """Return the function's qualified name, for example ``parse_line``, ``Parser.parse`` or ``<lambda>``."""
     return getattr(function, "__qualname__", None) or type(function).__qualname__
 
 
 def user_code_error(where: str, function: object, error: BaseException, argument: str) -> UserCodeError:
-    """Make the error to raise ``from error``. ``argument``: a short description of the function's argument."""
+    """Return a UserCodeError for the caller to raise. Its message describes ``error``. ``argument`` is a text that describes the argument of the
+    failed call."""
     line = _line_in(function, error)
     at = f" (line {line})" if line else ""
     return UserCodeError(
@@ -25,16 +26,17 @@ def user_code_error(where: str, function: object, error: BaseException, argument
 
 
 def short_repr(value: object) -> str:
-    """Return a repr, truncated to fit into a message."""
+    """Return the repr of a value, truncated to 200 characters."""
     try:
         text = repr(value)
-    except Exception as error:  # noqa: BLE001  # the repr is the author's code, too
+    except Exception as error:  # noqa: BLE001  # __repr__ can be user code
         return f"<{type(value).__name__} whose repr raised {type(error).__name__}>"
     return text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS] + "..."
 
 
 def _line_in(function: object, error: BaseException) -> str | None:
-    """Return the innermost frame in the function's own file: frames of libraries do not help the author."""
+    """Return the file and number of the innermost line of the traceback that is in the function's own file, or None. Lines in
+    libraries do not help the author of the function."""
     code = getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)
     if code is None:
         return None

@@ -1,7 +1,7 @@
 """The data that a slot needs to start: the address of the coordinator and the code of the job.
 
-The slot receives it in the closure of its Spark task, through Spark's authenticated and encrypted channel from the
-driver, and never through a socket of Weir. That is why only this object may contain pickled code.
+The slot receives the bootstrap in the closure of its Spark task, through Spark's authenticated and encrypted channel from the
+driver, and never through a socket of Weir. Therefore only the bootstrap may contain pickled code.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from weir.protocol.snapshots import JsonValue
 class SlotBootstrap:
     """The data that a slot needs to start.
 
-    It is the same for all slots of a run, including restarted slots and new generations.
+    All slots of a run receive the same bootstrap, including restarted slots and new generations.
     """
 
     job: str
@@ -24,7 +24,7 @@ class SlotBootstrap:
     """The address of the coordinator, as slots reach it."""
     port: int
     secret: bytes = field(repr=False)
-    """The secret of this run. It is never logged and never sent. With an HMAC, peers prove that they know the secret."""
+    """The secret of this run, which is never logged and never sent. With an HMAC, peers prove that they know the secret."""
     code: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     """Maps each code reference of the logical graph to a pickled function. The slot unpickles the function."""
     data_ports: tuple[int, int] = (0, 0)
@@ -40,7 +40,7 @@ class SparkTaskInfo:
     """The Spark task that runs a slot."""
 
     spark_task: int
-    """Spark's id of this attempt, unique in the application."""
+    """Spark's id of this attempt of the task, unique in the application."""
     attempt: int
     """How often Spark has restarted this task. Unrelated to generations."""
     executor: str

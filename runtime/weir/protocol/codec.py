@@ -1,4 +1,4 @@
-"""Converts dataclasses to JSON and back. An unknown field, a missing field or a wrong type is a ProtocolError.
+"""Converts dataclasses to JSON and back. An unknown field, a missing field or a wrong type raises ProtocolError.
 
 Decoding never evaluates or imports received data. The types come from the annotations of Weir's classes.
 """
@@ -81,7 +81,7 @@ def from_json(kind: type[T], value: Any) -> T:
 class _DecodeError(Exception):
     """``path`` leads from the outermost value inwards.
 
-    It is built while the error propagates, because most values cause no error.
+    ``path`` is built while the error propagates, because most values cause no error.
     """
 
     def __init__(self, reason: str) -> None:
@@ -233,7 +233,7 @@ def _dataclass_decoder(kind: type) -> _Decoder:
 
     def decode(value: Any) -> Any:
         if not items:
-            # Resolved on first use, because a class may refer to itself.
+            # The types are resolved on first use, because a class can refer to itself.
             hints = get_type_hints(kind)
             items.update({name: _decoder(hints[name]) for name in fields})
         if not isinstance(value, dict):
@@ -268,7 +268,7 @@ def _reject_constant(constant: str) -> None:
 
 
 def parse_json(data: bytes | bytearray | memoryview, what: str) -> Any:
-    """Return the JSON value. Raises ProtocolError naming ``what`` for anything else."""
+    """Return the JSON value. Raises ProtocolError naming ``what`` if ``data`` is not JSON."""
     try:
         return json.loads(bytes(data), parse_constant=_reject_constant)
     except (ValueError, RecursionError) as error:

@@ -1,8 +1,8 @@
 """The events that a driver sends to the control plane, and the commands that it receives.
 
-The events of a run are numbered from 1 without gaps, in the order in which they happened. A batch can arrive twice or overlap
-earlier batches. The control plane numbers the commands of a run. The driver answers each command with an event. ``at_ms`` is
-the driver's wall clock since 1970, for display only: the event number defines the order.
+The events of a run are numbered from 1 without gaps, in the order in which they happened. A batch of events can arrive twice
+or overlap earlier batches. The control plane numbers the commands of a run. The driver answers each command with an event.
+``at_ms`` is the driver's wall clock since 1970, for display only, because the event number defines the order.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class CheckpointTriggered:
 class SubtaskAcknowledged:
     """``after_ms`` is the time since the trigger, by the driver's clock.
 
-    It is for live display only, because the completion contains the statistics.
+    ``after_ms`` is for live display only, because ``CheckpointCompleted`` contains the statistics.
     """
 
     checkpoint: CheckpointId
@@ -109,7 +109,7 @@ class AcknowledgedStatistics:
 
 
 IMPORTED = "import"
-"""The trigger of a checkpoint that was imported from another job. The user owns it, like a savepoint."""
+"""The trigger of a checkpoint that was imported from another job. The user owns an imported checkpoint, like a savepoint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +117,8 @@ class CheckpointCompleted:
     """The job log contains the checkpoint, so it can be restored.
 
     ``state_bytes``: size of all files that a restore needs. ``checkpointed_bytes`` is the size of the files that this
-    checkpoint wrote. It is None if an older driver sent the event, or if the driver found an existing copy of an imported
-    checkpoint.
+    checkpoint wrote. ``checkpointed_bytes`` is None if an older driver sent the event, or if the driver found an existing
+    copy of an imported checkpoint.
     """
 
     checkpoint: CheckpointId
@@ -138,7 +138,7 @@ class CheckpointFailed:
 
 @dataclass(frozen=True, slots=True)
 class MetricsSampled:
-    """Metrics of a slot. The only events that the driver may drop when its spool is full."""
+    """Metrics of a slot. When the spool is full, the driver drops only events of this kind."""
 
     metrics: SlotMetrics
 
@@ -187,7 +187,7 @@ class TakeSavepoint:
 
 @dataclass(frozen=True, slots=True)
 class TakeCheckpoint:
-    """Take a checkpoint now. If a savepoint is requested at the same time, it serves both requests."""
+    """Take a checkpoint now. A savepoint that is requested at the same time serves both requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,7 @@ class Cancel:
 
 @dataclass(frozen=True, slots=True)
 class UnknownCommand:
-    """A command that only a newer control plane knows. The driver refuses it with its name."""
+    """A command that only a newer control plane knows. The driver refuses the command and reports its name."""
 
     name: str
 

@@ -6,11 +6,11 @@ Layout, little endian, 64 bytes::
     generation u64 | epoch u64 | sequence u64 | content_hash u64
     determinants_bytes u32 | payload_bytes u32 | argument i64
 
-``sequence`` counts the DATA frames of a channel. It never restarts, and the snapshots of both ends contain it. Frames of
-other kinds carry the sequence number of the *next* data frame. ``argument`` is the checkpoint id of a BARRIER,
-the time of a WATERMARK in ms, the bytes granted by a CREDIT, and the bytes of credit that a DATA frame uses. Otherwise it is 0.
+``sequence`` counts the DATA frames of a channel. ``sequence`` never restarts, and the snapshots of both ends contain it.
+Frames of other kinds carry the sequence number of the *next* data frame. ``argument`` is the checkpoint id of a BARRIER, the
+time of a WATERMARK in ms, the bytes granted by a CREDIT, and the bytes of credit that a DATA frame uses. Otherwise it is 0.
 ``determinants`` belong to the slot, not to the channel: a frame carries all entries that its receiver does not have yet, so
-they arrive before the output that depends on them. They are empty, because determinants are not recorded yet.
+they arrive before the output that depends on them. The determinants are empty, because Weir does not record determinants yet.
 ``content_hash`` covers determinants and payload.
 """
 
@@ -37,11 +37,11 @@ class FrameKind(IntEnum):
     BARRIER = 2
     WATERMARK = 4
     IDLE = 5
-    """The channel is idle: it does not count for the watermark until its next DATA or WATERMARK frame."""
+    """The channel is idle, and does not count for the watermark until its next DATA or WATERMARK frame."""
     END = 6
-    """End of input. No data follows. Barriers can follow until the final checkpoint."""
+    """End of input. No data follows an END frame. Barriers can follow an END frame until the final checkpoint."""
     CREDIT = 7
-    """Sent from the receiver to the sender: the receiver has consumed ``argument`` bytes of the channel."""
+    """Sent from the receiver to the sender, because the receiver has consumed ``argument`` bytes of the channel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class Frame:
     """A frame in memory: header fields and the batch (None for control events).
 
     The runtime uses only ``num_rows`` and ``nbytes`` of the batch, which is a pyarrow RecordBatch in real slots.
-    ``bytes_held`` is how much of its channel's credit the frame uses, in bytes.
+    ``bytes_held`` is the number of bytes of the channel's credit that the frame uses.
     """
 
     kind: FrameKind

@@ -1,4 +1,7 @@
-"""Ids. Each has a distinct type, so that the type checker rejects a mix-up. An id is parsed where it enters the process."""
+"""Ids.
+
+Each kind of id has a distinct type, so that the type checker rejects a mix-up. An id is parsed where it enters the process.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ SlotIndex = NewType("SlotIndex", int)
 """Index of a deployed slot, 0 to slots - 1. Slot i runs subtask i of every chain."""
 
 SlotIncarnation = NewType("SlotIncarnation", str)
-"""One process that is or was a slot. The process that replaces it has a new incarnation."""
+"""One process that is or was a slot. A process that replaces a slot has a new incarnation."""
 
 KeyGroup = NewType("KeyGroup", int)
 """The unit in which keyed state moves when the parallelism changes."""
@@ -26,7 +29,7 @@ EventNumber = NewType("EventNumber", int)
 """Number of an event in its run, from 1 without gaps."""
 
 CommandId = NewType("CommandId", int)
-"""Number of a command to a run, ascending. The control plane assigns it."""
+"""Number of a command to a run. The control plane assigns these numbers in ascending order."""
 
 
 class SubtaskId(NamedTuple):

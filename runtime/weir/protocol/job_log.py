@@ -1,8 +1,8 @@
 """The entries of the job log, which is the source of truth about a job.
 
-The entries are numbered without gaps, and each is created only if absent. So the writer of entry n knew entries 1 to
-n - 1. ``weir.protocol.log_view`` computes the state that the entries describe. A summary entry contains this state, so
-that the entries before it can be deleted.
+The entries are numbered without gaps, and each is created only if absent. So the writer of entry n has read all entries before n.
+``weir.protocol.log_view`` computes the state that the entries describe. A summary entry contains this state, so that the
+entries before it can be deleted.
 
 ``nonce`` identifies the writer's attempt. A writer that does not know whether its entry was created reads the number and
 compares the nonce. ``timestamp_ms`` is the writer's wall clock, for display only.
@@ -27,17 +27,18 @@ class Purpose(StrEnum):
 
     RUN = "run"
     MAINTENANCE = "maintenance"
-    """Garbage collection while the job has no run. Its generation fences a paused run that might resume."""
+    """Garbage collection while the job has no run. It has a generation of its own, which fences a driver that was paused
+    and continues later."""
     IMPORT = "import"
     """The import of a checkpoint. See ``CheckpointImported``."""
 
 
 @dataclass(frozen=True, slots=True)
 class GenerationStarted:
-    """Fences all older generations: entries that they append later have no effect.
+    """Fences all older generations, so that entries which they append later have no effect.
 
     ``branch``: the branch that the generation continues (``LogView.branch_after``). ``first_checkpoint``: the lowest
-    checkpoint id that the generation will use. It is higher than all ids in the log and all ids that the writer has
+    checkpoint id that the generation will use. This id is higher than all ids in the log and all ids that the writer has
     triggered.
     """
 
@@ -68,8 +69,8 @@ class CheckpointCompleted:
 class CheckpointImported:
     """An imported checkpoint starts a new generation and branch, and abandons all other checkpoints, like a start without state.
 
-    One entry does both, because a crash between two entries would leave a job without its state. All files of the manifest
-    have been copied and are durable. The user owns the checkpoint, like a savepoint.
+    The start and the completion are one entry, because a crash between two entries would leave a job without its state. All
+    files of the manifest have been copied and are durable. The user owns the checkpoint, like a savepoint.
     """
 
     generation: Generation
@@ -84,7 +85,7 @@ class CheckpointImported:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointRetired:
-    """The checkpoints can no longer be restored. Written before the first of their files is deleted."""
+    """The checkpoints can no longer be restored. This entry is written before any file of the checkpoints is deleted."""
 
     generation: Generation
     checkpoints: tuple[CheckpointId, ...]
@@ -118,7 +119,7 @@ class BranchAbandoned:
 
 @dataclass(frozen=True, slots=True)
 class BranchReinstated:
-    """Undoes BranchAbandoned: the sinks have published the output of these checkpoints again."""
+    """Undoes BranchAbandoned, because the sinks have published the output of these checkpoints again."""
 
     generation: Generation
     branch: str
@@ -129,9 +130,10 @@ class BranchReinstated:
 
 @dataclass(frozen=True, slots=True)
 class LogSummarised:
-    """The state that all earlier entries describe: a reader that starts here does not need them.
+    """The state that all earlier entries of the log describe. A reader that starts with this entry does not need the earlier
+    entries.
 
-    ``view`` is a ``LogView`` as JSON. Only the process that runs ``generation`` writes it.
+    ``view`` is a ``LogView`` as JSON. Only the process that runs ``generation`` writes a summary.
     """
 
     generation: Generation

@@ -1,7 +1,8 @@
 """The state that the entries of a job log describe. The view depends only on the entries.
 
-The checkpoints form a tree. A generation restores one checkpoint. Checkpoints that its predecessor completed after that
-one are *abandoned*: they are kept, and a rollback can return to them, but the current state does not descend from them.
+The checkpoints form a tree. A generation restores one checkpoint. If the previous generation has completed checkpoints after
+the restored one, these are *abandoned*. Abandoned checkpoints are kept, and a rollback can return to them, but the current
+state does not descend from them.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from weir.protocol.job_log import (
 )
 
 RETIRED_REMEMBERED = 100
-"""How many retired checkpoints the view contains (the newest ones), for display."""
+"""Maximum number of retired checkpoints in the view, for display. The view contains the newest ones."""
 
 SKIPPED_IDS_MAX = 100
-"""Upper bound for the checkpoints that an earlier process may have triggered after its last log entry. A new process skips
-this many ids, so that no id is used twice."""
+"""Upper bound for the number of checkpoints that an earlier process has possibly triggered after its last log entry. A new
+process skips this many ids, so that no id is used twice."""
 
 _NO_GENERATION = Generation(0)
 _NO_CHECKPOINT = CheckpointId(0)
@@ -72,8 +73,9 @@ class GenerationRecord:
 class AbandonedCheckpoint:
     """A completed checkpoint that a rollback has abandoned.
 
-    ``branch``: its branch, under whose name sinks keep the revoked output. ``after`` is the restored checkpoint, or 0 if there is none. Sinks
-    revoke all output that was committed after it, including the output of retired checkpoints, which no list contains.
+    ``branch`` is the branch of the checkpoint. Sinks keep the revoked output under this name. ``after`` is the restored
+    checkpoint, or 0 if there is none. Sinks revoke all output that was committed after ``after``, including the output of
+    retired checkpoints, which no list contains.
     """
 
     checkpoint: CheckpointId
@@ -83,7 +85,7 @@ class AbandonedCheckpoint:
 
 @dataclass(frozen=True, slots=True)
 class LogView:
-    """All tuples are in ascending order of checkpoint or generation. ``generation`` 0: no generation has started.
+    """All tuples are in ascending order of checkpoint or generation. ``generation`` 0 means that no generation has started.
 
     The field names are part of the format of ``LogSummarised``.
     """
@@ -91,9 +93,9 @@ class LogView:
     generation: Generation = _NO_GENERATION
     branch: str = ""
     history: str = ""
-    """Identifies this log, also among jobs with the same name: the nonce of its first entry."""
+    """The nonce of the first entry, which identifies this log even among jobs with the same name."""
     highest_checkpoint: CheckpointId = _NO_CHECKPOINT
-    """No branch may use an id up to this one again."""
+    """No branch may use a checkpoint id up to this number again."""
     generations: tuple[GenerationRecord, ...] = ()
     kept: tuple[CheckpointRecord, ...] = ()
     """Completed checkpoints of all branches that are not retired."""
@@ -103,14 +105,17 @@ class LogView:
     retired: tuple[CheckpointRecord, ...] = ()
     """The newest RETIRED_REMEMBERED retired checkpoints."""
     abandonment_due: tuple[AbandonedCheckpoint, ...] = ()
-    """Abandoned checkpoints whose output is not recorded as revoked. The next generation revokes their output (again) before it runs."""
+    """Abandoned checkpoints whose output is not recorded as revoked.
+
+    The next generation revokes the output of these checkpoints (again) before it runs.
+    """
     withdrawn: tuple[AbandonedCheckpoint, ...] = ()
     """Checkpoints whose output is revoked.
 
-    If such a checkpoint is on the current branch, the revocation is possibly incomplete: see ``reinstatement_due``.
+    If a revoked checkpoint is on the current branch, its revocation is possibly incomplete (see ``reinstatement_due``).
     """
     ignored_entries: int = 0
-    """Number of entries without effect, because their generation was fenced."""
+    """Number of entries that had no effect because their generation was fenced."""
 
     @property
     def restorable(self) -> tuple[CheckpointRecord, ...]:
@@ -142,15 +147,18 @@ class LogView:
 
     @property
     def reinstatement_due(self) -> tuple[AbandonedCheckpoint, ...]:
-        """Revoked checkpoints that are on the current branch again. The next generation reinstates their output before it runs."""
+        """Revoked checkpoints that are on the current branch again.
+
+        The next generation reinstates the output of these checkpoints before it runs.
+        """
         return tuple(left for left in self.withdrawn if left.checkpoint in self.current)
 
     def find(self, checkpoint: CheckpointId) -> CheckpointRecord | None:
-        """Return the record of a kept checkpoint. None: retired, never completed or never triggered."""
+        """Return the record of a kept checkpoint, or None if ``checkpoint`` was retired, never completed or never triggered."""
         return next((record for record in self.kept if record.checkpoint == checkpoint), None)
 
     def status(self, checkpoint: CheckpointId) -> CheckpointStatus | None:
-        """None: never completed, or retired and no longer remembered."""
+        """Return None if the checkpoint never completed, or was retired so long ago that the view no longer contains it."""
         if checkpoint in self.current:
             return CheckpointStatus.RESTORABLE
         if self.find(checkpoint) is not None:
@@ -167,14 +175,14 @@ class LogView:
         retired = self.status(checkpoint) is CheckpointStatus.RETIRED
         newest = ", ".join(str(kept.checkpoint) for kept in self.kept[-10:]) or "none"
         problem = (
-            "is retired: its files are being deleted"
+            "is retired, and its files are being deleted"
             if retired
-            else "does not exist: it never completed, or was retired long ago"
+            else "does not exist, because it never completed or was retired long ago"
         )
         raise CheckpointError(f"checkpoint {checkpoint} {problem}; newest restorable checkpoints: {newest}")
 
     def ancestry(self, checkpoint: CheckpointId | None) -> tuple[CheckpointId, ...]:
-        """Return the kept checkpoints that ``checkpoint`` descends from, including itself. None: no checkpoint."""
+        """Return the kept checkpoints that ``checkpoint`` descends from, including itself. None means no checkpoint."""
         limits = self.ancestry_limits(checkpoint)
         return tuple(
             sorted(kept.checkpoint for kept in self.kept if kept.checkpoint <= limits.get(kept.generation, _NO_CHECKPOINT))
@@ -183,8 +191,8 @@ class LogView:
     def ancestry_limits(self, checkpoint: CheckpointId | None) -> dict[Generation, CheckpointId]:
         """Return the last checkpoint of each generation that ``checkpoint`` descends from.
 
-        ``checkpoint`` descends from checkpoint c of generation g if the result contains g and c <= result[g]. This also holds
-        for retired checkpoints, which no list contains.
+        ``checkpoint`` descends from checkpoint c of generation g if the result contains g and c <= result[g]. This rule also
+        applies to retired checkpoints, which no list contains.
         """
         record = self.find(checkpoint) if checkpoint is not None else None
         generation, limit = (record.generation if record else None), checkpoint
@@ -197,7 +205,10 @@ class LogView:
         return limits
 
     def abandoned_by(self, restored_from: CheckpointId | None) -> tuple[CheckpointId, ...]:
-        """Return the checkpoints that a restore of ``restored_from`` would abandon: those in ``current`` that it does not descend from."""
+        """Return the checkpoints that a restore of ``restored_from`` would abandon.
+
+        These are the checkpoints in ``current`` from which ``restored_from`` does not descend.
+        """
         ancestry = set(self.ancestry(restored_from))
         return tuple(checkpoint for checkpoint in self.current if checkpoint not in ancestry)
 
@@ -228,7 +239,7 @@ class LogView:
         return entry.generation < self.generation
 
     def objection(self, entry: Entry) -> str | None:
-        """Return why ``entry`` cannot be the next one, or None. Check ``is_stale`` first."""
+        """Return the reason why ``entry`` cannot be the next entry, or None. Check ``is_stale`` first."""
         if not isinstance(entry, GenerationStarted | CheckpointImported) and entry.generation != self.generation:
             return f"generation {entry.generation} has not started"
         match entry:
@@ -242,24 +253,24 @@ class LogView:
                     return f"checkpoint ids up to {self.highest_checkpoint} are already used, including {entry.checkpoint}"
             case CheckpointRetired():
                 if not entry.checkpoints:
-                    return "it contains no checkpoint"
+                    return "the entry contains no checkpoint"
                 for checkpoint in entry.checkpoints:
                     if self.find(checkpoint) is None:
                         return f"checkpoint {checkpoint} is already retired or never completed"
                     if checkpoint in self.pinned:
                         return f"checkpoint {checkpoint} is pinned"
                     if self.current and checkpoint == self.current[-1]:
-                        return f"checkpoint {checkpoint} is the newest one, which a recovery needs"
+                        return f"checkpoint {checkpoint} is the newest checkpoint, which a recovery needs"
             case CheckpointPinned():
                 if self.find(entry.checkpoint) is None:
                     return f"checkpoint {entry.checkpoint} is retired or never completed"
             case BranchAbandoned():
                 due = {left.checkpoint for left in self.abandonment_due if left.branch == entry.branch}
                 if not set(entry.checkpoints) <= due:
-                    return f"it contains checkpoints that are not abandoned on branch {entry.branch}"
+                    return f"the entry contains checkpoints that are not abandoned on branch {entry.branch}"
             case BranchReinstated():
                 if not set(entry.checkpoints) <= {left.checkpoint for left in self.reinstatement_due}:
-                    return "it contains checkpoints that need no reinstatement"
+                    return "the entry contains checkpoints that need no reinstatement"
             case LogSummarised():
                 try:
                     generation = _summarised_view(entry).generation
@@ -303,7 +314,7 @@ class LogView:
             case BranchReinstated():
                 return replace(self, withdrawn=tuple(left for left in self.withdrawn if left.checkpoint not in entry.checkpoints))
             case LogSummarised():
-                # The writer of a summary knew every earlier entry, so the view is complete.
+                # The writer of a summary has read every earlier entry, so the view is complete.
                 return _summarised_view(entry)
             case _:
                 assert_never(entry)
@@ -312,8 +323,8 @@ class LogView:
         ancestry = self.ancestry(entry.restored_from)
         restored = self.find(entry.restored_from) if entry.restored_from is not None else None
         abandoned = set(self.current) - set(ancestry)
-        # A process that crashes during a revocation or reinstatement leaves it incomplete. To reverse it, all of its
-        # checkpoints are processed.
+        # A process that crashes during a revocation or reinstatement leaves it incomplete. To reverse an incomplete
+        # revocation or reinstatement, process all of its checkpoints.
         due = [left for left in self.abandonment_due if left.checkpoint not in ancestry]
         due += [AbandonedCheckpoint(checkpoint, self.branch, entry.restored_from or _NO_CHECKPOINT) for checkpoint in abandoned]
         returning = [left for left in self.abandonment_due if left.checkpoint in ancestry]
@@ -381,7 +392,7 @@ def base_view(entry: LogSummarised) -> LogView:
 
 
 def _parts(entry: CheckpointImported) -> tuple[GenerationStarted, CheckpointCompleted]:
-    """Return the two entries that an import combines."""
+    """Return the start of a generation and the completed checkpoint that ``entry`` records in one step."""
     return (
         GenerationStarted(
             entry.generation, None, entry.branch, entry.checkpoint, entry.nonce, entry.timestamp_ms, Purpose.IMPORT

@@ -61,7 +61,7 @@ class Origin:
 class Manifest:
     """``graph``: the physical graph as JSON, including the logical graph and the max parallelism of each uid.
 
-    ``restored_from``: the checkpoint from which its generation started. Timestamps are the coordinator's wall clock, in ms
+    ``restored_from``: the checkpoint from which the generation started. Timestamps are the coordinator's wall clock, in ms
     since 1970. ``drained``: all input has ended, and the checkpoint contains no records that will be sent later.
     """
 
@@ -79,7 +79,7 @@ class Manifest:
     assigners: dict[OperatorUid, AssignerState]
     statistics: CheckpointStatistics
     published_up_to: CheckpointId = CheckpointId(0)
-    """The output of checkpoints up to this one was known to be published when the manifest was written."""
+    """When the manifest was written, the output of all checkpoints up to ``published_up_to`` was known to be published."""
     format: int = MANIFEST_FORMAT
     imported_from: Origin | None = None
     """Where the checkpoint was imported from. An imported checkpoint contains no sink state. None if this job took the checkpoint."""
@@ -89,7 +89,10 @@ class Manifest:
             yield from subtask.operators
 
     def referenced_files(self) -> tuple[StateFile, ...]:
-        """Return every state file that a restore needs, once, by path and offset. They must not be deleted while the checkpoint is kept."""
+        """Return every state file that a restore needs, once, by path and offset.
+
+        These files must not be deleted while the checkpoint is kept.
+        """
         files = {(file.path, file.offset): file for operator in self.operators() for file in operator.files}
         return tuple(files[location] for location in sorted(files))
 
@@ -136,7 +139,7 @@ def decode_manifest(data: bytes | bytearray | memoryview) -> Manifest:
             f"manifest of format {written}, but this version of Weir reads formats up to {MANIFEST_FORMAT}: upgrade Weir"
         )
     for state in _objects(value.get("assigners")):
-        state.pop("enumerated", None)  # Older versions wrote this field. Its value was always true.
+        state.pop("enumerated", None)  # Older versions wrote this field, always with the value true.
     return codec.from_json(Manifest, value)
 
 

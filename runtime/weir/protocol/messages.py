@@ -1,7 +1,7 @@
 """Control messages between the coordinator and the slots: JSON on an authenticated connection, in order for each slot.
 
-The order matters: an ``AssignSplit`` that is sent before ``TriggerCheckpoint(c)`` arrives before it. So the snapshots of
-the assigner and of the source agree on the assigned splits.
+The order matters, because an ``AssignSplit`` that is sent before ``TriggerCheckpoint(c)`` must also arrive before it. Then
+the snapshots of the assigner and of the source agree on the assigned splits.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ class Register:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """Sent by a background thread. ``turns`` counts the turns of the loop: a constant value means that the loop is stuck."""
+    """Sent by a background thread. ``turns`` counts the turns of the loop. If this number stays constant, the loop is stuck."""
 
     turns: int
 
 
 @dataclass(frozen=True, slots=True)
 class Deployed:
-    """The slot has restored its state and opened its channels: it can start."""
+    """The slot has restored its state and opened its channels, so it can start."""
 
     generation: Generation
 
@@ -190,7 +190,10 @@ class NotifyCheckpointAborted:
 
 @dataclass(frozen=True, slots=True)
 class AssignSplit:
-    """``split`` is None if no splits remain. ``precedes``: the checkpoint that this assignment precedes, which is the next one to be triggered."""
+    """``split`` is None if no splits remain.
+
+    ``precedes`` is the next checkpoint to be triggered, which this assignment precedes.
+    """
 
     generation: Generation
     operator: OperatorUid
@@ -215,7 +218,7 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """The job has ended, or the slot is not needed: leave the loop and end the Spark task."""
+    """Leave the loop and end the Spark task, because the job has ended or does not need the slot."""
 
     reason: str
 

@@ -12,7 +12,7 @@ PORTS_MAX = 1_000
 
 @dataclass(frozen=True, slots=True)
 class MetricsAddress:
-    """``ports``: number of candidate ports, starting with ``port``. ``port`` 0: any free port."""
+    """``ports``: number of candidate ports, starting with ``port``. ``port`` 0 means any free port."""
 
     host: str
     port: int

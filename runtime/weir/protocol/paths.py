@@ -51,6 +51,6 @@ def job_root(job: str) -> str:
 def manifest_path(checkpoint: CheckpointId, generation: Generation) -> str:
     """Return the path relative to the job's directory.
 
-    A generation uses a checkpoint id only once, so two attempts never have the same path.
+    A generation uses a checkpoint id only once, so two manifests never have the same path.
     """
     return f"checkpoints/{checkpoint}/manifest-g{generation}.json"

@@ -23,13 +23,16 @@ class StateFile:
     checksum: str
     rows: int = 0
     key_groups: tuple[int, int] | None = None
-    """First and last key group (both inclusive) in the file. None: not keyed."""
+    """First and last key group (both inclusive) in the file. None if the state is not keyed."""
     offset: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A part of a source's input. ``position`` is after the last emitted record, or None if the split has not been started."""
+    """A part of a source's input.
+
+    ``position`` is the position after the last emitted record, or None if the split has not been started.
+    """
 
     id: str
     payload: JsonValue
@@ -38,7 +41,7 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Committable:
-    """The output that a sink writer staged for one checkpoint. The first five fields identify it."""
+    """The output that a sink writer staged for one checkpoint. The first five fields identify the committable."""
 
     job: str
     sink: OperatorUid
@@ -63,7 +66,7 @@ class OperatorSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class ChannelSnapshot:
-    """One end of a channel at the snapshot. ``watermark_ms`` exists for inputs only. None stands for minus infinity."""
+    """One end of a channel at the snapshot. ``watermark_ms`` exists for inputs only. None means minus infinity."""
 
     channel: ChannelId
     sequence: int
@@ -82,15 +85,18 @@ class SubtaskStatistics:
     sync_core_wait_us: int = 0
     """The part of ``sync_us`` in which the subtask was runnable but waited for a CPU core (Linux; 0 elsewhere)."""
     async_ms: float = 0.0
-    """From the start of the sync phase until the files of the subtask were durable. A slot acknowledges all its subtasks together."""
+    """The time from the start of the sync phase until the files of the subtask were durable.
+
+    A slot acknowledges all its subtasks together.
+    """
     alignment_ms: float = 0.0
     start_delay_ms: float = 0.0
-    """From the trigger until the first barrier reached the subtask."""
+    """The time from the trigger until the first barrier reached the subtask."""
     state_bytes: int = 0
     longest_batch_ms: float = 0.0
     """The longest time that one unit of snapshot work blocked the loop."""
     longest_batch_core_wait_ms: float = 0.0
-    """The part of ``loop_blocked_max_us`` in which the loop was runnable but waited for a CPU core."""
+    """The part of ``longest_batch_ms`` in which the loop was runnable but waited for a CPU core."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""Slots on Spark. Only this package imports pyspark."""
+"""Slots on Spark. No other package of Weir imports pyspark."""

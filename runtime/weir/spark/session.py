@@ -1,5 +1,5 @@
-"""The Spark session of a job: its settings keep slots alive and refuse unauthenticated peers, and ``close`` removes
-everything that it has created.
+"""The Spark session of a job. The session's settings keep slots alive and refuse unauthenticated peers, and ``close_session``
+removes everything that the session has created.
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ from weir.spark.settings import FIXED, is_loopback, is_secret, reject_unsupporte
 _PREFIX = "weir-spark-"
 _LOCK = "owner.lock"
 _BASE_BYTES_MAX = 40
-"""Spark's Unix sockets are in the directory, and the kernel limits their path to 107 bytes."""
+"""The maximum path length of the parent directory. Spark creates Unix sockets below the parent directory, and the kernel limits
+a socket's path to 107 bytes."""
 _YOUNG_S = 60.0
-"""A younger directory possibly belongs to a process that has not locked it yet."""
+"""A directory younger than this possibly belongs to a process that has not locked the directory yet."""
 
 CONF_FILE = "WEIR_SPARK_CONF_FILE"
 """Environment variable: the path of a file with Spark settings that must stay secret (lines ``name value`` or ``name=value``)."""
@@ -45,7 +46,8 @@ CONF_FILE = "WEIR_SPARK_CONF_FILE"
 class ScratchDirectory:
     """The private directory of a Spark session.
 
-    Only this user can read ``path``. ``close`` removes it. If the process is killed, the next session removes it.
+    Only this user can read ``path``. ``close`` removes the directory. If the process is killed, the next session removes the
+    directory.
     """
 
     def __init__(self) -> None:
@@ -54,7 +56,7 @@ class ScratchDirectory:
             base = "/tmp"
         _remove_abandoned(Path(base))
         self.path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=base))
-        # Child processes do not inherit the descriptor, so the lock ends with this process.
+        # Child processes do not inherit this descriptor, so the lock is released when this process ends.
         self._lock = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
 
@@ -76,7 +78,7 @@ def _remove_abandoned(base: Path) -> None:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(path, ignore_errors=True)
         except BlockingIOError:
-            pass  # Its owner is running.
+            pass  # The owner of the directory is running.
         finally:
             os.close(lock)
 
@@ -89,8 +91,7 @@ _scratch: dict[int, ScratchDirectory] = {}
 class DriverAddress:
     """Address of the driver.
 
-    ``bind`` is the address on which the coordinator listens. ``advertise`` is the address under which slots and Spark's
-    executors reach it.
+    The coordinator listens on ``bind``. Slots and Spark's executors connect to ``advertise``.
     """
 
     bind: str
@@ -100,15 +101,15 @@ class DriverAddress:
 def open_session(
     master: str, slots: int, *, app_name: str = "weir", extra_conf: Mapping[str, str] | None = None
 ) -> SparkSession:  # fmt: skip
-    """Open a session with ``slots`` cores if Weir decides that (``local``, ``local[*]``). Spares count as slots.
+    """Open a session. With the master ``local`` or ``local[*]``, the session gets ``slots`` cores. Spares count as slots.
 
     ``extra_conf`` overrides the file that WEIR_SPARK_CONF_FILE names. Raise ConfigError if a setting is not supported, if
-    no suitable Java is found, or if a Spark session already runs in this process.
+    no suitable Java is found, or if a Spark session is already running in this process.
     """
     if SparkContext._active_spark_context is not None:
         raise ConfigError(
             f"A Spark session already runs in this process ({SparkContext._active_spark_context.appName}), and its settings cannot be "
-            "changed. Stop it before the job starts, or start the job with `weir run`."
+            "changed. Stop that session before the job starts, or start the job with `weir run`."
         )
     extra = _conf_file(os.environ.get(CONF_FILE)) | dict(extra_conf or {})
     scratch = ScratchDirectory()
@@ -133,7 +134,7 @@ def close_session(spark: SparkSession) -> None:
     try:
         spark.stop()
     except (Py4JError, PySparkException, OSError):
-        # The JVM has already exited. Without this, pyspark would treat the session as running.
+        # The JVM has already exited. Reset pyspark's attributes, or pyspark would treat the session as running.
         SparkContext._active_spark_context = None
         SparkSession._instantiatedSession = None
     finally:
@@ -157,25 +158,25 @@ def _context(master: str, settings: Mapping[str, str]) -> SparkContext:
 
 
 def _conf(settings: Mapping[str, str]) -> SparkConf:
-    """Start the JVM unless it is running, and pass it the settings. Secret settings are passed over the gateway."""
+    """Start the JVM if it is not running, and pass it the settings. Secret settings are passed over the gateway."""
     if SparkContext._gateway is None:
         launched = jvm.launch(settings)
         SparkContext._ensure_initialized(gateway=launched)
     conf = SparkConf(_jvm=SparkContext._jvm)
-    # Check settings of spark-defaults.conf and spark-submit.
+    # Check the settings that come from spark-defaults.conf and spark-submit.
     reject_unsupported({name: value for name, value in conf.getAll() if name not in settings}, where="Spark's own configuration")
     conf.setAll(list(settings.items()))
-    # Check it now, because one of these can set it.
+    # Check the memory now, because spark-defaults.conf and spark-submit can declare it too.
     require_python_memory(settings["spark.master"], dict(conf.getAll()))
     return conf
 
 
 def _set_environment(master: str) -> None:
-    """Set what pyspark and the JVM launcher read from this process's environment."""
+    """Set the environment variables of this process that pyspark and the JVM launcher read."""
     find_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    # pyspark itself also needs some of the fixed settings.
+    # pyspark reads some of the fixed settings from the environment.
     os.environ["PYSPARK_UDS_MODE"] = FIXED["spark.python.unix.domain.socket.enabled"][0]
     os.environ["PYSPARK_PIN_THREAD"] = "true"
     if is_loopback(master):
@@ -194,7 +195,7 @@ def _conf_file(path: str | None) -> dict[str, str]:
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        # A value may contain "=" (-XX:Option=1), a name may not.
+        # A value can contain "=" (-XX:Option=1), but a name cannot.
         parts = re.fullmatch(r"(spark\.[^\s=]+)(?:\s*=\s*|\s+)([^\s=].*)", line.strip())
         if parts is None:
             raise ConfigError(f"{path} line {number}: not a Spark setting. Write `spark.name value`.")
@@ -205,10 +206,10 @@ def _conf_file(path: str | None) -> dict[str, str]:
 
 
 class LazySession:
-    """A Spark session that is opened at its first use, by a source that is a query or by the slots. It is also a
+    """A Spark session that is opened at its first use, by a Spark query as a source or by the slots. A LazySession is also a
     SparkPlanner.
 
-    ``slots``: cores to request if Weir decides that, including spares.
+    ``slots`` (including spares) is the number of cores of the session if the master does not specify it.
     """
 
     def __init__(self, master: str, slots: int, *, app_name: str, conf: Mapping[str, str]) -> None:

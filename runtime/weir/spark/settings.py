@@ -1,4 +1,4 @@
-"""The Spark settings that Weir needs: fixed ones (and why), defaults, secret ones."""
+"""The Spark settings that Weir needs: fixed settings with their reasons, defaults, and secret settings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from weir.errors import ConfigError
 FIXED: Mapping[str, tuple[str, str]] = {
     "spark.speculation": ("false", "Spark would start a second copy of a slow slot, a zombie"),
     "spark.dynamicAllocation.enabled": ("false", "slots never finish, and Spark would remove executors that look idle"),
-    "spark.task.reaper.enabled": ("false", "it kills a whole executor if one Spark task is slow to stop"),
+    "spark.task.reaper.enabled": ("false", "the task reaper kills a whole executor if one Spark task is slow to stop"),
     "spark.excludeOnFailure.enabled": ("false", "a lost slot must restart on the same executors"),
     "spark.excludeOnFailure.application.enabled": ("false", "a lost slot must restart on the same executors"),
     "spark.excludeOnFailure.taskAndStage.enabled": ("false", "a lost slot must restart on the same executors"),
@@ -19,8 +19,8 @@ FIXED: Mapping[str, tuple[str, str]] = {
     "spark.authenticate": ("true", "Spark transports the job's code, so anyone with access to Spark could run code"),
     "spark.network.crypto.enabled": ("true", "Spark transports the job's secret"),
     "spark.ui.enabled": ("false", "the Spark UI has no password"),
-    "spark.python.use.daemon": ("true", "without it, replacing a lost slot takes seconds"),
-    "spark.python.worker.reuse": ("true", "without it, replacing a lost slot takes seconds"),
+    "spark.python.use.daemon": ("true", "without the daemon, replacing a lost slot takes seconds"),
+    "spark.python.worker.reuse": ("true", "without worker reuse, replacing a lost slot takes seconds"),
     "spark.python.worker.idleTimeoutSeconds": ("0", "a running slot sends nothing to Spark"),
     "spark.python.worker.killOnIdleTimeout": ("false", "a running slot sends nothing to Spark"),
     "spark.python.unix.domain.socket.enabled": ("true", "with a TCP port, Spark's Python daemon forks for any client"),
@@ -28,14 +28,15 @@ FIXED: Mapping[str, tuple[str, str]] = {
 """Maps each setting to its only supported value and the reason."""
 
 UNSUPPORTED: Mapping[str, str] = {
-    "spark.barrier.": "slots are separate Spark jobs, because in a barrier stage the loss of one slot stops all",
-    "spark.scheduler.barrier.": "slots are separate Spark jobs, because in a barrier stage the loss of one slot stops all",
+    "spark.barrier.": "slots are separate Spark jobs, because in a barrier stage the loss of one slot stops all slots",
+    "spark.scheduler.barrier.": "slots are separate Spark jobs, because in a barrier stage the loss of one slot stops all slots",
     "spark.remote": "Spark Connect cannot run slots; use a classic master (local, spark://, yarn, k8s://)",
 }
-"""Unsupported settings, or prefixes of settings if they end in a dot."""
+"""Unsupported settings. A name that ends in a dot is a prefix of settings."""
 
 TASK_FAILURES_MAX = 4
-"""How often Spark itself restarts a lost slot at once. After that its Spark job fails, and the slot pool submits it again.
+"""How often Spark itself restarts a lost slot at once. After this many losses the slot's Spark job fails, and the slot pool
+submits it again.
 
 Without a limit, a DataFrame source whose code raises, or a slot that cannot be unpickled, would be retried forever.
 """
@@ -47,10 +48,11 @@ _WORKER_ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "ARROW_IO_THREADS": "2",
-    # Otherwise glibc keeps an arena of free memory per thread, and the memory of a slot grows.
+    # With more arenas, glibc would keep free memory for each thread, and the memory of a slot would grow.
     "MALLOC_ARENA_MAX": "2",
-    # Otherwise Arrow's allocator returns freed memory to the system at once, and batches are written to fresh pages: 11,000 page
-    # faults per second in the benchmark instead of about a thousand. A slot keeps the memory it once needed.
+    # By default, Arrow's allocator returns freed memory to the system at once, so batches are written to fresh pages.
+    # In the benchmark, fresh pages cause 11,000 page faults per second instead of about a thousand.
+    # With a delay of -1, a slot keeps the memory that it has needed at its peak.
     "MIMALLOC_PURGE_DELAY": "-1",
 }
 
@@ -59,15 +61,15 @@ _DEFAULTS = {
     "spark.python.task.killTimeout": "100ms",
     "spark.python.daemon.module": "weir.spark.daemon",
     "spark.ui.showConsoleProgress": "false",
-    # Staged timestamps have the type of Arrow and Parquet, not Spark's legacy INT96.
+    # Stage timestamps in the type of Arrow and Parquet, not in Spark's legacy INT96.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    # A query has the same meaning on every host.
+    # With a fixed time zone, a query has the same meaning on every host.
     "spark.sql.session.timeZone": "UTC",
     **{f"spark.executorEnv.{name}": value for name, value in _WORKER_ENVIRONMENT.items()},
 }
 
 _CLUSTER_DEFAULTS = {
-    # How soon the loss of an executor is detected: by its closed connection, or by missing heartbeats if it hangs.
+    # How soon Spark detects the loss of an executor, by its closed connection or by missing heartbeats.
     "spark.standalone.executorRemoveDelayOnDisconnection": "100ms",
     "spark.network.timeout": "8s",
     "spark.network.timeoutInterval": "1s",
@@ -77,7 +79,7 @@ _CLUSTER_DEFAULTS = {
 
 _LOCAL = re.compile(r"local(?:\[(\*|\d+)(?:\s*,\s*\d+)?\])?")
 _LOOPBACK = re.compile(r"spark://(127\.\d+\.\d+\.\d+|localhost|\[::1\])(:|$)")
-# Spark redacts these settings, so they must not be in an argument list either.
+# Spark redacts settings with these names in its output, so Weir keeps them out of argument lists.
 _SECRET = re.compile(r"secret|password|token|access[.]?key|credential|session.?key", re.IGNORECASE)
 _LAUNCH = re.compile(r"spark\.(authenticate|ui\.enabled)$")
 
@@ -90,7 +92,8 @@ PYTHON_MEMORY = (
     "spark.executor.memoryOverheadFactor",
     "spark.kubernetes.memoryOverheadFactor",
 )
-"""Each of these settings reserves memory of an executor's container for purposes other than Java. The first one is for Python."""
+"""Each of these settings reserves memory of an executor's container for purposes other than Java.
+``spark.executor.pyspark.memory`` is for Python."""
 
 
 def is_local(master: str) -> bool:
@@ -98,7 +101,7 @@ def is_local(master: str) -> bool:
 
 
 def is_loopback(master: str) -> bool:
-    """Return whether everything runs on this host, so that no port needs to be reachable from its network."""
+    """Return whether all processes run on this host, so that no port needs to be reachable from other hosts."""
     return is_local(master) or _LOOPBACK.match(master) is not None
 
 
@@ -121,7 +124,8 @@ def spark_master(master: str, slots: int) -> str:
 
 
 def reject_unsupported(conf: Mapping[str, str], *, where: str) -> None:
-    """Raise ConfigError for the first unsupported setting in ``conf``. ``where`` says where the settings were given, for the message."""
+    """Raise ConfigError for the first unsupported setting in ``conf``. ``where`` names the origin of the settings, for the
+    message."""
     for setting, value in conf.items():
         fixed = FIXED.get(setting)
         if fixed is not None and value.strip().lower() != fixed[0]:
@@ -134,8 +138,8 @@ def reject_unsupported(conf: Mapping[str, str], *, where: str) -> None:
 
 
 def session_settings(master: str, slots: int, *, app_name: str, extra: Mapping[str, str], scratch: Path) -> dict[str, str]:
-    """Return all settings of a session. ``extra`` is checked and overrides the defaults. ``scratch``: a private directory of this
-    host.
+    """Return all settings of a session. ``extra`` is checked and overrides the defaults. ``scratch`` is a private directory on
+    this host.
 
     Raise ConfigError.
     """
@@ -156,18 +160,20 @@ def session_settings(master: str, slots: int, *, app_name: str, extra: Mapping[s
             f"The standalone cluster {master} requires the secret of its master and workers. Set {AUTH_SECRET} in the file that "
             "WEIR_SPARK_CONF_FILE names (readable only by you) and in the properties files of the master and the workers."
         )
-    # Spark starts with half the CPU time if Java does not optimise code that runs once. The driver's JVM does little work. A user
-    # whose driver runs large queries (a DataFrame source under a local master) sets -XX:TieredStopAtLevel=4; the last one counts.
+    # If Java does not optimise code that runs once, Spark starts with half the CPU time.
+    # The driver's JVM usually does little work, so it does not need optimised code.
+    # For large queries in the driver (a DataFrame source under a local master), the user can set -XX:TieredStopAtLevel=4.
+    # The user's value is effective because Java uses the last value.
     quiet = f"-XX:TieredStopAtLevel=1 -Dlog4j2.configurationFile={(Path(__file__).parent / 'log4j2-quiet.properties').as_uri()}"
     settings["spark.driver.extraJavaOptions"] = f"{quiet} {settings.get('spark.driver.extraJavaOptions', '')}".strip()
     return settings
 
 
 def require_python_memory(master: str, settings: Mapping[str, str]) -> None:
-    """Raise ConfigError if the container has no memory for Python. ``settings``: all settings, from all sources.
+    """Raise ConfigError if an executor's container has no memory for Python. ``settings`` are the settings from all sources.
 
-    YARN and Kubernetes kill an executor that exceeds its declared memory, and slots use Python memory (state, batches), not Java
-    memory. Only the user knows how much.
+    YARN and Kubernetes kill an executor that exceeds its declared memory. Slots use Python memory (state, batches), not Java
+    memory. Weir cannot know how much memory the slots need, so the user must declare it.
     """
     if _CONTAINERS.match(master) and not any(settings.get(name) for name in PYTHON_MEMORY):
         raise ConfigError(

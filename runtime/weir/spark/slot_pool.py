@@ -1,7 +1,7 @@
-"""The slot pool: long-lived Spark tasks, each in a separate Spark job, restarted while the pool is open.
+"""The slot pool. The pool runs long-lived Spark tasks, each in a separate Spark job, and restarts them while the pool is open.
 
-There is one Spark job per slot, because Spark can lose, cancel and start a job separately. If all slots shared one job, too
-many losses of one slot would end all slots. In a barrier stage, any loss would end all slots.
+Each slot has its own Spark job, because Spark can cancel and restart one job without the others. If all slots shared one Spark
+job, too many losses of one slot would end all slots. In a barrier stage, the loss of one slot would end all slots.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from weir.spark.spark_task import SlotEnd, SlotEntryPoint, run_slot_task, touch_
 _POLL_S = 0.05
 
 STABLE_S = 10.0
-"""A slot that ran at least this long had started successfully, so its end is not a repetition of an earlier failure."""
+"""A slot that ran at least this long had started successfully, so its earlier failures no longer count."""
 RAISES_MAX = 3
 _DELAY_MIN_S, _DELAY_MAX_S = 0.1, 5.0
 ENTRY = "weir.subtask.process:run_slot"
@@ -40,7 +40,7 @@ _CANCEL_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """Capacity of the cluster. ``task_slots``: Spark tasks that can run at once on all live ``executors``."""
+    """Capacity of the cluster. ``task_slots`` is the number of Spark tasks that can run at once on all live executors."""
 
     executors: int
     task_slots: int
@@ -49,15 +49,15 @@ class Capacity:
 def capacity(spark: SparkSession) -> Capacity:
     listed = spark.sparkContext._jsc.sc().statusStore().executorList(True)
     task_slots = [int(listed.apply(index).maxTasks()) for index in range(listed.size())]
-    # On a cluster the list includes the driver, without task slots.
+    # On a cluster, the list includes the driver, which has no task slots.
     executors = [count for count in task_slots if count > 0]
     return Capacity(executors=len(executors), task_slots=sum(executors))
 
 
 def await_capacity(spark: SparkSession, *, slots: int, spares: int, timeout_s: float) -> Capacity:
-    """Wait until there are ``slots + spares`` task slots. After the timeout, ``slots`` task slots are enough.
+    """Wait until the cluster has ``slots + spares`` task slots. After the timeout, ``slots`` task slots are enough.
 
-    Executors of a cluster start one by one, so more task slots possibly appear soon. Raise SlotError.
+    The wait is needed because the executors of a cluster start one by one. Raise SlotError.
     """
     deadline = time.monotonic() + timeout_s
     waits = not is_local(str(spark.sparkContext.master))
@@ -74,7 +74,7 @@ def await_capacity(spark: SparkSession, *, slots: int, spares: int, timeout_s: f
 
 
 def shortage(spark: SparkSession, available: Capacity, *, slots: int, spares: int, waited_s: float = 0.0) -> str:
-    """Return the error message for too few task slots. ``waited_s``: how long executors had time to start."""
+    """Return the error message for too few task slots. ``waited_s`` is the time that executors had to start."""
     spare = f" and {spares} spare" if spares else ""
     waited = f" after {waited_s:g} s" if waited_s else ""
     return (
@@ -86,11 +86,11 @@ def shortage(spark: SparkSession, available: Capacity, *, slots: int, spares: in
 
 class SlotEnding(StrEnum):
     RETURNED = "returned"
-    """The slot ended on its own: on request, or because its lease expired."""
+    """The slot ended itself, on request or because its lease expired."""
     RAISED = "raised"
-    """Its code raised an error and would probably raise again."""
+    """The slot's code raised an error, and would probably raise it again."""
     LOST = "lost"
-    """Its process or executor died."""
+    """The slot's process or executor died."""
     SPARK_ENDED = "spark_ended"
     """The Spark application has ended, so no slot can start any more."""
 
@@ -134,7 +134,7 @@ class SlotRestarts:
 
 @dataclass(frozen=True, slots=True)
 class SlotLoss:
-    """The Spark job of slot ``index`` ended while the pool was open. Restarts by Spark itself are not reported."""
+    """The Spark job of slot ``index`` ended while the pool was open. Restarts by Spark itself are not reported as losses."""
 
     index: int
     ending: SlotEnding
@@ -143,11 +143,11 @@ class SlotLoss:
 
 
 class SlotPool:
-    """The pool of slots. Call order: start -> report_failures -> release (the job has ended; tell the slots to stop) -> close.
-    One thread.
+    """The pool of slots. Call order: start -> report_failures -> release (when the job has ended, before the slots stop) ->
+    close. Only one thread may call these methods.
 
-    ``on_loss(loss)`` is called for every job that ended early and is submitted again. ``report_failures`` sets the callback for
-    failures. The pool's threads call both callbacks, which must not block.
+    ``on_loss(loss)`` is called for every Spark job that ended early and will be submitted again. ``report_failures`` sets the
+    callback for failures. The pool's threads call ``on_loss`` and the callback for failures, which must not block.
     """
 
     def __init__(
@@ -179,10 +179,10 @@ class SlotPool:
         self._group = f"weir {bootstrap.job} {id(self):x}"
 
     def start(self) -> int:
-        """Submit the slots and return the number of spares that have a task slot (at most the requested ones).
+        """Submit the slots and return the number of spares that have a task slot, which is at most the requested number.
 
-        Returns before the slots run. The slots register with the coordinator when they start. Raise SlotError if there are too few task
-        slots within ``capacity_timeout_s``.
+        ``start`` returns before the slots run. The slots register with the coordinator when they start. Raise SlotError if the
+        cluster has too few task slots after ``capacity_timeout_s``.
         """
         if self._threads:
             raise AssertionError("started already")
@@ -198,7 +198,8 @@ class SlotPool:
         return spares
 
     def report_failures(self, to: Callable[[SlotError], None]) -> None:
-        """Call ``to`` when a slot cannot be started any more, or immediately if that is already the case."""
+        """Call ``to`` when a slot cannot be started any more. If a slot has already failed to start, call ``to``
+        immediately."""
         with self._reporting:
             self._on_failure = to
             error, self._unreported = self._unreported, None
@@ -206,21 +207,22 @@ class SlotPool:
             to(error)
 
     def release(self) -> None:
-        """Stop restarting slots that end."""
+        """From now on, do not restart slots that end."""
         self._released.set()
 
     def replace(self, index: int) -> None:
-        """Have Spark kill the process of slot ``index``, which hangs or does not react, and restart it. Returns at once."""
+        """Make Spark kill the process of slot ``index``, which hangs or does not react, and restart the slot. ``replace``
+        returns at once."""
 
         def cancel() -> None:
-            with contextlib.suppress(Py4JError):  # The application has ended, and the slot with it.
+            with contextlib.suppress(Py4JError):  # The slot has ended together with the Spark application.
                 self._spark.sparkContext.cancelJobGroup(self._job_group(index))
 
         if not self._released.is_set():
             InheritableThread(target=cancel, name=f"weir-replace-{index}", daemon=True).start()
 
     def close(self, *, grace_s: float = 5.0) -> None:
-        """Wait ``grace_s`` for the slots to end, then have Spark stop the others. Safe to call twice."""
+        """Wait ``grace_s`` until the slots end, then let Spark stop the slots that are still running. Safe to call twice."""
         self.release()
         self._join(grace_s)
         for index, thread in enumerate(self._threads):
@@ -228,7 +230,7 @@ class SlotPool:
                 try:
                     self._spark.sparkContext.cancelJobGroup(self._job_group(index))
                 except Py4JError:
-                    break  # The application has ended, and the slots with it.
+                    break  # The slots have ended together with the Spark application.
         self._join(_CANCEL_S)
 
     def __enter__(self) -> Self:
@@ -247,10 +249,11 @@ class SlotPool:
         return f"{self._group} slot {index}"
 
     def _run_slot(self, index: int) -> None:
-        """Run one slot on a separate thread. The thread must report every error, or the job would wait for the slot."""
+        """Run one slot on a separate thread. The thread must report every error, because the job would otherwise wait for the
+        slot forever."""
         try:
             self._restart_loop(index)
-        except Exception as error:  # Any error means that this slot cannot run.
+        except Exception as error:  # After any error here, this slot cannot run.
             log.debug("slot thread failed", slot=index, exc_info=True)
             self._report_failure(SlotError(f"Cannot start slot {index} ({type(error).__name__}: {error})"))
 
@@ -279,7 +282,7 @@ class SlotPool:
             self._on_loss(SlotLoss(index=index, ending=ending, reason=reason, uptime_s=uptime_s))
 
     def _run_spark_job(self, index: int) -> tuple[SlotEnding, str]:
-        """Submit the Spark job of a slot and wait for its end."""
+        """Submit the Spark job of a slot and wait until the job ends."""
         context = self._spark.sparkContext
         try:
             context.setJobGroup(self._job_group(index), f"Weir slot {index} of {self._bootstrap.job}", interruptOnCancel=True)
@@ -293,7 +296,7 @@ class SlotPool:
                 return SlotEnding.SPARK_ENDED, "the driver's JVM has ended"
             return _classify(message)
         except (Py4JNetworkError, Py4JError, OSError, AttributeError) as error:
-            # AttributeError: pyspark drops its gateway when the session is stopped.
+            # An AttributeError occurs because pyspark drops its gateway when the session is stopped.
             return SlotEnding.SPARK_ENDED, f"the driver's JVM has ended ({type(error).__name__})"
         end = ends[0]
         if end.error is None:

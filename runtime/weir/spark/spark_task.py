@@ -1,4 +1,4 @@
-"""A slot's Spark task, up to Weir's own loop. It runs in the Python worker of an executor."""
+"""The Spark task in which a slot runs. The task runs in the Python worker of an executor and starts Weir's own loop."""
 
 from __future__ import annotations
 
@@ -14,15 +14,17 @@ from weir.errors import WeirError
 from weir.protocol.bootstrap import SlotBootstrap, SparkTaskInfo
 
 SlotMain: TypeAlias = Callable[[SlotBootstrap, int, SparkTaskInfo], None]
-"""Runs a slot until it ends. The arguments are the bootstrap, the index of the Spark task, and its ids and host."""
+"""Runs a slot until it ends. The arguments are the bootstrap, the index of the Spark task, and the ids and host of the Spark
+task."""
 
 SlotEntryPoint: TypeAlias = str | SlotMain
-"""``module:function`` that the worker imports, or the function itself, pickled with the task."""
+"""The function that runs the slot. An entry point is either a name ``module:function``, which the worker imports, or a function
+that is pickled with the task."""
 
 
 @dataclass(frozen=True, slots=True)
 class SlotEnd:
-    """How ``SlotMain`` ended. ``error`` is the raised error in one line, or None if the slot returned."""
+    """The way in which ``SlotMain`` ended. ``error`` is the raised error in one line, or None if ``SlotMain`` returned."""
 
     error: str | None
     trace: str = ""
@@ -30,10 +32,10 @@ class SlotEnd:
 
 
 def run_slot_task(entry: SlotEntryPoint, bootstrap: SlotBootstrap, index: int, rows: Iterable[int]) -> Iterator[SlotEnd]:
-    """The function of the single partition of a slot's Spark job. It yields once, when the slot ends.
+    """The function of the single partition of a slot's Spark job. The function yields once, when the slot ends.
 
-    An exception is returned as a result. If the exception were raised, Spark would restart the slot, which would fail
-    with the same error, and the driver would see the error only after the last attempt.
+    An exception of the slot is returned as a result. If the exception were raised, Spark would restart the slot, which would
+    fail again. The driver would see the error only after the last attempt.
     """
     for _ in rows:
         pass
@@ -46,7 +48,8 @@ def run_slot_task(entry: SlotEntryPoint, bootstrap: SlotBootstrap, index: int, r
 
 
 def _one_line(error: Exception) -> str:
-    """Return an error in one line. An unexpected error includes where it was raised; Weir's own errors are complete."""
+    """Return an error in one line. For an unexpected error, add the location where it was raised. Weir's own errors need no
+    location."""
     if isinstance(error, WeirError):
         return str(error)
     frame = traceback.extract_tb(error.__traceback__)[-1]
@@ -74,15 +77,15 @@ def current_spark_task() -> SparkTaskInfo:
 
 
 def _executor_pid() -> int:
-    """Return the pid of the executor's JVM. It started Spark's Python daemon, which forked this process."""
+    """Return the pid of the executor's JVM. The JVM started Spark's Python daemon, which forked this process."""
     daemon = os.getppid()
     try:
         with open(f"/proc/{daemon}/stat") as stat:
             return int(stat.read().rpartition(")")[2].split()[1])
     except OSError:
-        return daemon  # The system has no /proc. Use the pid of the daemon, because each executor has exactly one daemon.
+        return daemon  # Without /proc, use the pid of the daemon, because each executor has exactly one daemon.
 
 
 def touch_rows(rows: Iterable[int]) -> Iterable[int]:
-    """The function of a warm-up task. It does nothing, but to run it Spark loads the Python worker."""
+    """The function of a warm-up task. The function does nothing, but Spark loads the Python worker to run it."""
     return rows

@@ -1,9 +1,9 @@
-"""Staging of Spark queries: a bounded DataFrame or SQL query as input. Spark runs it once, and its rows are staged in Parquet
-files.
+"""Staging of Spark queries, which are bounded DataFrames or SQL queries as input. Spark runs each query once, and the rows are
+staged in Parquet files.
 
 Staging is needed because a source must be replayable by position, and a query can return different rows in a different order
-when it runs again. A run that starts without state stages its own directory, into which no other run writes. The graph in
-each checkpoint names the directory, so a restored run reads the same files with the same splits and positions.
+when it runs again. A run that starts without state stages the rows in its own directory, into which no other run writes. The
+graph in each checkpoint names the directory, so a restored run reads the same files with the same splits and positions.
 """
 
 from __future__ import annotations
@@ -43,12 +43,13 @@ from weir.storage.manifests import read_manifest
 _NOT_IN_PARQUET = re.compile(r"\b(interval|void|variant|geometry|geography)\b")
 
 
-# pyspark also logs its exceptions, as JSON with Java's stack.
+# pyspark not only raises its exceptions but also logs them, as JSON with Java's stack.
 for _logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
     logging.getLogger(_logger).disabled = True
 
 AGE_S_MIN = 24 * 3600
-"""A younger directory is possibly in use: a query is being staged, or the run has not completed its first checkpoint."""
+"""A directory younger than this is possibly in use, because its query is being staged or its run has not completed a
+checkpoint."""
 log = structlog.get_logger(__name__)
 
 
@@ -60,15 +61,16 @@ def analyze_query(spark: SparkSession, sql: str) -> DataFrame:
 
 
 def frame_schema(frame: DataFrame) -> pa.Schema:
-    """Return the Arrow schema of the source: all columns nullable, timestamps in UTC.
+    """Return the Arrow schema of the source. All columns are nullable, and timestamps are in UTC.
 
     ``batch.cast(schema)`` adapts batches of the staged files, because Spark's optimizer can make their columns non-nullable.
-    The query is not run. Raise GraphError (not bounded), SchemaError that names a column that Parquet does not support.
+    The query is not run. Raise GraphError if the query is not bounded, or SchemaError that names a column that Parquet does not
+    support.
     """
     if frame.isStreaming:
         raise GraphError(
-            "A streaming DataFrame (readStream) cannot be a source: it never ends, and Weir cannot use its positions. "
-            "Use a bounded one (read), or one of Weir's streaming sources."
+            "A streaming DataFrame (readStream) cannot be a source, because it never ends and Weir cannot use its positions. "
+            "Use a bounded DataFrame (read), or one of Weir's streaming sources."
         )
     fields: list[pa.Field] = []
     for column in _nullable(frame.schema).fields:
@@ -80,23 +82,24 @@ def frame_schema(frame: DataFrame) -> pa.Schema:
         if kind is None or _NOT_IN_PARQUET.search(spark_type):
             raise SchemaError(
                 f"Column {column.name!r} has the Spark type {spark_type}, which Parquet does not support. "
-                "Cast it in the query, or leave it out."
+                "Cast the column in the query, or leave it out."
             )
         fields.append(pa.field(column.name, kind))
     return pa.schema(fields)
 
 
 def stage_dataframe(frame: DataFrame, directory: str) -> tuple[str, pa.Schema]:
-    """Run the query and write its rows to Parquet files in ``directory``, which is absent or left by an interrupted staging.
+    """Run the query and write its rows to Parquet files in ``directory``.
 
-    ``directory`` is a local path or a URL that Spark's executors can write and the slots can read. Rows that are completely
-    staged there are reused: a resumed job continues with the same rows. Return the directory and ``frame_schema``. Raise
-    GraphError (not bounded), SchemaError, InputError (the query failed).
+    ``directory`` is a local path or a URL that Spark's executors can write and the slots can read. If an interrupted staging
+    has left incomplete rows in ``directory``, they are overwritten. Completely staged rows are reused, so that a resumed job
+    continues with the same rows. Return the directory and ``frame_schema``. Raise GraphError if the query is not bounded,
+    SchemaError, or InputError if the query fails.
     """
     schema = frame_schema(frame)
     if not _staged(frame.sparkSession, directory):
         with _translated(f"staging a DataFrame into {directory}", InputError):
-            # Overwrite an incomplete staging.
+            # Overwrite the rows of an interrupted staging.
             frame.write.mode("overwrite").option("compression", "zstd").parquet(directory)
     return directory, schema
 
@@ -118,7 +121,7 @@ def _nullable_type(kind: DataType) -> DataType:
 
 
 def _staged(spark: SparkSession, directory: str) -> bool:
-    """Return whether staging is complete. Spark writes ``_SUCCESS`` last."""
+    """Return whether staging is complete. Spark writes the file ``_SUCCESS`` after all rows."""
     jvm = spark.sparkContext._jvm
     if jvm is None:
         raise ConfigError("The Spark session is closed.")
@@ -129,7 +132,8 @@ def _staged(spark: SparkSession, directory: str) -> bool:
 
 @contextmanager
 def _translated(action: str, kind: type[GraphError | InputError]) -> Iterator[None]:
-    """Convert Spark's exceptions, whose message contains Java's stack, to an error with the one relevant line."""
+    """Convert Spark's exceptions, whose messages contain Java's stack, to an error of class ``kind`` with only the relevant
+    line."""
     try:
         yield
     except (PySparkException, Py4JError) as error:
@@ -140,7 +144,7 @@ def _translated(action: str, kind: type[GraphError | InputError]) -> Iterator[No
 class StagingDirectories:
     """The staging directories of one job in one checkpoint storage.
 
-    ``staging_dir`` is their parent directory, if it is not the checkpoint directory.
+    ``staging_dir`` is the parent directory, or None for the checkpoint directory.
 
     Directory names begin with a checksum of the storage URL, so two jobs with the same name can share ``staging_dir``.
     """
@@ -150,10 +154,10 @@ class StagingDirectories:
     staging_dir: str | None
 
     def directory(self, uid: OperatorUid, restored: Manifest | None) -> str:
-        """Return the directory for the rows of source ``uid``. If the restored checkpoint reads a directory, return that one,
-        which must be complete. Otherwise return a new one.
+        """Return the directory for the rows of source ``uid``. If the restored checkpoint reads a staging directory, return
+        that directory, which must be complete. If the checkpoint reads none, return a new directory.
 
-        Raise ConfigError if no directory is configured for it, InputError if the rows that the checkpoint reads are missing.
+        Raise ConfigError if no parent directory is configured, or InputError if the rows that the checkpoint reads are missing.
         """
         directory = None if restored is None else _staged_directories(restored).get(uid)
         if directory is None:
@@ -161,19 +165,19 @@ class StagingDirectories:
         if not os.path.exists(os.path.join(directory, "_SUCCESS")):
             raise InputError(
                 f"Source '{uid}': the checkpoint reads staged rows in {directory}, which are missing (no _SUCCESS "
-                "file). Restore the directory: "
-                "if the query ran again, it could return different rows in a different order."
+                "file). Restore the directory, "
+                "because the query could return different rows in a different order if it ran again."
             )
         return directory
 
     def remove_unused(self, view: LogView) -> None:
-        """Remove directories that no checkpoint names.
+        """Remove staging directories that no checkpoint names.
 
-        They were left by failed starts and by drivers that crashed before their first checkpoint.
+        Unused directories were left by failed starts and by drivers that crashed before their first checkpoint.
 
-        Only the run with the newest generation in the log is allowed to call this, and only at its end. No older run
-        reads staged rows any more, and directories of a newer run are too young to be removed. Raise CheckpointError,
-        with nothing removed, if a manifest cannot be read, and StorageError.
+        Only the run with the newest generation in the log may call ``remove_unused``, and only at the end of the run. At that
+        time, no older run reads staged rows any more, and directories of a newer run are too young to be removed. If a manifest
+        cannot be read, raise CheckpointError or StorageError and remove nothing.
         """
         candidates = [directory for directory in self._own_directories() if time.time() - _modified_s(directory) >= AGE_S_MIN]
         if not candidates:
@@ -208,7 +212,7 @@ class StagingDirectories:
         return parent
 
     def _own_directories(self) -> Iterator[Path]:
-        """Yield the directories of this job and checkpoint storage, by their names."""
+        """Yield the staging directories whose names show that they belong to this job and this checkpoint storage."""
         parent = self._parent_directory()
         if parent is None:
             return

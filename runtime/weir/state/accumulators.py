@@ -1,8 +1,11 @@
 """Kernels that apply values to accumulators, and kernels that read results from rows.
 
-Values are words in which each null is replaced by the neutral element of its accumulator (0 for sums, the largest value for
-minima), so the loops need not check for nulls. A bit of the row's ``meta`` (``mark_seen``) records whether an accumulator has seen
-a value. These bits are maintained only after the first null.
+Before these kernels run, the encoder replaces each null by the neutral element of its accumulator, such as 0 for sums and the
+largest value for minima. So the kernels need not check for nulls.
+
+A row has a seen bit for each aggregated column, which is 1 if the key has had a value in the column. Until the first null occurs
+in any aggregated column, all seen bits of new rows are 1. After the first null, the seen bits of new rows are 0, and
+``mark_seen`` sets a seen bit when the key has its first value in the column.
 """
 
 from __future__ import annotations
@@ -19,27 +22,33 @@ MAX_INT = 4
 MIN_FLOAT = 5
 MAX_FLOAT = 6
 MEAN = 7
-"""Two words: sum (float64), number of values."""
+"""The accumulator of a mean has two words: the sum (float64) and the number of values."""
 
-# Columns of the array of aggregates. Row 0 holds flags (FLAG_OVERFLOW); row 1 + a describes aggregate a.
+# The columns of ``aggregates``, the array that describes all aggregates to the kernel. In ``aggregates``, row 0 contains flags
+# (FLAG_OVERFLOW), and row 1 + a describes aggregate a.
 KIND = 0
 OFFSET = 1
-"""Bytes from the beginning of the row."""
+"""The offset of the accumulator from the beginning of the row, in bytes."""
 INPUT = 2
-"""The address of the values' words, or 0 for COUNT_ROWS."""
+"""The address of the values to fold (one word per record), or 0 for COUNT_ROWS."""
 VALID = 3
-"""For MEAN, the address of words that are 1 for a value and 0 for a null. The address is 0 if the batch has no nulls."""
+"""Only for MEAN: the address of one word per record, which is 1 for a value and 0 for a null. VALID is 0 if the column has no
+nulls in the batch."""
 OUTPUT = 4
-"""The address to which running results are written, one word per record. It is 0 if there is no output."""
+"""The address to which the kernel writes running results, one word per record. OUTPUT is 0 if the kernel must not write running
+results."""
 AGGREGATE_WORDS = 5
 FLAG_OVERFLOW = 0
 
-# Columns of the array of seen columns. A seen column is an input column for which each row records whether it has seen a value.
+# The columns of ``seen``, an array with one row per seen column. A seen column is an aggregated input column for which each state
+# row has a seen bit. The seen bit is 1 if the key has had a value in the column.
 SEEN_BIT = 0
 SEEN_NULLS = 1
-"""The address of one byte per record, which is 1 for a null. The address is 0 if the batch has no nulls."""
+"""The address of an array with one byte per record, which is 1 if the value is null. SEEN_NULLS is 0 if the column has no nulls
+in the batch."""
 SEEN_OUTPUT = 2
-"""The address to which one byte per record is written: whether the key has seen a value so far. It is 0 if there is no output."""
+"""The address to which the kernel writes one byte per record, which is 1 if the record's key has had a value in the column so
+far. SEEN_OUTPUT is 0 if the kernel must not write these bytes."""
 SEEN_WORDS = 3
 
 
@@ -121,7 +130,7 @@ def accumulate(begin: int, count: int, addresses: Words, aggregates: Words) -> N
 @kernel
 def accumulate_float_extreme(count: int, addresses: Words, offset: int, source: int, output: int, emit: bool,
                              lowest: bool) -> None:  # fmt: skip
-    """NaN is larger than every number, as in Spark: it never replaces a minimum and always a maximum."""
+    """Update minima or maxima of floats. As in Spark, NaN is larger than every number."""
     for i in range(count):
         at = addresses[i] + offset
         best, value = load_f64(at), load_f64(source + 8 * i)
@@ -137,7 +146,7 @@ def accumulate_float_extreme(count: int, addresses: Words, offset: int, source: 
 
 @kernel
 def read_words(count: int, addresses: Words, offset: int, output: int) -> None:
-    """Read the word at ``offset`` bytes of each row."""
+    """Copy the word at byte ``offset`` of each row to ``output``."""
     for i in range(count):
         store64(output + 8 * i, load64(addresses[i] + offset))
 
@@ -151,6 +160,7 @@ def read_means(count: int, addresses: Words, offset: int, output: int) -> None:
 
 @kernel
 def read_seen(count: int, addresses: Words, bit: int, output: int) -> None:
-    """Write one byte per row: whether it has seen a value in the column of ``bit``."""
+    """For each row, write seen bit ``bit`` as one byte to ``output``. The byte is 1 if the key of the row has had a value in the
+    seen column."""
     for i in range(count):
         store8(output + i, (load64(addresses[i]) >> (bit + SEEN_SHIFT)) & 1)

@@ -1,7 +1,7 @@
-"""Converts Arrow columns to 64-bit words, the form in which kernels take keys and values, and back.
+"""Converts Arrow columns to the 64-bit words that kernels use for keys and values, and converts words to Arrow columns.
 
-Eight-byte columns without nulls are used in place, at any offset. All others are widened into a new array. The words of nulls are
-unspecified and never read.
+A column of an eight-byte type is not copied, even if the column is a slice. The values of other types are widened into a new
+array. The words of nulls are undefined, so callers must not use these words.
 """
 
 from __future__ import annotations
@@ -20,21 +20,24 @@ from weir.state.numba_support import Words, address_of
 
 
 class Encoding(Enum):
-    """The number of words of a key value, and their meaning."""
+    """How the values of a key column are encoded."""
 
     WORD = "word"
     DECIMAL = "decimal"
-    """Low and high word of the unscaled 128-bit value."""
+    """Two words per value: the low and the high half of the unscaled 128-bit value."""
     BYTES = "bytes"
-    """Offsets (int64, rows + 1) and bytes."""
+    """The bytes of all values, and an array of int64 offsets into these bytes. The array has one element more than the column has
+    rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnWords:
-    """``addresses`` has one address for WORD, two (low, high) for DECIMAL, and two (offsets, data) for BYTES.
+    """An encoded key column. ``addresses`` contains one address for the encoding WORD, two addresses (low and high halves) for
+    DECIMAL, and two addresses (offsets and bytes) for BYTES.
 
-    ``nulls`` has one byte per row, which is 1 for a null. It is None if there are no nulls. ``owners`` keep the memory
-    alive. The first owners are the arrays that ``addresses`` points into.
+    ``nulls`` has one byte per row, which is 1 for a null. ``nulls`` is None if there are no nulls. ``owners`` contains references
+    to the objects that own the memory. For WORD and DECIMAL, ``owners[i]`` is the NumPy array whose memory begins at
+    ``addresses[i]``.
     """
 
     rows: int
@@ -44,7 +47,7 @@ class ColumnWords:
 
 
 def value_type(type_: pa.DataType) -> pa.DataType:
-    """Return the value type of a dictionary encoding, or the type itself."""
+    """Return the type of the values if ``type_`` is a dictionary type, else ``type_`` itself."""
     return type_.value_type if pa.types.is_dictionary(type_) else type_
 
 
@@ -67,14 +70,14 @@ def encoding_of(name: str, type_: pa.DataType) -> Encoding:
     ):
         return Encoding.BYTES
     if kinds.is_floating(type_):
-        advice = "Cast it to an integer, a decimal or a string: rounding and NaN make floats bad keys."
+        advice = "Cast the column to an integer, a decimal or a string, because rounding and NaN make floats bad keys."
     else:
-        advice = "Cast it to an integer, string, date, timestamp, boolean or decimal."
+        advice = "Cast the column to an integer, string, date, timestamp, boolean or decimal."
     raise SchemaError(f"column {name!r} of type {type_} cannot be a key. {advice}")
 
 
 def column_words(column: pa.Array, encoding: Encoding) -> ColumnWords:
-    """Return ``column`` as words of its ``encoding``. Decodes dictionaries."""
+    """Encode the values of ``column`` with ``encoding``. If the column is dictionary-encoded, the function decodes it first."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     nulls = null_bytes(column)
@@ -89,7 +92,7 @@ def column_words(column: pa.Array, encoding: Encoding) -> ColumnWords:
 
 
 def null_bytes(column: pa.Array) -> npt.NDArray[np.uint8] | None:
-    """Return one byte per row, 1 for null; None without nulls."""
+    """Return one byte per row, which is 1 for a null, or None if the column has no nulls."""
     if column.null_count == 0:
         return None
     bitmap = column.buffers()[0]
@@ -100,7 +103,8 @@ def null_bytes(column: pa.Array) -> npt.NDArray[np.uint8] | None:
 
 
 def integer_words(column: pa.Array) -> npt.NDArray[np.int64]:
-    """Return integers, booleans, dates, times and timestamps as int64 (uint64 keeps its bits). Eight-byte types are not copied."""
+    """Return integers, booleans, dates, times and timestamps as int64. A uint64 value keeps its 64 bits, which are reinterpreted
+    as int64. Columns of eight-byte types are not copied."""
     type_ = column.type
     if pa.types.is_boolean(type_):
         return _bits(column.buffers()[1], column.offset, len(column)).astype(np.int64)
@@ -159,14 +163,15 @@ SIGN_BIT = np.int64(-(2**63))
 
 
 def allocate_words(rows: int) -> pa.Buffer:
-    """Allocate from Arrow's memory pool, which reuses freed pages."""
+    """Allocate ``rows`` uninitialised words from Arrow's memory pool, which reuses freed pages."""
     return pa.allocate_buffer(8 * rows)
 
 
 def column_from_words(words: pa.Buffer, rows: int, type_: pa.DataType, valid: npt.NDArray[np.uint8] | None = None) -> pa.Array:
-    """Return ``rows`` words (float64 for floats) as an array of ``type_``. Eight-byte types are not copied.
+    """Convert ``rows`` words to an array of ``type_``. For float types, each word contains a float64. Words of eight-byte types
+    are not copied, except for uint64.
 
-    ``valid``: one byte per row, 0 for null; None: no nulls.
+    ``valid`` has one byte per row, which is 0 for a null. ``valid`` is None if there are no nulls.
     """
     bitmap, null_count = None, 0
     if valid is not None:
@@ -195,7 +200,7 @@ _TAKEABLE_TYPES = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.lar
 
 
 def take_rows(column: pa.Array, rows: Words) -> pa.Array:
-    """Like ``column.take(rows)``, also for types that Arrow's ``take`` does not support."""
+    """Return ``column.take(rows)``. The function also supports view types, which Arrow's ``take`` does not support."""
     takeable_type = _TAKEABLE_TYPES.get(column.type)
     if takeable_type is not None:
         return column.cast(takeable_type).take(pa.array(rows)).cast(column.type)

@@ -24,14 +24,14 @@ class Accumulator(StrEnum):
 
 class Emit(StrEnum):
     EACH = "each"
-    """One running result per input record, in order."""
+    """Emits one running result per input record, in the order of the input."""
     BATCH = "batch"
-    """One update per key and batch, in the order of the keys' first appearance in the batch."""
+    """Emits one update per key and batch, in the order of the keys' first appearance in the batch."""
 
 
 @dataclass(frozen=True, slots=True)
 class AggregateSpec:
-    """``column`` None: count rows. All aggregates of a column ignore nulls, also its count."""
+    """If ``column`` is None, the aggregate counts rows. All aggregates of a column, including its count, ignore nulls."""
 
     output: str
     accumulator: Accumulator
@@ -42,11 +42,12 @@ class KeyedAggregates(Protocol):
     """The state of one keyed aggregation in one subtask: one row per key."""
 
     def update(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Apply the batch. Returns key columns and results according to the emit mode."""
+        """Fold the batch into the state. Returns the key columns and the results. The emit mode determines which rows are
+        returned."""
         ...
 
     def freeze(self, checkpoint: CheckpointId) -> PendingSnapshot:
-        """Run the sync phase of a snapshot. It takes microseconds, regardless of the size of the state."""
+        """Run the sync phase of a snapshot. The sync phase takes microseconds, regardless of the size of the state."""
         ...
 
     def restore(self, snapshots: Sequence[OperatorSnapshot], reader: SnapshotReader) -> None: ...
@@ -60,7 +61,8 @@ class KeyedAggregates(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AggregateConfig:
-    """The configuration of an aggregate operator. As JSON (``protocol.codec``) it is ``LogicalOperator.config``."""
+    """The configuration of an aggregate operator. ``LogicalOperator.config`` contains the configuration as JSON
+    (``protocol.codec``)."""
 
     key: tuple[str, ...]
     aggregates: tuple[AggregateSpec, ...]

@@ -1,9 +1,14 @@
-"""Tracks changes of the rows of a keyed table: for snapshots that are copied while updates continue, and for updates per batch.
+"""Tracks which rows of a keyed table change. Snapshots in progress and the emit mode BATCH need this information.
 
-A row's epoch is the epoch of its last tracked change. Freezing a snapshot ends an epoch. The first change of a row in a newer epoch
-saves the old row in the undo log, if a snapshot may not have copied that row yet. After copying, the snapshot applies the undo
-entries. One log serves all snapshots in progress, because an entry contains the epochs in which the old row was valid: from
-the epoch in the old row until the epoch of the change.
+Each tracker numbers epochs of its own, which are not the epochs between barriers. An epoch ends when a snapshot starts and, if
+``firsts`` is True, also when a batch starts. Each row contains the epoch of its last tracked change.
+
+The loop copies the rows of a snapshot in small steps while updates continue. Before a row changes for the first time in an epoch,
+the kernel saves the old row in the undo log if a snapshot in progress may not have copied the row yet. When the loop has copied
+all rows of a snapshot, the snapshot thread restores the rows that changed after the snapshot's epoch from the undo log.
+
+All snapshots share one undo log. An undo entry applies to a snapshot if the saved row was last changed in or before the
+snapshot's epoch, and the entry was saved in a later epoch.
 """
 
 from __future__ import annotations
@@ -15,40 +20,45 @@ import numpy as np
 from weir.state.numba_support import Words, address_of, kernel, load64, signed, store64
 from weir.state.row_chunks import CHUNK_MASK, CHUNK_ROWS, EPOCH_SHIFT, RowChunks, aligned_words, clear_epochs
 
-# Fields of the tracking array.
+# The fields of ``tracking``, the array through which the tracker and the kernel exchange data.
 TRACKING = 0
-"""If 0, changes are not tracked, and the fields below are not read."""
+"""If this field is 0, the kernel does not track changes and does not read the other fields."""
 EPOCH = 1
 FROZEN_ROWS = 2
 """The number of rows of the newest snapshot in progress, or 0 if no snapshot is in progress."""
 FROZEN_EPOCH = 3
-"""The epoch that the newest snapshot in progress has ended."""
+"""The epoch that ended when the newest snapshot in progress started."""
 COPIED = 4
-"""All snapshots in progress have copied the rows below this one."""
+"""All snapshots in progress have already copied rows 0 to COPIED - 1."""
 UNDO = 5
-"""Address of the undo log's open segment. An entry is one word, ``epoch of the change << 32 | row``, followed by the words of the old row."""
+"""The address of the segment of the undo log to which the kernel adds entries. The first word of an undo entry contains the epoch
+of the change and the number of the row (``epoch << 32 | row``). The words of the old row follow the first word."""
 UNDO_USED = 6
 UNDO_LIMIT = 7
 FIRST_ADDRESSES = 8
-"""Where the kernel writes the addresses of the rows that change for the first time in this epoch. FIRST_RECORDS is where it writes
-the numbers of the records that changed them. Both are 0 if they are not needed."""
+"""The address of an array to which the kernel adds the address of each row that changes for the first time in this epoch. At the
+same position of the array at FIRST_RECORDS, the kernel writes the number of the record that changes the row. FIRST_ADDRESSES is 0
+if the tracker does not list changed rows."""
 FIRST_RECORDS = 9
 FIRST_USED = 10
 TRACKING_WORDS = 11
 
 COPY_BYTES = 2 << 20
-"""Bytes per copy step (at most one chunk) into a buffer that was used before: a few tenths of a millisecond."""
+"""The number of bytes that one step copies into a reused buffer. Copying these bytes takes a few tenths of a millisecond. A step
+copies at most one chunk."""
 COPY_BYTES_FRESH = 1 << 18
-"""Bytes per copy step into a fresh buffer, which is many times slower because the system has to allocate its pages."""
+"""The number of bytes that one step copies into a new buffer. Copying into a new buffer is many times slower per byte, because
+the system must allocate pages."""
 UNDO_ENTRIES = 1 << 16
 NO_LIMIT = 1 << 62
 EPOCHS = 1 << 31
-"""After this many epochs, numbering restarts as soon as no copy is in progress."""
+"""When the number of the current epoch reaches EPOCHS, the numbers restart at 1 as soon as no copy is in progress."""
 
 
 @kernel
 def track_changes(begin: int, count: int, rows: Words, addresses: Words, row_words: int, tracking: Words) -> None:
-    """Call it with the rows of a block before they change."""
+    """Record that the rows of a block are about to change. The caller changes the rows only after this call, because the kernel
+    saves the old rows."""
     epoch = tracking[EPOCH]
     frozen_rows, frozen_epoch, copied = tracking[FROZEN_ROWS], tracking[FROZEN_EPOCH], tracking[COPIED]
     first_addresses, first_records = tracking[FIRST_ADDRESSES], tracking[FIRST_RECORDS]
@@ -85,9 +95,10 @@ class UndoRange:
 
 @dataclass(slots=True, eq=False)
 class RowCopy:
-    """A copy of rows 0 to ``rows`` as of the end of ``epoch``, for a snapshot.
+    """A snapshot's copy of the first ``rows`` rows of a table, as they were at the end of ``epoch``.
 
-    ``buffers[c]`` receives chunk c. ``undo`` corrects the rows that were copied after a change.
+    ``buffers[c]`` receives chunk c. Some rows change before the loop copies them. ``undo`` lists the undo entries from which the
+    snapshot thread restores these rows in the copy.
     """
 
     epoch: int
@@ -97,7 +108,7 @@ class RowCopy:
     first_entry: int
     copied: int = 0
     fresh: bool = False
-    """Whether the current buffer is used for the first time."""
+    """True if the buffer of the current chunk is new and not reused."""
     buffers: list[Words] = field(default_factory=list)
     undo: list[UndoRange] = field(default_factory=list)
 
@@ -107,10 +118,12 @@ class RowCopy:
 
 
 class ChangeTracker:
-    """Epochs, the undo log and the row copies in progress of one keyed table. Only the loop uses it."""
+    """The epochs, undo log and row copies of one keyed table. Only the loop calls the methods of a tracker, except ``recycle``,
+    which the snapshot thread calls too."""
 
     def __init__(self, row_words: int, *, firsts: bool) -> None:
-        """``firsts`` is True if every update needs the rows that it changes, in the order of their first change."""
+        """If ``firsts`` is True, the tracker lists the rows that each batch changes, sorted by the first record that changed each
+        row."""
         self.words: Words = aligned_words(TRACKING_WORDS)
         self.words[:] = 0
         self.words[EPOCH] = 1
@@ -118,18 +131,19 @@ class ChangeTracker:
         self._firsts = firsts
         self._active: list[RowCopy] = []
         self._segments: list[Words] = []
-        """The segments of the undo log, oldest first. The last segment is open."""
+        """The segments of the undo log, oldest first. The kernel adds entries to the last segment."""
         self._lengths: list[int] = []
-        """The number of entries in each closed segment, that is, in all but the last one."""
+        """The number of entries in each segment of the undo log, except the last segment."""
         self._retired: list[Words] = []
         self._unwritten: list[RowCopy] = []
-        """Complete copies whose undo entries may still be needed."""
+        """Complete copies that the snapshot thread may not have written yet, so that it may still need their undo entries."""
         self._free: list[Words] = []
         self._first_rows: tuple[Words, Words] | None = None
         self._refresh()
 
     def begin_batch(self, records: int) -> None:
-        """Call before every batch. With ``firsts``, each batch is one epoch."""
+        """Prepare the tracker for a batch. The caller calls this method before every batch. If ``firsts`` is True, the method
+        starts a new epoch for the batch."""
         if self._firsts:
             self.track_firsts(records)
 
@@ -143,9 +157,10 @@ class ChangeTracker:
         self.words[TRACKING] = 1
 
     def firsts(self) -> tuple[Words, Words]:
-        """Return the addresses of the rows changed since ``track_firsts``, and for each row the number of the record that changed it first.
+        """Return the addresses of the rows that have changed since the last call of ``track_firsts``, and for each of these rows
+        the number of the first record that changed the row.
 
-        Valid until the next call of ``track_firsts``."""
+        The arrays are valid until the next call of ``track_firsts``."""
         assert self._first_rows is not None
         used = int(self.words[FIRST_USED])
         return self._first_rows[0][:used], self._first_rows[1][:used]
@@ -155,7 +170,8 @@ class ChangeTracker:
         self._refresh()
 
     def renumber(self, chunks: RowChunks, rows: int) -> None:
-        """Restart epochs at 1 when they run out. This takes a pass over all rows, but happens only once in years."""
+        """Restart the numbers of epochs at 1 if they have reached EPOCHS. Restarting the numbers writes every row, but is
+        necessary only once in years."""
         if self.words[EPOCH] >= EPOCHS and not self._active:
             clear_epochs(chunks.addresses, rows, self._row_words)
             self.words[EPOCH] = 1
@@ -170,7 +186,8 @@ class ChangeTracker:
         self.words[UNDO_LIMIT] = UNDO_ENTRIES
 
     def freeze(self, rows: int) -> RowCopy:
-        """End the epoch and start a copy. Copies nothing yet, for any number of rows."""
+        """End the epoch and start a copy of the rows. ``freeze`` itself copies no rows, so its duration does not depend on the
+        number of rows."""
         copy = RowCopy(
             epoch=int(self.words[EPOCH]),
             rows=rows,
@@ -185,7 +202,7 @@ class ChangeTracker:
         return copy
 
     def copy_rows(self, copy: RowCopy, chunks: RowChunks) -> bool:
-        """Copy some more rows. Returns whether the copy is complete."""
+        """Copy the next rows into ``copy``. Returns whether the copy is complete."""
         if copy.complete:
             return True
         begin = copy.copied
@@ -211,13 +228,13 @@ class ChangeTracker:
         self.recycle(copy)
 
     def recycle(self, copy: RowCopy) -> None:
-        """Reuse the buffers for the next snapshot. Thread-safe, once per copy."""
+        """Keep the buffers of ``copy`` for the next snapshot. Any thread may call this method, once per copy."""
         buffers, copy.buffers = copy.buffers, []
         copy.undo = []
         self._free.extend(buffers)
 
     def trim(self, chunks: int) -> None:
-        """Free spare memory beyond what a snapshot of ``chunks`` chunks needs."""
+        """Free the reusable buffers and undo segments that exceed what a snapshot of ``chunks`` chunks needs."""
         del self._free[chunks:]
         del self._retired[2 * chunks :]
 
@@ -234,7 +251,7 @@ class ChangeTracker:
             return aligned_words(CHUNK_ROWS * self._row_words)
 
     def _undo_segment(self) -> Words:
-        """Return a retired segment that no snapshot needs, or a fresh one."""
+        """Return an unused segment for the undo log: a retired segment whose entries no snapshot needs, or a new segment."""
         needed = {id(undo.segment) for copy in self._unwritten for undo in copy.undo}
         for number, segment in enumerate(self._retired):
             if id(segment) not in needed:
@@ -253,7 +270,7 @@ class ChangeTracker:
         return ranges
 
     def _refresh(self) -> None:
-        """Recompute the fields that the numba kernel reads. Call it whenever a copy starts, advances or ends."""
+        """Recompute the tracking fields that the kernel reads, after a copy has started, advanced or ended."""
         if self._active:
             self.words[FROZEN_ROWS] = max(copy.rows for copy in self._active)
             self.words[FROZEN_EPOCH] = max(copy.epoch for copy in self._active)

@@ -1,7 +1,7 @@
 """The columnar state backend: keyed aggregates in memory, with one fixed-width row per key.
 
-``encoders`` turns a batch into words, ``fold_kernel`` finds the rows of keys and updates them, ``change_tracker`` keeps snapshots
-consistent during updates, ``snapshot`` writes state files and ``restore`` reads them.
+``encoders`` converts batches to words. ``fold_kernel`` finds the rows of keys and updates the rows. ``change_tracker`` keeps
+snapshots consistent during updates. ``snapshot`` writes state files, and ``restore`` reads state files.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ from weir.state.snapshot_kernels import write_seen, write_words
 
 
 class ColumnarAggregates:
-    """A KeyedAggregates. The loop's thread makes all calls; the snapshot thread writes snapshots."""
+    """Implements KeyedAggregates. Only the loop's thread calls the methods of a ColumnarAggregates object. The snapshot thread
+    writes the snapshots."""
 
     def __init__(
         self,
@@ -46,7 +47,8 @@ class ColumnarAggregates:
         key_groups: tuple[int, int],
         max_parallelism: int,
     ) -> None:
-        """``key_groups``: the first and last key group to restore, both included. Raises SchemaError."""
+        """``key_groups`` is the first and the last key group to restore (inclusive). Raises SchemaError for an invalid
+        aggregation."""
         self.schema = output_schema(input_schema, key, aggregates)
         self._layout: RowLayout = layout_of(input_schema, key, aggregates)
         self._emit = emit
@@ -66,7 +68,7 @@ class ColumnarAggregates:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of rows, index, interned strings and the buffers of snapshots in progress."""
+        """The size in bytes of the rows, the index, the interned strings, and the memory for snapshots."""
         rows = 8 * self._layout.row_words * self._index.rows
         return rows + self._index.nbytes + self._keys.nbytes + self._changes.nbytes
 
@@ -105,7 +107,8 @@ class ColumnarAggregates:
         return ColumnarSnapshot(self._table, self._changes, copy, self._chunks, self._keys.interners)
 
     def restore(self, snapshots: Sequence[OperatorSnapshot], reader: SnapshotReader) -> None:
-        """Add the rows of ``key_groups``. Raises RestoreError for files of another table, CheckpointError for damaged files."""
+        """Add the rows whose keys belong to the key groups of this subtask. Raises RestoreError for state files that are not
+        compatible with the aggregation, and CheckpointError for damaged files."""
         for snapshot in snapshots:
             for file in snapshot.files:
                 for rows in read_rows(file, reader, self._table, self._key_groups):
@@ -153,7 +156,8 @@ class ColumnarAggregates:
         return [np.empty(rows, dtype=np.uint8) for _ in self._layout.seen_columns]
 
     def _columns(self, results: list[pa.Buffer], rows: int, seen: list[Any]) -> list[pa.Array]:
-        """``seen`` has one byte per row for each seen bit. It is empty if no null has occurred yet, so that all results are valid."""
+        """``seen`` contains an array for each seen bit. The array has one byte per row, which is 0 if the result is null.
+        ``seen`` is empty if no null has occurred yet."""
         columns = []
         for slot, words in zip(self._layout.slots, results, strict=True):
             valid = seen[slot.seen_bit] if seen and slot.seen_bit is not None else None

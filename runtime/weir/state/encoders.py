@@ -1,4 +1,5 @@
-"""Encodes the columns of a batch for the fold kernel: aggregated values as words with neutral nulls, keys with interned strings."""
+"""Encodes the columns of a batch for the fold kernel. Nulls in aggregated columns are replaced by neutral values, which do not
+change an accumulator. Strings in key columns are replaced by ids from an interner."""
 
 from __future__ import annotations
 
@@ -41,12 +42,15 @@ class ValueEncoder:
     def __init__(self, layout: RowLayout) -> None:
         self._layout = layout
         self.partial = False
-        """True once an aggregated column has had a null. From then on rows record whether they have seen a value."""
+        """True after the first null in an aggregated column. The kernels update the seen bits, which record whether a key has had
+        a value, only if ``partial`` is True."""
 
     def encode(self, batch: pa.RecordBatch, outputs: list[int], seen_outputs: list[int]) -> tuple[Words, Words, list[Any]]:
-        """Return the kernel's ``aggregates`` and ``seen``, and the owners of the memory that they reference.
+        """Return the arguments ``aggregates`` and ``seen`` of the fold kernel, and the objects that own the memory at the
+        addresses in these arguments.
 
-        ``outputs``, ``seen_outputs``: addresses, or 0."""
+        ``outputs`` and ``seen_outputs`` contain the addresses to which the kernel writes its results, or 0 where no results are
+        needed."""
         nulls: dict[int, NullBytes | None] = {}
         owners: list[Any] = []
         aggregates: Words = np.zeros((1 + len(self._layout.slots), AGGREGATE_WORDS), dtype=np.int64)
@@ -62,7 +66,8 @@ class ValueEncoder:
         return aggregates, self._seen(nulls, seen_outputs), owners
 
     def will_be_partial(self, batch: pa.RecordBatch) -> bool:
-        """Update and return ``partial``. Call it before adding rows, whose template depends on it."""
+        """Update and return ``partial``. Call this method before adding rows, because the template of new rows depends on
+        ``partial``."""
         self.partial = self.partial or any(batch.column(column).null_count for column in self._layout.seen_columns)
         return self.partial
 
@@ -105,7 +110,8 @@ class ValueEncoder:
 
 @dataclass(frozen=True, slots=True)
 class BatchKeys:
-    """``words`` is the kernel's argument; ``owners`` keep the referenced memory alive."""
+    """The encoded keys of a batch. ``words`` is the argument ``keys`` of the fold kernel. ``owners`` contains the objects that
+    own the memory at the addresses in ``words``."""
 
     words: Words
     owners: tuple[Any, ...]
@@ -116,14 +122,15 @@ class KeyEncoder:
         self._layout = layout
         self.interners = tuple(StringInterner() if encoding is Encoding.BYTES else None for encoding in layout.encodings)
         self.rows_are_ids = layout.encodings == (Encoding.BYTES,)
-        """True if the key is one string column. In that case a string's number is also its row number, and the index is not needed."""
+        """True if the key is one string column. If the key is one string column, the id of a string is also the number of its
+        row, so the kernel does not need the hash index."""
 
     @property
     def nbytes(self) -> int:
         return sum(interner.nbytes for interner in self.interners if interner is not None)
 
     def encode(self, columns: list[pa.Array]) -> BatchKeys:
-        """Encode the key columns of a batch, given in the key's order."""
+        """Encode the key columns of a batch. The caller passes the columns in the order of the key."""
         words: Words = np.zeros(KEY_COLUMNS + self._layout.key_word_count, dtype=np.int64)
         words[KEY_WORDS] = self._layout.key_word_count
         owners: list[Any] = []
@@ -133,7 +140,7 @@ class KeyEncoder:
             values = column_words(column, encoding)
             interner = self.interners[number]
             if interner is not None:
-                # Null has its own number among the strings, so it needs no bit.
+                # The interner assigns an id to null too, so a string column needs no null bits.
                 ids = interner.intern(values)
                 owners.append(ids)
                 words[position] = address_of(ids)

@@ -1,9 +1,10 @@
 """The kernel that folds records into the rows of their keys, a block of a few hundred records at a time.
 
-For each block it hashes the keys and finds or adds their rows. The lookups of a block are independent, so their cache misses
-overlap. If a snapshot or the caller needs it, the kernel tracks the first change of each row. Then one tight loop per aggregate
-updates the rows, which are in the cache by now, and writes the running results. One kernel serves all schemas: what varies is
-read from small arrays once per block, so no compilation is needed when a job starts.
+For each block, the kernel first hashes the keys, and finds or adds the row of each key. The lookups of a block are independent,
+so their cache misses overlap. Next, the kernel records which rows change, if a snapshot or the caller needs this information.
+Then one loop per aggregate updates the rows and writes the running results. These loops find the rows in the CPU cache, because
+the lookups have already loaded the rows. One kernel serves all schemas, because it reads the properties of a schema from small
+arrays once per block. So no compilation is needed when a job starts.
 """
 
 from __future__ import annotations
@@ -19,13 +20,15 @@ from weir.state.row_chunks import CHUNK_MASK, CHUNK_SHIFT
 
 BLOCK = 256
 
-# Fields of the array that describes the keys of a batch.
+# The fields of ``keys``, the array that describes the keys of a batch.
 KEY_WORDS = 0
-"""Number of words per key; their addresses begin at KEY_COLUMNS."""
+"""The number of words per key. The field KEY_COLUMNS + w of ``keys`` is the address of an array with word w of each key."""
 KEY_NULLS = 1
-"""The address of one uint16 per record, in which bit c says that key column c is null. The address is 0 if there are no nulls."""
+"""The address of one uint16 per record, in which bit c is 1 if key column c of the record is null. KEY_NULLS is 0 if there are no
+nulls."""
 KEY_IDS = 2
-"""The address of the row number (int64) of each record, in which new numbers ascend. If the address is 0, the kernel looks up the keys."""
+"""The address of one row number (int64) per record, if the caller already knows the row numbers. The caller must number new rows
+in ascending order. If KEY_IDS is 0, the kernel looks up the rows of the keys."""
 KEY_COLUMNS = 3
 
 _NULL_MIX = np.uint64(0xE7037ED1A0B428DB)
@@ -56,7 +59,8 @@ def new_row(address: int, keys: Words, record: int, nulls: int, template: Words)
 @kernel
 def find_or_add(tag: np.uint64, control: Words, chunks: Words, row_bytes: int, keys: Words, record: int, nulls: int,
                 template: Words) -> int:  # fmt: skip
-    """Return the row of a key that was not at its first position: probe further, then search the old table, then add a row."""
+    """Return the row number of a key that the fast search in ``locate`` has not found. Searches the new table of the index, and
+    then the old table that is being copied. If neither table has the key, adds a row."""
     slots, mask = control[SLOTS], control[MASK]
     position = signed(tag) & mask
     while True:
@@ -90,7 +94,8 @@ def find_or_add(tag: np.uint64, control: Words, chunks: Words, row_bytes: int, k
 @kernel
 def locate(begin: int, count: int, control: Words, chunks: Words, keys: Words, template: Words, rows: Words,
            addresses: Words, tags: Words) -> None:  # fmt: skip
-    """Find the row numbers and addresses of the keys of records ``begin`` to ``begin + count``."""
+    """For records ``begin`` to ``begin + count``, write the numbers and addresses of the rows of their keys to ``rows`` and
+    ``addresses``."""
     row_bytes = 8 * len(template)
     slots, mask = control[SLOTS], control[MASK]
     first = keys[KEY_COLUMNS] + 8 * begin
@@ -118,7 +123,8 @@ def locate(begin: int, count: int, control: Words, chunks: Words, keys: Words, t
             addresses[i] = chunks[row >> CHUNK_SHIFT] + (row & CHUNK_MASK) * row_bytes
         else:
             addresses[i] = 0
-    nulls = signed(0)  # typed, not a literal: otherwise numba would compile the called functions twice
+    # Use ``signed(0)``, because numba would compile the called functions a second time for the literal 0.
+    nulls = signed(0)
     if keys[KEY_WORDS] == 1 and keys[KEY_NULLS] == 0:
         for i in range(count):
             address = addresses[i]
@@ -140,7 +146,7 @@ def locate(begin: int, count: int, control: Words, chunks: Words, keys: Words, t
 @kernel
 def locate_ids(begin: int, count: int, control: Words, chunks: Words, keys: Words, template: Words, rows: Words,
                addresses: Words) -> None:  # fmt: skip
-    """Do the work of ``locate`` if the keys are already row numbers."""
+    """Find rows like ``locate``, but without a search, because the ids of the keys are row numbers."""
     row_bytes = 8 * len(template)
     for i in range(count):
         row = load64(keys[KEY_IDS] + 8 * (begin + i))
@@ -155,8 +161,9 @@ def locate_ids(begin: int, count: int, control: Words, chunks: Words, keys: Word
 @kernel
 def fold(begin: int, end: int, control: Words, chunks: Words, keys: Words, template: Words, aggregates: Words, seen: Words,
          tracking: Words, scratch: Words) -> int:  # fmt: skip
-    """Fold records ``begin`` to ``end``. Returns where it stopped: before ``end`` if there was no room for a block of new rows or
-    of undo entries. Sets ``aggregates[0, 0]`` to a value other than 0 if a sum of integers exceeds the range of int64."""
+    """Fold records ``begin`` to ``end``. Returns the number of the first record that is not folded. The kernel stops before
+    ``end`` if there is no room for the new rows or the undo entries of the next block. If a sum of integers exceeds the range of
+    int64, the kernel sets ``aggregates[0, 0]`` to the number of the aggregate (from 1)."""
     rows, addresses, tags = scratch[0], scratch[1], scratch[2]
     position = begin
     while position < end:

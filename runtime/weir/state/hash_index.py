@@ -1,12 +1,14 @@
-"""The open-addressing index: maps the hash of a key to the dense, stable number of its row.
+"""A hash index with open addressing. The index maps the hash of a key to the number of the key's row. The number of a row never
+changes.
 
-A slot is one word, ``tag << 32 | row + 1``; 0 is empty. The tag is the low half of the key's hash, and probing begins at the tag's
-position. So the table can grow by reading its slots alone, without the keys. Entries are never deleted. A matching tag is only a
-candidate: the lookup compares the key itself.
+A slot of the table is one word: ``tag << 32 | row + 1``, or 0 if the slot is empty. The tag is the low half of the key's hash,
+and determines the slot at which probing begins. So the index can move the slots to a larger table without reading the keys.
+Entries are never deleted. Different keys can have the same tag, so a lookup also compares the keys.
 
-Growth is incremental. A new table of twice the size becomes the front table, and the old one stays readable. Every batch moves
-some slots. A key that is not in the front table is searched in the old one before it counts as new. A slot is the same word in
-both tables, so moving it twice is detected.
+The index grows incrementally. ``grow`` allocates a new table of twice the size, and every batch copies some slots of the old
+table to the new table. Before a kernel adds a key, it searches the new table and then the old table. If it finds the key only in
+the old table, it copies the key's word to the new table. A copied word is unchanged, so ``move_slots`` recognises words that the new
+table already contains, and does not copy them again.
 """
 
 from __future__ import annotations
@@ -16,28 +18,29 @@ import numpy.typing as npt
 
 from weir.state.numba_support import Words, address_of, kernel, load64, signed, store64
 
-# Fields of the control array, which the kernels of an index share.
+# The fields of ``control``, the array through which kernels use the index.
 SLOTS = 0
 MASK = 1
 OLD_SLOTS = 2
-"""Address of the old table; 0: none."""
+"""The address of the old table, or 0 if there is no old table."""
 OLD_MASK = 3
 ROWS = 4
-"""Number of rows, which is also the number of the next new row."""
+"""The number of rows. The next new row gets the number ROWS, because row numbers begin at 0."""
 ROW_LIMIT = 5
-"""Maximum number of rows before the caller has to make room."""
+"""The maximum number of rows. The kernel stops before it exceeds ROW_LIMIT, so that the caller can make room for more rows."""
 CONTROL_WORDS = 6
 
 ROW_MASK = np.uint64(0xFFFFFFFF)
 TAG_SHIFT = np.uint64(32)
 SLOTS_MIN = 1 << 10
 MOVED_PER_ROW = 4
-"""Old slots to move per folded record, so that the old table is empty long before the new one is half full."""
+"""The number of slots to move from the old table to the new table per folded record. At this rate, all slots are moved long
+before the new table is half full."""
 
 
 @kernel
 def move_slots(control: Words, begin: int, end: int) -> None:
-    """Copy old slots ``begin`` to ``end`` to the front table, except those that it already contains."""
+    """Copy slots ``begin`` to ``end`` of the old table to the new table, except slots that the new table already contains."""
     slots, mask = control[SLOTS], control[MASK]
     for old in range(begin, end):
         slot = load64(control[OLD_SLOTS] + 8 * old)
@@ -54,7 +57,8 @@ def move_slots(control: Words, begin: int, end: int) -> None:
 
 
 class HashIndex:
-    """Owns the slot tables. Kernels read ``control`` and insert new keys themselves."""
+    """Owns the tables of slots. Kernels look up and insert keys. ``control`` contains the addresses of the tables for the
+    kernels."""
 
     def __init__(self, slots: int = SLOTS_MIN) -> None:
         self.control: Words = np.zeros(CONTROL_WORDS, dtype=np.int64)
@@ -69,7 +73,8 @@ class HashIndex:
 
     @property
     def limit(self) -> int:
-        """Number of rows that fit without growing: the table stays at most half full."""
+        """The number of rows that fit before the table must grow. A table is at most half full, so ``limit`` is half the number
+        of slots."""
         return len(self._slots) // 2
 
     @property
@@ -77,7 +82,7 @@ class HashIndex:
         return self._slots.nbytes + (0 if self._old is None else self._old.nbytes)
 
     def grow(self) -> None:
-        """Double the size. Growing is cheap, because the pages are allocated later, when slots are moved."""
+        """Double the size of the table. The call is cheap, because the system allocates the pages later, when slots are moved."""
         self.advance(len(self._slots))
         old = self._slots
         self._install(2 * len(old))

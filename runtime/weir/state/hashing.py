@@ -1,19 +1,18 @@
-"""The stable hash of a key: the same on every host, in every version, for every physical encoding of the value.
+"""The stable hash of a key, which is the same on every host, in every version, and for every physical encoding of the key.
 
-The placement of state depends on it, so it must never change (tests have fixed vectors). A key is a sequence of columns, and the
-value of a column is one or more 64-bit words::
+The hash determines the key group of a key, so the hash must never change. Tests compare the hash with fixed vectors. A key is a
+sequence of columns, and the value of a column is one or more 64-bit words. The hash starts with SEED. For each word of each
+column, in order, the hash becomes ``fmix64(hash ^ word)``. The function ``fmix64`` is the finaliser of MurmurHash3, which is a
+bijection. The words of a value depend on its type.
 
-    hash = SEED;  for each word of each column: hash = fmix64(hash ^ word)
+- Integers of any width, booleans, dates, times and timestamps have one word: the value, extended to 64 bits. So int32 7 and int64
+  7 have the same hash. A timestamp is in the unit of its type, so the same time in another unit has another hash.
+- A decimal128 has two words: the low word and the high word of the unscaled value.
+- A string or binary value has one word: the hash of its bytes (``hash_bytes``). The word does not depend on the offset width, and
+  is the same for views and dictionary-encoded columns.
+- A null has the word ``NULL_WORD``, regardless of the contents of the buffer.
 
-where ``fmix64`` is the finaliser of MurmurHash3 (a bijection). Words of a value:
-
-- integers of any width, booleans, dates, times, timestamps: the value, sign-extended (so int32 7 equals int64 7). The word of a
-  timestamp is in the unit of its type: the unit belongs to the type, not to the value.
-- decimal128: low word, then high word of the unscaled value.
-- strings and binary: one word, the hash of the bytes (``hash_bytes``), for any offset width, view or dictionary encoding.
-- null: ``NULL_WORD``, whatever its buffer contains.
-
-Floats are refused: -0.0 and 0.0, NaNs and rounding make bad keys.
+Floats cannot be keys, because NaNs, rounding, and the two zeros (-0.0 and 0.0) make the equality of floats unreliable.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ def fmix64(word: np.uint64) -> np.uint64:
 
 @kernel
 def hash_bytes(address: int, length: int) -> np.uint64:
-    """Hash eight bytes per round, little-endian; then the remaining 1 to 7 bytes, if any; then the length."""
+    """Hash eight bytes per round (little-endian), then the remaining 1 to 7 bytes if there are any, and then the length."""
     hashed = SEED
     end = address + (length & -8)
     while address < end:
@@ -75,7 +74,8 @@ def hash_bytes(address: int, length: int) -> np.uint64:
 
 @kernel
 def hash_word_column(words: int, nulls: int, rows: int, hashes: Hashes) -> None:
-    """Add one round to the hash of every row. ``nulls``: address of one byte per row, 1 for null; 0: no nulls."""
+    """Mix the next word of each row into the hash of the row. ``nulls`` is the address of one byte per row (1 for a null), or 0
+    if there are no nulls."""
     if nulls == 0:
         for row in range(rows):
             hashes[row] = fmix64(hashes[row] ^ np.uint64(load64(words + 8 * row)))
@@ -89,7 +89,8 @@ def hash_word_column(words: int, nulls: int, rows: int, hashes: Hashes) -> None:
 
 @kernel
 def hash_bytes_column(starts: int, data: int, nulls: int, rows: int, hashes: Hashes) -> None:
-    """Like ``hash_word_column`` for bytes. ``starts``: rows + 1 offsets (int64) into ``data``."""
+    """Mix the string (or binary value) of each row into the hash of the row. ``starts`` is the address of rows + 1 offsets
+    (int64) into ``data``."""
     for row in range(rows):
         begin = load64(starts + 8 * row)
         word = hash_bytes(data + begin, load64(starts + 8 * row + 8) - begin)
@@ -109,7 +110,7 @@ def choose_groups(hashes: Hashes, count: np.uint64, groups: npt.NDArray[np.uint1
 
 
 def hash_columns(columns: Sequence[pa.Array], names: Sequence[str] | None = None) -> Hashes:
-    """Return one hash per row of ``columns``, which have equal lengths. Raises SchemaError, naming a column that cannot be a key."""
+    """Return one hash per row of ``columns``, which have equal lengths. Raises SchemaError if a column cannot be a key."""
     rows = len(columns[0])
     hashes = np.full(rows, SEED, dtype=np.uint64)
     for position, column in enumerate(columns):
@@ -126,7 +127,7 @@ def hash_columns(columns: Sequence[pa.Array], names: Sequence[str] | None = None
 
 
 def key_groups_of(hashes: Hashes, max_parallelism: int) -> npt.NDArray[np.uint16]:
-    """Return the key groups. The high bits of a hash select the group; the subtask's hash index uses the low bits."""
+    """Return the key groups. The high bits of a hash select the key group, and the subtask's hash index uses the low bits."""
     groups = np.empty(len(hashes), dtype=np.uint16)
     choose_groups(hashes, np.uint64(max_parallelism), groups)
     return groups

@@ -1,9 +1,11 @@
-"""Support for numba kernels: the decorator that compiles them, and loads and stores at raw addresses.
+"""Support for numba kernels. The decorator ``kernel`` compiles a function. The functions ``load64``, ``store64`` and similar read
+and write memory at raw addresses.
 
-Kernels take addresses (int64) instead of arrays. So they read and write Arrow buffers of any type and offset without a copy, and
-each kernel compiles for exactly one signature. The caller keeps the owners of all addresses alive during the call.
+Kernels take addresses (int64) instead of arrays. So kernels can read and write Arrow buffers of any type and offset without a
+copy, and numba compiles each kernel for exactly one signature. During the call of a kernel, the caller must hold references to
+the objects that own the memory at the addresses.
 
-Addresses need not be aligned: the body of a frame may begin anywhere.
+Addresses need not be aligned, because the body of a frame can begin at any address.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from numba.extending import intrinsic
 
 Words = npt.NDArray[np.int64]
 signed: Callable[[Any], int] = cast(Any, np.int64)
-"""Reinterprets a word as int64 in kernels. This is np.int64 with a type that lets mypy treat the result as an int."""
+"""Reinterprets a word as int64 in kernels. ``signed`` is np.int64 with a declared type, so that mypy treats the result as an
+int."""
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -36,10 +39,11 @@ _DIGEST = _source_digest()
 
 
 def kernel(function: F) -> F:
-    """Compile at the first call, cache the result on disk, and release the GIL at run time.
+    """Compile the function at its first call, cache the compiled code on disk, and release the GIL while the function runs.
 
-    numba invalidates a cached kernel only if its own file has changed, although kernels of other files are compiled into it. So
-    the digest of all kernel files replaces the file's time stamp: a change of any of them invalidates all kernels.
+    By default, numba recompiles a cached kernel only if the source file of the kernel has changed. But the compiled code of a
+    kernel can include kernels from other files. So this decorator replaces the time stamp of the source file in the cache by a
+    digest of all files that contain kernels. A change of any of these files then invalidates all cached kernels.
     """
     compiled: Any = njit(nogil=True, cache=True)(function)
     compiled._cache._cache_file._source_stamp = _DIGEST
@@ -82,5 +86,6 @@ store_f64 = _store(types.float64, 64, floating=True)
 
 
 def address_of(array: npt.NDArray[Any]) -> int:
-    """Return the address of the first element. The caller keeps ``array`` alive."""
+    """Return the address of the first element of ``array``. The caller must hold a reference to ``array`` while it uses the
+    address."""
     return cast(int, array.__array_interface__["data"][0])

@@ -1,4 +1,4 @@
-"""Reads the state files of a keyed table back into words of rows."""
+"""Reads the state files of a keyed table, and converts them to the words of rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ RESTORE_ROWS = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class RestoredRows:
-    """``words``: pairs (word of the row, values). ``seen``: pairs (seen bit, one byte per row)."""
+    """Rows from a state file. ``words`` contains pairs (position of a word in its row, one value per row). ``seen`` contains
+    pairs (number of a seen bit, one byte per row)."""
 
     file: StateFile
     rows: int
@@ -33,14 +34,14 @@ class RestoredRows:
     seen: list[tuple[int, npt.NDArray[np.uint8]]]
 
     def check_distinct(self, new_keys: int) -> None:
-        """Raise CheckpointError if a key occurs twice: each key of a checkpoint is in one row of one file."""
+        """Raise CheckpointError if a key occurs twice, because each key of a checkpoint must be in one row of one file."""
         if new_keys != self.rows:
             raise CheckpointError(f"State file {self.file.path} is damaged: it has duplicate keys. Restore an older checkpoint.")
 
 
 def read_rows(file: StateFile, reader: SnapshotReader, table: TableDescription,
               key_groups: tuple[int, int]) -> Iterator[RestoredRows]:  # fmt: skip
-    """Yield the rows of ``file`` in ``key_groups``, at most 65,536 at a time."""
+    """Yield the rows of ``file`` whose key group is in ``key_groups``, at most 65,536 rows at a time."""
     if file.key_groups is not None and (file.key_groups[1] < key_groups[0] or file.key_groups[0] > key_groups[1]):
         return
     data = reader.read(file)
@@ -95,7 +96,7 @@ def _check(file: StateFile, schema: pa.Schema, table: TableDescription) -> None:
     if metadata.get(FORMAT_KEY, b"").decode() != FORMAT:
         raise RestoreError(
             f"operator {table.uid!r}: {file.path} is not a state file of format {FORMAT}. "
-            "Another version of Weir may have written it; restore with that version."
+            "If another version of Weir has written the file, restore with that version."
         )
     expected = table.layout.state_schema()
     if not schema.remove_metadata().equals(expected):

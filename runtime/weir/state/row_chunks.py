@@ -1,8 +1,9 @@
-"""The rows of keyed state. They have a fixed width and are in chunks that never move.
+"""Stores the rows of keyed state. Rows have a fixed width, and are stored in chunks whose addresses never change.
 
-A row is a sequence of 64-bit words: ``meta``, the words of the key, the words of the accumulators. So a record costs one cache
-miss. ``meta`` holds, from the low end: 16 bits for null key columns, 16 bits for aggregated columns that have seen a value, and
-32 bits for the epoch of the last tracked change. Row ``n`` is in chunk ``n >> 16``. Growing adds a chunk and copies nothing.
+A row is a sequence of 64-bit words: ``meta``, the words of the key, and the words of the accumulators. All words of a row are
+adjacent, so folding a record into its row costs one cache miss. ``meta`` contains, from its lowest bit, 16 bits for null key
+columns, 16 seen bits for aggregated columns, and 32 bits for the epoch of the last tracked change. Row ``n`` is in chunk
+``n >> 16``. To grow, the table adds a chunk and copies no rows.
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ SEEN_SHIFT = 16
 EPOCH_SHIFT = np.uint64(32)
 META = 0
 KEY = 1
-"""The first word of the key."""
+"""The position of the key's first word in a row."""
 
 
 def padded_words(words: int) -> int:
-    """Return a row width at which no row of up to 64 bytes crosses a cache line."""
+    """Return the number of words in a padded row whose contents take ``words`` words. With the padding, no row of up to 64 bytes
+    crosses a cache line."""
     if words <= CACHE_LINE_WORDS:
         return 1 << (words - 1).bit_length()
     return -(-words // 4) * 4
@@ -40,7 +42,7 @@ def clear_epochs(chunks: Words, rows: int, row_words: int) -> None:
 
 
 class RowChunks:
-    """``addresses[c]`` is the address of chunk c, aligned to a cache line."""
+    """The chunks of one table. ``addresses[c]`` is the address of chunk c, aligned to a cache line."""
 
     def __init__(self, row_words: int) -> None:
         self.row_words = row_words
@@ -52,13 +54,13 @@ class RowChunks:
         return len(self._chunks) << CHUNK_SHIFT
 
     def add_chunk(self) -> None:
-        """Make room for 65,536 more rows. The system allocates the pages when they are first written."""
+        """Make room for 65,536 more rows. The system allocates the pages of the chunk when they are first written."""
         chunk = aligned_words(CHUNK_ROWS * self.row_words)
         self._chunks.append(chunk)
         self.addresses = np.append(self.addresses, np.int64(address_of(chunk)))
 
     def read(self, begin: int, end: int) -> Words:
-        """Return rows ``begin`` to ``end`` of one chunk as a view of shape (rows, row_words)."""
+        """Return rows ``begin`` to ``end``, which must be in one chunk, as a view of shape (rows, row_words)."""
         assert begin >> CHUNK_SHIFT == (end - 1) >> CHUNK_SHIFT
         rows = self._chunks[begin >> CHUNK_SHIFT].reshape(CHUNK_ROWS, self.row_words)
         first = begin & CHUNK_MASK
@@ -66,7 +68,7 @@ class RowChunks:
 
 
 def aligned_words(words: int) -> Words:
-    """Return uninitialised words, aligned to a cache line."""
+    """Return an array of ``words`` uninitialised words, aligned to a cache line."""
     raw = np.empty(words + CACHE_LINE_WORDS, dtype=np.int64)
     skip = (-address_of(raw) % (8 * CACHE_LINE_WORDS)) // 8
     return raw[skip : skip + words]

@@ -1,8 +1,8 @@
 """The layout of a row of one keyed aggregation, and the schema of its results.
 
-Types of results: counts are int64. Sums of integers and booleans are int64; exceeding its range fails the job instead of wrapping.
-Sums of floats and means are float64. Minima and maxima have the type of their column. Nulls are ignored; a sum, minimum, maximum or
-mean without any value is null.
+Counts, and sums of integers and booleans, have the type int64. If a sum of integers exceeds the range of int64, the job fails.
+Sums of floats, and means, have the type float64. Minima and maxima have the type of their column. Aggregates of a column ignore
+nulls. If a key has no values in the column, its sum, minimum, maximum and mean are null.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ KEY_GROUP_COLUMN = "__key_group"
 
 @dataclass(frozen=True, slots=True)
 class AccumulatorSlot:
-    """One aggregate in the row.
+    """The accumulator of one aggregate in a row. ``word`` is the position of the accumulator's first word in the row.
 
-    ``word``: its first word. ``seen_bit`` is the seen bit of the aggregated column, or None if the result is never null.
+    ``seen_bit`` is the bit of ``meta`` that records whether the key has had a value in the column, or None if the result is never
+    null.
     """
 
     spec: AggregateSpec
@@ -51,13 +52,14 @@ class AccumulatorSlot:
 
     @property
     def neutral(self) -> int:
-        """The word of an accumulator into which no value has been folded yet."""
+        """The first word of an accumulator into which no value has been folded yet."""
         return _NEUTRAL.get(self.kind, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class RowLayout:
-    """``key_words[k]``: the first word of key column k in the row. ``seen_columns[bit]``: the input column of a seen bit."""
+    """The layout of a row. ``key_words[k]`` is the position of the first word of key column k in the row. ``seen_columns[bit]``
+    is the input column to which seen bit ``bit`` belongs."""
 
     key: tuple[str, ...]
     key_columns: tuple[int, ...]
@@ -73,7 +75,8 @@ class RowLayout:
         return sum(words_of(encoding) for encoding in self.encodings)
 
     def template(self, *, all_seen: bool) -> Words:
-        """Return a new row. ``all_seen`` is True if no null has occurred yet, so that every row has seen a value in each column."""
+        """Return the words of a new row. If ``all_seen`` is True, all seen bits of the new row are 1. The caller passes True
+        until the first null occurs."""
         words = np.zeros(self.row_words, dtype=np.int64)
         if all_seen:
             words[META] = ((1 << len(self.seen_columns)) - 1) << SEEN_SHIFT
@@ -99,13 +102,14 @@ def words_of(encoding: Encoding) -> int:
 
 
 def layout_of(input_schema: pa.Schema, key: Sequence[str], aggregates: Sequence[AggregateSpec]) -> RowLayout:
-    """Raises SchemaError for unknown columns, types that cannot be a key or be aggregated, and duplicate names."""
+    """Compute the layout. Raises SchemaError for unknown columns, duplicate names, and columns that cannot be a key or cannot be
+    aggregated."""
     if not key:
-        raise SchemaError("an aggregation needs at least one key column. Name it in key_by(...).")
+        raise SchemaError("an aggregation needs at least one key column. Name the key columns in key_by(...).")
     if not aggregates:
         raise SchemaError("an aggregation needs at least one aggregate, for example agg.count().")
     if len(key) > KEY_NULL_BITS:
-        raise SchemaError(f"{len(key)} key columns are too many, the maximum is {KEY_NULL_BITS}. Combine some into one column.")
+        raise SchemaError(f"{len(key)} key columns are too many. The maximum is {KEY_NULL_BITS}. Combine some columns into one.")
     names = [*key, *(spec.output for spec in aggregates)]
     for name in names:
         if names.count(name) > 1:
@@ -128,7 +132,7 @@ def layout_of(input_schema: pa.Schema, key: Sequence[str], aggregates: Sequence[
         word += slot.words
     if len(seen_columns) > SEEN_BITS:
         raise SchemaError(
-            f"{len(seen_columns)} different columns are aggregated, the maximum in one aggregate(...) is {SEEN_BITS}. "
+            f"{len(seen_columns)} different columns are aggregated, but the maximum in one aggregate(...) is {SEEN_BITS}. "
             "Use several aggregations."
         )
     return RowLayout(
@@ -144,7 +148,8 @@ def layout_of(input_schema: pa.Schema, key: Sequence[str], aggregates: Sequence[
 
 
 def output_schema(input_schema: pa.Schema, key: Sequence[str], aggregates: Sequence[AggregateSpec]) -> pa.Schema:
-    """Return the key columns of the input, then one column per aggregate. Raises SchemaError like ``layout_of``."""
+    """Return the schema of the results: the key columns of the input, then one column per aggregate. Raises SchemaError in the
+    same cases as ``layout_of``."""
     layout = layout_of(input_schema, key, aggregates)
     fields = [input_schema.field(position) for position in layout.key_columns]
     for slot in layout.slots:
@@ -185,8 +190,8 @@ def _kind(spec: AggregateSpec, type_: pa.DataType) -> tuple[int, pa.DataType]:
         case Accumulator.MAX if ordered:
             return MAX_FLOAT if floating else MAX_INT, type_
     raise SchemaError(
-        f"aggregate {spec.output!r}: column {spec.column!r} of type {type_} has no {spec.accumulator}. "
-        "Cast it to int64 or float64."
+        f"aggregate {spec.output!r}: cannot compute the {spec.accumulator} of column {spec.column!r} of type {type_}. "
+        "Cast the column to int64 or float64."
     )
 
 
@@ -195,5 +200,5 @@ def _position(schema: pa.Schema, name: str, where: str) -> int:
     if len(positions) == 1:
         return int(positions[0])
     if positions:
-        raise SchemaError(f"{where}: there are {len(positions)} columns named {name!r}; rename all but one")
+        raise SchemaError(f"{where}: there are {len(positions)} columns named {name!r}. Rename all but one.")
     raise SchemaError(f"{where}: no column {name!r}{near_miss(name, schema.names)}")

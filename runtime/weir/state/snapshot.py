@@ -1,4 +1,4 @@
-"""A snapshot of a keyed table: the loop copies its rows in small steps, the snapshot thread writes the state file."""
+"""A snapshot of a keyed table. The loop copies the rows in small steps, and the snapshot thread writes the state file."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ FORMAT = "1"
 FORMAT_KEY = b"weir.state"
 MAX_PARALLELISM_KEY = b"weir.max_parallelism"
 FILE_BATCH_ROWS = 1 << 18
-"""Rows per record batch in a state file."""
+"""The maximum number of rows per record batch in a state file."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableDescription:
-    """Describes the table of a state file."""
+    """Describes the keyed table whose rows a state file contains."""
 
     uid: OperatorUid
     subtask: int
@@ -44,7 +44,8 @@ class TableDescription:
 
 
 class ColumnarSnapshot:
-    """A PendingSnapshot. ``interners`` only grow, so references from the copied rows stay valid."""
+    """Implements PendingSnapshot. Copied rows contain ids instead of strings. The ids stay valid, because the interners never
+    delete a string."""
 
     def __init__(self, table: TableDescription, changes: ChangeTracker, copy: RowCopy, chunks: RowChunks,
                  interners: tuple[StringInterner | None, ...]) -> None:  # fmt: skip
@@ -62,9 +63,9 @@ class ColumnarSnapshot:
         return self._changes.copy_rows(self._copy, self._chunks)
 
     def write(self, writer: SnapshotWriter) -> OperatorSnapshot:
-        assert self._copy.complete, "write() before advance() returned True"
+        assert self._copy.complete, "write() was called before advance() returned True"
         with self._lock:
-            assert not self._writing, "write() is called once"
+            assert not self._writing, "write() was called twice"
             if self._done:
                 return OperatorSnapshot(self._table.uid, self._table.subtask)
             self._writing = True
@@ -78,7 +79,7 @@ class ColumnarSnapshot:
     def discard(self) -> None:
         with self._lock:
             if self._done or self._writing:
-                # A running write() still uses the buffers. It recycles them when it ends.
+                # If ``write`` is running, it still uses the buffers, and recycles the buffers when it ends.
                 return
             self._done = True
             self._changes.cancel(self._copy)
@@ -104,7 +105,8 @@ class ColumnarSnapshot:
 
 
 class CopiedRows:
-    """The complete rows of a copy, as columns."""
+    """Converts the rows of a complete RowCopy to columns. The constructor first applies the undo entries, so that all rows are as
+    they were at the end of the snapshot's epoch."""
 
     def __init__(self, layout: RowLayout, copy: RowCopy, interners: tuple[StringInterner | None, ...]) -> None:
         self._layout = layout
@@ -115,7 +117,7 @@ class CopiedRows:
             apply_undo_entries(undo.segment, undo.begin, undo.end, copy.epoch, copy.rows, copy.row_words, self._buffers)
 
     def words(self, begin: int, end: int) -> Words:
-        """Return ``words`` where ``words[w]`` is word w of rows ``begin`` to ``end``."""
+        """Return a two-dimensional array, whose row w contains word w of each of the table rows ``begin`` to ``end``."""
         used = max(slot.word + slot.words for slot in self._layout.slots)
         words: Words = np.empty((used, end - begin), dtype=np.int64)
         extract_words(self._buffers, 8 * self._layout.row_words, begin, words)
@@ -154,11 +156,13 @@ class CopiedRows:
 
 
 def _bits(meta: Words, bit: int, *, flipped: int) -> npt.NDArray[np.uint8] | None:
-    """Return one byte per row, which is 1 if the row has a value, or None if all rows have a value."""
+    """Extract bit ``bit`` of each word in ``meta``, inverted if ``flipped`` is 1. Returns one byte per row, or None if all bytes
+    would be 1, because then no value is null."""
     valid = np.empty(len(meta), dtype=np.uint8)
     return None if extract_bits(meta, bit, flipped, valid) == len(meta) else valid
 
 
 def _key_words(words: Words, type_: pa.DataType) -> Words:
-    """Flip the sign bit of uint64 keys, because ``column_from_words`` reverses a flip that stored keys do not have."""
+    """Return the words of a key column for ``column_from_words``. For uint64, ``column_from_words`` expects words with a flipped
+    sign bit, but the rows contain uint64 keys without this flip."""
     return words ^ np.int64(-(2**63)) if type_ == pa.uint64() else words

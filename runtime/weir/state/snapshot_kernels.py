@@ -1,4 +1,4 @@
-"""Kernels on the copied rows of a snapshot, for the snapshot thread. They release the GIL."""
+"""Kernels that the snapshot thread runs on copied rows, and kernels that write restored rows. These kernels release the GIL."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from weir.state.row_chunks import CHUNK_MASK, CHUNK_SHIFT, EPOCH_SHIFT
 
 @kernel
 def apply_undo_entries(segment: Words, begin: int, end: int, epoch: int, rows: int, row_words: int, buffers: Words) -> None:
-    """Replace copied rows that are newer than the end of ``epoch`` by the old rows in the undo entries."""
+    """Replace copied rows that changed after the end of ``epoch`` by the old rows from the undo entries."""
     entry_words = row_words + 1
     for number in range(begin, end):
         entry = number * entry_words
         head = np.uint64(segment[entry])
-        touched = signed(head >> EPOCH_SHIFT)
+        changed = signed(head >> EPOCH_SHIFT)
         row = signed(head & np.uint64(0xFFFFFFFF))
         valid_since = signed(np.uint64(segment[entry + 1]) >> EPOCH_SHIFT)
-        if row < rows and valid_since <= epoch < touched:
+        if row < rows and valid_since <= epoch < changed:
             target = buffers[row >> CHUNK_SHIFT] + (row & CHUNK_MASK) * row_words * 8
             for word in range(row_words):
                 store64(target + 8 * word, segment[entry + 1 + word])
@@ -27,7 +27,7 @@ def apply_undo_entries(segment: Words, begin: int, end: int, epoch: int, rows: i
 
 @kernel
 def extract_words(buffers: Words, row_bytes: int, begin: int, words: Words) -> None:
-    """Fill ``words[w, i]`` with word w of row ``begin`` + i."""
+    """Copy word w of row ``begin`` + i to ``words[w, i]``."""
     for i in range(words.shape[1]):
         row = begin + i
         address = buffers[row >> CHUNK_SHIFT] + (row & CHUNK_MASK) * row_bytes
@@ -37,7 +37,8 @@ def extract_words(buffers: Words, row_bytes: int, begin: int, words: Words) -> N
 
 @kernel
 def extract_bits(words: Words, bit: int, flipped: int, bits: npt.NDArray[np.uint8]) -> int:
-    """Write bit ``bit`` of each word as a byte, flipped if ``flipped`` is 1. Returns the number of ones."""
+    """Write bit ``bit`` of each word to ``bits`` as a byte, inverted if ``flipped`` is 1. Returns the number of ones in
+    ``bits``."""
     ones = 0
     for i in range(len(words)):
         value = ((words[i] >> bit) & 1) ^ flipped
@@ -48,7 +49,8 @@ def extract_bits(words: Words, bit: int, flipped: int, bits: npt.NDArray[np.uint
 
 @kernel
 def write_words(addresses: Words, offset: int, values: int) -> None:
-    """Write one word into each row, for a restore. ``values``: the address of the words."""
+    """Write one word at byte ``offset`` of each row, for a restore. ``values`` is the address of the words to write, one per
+    row."""
     for i in range(len(addresses)):
         store64(addresses[i] + offset, load64(values + 8 * i))
 

@@ -1,8 +1,10 @@
-"""Interns strings: maps each distinct value of a string (or binary) key column to a dense, stable number.
+"""Interns strings: assigns consecutive integer ids to the distinct values of a string (or binary) key column. An id never
+changes.
 
-An entry is a row of four words: hash, address of the bytes, length (-1 for null), and the first eight bytes, so that short strings
-are compared without reading the arena. Arena and entries only grow and never move. So a snapshot copies neither of them,
-because the entries that exist when it is taken never change.
+An entry is a row of four words: the hash, the address of the bytes, the length (-1 for null), and the first eight bytes. The
+arena is the memory that contains the bytes of all strings. Comparing strings of at most eight bytes does not read the arena,
+because the entry contains these bytes. An existing entry and its bytes never change or move, so a snapshot copies neither the
+entries nor the arena.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ _LOW_HALF = 0xFFFFFFFF
 
 @kernel
 def first_bytes(address: int, length: int) -> int:
-    """Return the first eight bytes, little-endian, padded with zeros."""
+    """Return the first eight bytes of a string as a little-endian word, padded with zeros."""
     if length >= 8:
         return signed(load64(address))
     prefix = signed(0)
@@ -80,7 +82,8 @@ def copy_bytes(source: int, target: int, length: int) -> None:
 
 @kernel
 def find_string(slots: int, mask: int, hashed: int, address: int, length: int, prefix: int, entries: Words) -> int:
-    """Return the number of the string. If it is absent, return ``-1 - p``, where p is the empty slot at which it would be inserted."""
+    """Return the id of the string. If the string has no id, return ``-1 - p``, where p is the position of the empty slot for the
+    string."""
     tag = np.uint64(hashed) & _TAG_MASK
     position = signed(tag) & mask
     while True:
@@ -103,8 +106,8 @@ def find_string(slots: int, mask: int, hashed: int, address: int, length: int, p
 @kernel
 def intern(begin: int, end: int, starts: int, data: int, nulls: int, control: Words, entries: Words, arena: Words,
            ids: Words) -> int:  # fmt: skip
-    """Intern values ``begin`` to ``end`` into ``ids``. Returns where it stopped: at ``end``, or earlier if the index, the entries
-    or the arena is full."""
+    """Write the ids of values ``begin`` to ``end`` into ``ids``. Returns the position of the first value without an id if the
+    index, the entries or the arena is full, else ``end``."""
     for record in range(begin, end):
         address = data + load64(starts + 8 * record)
         length = load64(starts + 8 * record + 8) - load64(starts + 8 * record)
@@ -140,7 +143,8 @@ def intern(begin: int, end: int, starts: int, data: int, nulls: int, control: Wo
 
 @kernel
 def measure_strings(ids: Words, entries: Words, offsets: Words, valid: npt.NDArray[np.uint8]) -> int:
-    """Fill ``offsets`` (one more than ids) and ``valid`` (one byte per value). Returns the number of nulls."""
+    """Compute the Arrow offsets and the validity of the strings with the given ids. ``offsets`` has one element more than
+    ``ids``, and ``valid`` has one byte per id. Returns the number of nulls."""
     nulls = 0
     total = 0
     for i in range(len(ids)):
@@ -175,7 +179,7 @@ class StringInterner:
         return self.index.nbytes + self.index.rows * ENTRY_BYTES + self._arena_bytes
 
     def intern(self, values: ColumnWords) -> Words:
-        """Return the number of each value. New values get the next free numbers, in order of appearance."""
+        """Return the id of each string. New strings get the next free ids, in the order of their first appearance."""
         starts, data = values.addresses
         nulls = 0 if values.nulls is None else address_of(values.nulls)
         ids = np.empty(values.rows, dtype=np.int64)
@@ -199,7 +203,8 @@ class StringInterner:
         return ids
 
     def entries(self) -> Words:
-        """Return the addresses of the entries. Valid for all current entries, even if another thread adds more."""
+        """Return the addresses of the chunks that contain the entries. The addresses are valid for all current entries, even if
+        another thread adds entries."""
         return self._entries.addresses
 
     def _add_segment(self, bytes_min: int) -> None:
@@ -211,7 +216,8 @@ class StringInterner:
 
 
 def strings_from_ids(ids: Words, entries: Words, type_: pa.DataType) -> pa.Array:
-    """Return the strings of ``ids`` as an array of ``type_``. The caller keeps the interner alive."""
+    """Return the strings with the given ids as an array of ``type_``. The caller must hold a reference to the interner, because
+    ``entries`` contains addresses of its memory."""
     wide = np.empty(len(ids) + 1, dtype=np.int64)
     valid = np.empty(len(ids), dtype=np.uint8)
     null_count = measure_strings(ids, entries, wide, valid)

@@ -25,16 +25,16 @@ class CheckpointStorage(Protocol):
     """All methods block, may be called from any thread, and raise StorageError (StorageFull if the storage is full)."""
 
     def put(self, path: str, data: Sequence[bytes | memoryview]) -> None:
-        """Write or replace an object. It is durable on return; a local disk syncs the file and its directory."""
+        """Write or replace an object. The object is durable on return. A local disk syncs the file and its directory."""
         ...
 
     def create(self, path: str, data: bytes) -> bool:
-        """Create the object atomically, only if it does not exist. Return False if it exists. Raise UnknownOutcome if the answer
-        was lost."""
+        """Create the object atomically, only if it does not exist. Return False if the object exists. Raise UnknownOutcome if
+        the storage's answer was lost."""
         ...
 
     def get(self, path: str) -> memoryview:
-        """Return the whole object. Raise ObjectNotFound if it does not exist."""
+        """Return the whole object. Raise ObjectNotFound if the object does not exist."""
         ...
 
     def list(self, prefix: str) -> list[StoredObject]:
@@ -42,7 +42,7 @@ class CheckpointStorage(Protocol):
         ...
 
     def delete(self, paths: Sequence[str]) -> None:
-        """Delete the objects. Objects that do not exist are ignored."""
+        """Delete the objects. Ignore objects that do not exist."""
         ...
 
     @property
@@ -52,8 +52,8 @@ class CheckpointStorage(Protocol):
 def validate_path(path: str) -> str:
     """Return ``path``.
 
-    Raise StorageError if it is absolute, leaves the root or has an empty segment. Paths are also read from manifests, and
-    a damaged or forged manifest must not reach files outside the root.
+    Raise StorageError if the path is absolute, leads outside the root or has an empty segment. Paths also come from manifests,
+    and a path in a damaged or forged manifest must not lead to files outside the root.
     """
     if any(segment in ("", ".", "..") for segment in path.split("/")) or "\0" in path or "\\" in path:
         raise StorageError(
@@ -73,7 +73,7 @@ def validate_prefix(prefix: str) -> str:
 def checksum(data: Sequence[bytes | memoryview]) -> str:
     """Return ``xxh3:<32 hex digits>``: XXH3, 128 bits, over the concatenation of the parts.
 
-    The checksum detects accidental damage. It does not protect against forgery.
+    The checksum detects accidental damage, but does not protect against forgery.
     """
     digest = xxhash.xxh3_128()
     for part in data:

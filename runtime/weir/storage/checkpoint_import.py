@@ -1,7 +1,8 @@
-"""Import of a checkpoint from another directory, as the start of a job or of a new branch of it.
+"""Import of a checkpoint from another directory. The importing job starts from the imported checkpoint, or continues from it on
+a new branch.
 
 The import copies all files under names of the importing job, so the job does not depend on the original directory and never
-writes to it. The state of sinks is not imported: it belongs to the output of the original job, which commits and revokes it.
+writes to it. The state of sinks is not imported, because it describes output that only the original job may commit or revoke.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from weir.storage.state_files import StateFileChecker, StateFiles
 
 @dataclass(frozen=True, slots=True)
 class ExternalCheckpoint:
-    """A checkpoint to import. ``manifest`` is the manifest of the importing job, except for its id, generation and branch. It
-    still names the original files."""
+    """A checkpoint to import. ``manifest`` is already changed for the importing job, except for its id, generation and branch.
+    This manifest still names the original files."""
 
     location: JobLocation
     record: CheckpointRecord
@@ -36,7 +37,7 @@ class ExternalCheckpoint:
 
     @property
     def name(self) -> str:
-        """The checkpoint as ``--from-path`` accepts it."""
+        """The name of the checkpoint in the form that ``--from-path`` accepts."""
         return f"{self.location.url}#{self.record.checkpoint}"
 
 
@@ -57,9 +58,11 @@ class ImportResult:
 def find_external_checkpoint(location: JobLocation, checkpoint: CheckpointId | None, *, job: str) -> ExternalCheckpoint:
     """Find the checkpoint to import.
 
-    If ``checkpoint`` is None, choose the newest checkpoint of the current branch. ``job``: the importing job. Read-only.
+    If ``checkpoint`` is None, choose the newest checkpoint of the current branch. ``job`` is the importing job. Storage is only
+    read.
 
-    Raise CheckpointError if the checkpoint does not exist or cannot be read, ConfigError if it cannot be imported, StorageError.
+    Raise CheckpointError if the checkpoint does not exist or cannot be read, ConfigError if it cannot be imported, or
+    StorageError.
     """
     view, _ = JobLog(location.storage, location.layout).read()
     record = view.newest if checkpoint is None else view.restore_point(checkpoint)
@@ -80,7 +83,7 @@ def already_imported(target: JobLocation, view: LogView, external: ExternalCheck
     try:
         manifest = read_manifest(target.storage, target.layout, newest)
     except CheckpointError:
-        return None  # the user may import a checkpoint because this one is damaged
+        return None  # a damaged newest checkpoint can be the reason for the import
     return newest if manifest.imported_from == external.manifest.imported_from else None
 
 
@@ -92,14 +95,14 @@ def import_checkpoint(
     nonce: str,
     timestamp_ms: int,
 ) -> ImportResult:
-    """Import ``external`` into the job at ``target``, which continues from it when it resumes. The job's own checkpoints are
-    abandoned, and the user can still return to them.
+    """Import ``external`` into the job at ``target``. When this job resumes, it continues from the imported checkpoint. The
+    job's own checkpoints are abandoned, and the user can still return to them.
 
-    ``abandonable`` are the checkpoints that the import is allowed to abandon. None allows all. ``nonce``: unique, such as
-    a UUID. An interrupted import has no effect on the job and can be repeated. If the job already continues from a copy
-    of this checkpoint, nothing is done. Raise ConfigError if other checkpoints would be abandoned, or if another process
-    has written to the log; CheckpointError if the job's log or a file of the checkpoint is missing or damaged; and
-    StorageError.
+    ``abandonable`` are the checkpoints that the import is allowed to abandon. None allows all. ``nonce`` is a unique string,
+    such as a UUID. An interrupted import has no effect on the job and can be repeated. If the job's newest checkpoint is
+    already a copy of ``external``, the import does nothing. Raise ConfigError if other checkpoints would be abandoned, or if
+    another process has written to the log; CheckpointError if the job's log or a file of the checkpoint is missing or damaged;
+    and StorageError.
     """
     log = JobLog(target.storage, target.layout)
     view, number = log.read()
@@ -125,7 +128,7 @@ def import_checkpoint(
             replace(subtask, operators=tuple(map(copier.copy_operator, subtask.operators)))
             for subtask in external.manifest.subtasks
         ),
-        # The imported checkpoint has no output of this job to commit.
+        # Mark all output as published, because the imported checkpoint has no output of this job to commit.
         published_up_to=checkpoint,
     )
     copier.flush()
@@ -140,14 +143,15 @@ def import_checkpoint(
         taken = True
     if taken:
         raise ConfigError(
-            f"Cannot import: another process has written to the log of job '{target.layout.job}'. Check whether the job runs, then retry."
+            f"Cannot import: another process has written to the log of job '{target.layout.job}'. "
+            "Check whether the job is running, then retry."
         )
     return ImportResult(checkpoint, generation, state_bytes, copier.bytes)
 
 
 class _FileCopier:
-    """Copies each file once, and verifies it before writing. Works in the order of operators, so that files of one operator are
-    adjacent."""
+    """Copies each file once, and verifies the file before it writes the copy. Files are copied in the order of operators, so
+    that the files of one operator are adjacent."""
 
     def __init__(
         self, external: ExternalCheckpoint, target: JobLocation, generation: Generation, checkpoint: CheckpointId, nonce: str
@@ -173,7 +177,7 @@ class _FileCopier:
             if data is None:
                 raise CheckpointError(
                     f"Cannot import checkpoint {self._external.name}: {self._checker.url_of(file)} {problem}. Choose another checkpoint. If "
-                    "the original job is running, choose a pinned checkpoint or a savepoint, which it does not retire."
+                    "the original job is running, choose a pinned checkpoint or a savepoint, which that job does not retire."
                 )
             path, offset = self._files.put((data,), operator=snapshot.operator, subtask=snapshot.subtask)
             copy = self._copies[file.path, file.offset] = replace(file, path=path, offset=offset)
@@ -194,8 +198,7 @@ def _reject_staged(location: JobLocation, record: CheckpointRecord, graph: Physi
 
 def _without_sinks(manifest: Manifest, graph: PhysicalGraph, job: str) -> Manifest:
     sinks = {operator.uid for operator in graph.logical.operators if operator.kind is OperatorKind.SINK}
-    # A sink without state in the checkpoint is compatible with any sink of this job, for example one with another output
-    # directory.
+    # A sink without state is compatible with any sink of this job, for example a sink with another output directory.
     operators = tuple(_stateless(operator) if operator.uid in sinks else operator for operator in graph.logical.operators)
     logical = LogicalGraph(job, operators, graph.logical.version)
     return replace(

@@ -1,7 +1,8 @@
 """Direct I/O: file writes that bypass the page cache, on systems and file systems that support it (Linux, most file systems).
 
-Checkpoint storage rarely reads what it has written. A write through the page cache takes a fresh page for every 4 KiB. This
-costs several times as much as the write itself. In a virtual machine, it can reduce the rate to a megabyte per second.
+Checkpoint storage rarely reads the files that it has written, so caching them is useless. A write through the page cache
+allocates a page for every 4 KiB. The allocation costs several times as much as the write itself. In a virtual machine, the
+allocation can reduce the write rate to a megabyte per second.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ import threading
 from collections.abc import Iterator, Sequence
 
 BYTES_MIN = 1 << 18
-"""Smaller files are written through the page cache: direct I/O would not pay off."""
+"""Files smaller than this are written through the page cache, because direct I/O would not make them faster."""
 BLOCK = 4096
-"""Direct I/O requires addresses, offsets and sizes that are multiples of this. No common device needs more."""
+"""Direct I/O requires addresses, offsets and sizes that are multiples of this block size. No common device needs larger
+blocks."""
 _BUFFER_BYTES = 1 << 20
 _local = threading.local()
 
@@ -24,7 +26,7 @@ _local = threading.local()
 def open_direct(path: str | os.PathLike[str], flags: int, mode: int) -> tuple[int, bool]:
     """Open a file. Return the descriptor and whether it uses direct I/O, which not every file system supports.
 
-    Raise what ``os.open`` raises.
+    Raise OSError as ``os.open`` does.
     """
     direct = getattr(os, "O_DIRECT", 0)
     if direct:
@@ -33,7 +35,7 @@ def open_direct(path: str | os.PathLike[str], flags: int, mode: int) -> tuple[in
         except OSError as error:
             if error.errno != errno.EINVAL:
                 raise
-            # The failed call may have created the file.
+            # The failed call can have created the file, so do not require that the file is new.
             flags &= ~os.O_EXCL
     return os.open(path, flags, mode), False
 
@@ -41,8 +43,8 @@ def open_direct(path: str | os.PathLike[str], flags: int, mode: int) -> tuple[in
 def write_direct(descriptor: int, parts: Sequence[memoryview]) -> bool:
     """Write all of ``parts`` to a new file opened by ``open_direct``.
 
-    Return False if the file system does not support direct I/O. In that case the file is empty, and the descriptor does
-    not use direct I/O. Raise OSError as ``os.write`` does.
+    Return False if the file system does not support direct I/O. After a return of False, the file is empty, and the descriptor
+    no longer uses direct I/O. Raise OSError as ``os.write`` does.
     """
     size = 0
     try:
@@ -63,10 +65,11 @@ def write_direct(descriptor: int, parts: Sequence[memoryview]) -> bool:
 
 
 def _blocks(parts: Sequence[memoryview]) -> Iterator[tuple[int, memoryview]]:
-    """Yield (number of data bytes, those bytes padded to whole blocks). The buffer is valid until the next step."""
+    """Yield (number of data bytes, the data padded to whole blocks). Each yielded buffer is valid until the next iteration."""
     buffer = getattr(_local, "buffer", None)
     if buffer is None:
-        # Anonymous memory starts at a page boundary. The thread keeps the buffer for its lifetime.
+        # Direct I/O needs an aligned buffer, and anonymous memory starts at a page boundary.
+        # Each thread keeps its buffer until the thread ends.
         buffer = _local.buffer = memoryview(mmap.mmap(-1, _BUFFER_BYTES))
     used = 0
     for part in parts:

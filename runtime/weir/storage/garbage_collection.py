@@ -1,9 +1,10 @@
 """Retention and garbage collection: which checkpoints to retire, and which files to delete.
 
-``plan_retention`` and ``find_orphans`` are pure. ``retire_and_delete`` and ``delete_orphans`` execute.
+``plan_retention`` and ``find_orphans`` are pure functions. ``retire_and_delete`` and ``delete_orphans`` change the storage.
 
-While a job runs, only its coordinator deletes. When no run is active, the process that wants to delete starts a generation first
-(``Purpose.MAINTENANCE``), so that a run that was paused cannot continue and refer to deleted files.
+While a job is running, only its coordinator deletes files. When no run is active, a process must start a generation
+(``Purpose.MAINTENANCE``) before it deletes files. The new generation fences a paused run, which otherwise could continue and
+refer to deleted files.
 """
 
 from __future__ import annotations
@@ -27,10 +28,9 @@ def plan_retention(
 ) -> tuple[CheckpointId, ...]:
     """Return the checkpoints to retire so that the newest ``keep`` of the current branch and all pinned ones remain.
 
-    The newest checkpoint always remains, because a recovery restores it. ``uncommitted_from``:
-    the oldest checkpoint whose commit is not confirmed. This checkpoint and later checkpoints remain, because a recovery
-    must commit them again. Abandoned checkpoints remain, so that a user can return to them, unless ``keep_abandoned`` is
-    False.
+    The newest checkpoint always remains, because a recovery restores it. ``uncommitted_from`` is the oldest checkpoint whose
+    commit is not confirmed. ``uncommitted_from`` and later checkpoints remain, because a recovery must commit them again. If
+    ``keep_abandoned`` is True, abandoned checkpoints remain, so that a user can return to them.
     """
     if keep < 1:
         raise ConfigError(f"cannot keep {keep} checkpoints: keep at least 1")
@@ -48,8 +48,8 @@ def plan_retention(
 
 
 def orphan_horizon(view: LogView) -> CheckpointId:
-    """Return the horizon: files of this or a later checkpoint are not orphaned yet, since the checkpoint may be in progress.
-    Pinned checkpoints do not affect the horizon."""
+    """Return the horizon, a checkpoint id. Files of the horizon or a later checkpoint do not count as orphaned, because a later
+    checkpoint can be in progress. Pinned checkpoints do not affect the horizon."""
     retained = [checkpoint for checkpoint in view.current if checkpoint not in view.pinned] or list(view.current[-1:])
     return retained[0] if retained else CheckpointId(0)
 
@@ -64,9 +64,9 @@ def find_orphans(
 ) -> tuple[StoredObject, ...]:
     """Return the objects that no checkpoint can need any more.
 
-    ``referenced``: relative paths of all state files that kept checkpoints name. ``protected``: relative paths of state
-    files that pending checkpoints reference but did not write. No checkpoint references an orphan. It was written by a
-    generation in the log, and it is older than the horizon or belongs to a retired checkpoint.
+    ``referenced`` are the relative paths of all state files that kept checkpoints reference. ``protected`` are the relative
+    paths of state files that pending checkpoints reference but did not write. An object is an orphan if no checkpoint
+    references it, if a generation in the log wrote it, and if its checkpoint is older than the horizon or retired.
     """
     horizon = orphan_horizon(view)
     retired = {record.checkpoint for record in view.retired}
@@ -83,7 +83,8 @@ def find_orphans(
 
 
 class StateReferences:
-    """The state files that checkpoints reference. Reads each manifest once and drops those that are no longer requested."""
+    """The state files that checkpoints reference. Each manifest is read once. A checkpoint's references are cached until
+    ``of_all`` is called without that checkpoint."""
 
     def __init__(self, storage: CheckpointStorage, layout: JobLayout) -> None:
         self._storage = storage
@@ -91,11 +92,12 @@ class StateReferences:
         self._paths: dict[CheckpointId, frozenset[str]] = {}
 
     def add(self, manifest: Manifest) -> None:
-        """Add a manifest that this process has written, so that it need not be read."""
+        """Add a manifest that this process has written, so that the manifest need not be read."""
         self._paths[manifest.checkpoint] = frozenset(file.path for file in manifest.referenced_files())
 
     def of(self, record: CheckpointRecord) -> frozenset[str]:
-        """Return the relative paths that a checkpoint references. Raise CheckpointError if its manifest cannot be read."""
+        """Return the relative paths that a checkpoint references. Raise CheckpointError if the checkpoint's manifest cannot be
+        read."""
         if record.checkpoint not in self._paths:
             self.add(read_manifest(self._storage, self._layout, record))
         return self._paths[record.checkpoint]
@@ -112,7 +114,7 @@ class StateReferences:
 class RetireResult:
     """The outcome of retiring checkpoints.
 
-    ``deleted``: relative paths. A file that could not be deleted becomes an orphan, which a later garbage collection
+    ``deleted`` contains relative paths. A file that could not be deleted becomes an orphan, which a later garbage collection
     deletes.
     """
 
@@ -130,11 +132,12 @@ def retire_and_delete(
     references: StateReferences,
     protected: Collection[str] = (),
 ) -> RetireResult | NumberTaken:
-    """Append ``entry``. Then delete the files of the retired checkpoints, except files that a kept checkpoint also uses.
+    """Append ``entry``, then delete the files of the retired checkpoints, except files that a kept checkpoint also uses.
 
-    ``protected``: relative paths of files that pending checkpoints reference but did not write. NumberTaken: nothing is deleted.
-    Raise what ``JobLog.append`` raises, with nothing deleted. Raise CheckpointError if the manifest of a kept checkpoint cannot
-    be read, because its files are then unknown. In that case the entry is in the log, but nothing is deleted.
+    ``protected`` are the relative paths of files that pending checkpoints reference but did not write. If the result is
+    NumberTaken, nothing is deleted. Raise the errors of ``JobLog.append``, in which case nothing is deleted. Raise
+    CheckpointError if the manifest of a kept checkpoint cannot be read, because the files of that checkpoint are then unknown.
+    If a manifest cannot be read, ``entry`` is already in the log, but no file is deleted.
     """
     retiring = {checkpoint: log.view.find(checkpoint) for checkpoint in entry.checkpoints}
     files: set[str] = set()
@@ -146,7 +149,8 @@ def retire_and_delete(
         try:
             files |= references.of(record)
         except CheckpointError:
-            # The manifest is damaged, so its files are unknown. ``delete_orphans`` finds them by their names.
+            # The manifest is damaged, so the files of this checkpoint are unknown.
+            # ``delete_orphans`` finds the files of such a checkpoint by their names.
             continue
     outcome = log.append(entry, at=at)
     if isinstance(outcome, NumberTaken):
@@ -160,10 +164,10 @@ def retire_and_delete(
 def delete_orphans(
     storage: CheckpointStorage, layout: JobLayout, view: LogView, *, references: StateReferences, protected: Collection[str] = ()
 ) -> tuple[StoredObject, ...]:
-    """Delete orphaned state files and manifests. Return them.
+    """Delete orphaned state files and manifests, and return the deleted objects.
 
-    Staged rows, the log and files without a name of the layout are never deleted. Raise CheckpointError, with nothing deleted, if
-    the manifest of a kept checkpoint cannot be read.
+    Staged rows, the log and files whose names are not from ``JobLayout`` are never deleted. If the manifest of a kept
+    checkpoint cannot be read, raise CheckpointError and delete nothing.
     """
     referenced = references.of_all(view.kept)
     objects = (*storage.list(layout.state), *storage.list(layout.checkpoints))

@@ -37,7 +37,7 @@ class CheckpointInfo:
 
 @dataclass(frozen=True, slots=True)
 class FileProblem:
-    """A problem with a file. ``path`` is relative to the storage root; ``problem`` is a predicate such as "is missing"."""
+    """A problem with a file. ``path`` is relative to the storage root. ``problem`` is a predicate such as "is missing"."""
 
     path: str
     problem: str
@@ -47,7 +47,7 @@ class FileProblem:
 class VerifyReport:
     checkpoint: CheckpointId
     files: int
-    """State files read and compared, without the manifest."""
+    """The number of state files that were read and compared with their checksums, without the manifest."""
     bytes: int
     problems: tuple[FileProblem, ...]
 
@@ -94,7 +94,7 @@ def list_checkpoints(storage: CheckpointStorage, layout: JobLayout) -> tuple[Che
 def verify(storage: CheckpointStorage, layout: JobLayout, checkpoint: CheckpointId) -> VerifyReport:
     """Read every file of ``checkpoint`` and compare it with its checksum, one file at a time.
 
-    Raise CheckpointError if the checkpoint does not exist (any more). The report lists damage.
+    Raise CheckpointError if the checkpoint does not exist or is retired. The report lists damaged and missing files.
     """
     view, _ = JobLog(storage, layout).read()
     record = view.restore_point(checkpoint)
@@ -108,5 +108,5 @@ def verify(storage: CheckpointStorage, layout: JobLayout, checkpoint: Checkpoint
         data, problem = checker.check(file)
         if data is None:
             problems.append(FileProblem(layout.absolute(file.path), problem))
-    # All files of a missing pack have the same problem: report it once.
+    # All files of a missing pack have the same problem, which is reported once.
     return VerifyReport(checkpoint, len(files), sum(file.bytes for file in files), tuple(dict.fromkeys(problems)))

@@ -1,7 +1,8 @@
-"""The job log in checkpoint storage: it reads entries, creates entries and reports the outcome. It makes no decisions.
+"""The job log in checkpoint storage: reading entries, creating entries and reporting the outcome. This module makes no
+decisions.
 
-The owner of the running generation regularly appends a summary of all earlier entries and then deletes them (``summarise``,
-``trim``). ``weir.storage.log_reader`` reads a log while that happens.
+The owner of the running generation regularly appends a summary of all earlier entries and then deletes these entries
+(``summarise``, ``trim``). ``weir.storage.log_reader`` can read a log while the owner summarises and trims it.
 """
 
 from __future__ import annotations
@@ -26,21 +27,21 @@ class Appended:
 
     number: int
     view: LogView
-    """The view including the entry."""
+    """The log view including the entry."""
     next_number: int
 
 
 @dataclass(frozen=True, slots=True)
 class NumberTaken:
-    """The number is taken: another process has created an entry with this number, even if that entry is already trimmed.
+    """Another process has created an entry with the requested number. The other process's entry is possibly trimmed already.
 
     The caller's entry is not in the log (see ``_outcome``).
     """
 
     entries: tuple[NumberedEntry, ...]
-    """All entries from the requested number to the end; empty if that number is trimmed."""
+    """All entries from the requested number to the end. The tuple is empty if the entry with that number is trimmed."""
     view: LogView
-    """The view including these entries."""
+    """The log view including ``entries``."""
     next_number: int
 
 
@@ -48,7 +49,8 @@ AppendOutcome: TypeAlias = Appended | NumberTaken
 
 
 class JobLog:
-    """Reader and writer of one log. Calls must not overlap. A log can have any number of readers and writers, in any process."""
+    """Reader and writer of one log. Calls to one instance must not overlap. A log can have any number of readers and writers,
+    in any process."""
 
     def __init__(self, storage: CheckpointStorage, layout: JobLayout) -> None:
         self._files = LogFiles(storage, layout)
@@ -58,7 +60,7 @@ class JobLog:
 
     @property
     def view(self) -> LogView:
-        """The view as last read."""
+        """The log view as of the last read."""
         return self._current_state.view
 
     @property
@@ -77,8 +79,8 @@ class JobLog:
     def read(self) -> tuple[LogView, int]:
         """Read new entries. Return the view and the number of the next entry.
 
-        Raise StorageError, or CheckpointError for a gap or an entry that is damaged or contradicts the others. After an error the
-        view is unchanged.
+        Raise StorageError, or CheckpointError if the log has a gap or an entry that is damaged or contradicts other entries.
+        After an error the view is unchanged.
         """
         self._state = read_log(self._files, self._state)
         return self.view, self.next_number
@@ -87,10 +89,10 @@ class JobLog:
         """Create ``entry`` with number ``at``, the next number known to the caller.
 
         A repeated call with the same entry (same nonce) and number is safe and returns the same outcome, if the writer has not
-        summarised the log in between. Raise UnknownOutcome if it is unknown whether the entry is in the log. In that
-        case call again, and delete nothing until the outcome is known. Raise Superseded if a newer generation is in
-        the log, CheckpointError if the entry cannot follow the existing ones, StorageError if the entry was certainly
-        not written.
+        summarised the log in between. Raise UnknownOutcome if it is unknown whether the entry is in the log. After
+        UnknownOutcome, call ``append`` again, and delete no files until the outcome is known. Raise Superseded if a newer
+        generation is in the log, CheckpointError if the entry cannot follow the existing entries, or StorageError if the entry
+        was certainly not written.
         """
         try:
             return self._append(entry, at)
@@ -99,7 +101,7 @@ class JobLog:
             raise
         except StorageError as error:
             if entry.nonce == self._unresolved:
-                # This call wrote nothing, but an earlier call has possibly written the entry.
+                # This call has not written the entry, but an earlier call has possibly written it.
                 raise self._unknown(at, error) from error
             raise
 
@@ -124,8 +126,9 @@ class JobLog:
                 if unknown is None:
                     raise
                 raise self._unknown(at, unknown) from error
-            # The entry was not created, or the outcome is unknown. Read the log to find out. If nothing is at ``at``, the write
-            # did not arrive. If it arrives late, it finds the number taken, because the next attempt writes the same entry.
+            # If the entry was not created or the outcome is unknown, read the log to find the outcome.
+            # If the log has no entry ``at``, the write has not arrived, and the next attempt writes the same entry.
+            # If the first write arrives after the next attempt, it fails because the number is taken.
             try:
                 if created:
                     return self._created(entry, at)
@@ -139,9 +142,9 @@ class JobLog:
     def _created(self, entry: Entry, at: int) -> AppendOutcome:
         """Return the outcome of a successful create.
 
-        A process that was paused can create an entry at a number that has been trimmed in the meantime. Such an entry
-        is not part of the log. So the new entry is in the log only if it is the newest entry, or if a full read of
-        the log includes it.
+        A process that was paused can create an entry at a number that has been trimmed in the meantime. An entry at a trimmed
+        number is not part of the log. So the new entry is in the log only if it is the newest entry, or if a full read of the
+        log includes it.
         """
         if is_newest(self._files, NumberedEntry(at, entry)):
             state = self._current_state
@@ -156,14 +159,16 @@ class JobLog:
     def _outcome(self, entry: Entry, at: int) -> AppendOutcome:
         """Return the outcome of an attempt to create entry ``at`` when ``at`` is no longer the end of the log.
 
-        Entries below the newest summary are not part of the log and cannot be examined. The outcome is known nevertheless:
+        Entries below the newest summary are not part of the log and cannot be read. But the following rules determine the
+        outcome:
 
-        - A process appends a summary only for its own generation, and only while the outcome of all its entries is
-        known. So a summary above ``at``
-          that it did not expect is from a newer generation: Superseded. If the entry was in the log after all, the newer generation knows it
-          from the summary and acts on it.
-        - A GenerationStarted that is in the log has fenced its own number, so it is stale. If it is not stale, it was never in the log.
-        - Other entries without a generation (a pin by the command line) are idempotent: NumberTaken, and the caller retries.
+        - A process appends a summary only for its own generation, and only while the outcome of all its entries is known. So an
+          unexpected summary above ``at`` is from a newer generation, and Superseded is raised. If the entry is in the log after
+          all, the newer generation knows the entry from the summary and acts on it.
+        - A GenerationStarted in the log fences its own generation number. So if a GenerationStarted is not stale, it was never in
+          the log.
+        - Other entries without a generation (a pin by the command line) are idempotent. For them NumberTaken is returned, and the
+          caller retries.
         """
         state = self._current_state
         if at < state.base:
@@ -178,10 +183,10 @@ class JobLog:
     def summarise(self, generation: Generation, *, nonce: str, timestamp_ms: int) -> AppendOutcome:
         """Append a summary of the view.
 
-        Only the owner of ``generation`` may call this, and only while the outcome of all its entries is known (see
-        ``_outcome``). Returns NumberTaken if another process has added an entry, which the next summary includes.
+        Only the owner of ``generation`` may append a summary, and only while the outcome of all its entries is known (see
+        ``_outcome``). Return NumberTaken if another process has added an entry, which the next summary includes.
 
-        Raise what ``append`` raises, and Superseded if another generation has started.
+        Raise the errors of ``append``, and Superseded if another generation has started.
         """
         if self.view.generation > generation:
             raise self._superseded(generation)
@@ -190,9 +195,9 @@ class JobLog:
     def trim(self) -> int:
         """Delete every entry below the newest summary known to be in the log. Return the number of entries deleted.
 
-        Delete in ascending order, which ``log_reader`` relies on. A process that was paused can also call this,
-        because entries below a summary are never needed again. Raise StorageError after a partial deletion; the next
-        call continues.
+        Entries are deleted in ascending order, because ``log_reader`` relies on this order. A process that was paused can also
+        call ``trim``, because entries below a summary are never needed again. If only some entries could be deleted, raise
+        StorageError. The next call deletes the remaining entries.
         """
         base = self._current_state.base
         superfluous = [number for number in self._files.numbers() if number < base]

@@ -1,4 +1,4 @@
-"""The names of all objects in checkpoint storage. They are the same for every kind of storage::
+"""The names of all objects in checkpoint storage. Names are the same for every kind of storage::
 
     <job>/log/00000001.json                                        the job's log, see weir.protocol.job_log
     <job>/checkpoints/<id>/manifest-g<generation>.json             the index of a checkpoint
@@ -21,19 +21,19 @@ from weir.protocol.paths import encode_segment, job_root
 STAGED_KIND = "dataframe"
 """The kind of a source that reads the staged rows of a Spark query.
 
-The rows are in ``staged-splits``. They belong to the job, not to a checkpoint.
+The staged rows are in ``staged-splits``. Staged rows belong to the job, not to a checkpoint.
 """
 _LOG_ENTRY = re.compile(r"log/(\d{8,})\.json")
 _MANIFEST = re.compile(r"checkpoints/(\d+)/manifest-g(\d+)\.json")
 _STATE = re.compile(r"state/[^/]+/g(\d+)-c(\d+)-s\d+-[^/]+\.arrow")
 _PACKED = "state/packed.slots/"
-"""This cannot be an encoded uid, because in an encoded uid two hex digits follow each dot."""
+"""``packed.slots`` cannot be an encoded uid, because in an encoded uid two hex digits follow each dot."""
 _PACK = re.compile(re.escape(_PACKED) + r"g(\d+)-c(\d+)-[^/]+\.pack")
 
 
 @dataclass(frozen=True, slots=True)
 class FileIdentity:
-    """The generation and checkpoint that wrote a file, from its name."""
+    """The generation and the checkpoint that wrote a file, as its name gives them."""
 
     generation: Generation
     checkpoint: CheckpointId
@@ -41,7 +41,8 @@ class FileIdentity:
 
 @dataclass(frozen=True, slots=True)
 class JobLayout:
-    """The object names of one job. Methods return paths from the storage root; ``relative`` paths start at the job's directory."""
+    """The object names of one job. Methods return paths from the storage root, and ``relative`` paths start at the job's
+    directory."""
 
     job: str
 
@@ -76,19 +77,19 @@ class JobLayout:
     def staged_splits(self, source: OperatorUid) -> str:
         """Prefix of the staging directories of a source.
 
-        Each start without state stages its own directory. The directory is needed while a checkpoint whose graph
-        reads it can be restored.
+        Each start without state creates its own staging directory. A staging directory is needed as long as a checkpoint whose
+        graph reads the directory can be restored.
         """
         return f"{self.root}staged-splits/{encode_segment(source)}/"
 
 
 def state_path(uid: OperatorUid, *, generation: Generation, checkpoint: CheckpointId, subtask: int, attempt: str) -> str:
-    """Return the relative path of a state file. ``attempt`` makes the name unique (letters, digits, ``.``, ``-``)."""
+    """Return the relative path of a state file. ``attempt`` (letters, digits, ``.``, ``-``) makes the name unique."""
     return f"state/{encode_segment(uid)}/g{generation}-c{checkpoint}-s{subtask}-{attempt}.arrow"
 
 
 def pack_path(*, generation: Generation, checkpoint: CheckpointId, attempt: str) -> str:
-    """Return the relative path of a pack. ``attempt`` as for ``state_path``."""
+    """Return the relative path of a pack. ``attempt`` has the same meaning as in ``state_path``."""
     return f"{_PACKED}g{generation}-c{checkpoint}-{attempt}.pack"
 
 
@@ -105,7 +106,7 @@ def log_number(relative: str) -> int | None:
 def identify(relative: str) -> FileIdentity | None:
     """Return the identity of a state file, pack or manifest from its relative path.
 
-    Return None for any other file. Weir never deletes such a file.
+    Return None for a file with any other name. Weir never deletes files with other names.
     """
     if match := _STATE.fullmatch(relative) or _PACK.fullmatch(relative):
         return FileIdentity(Generation(int(match[1])), CheckpointId(int(match[2])))

@@ -1,8 +1,8 @@
 """Checkpoint storage in a directory of a local disk or of a shared file system with POSIX semantics.
 
-Every write creates a separate file in ``.weir-staging``, syncs it, and makes it visible in one atomic step: a rename (``put``) or
-a hard link (``create``, which fails if the name exists). Then it syncs the directory. So a reader never sees a partial file, and
-a completed write survives a power failure.
+Every write creates a separate file in ``.weir-staging`` and syncs it. The file becomes visible in one atomic step, which is a
+rename (``put``) or a hard link (``create``, which fails if the name exists). Finally the write syncs the directory. So a reader
+never sees a partial file, and a completed write survives a power failure.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _NO_LINKS = {errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS, errno.
 
 
 class LocalStorage:
-    """A directory as checkpoint storage. The first write creates ``root``. Errors name the file and say what to do."""
+    """A directory as checkpoint storage. The first write creates ``root``. Error messages name the file and a solution."""
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
         self._root = Path(root).absolute()
@@ -63,7 +63,7 @@ class LocalStorage:
         target = self._root / validate_path(path)
         with self._errors("create", target), self._staged((data,)) as staged:
             created = self._in_directory(target, lambda: self._link(staged, target))
-            # Sync even if another process has created the file, because this process continues from that file's entry, which must be durable.
+            # Sync even if another process has created the file, because this process relies on the content of the file.
             self._make_durable(target)
             return created
 
@@ -106,7 +106,7 @@ class LocalStorage:
 
     @contextlib.contextmanager
     def _staged(self, data: Sequence[bytes | memoryview]) -> Iterator[Path]:
-        """Yield a synced file with ``data`` under a private name. Remove it afterwards if it still has that name."""
+        """Yield a synced file with ``data`` under a private name. Afterwards, remove the file if it still has that name."""
         staged = self._staging / f"{os.getpid()}-{self._token}-{next(self._numbers)}"
         parts = [view for view in (memoryview(part).cast("B") for part in data) if view.nbytes]
         uncached = sum(part.nbytes for part in parts) >= BYTES_MIN
@@ -135,7 +135,7 @@ class LocalStorage:
         try:
             os.link(staged, target)
         except FileExistsError:
-            # NFS may lose the answer to a successful link and repeat the call, which then fails.
+            # An NFS client can miss the answer to a successful link call and repeat the call, which then fails.
             return os.stat(staged).st_nlink > 1
         except OSError as error:
             if error.errno in _NO_LINKS:
@@ -162,14 +162,15 @@ class LocalStorage:
         return step()
 
     def _mkdir(self, directory: Path) -> None:
-        """Raise FileExistsError if a file has the directory's name, FileNotFoundError if other processes keep deleting it."""
+        """Raise FileExistsError if a file has the directory's name, or FileNotFoundError if other processes keep deleting the
+        directory."""
         for _ in range(_ATTEMPTS_MAX):
             try:
                 directory.mkdir(parents=True, exist_ok=True)
                 return
             except FileExistsError as error:
-                # pathlib saw the name and then checked its type. Between the two calls the directory may have been deleted or
-                # recreated.
+                # pathlib found that the name exists and then checked its type.
+                # Between these two calls, another process can delete or recreate the directory.
                 if os.path.lexists(error.filename) and not os.path.isdir(error.filename):
                     raise
         raise FileNotFoundError(errno.ENOENT, "other processes keep deleting it", str(directory))
@@ -178,12 +179,12 @@ class LocalStorage:
         missing = [above for above in (directory, *directory.parents) if not above.exists()]
         self._mkdir(directory)
         self._created_directories.update(above for above in missing if above == self._root or above in self._root.parents)
-        # If the directory existed before, another process has removed it, and the new directory can have the same inode.
+        # Another process can have deleted a synced directory, and the new directory can have the inode of the deleted directory.
         for created_directory in missing:
             self._durable_directories.pop(created_directory, None)
 
     def _make_durable(self, target: Path) -> None:
-        """Make the name of ``target`` and of its directories durable, also if another process created them."""
+        """Make the names of ``target`` and of its directories durable, even if another process created the directories."""
         try:
             directory, settled = target.parent, dict[Path, int]()
             _fsync_directory(directory)
@@ -199,7 +200,7 @@ class LocalStorage:
                 directory = directory.parent
             self._durable_directories.update(settled)
         except FileNotFoundError:
-            pass  # The file and its directory have been deleted.
+            pass  # Another process has deleted the file and its directory.
         except OSError as error:
             raise UnknownOutcome(f"{target} may not be durable: cannot sync its directory ({error.strerror})") from error
 
@@ -245,7 +246,7 @@ class LocalStorage:
 
 
 def _write_all(descriptor: int, parts: list[memoryview]) -> None:
-    """Write ``parts``, none of which is empty."""
+    """Write ``parts``. No part may be empty."""
     while parts:
         written = os.writev(descriptor, parts[:_IOV_MAX])
         done = 0

@@ -1,7 +1,7 @@
 """Checkpoint storage by URL, and a job's checkpoints by path.
 
-``open_storage`` opens a URL. ``locate_job`` finds the job below a path. ``parse_checkpoint_path`` parses ``DIRECTORY#ID``, where
-DIRECTORY is a job's directory, or a checkpoint directory that holds one job.
+``open_storage`` opens a URL. ``locate_job`` finds the job below a path. ``parse_checkpoint_path`` parses ``DIRECTORY#ID``,
+where DIRECTORY is a job's directory, or a checkpoint directory that contains one job.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def open_storage(url: str, options: Mapping[str, str] | None = None) -> Checkpoi
     """Open checkpoint storage. ``url``: a directory, ``file:///directory``, ``s3://bucket/prefix``, ``gs://...``,
     ``abfss://...``, or ``memory://``.
 
-    This neither reads nor writes; ``probe_storage`` does. Each ``memory://`` storage is new and private to the caller. Raise
-    ConfigError for an invalid URL.
+    ``open_storage`` does not access the storage. Call ``probe_storage`` to test the access. Each ``memory://`` storage is new
+    and private to the caller. Raise ConfigError for an invalid URL.
     """
     scheme, separator, _ = url.partition("://")
     if not separator:
@@ -61,7 +61,7 @@ def open_storage(url: str, options: Mapping[str, str] | None = None) -> Checkpoi
     if scheme == "memory":
         return MemoryStorage()
     if scheme in OBJECT_STORE_SCHEMES:
-        # Imported here because it takes 20 ms, and local jobs do not need it.
+        # Import the module here, because the import takes 20 ms and local jobs do not need the module.
         from weir.storage.object_store import ObjectStorage
 
         return ObjectStorage(url, options)
@@ -70,7 +70,8 @@ def open_storage(url: str, options: Mapping[str, str] | None = None) -> Checkpoi
 
 
 def parse_checkpoint_path(text: str) -> tuple[str, CheckpointId | None]:
-    """Parse ``PATH`` or ``PATH#ID``. Return ID None for the newest checkpoint. Raise ConfigError."""
+    """Parse ``PATH`` or ``PATH#ID``. If the text has no ID, return None, which means the newest checkpoint. Raise
+    ConfigError."""
     match = _NAMED.fullmatch(text)
     if match is None:
         raise ConfigError("the checkpoint path is empty. Write DIRECTORY or DIRECTORY#ID.")
@@ -81,7 +82,7 @@ def parse_checkpoint_path(text: str) -> tuple[str, CheckpointId | None]:
 
 
 def locate_job(path: str, open_: Callable[[str], CheckpointStorage] = open_storage) -> JobLocation:
-    """Return the job at ``path``. Raise ConfigError if there is no job or more than one, and StorageError."""
+    """Return the job at ``path``. Raise ConfigError if ``path`` contains no job or several jobs, or StorageError."""
     path = path.rstrip("/") or path
     storage = open_(path)
     if any(log_number(one.path) is not None for one in storage.list("log/")):
@@ -91,5 +92,5 @@ def locate_job(path: str, open_: Callable[[str], CheckpointStorage] = open_stora
     if not jobs:
         raise ConfigError(f"{storage.url} contains no job. Give a checkpoint directory.")
     if len(jobs) > 1:
-        raise ConfigError(f"{storage.url} contains several jobs: {', '.join(jobs)}. Give the directory of one of them.")
+        raise ConfigError(f"{storage.url} contains several jobs: {', '.join(jobs)}. Name the directory of one job.")
     return JobLocation(storage, JobLayout(jobs[0]))

@@ -1,11 +1,11 @@
-"""Reading a job log, also while its owner trims it.
+"""Reading of a job log, even while the log's owner is trimming the log.
 
 Entry n is the object ``log/<n>.json``, created only if absent: ``{"checksum": ..., "entry": {...}}``. The checksum covers the
 text of the entry.
 
 Reading during a trim relies on two facts. First, the newest entry is never deleted, and deleted entries are below a summary that
-is in the log. So the last gap-free run of numbers always contains the newest summary and everything after it. Second, entries are
-deleted in ascending order. So if an entry still exists, no entry above it has been deleted.
+is in the log. So the last gap-free sequence of numbers always contains the newest summary and all entries after it. Second,
+entries are deleted in ascending order. So if an entry still exists, no entry with a higher number has been deleted.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from weir.storage.layout import JobLayout, log_number
 
 READ_ATTEMPTS_MAX = 10
 EMPTY_LISTINGS_MIN = 3
-"""A listing can be empty although the log exists, if a trim deletes all entries that existed when the listing started. Each
-such trim follows a summary of hundreds of entries, so it does not happen this many times in a row."""
+"""A listing can be empty although the log exists, if a trim deletes all entries that existed when the listing started. Trims
+are rare, because a trim follows only after hundreds of entries. So trims do not make this many listings in a row empty."""
 
 
 class LogFiles:
-    """The log entries of one job as stored objects. It does not interpret them. Methods raise StorageError as the storage does."""
+    """The log entries of one job as stored objects, without interpretation. Methods raise StorageError as the storage does."""
 
     def __init__(self, storage: CheckpointStorage, layout: JobLayout) -> None:
         self._storage = storage
@@ -43,7 +43,7 @@ class LogFiles:
         return tuple(sorted(number for number in numbers if number is not None))
 
     def fetch(self, number: int) -> Entry | None:
-        """Return an entry, or None if it does not exist. Raise CheckpointError if it is damaged."""
+        """Return an entry, or None if the entry does not exist. Raise CheckpointError if the entry is damaged."""
         try:
             data = self._storage.get(self._layout.log_entry(number))
         except ObjectNotFound:
@@ -52,12 +52,14 @@ class LogFiles:
             return _unseal(data)
         except ProtocolError as error:
             raise CheckpointError(
-                f"Entry {number} of the log of job {self.job} is damaged: {error}. The file is {self.path(number)}. Without it, Weir cannot "
-                "know what is committed. Restore the file from a backup, or start the job in another checkpoint directory."
+                f"Entry {number} of the log of job {self.job} is damaged: {error}. The file is {self.path(number)}. "
+                "Without this entry, Weir does not know which checkpoints are committed. "
+                "Restore the file from a backup, or start the job in another checkpoint directory."
             ) from None
 
     def create(self, number: int, entry: Entry) -> bool:
-        """Create an entry only if it does not exist. Return False if it exists. Raise UnknownOutcome if the answer was lost."""
+        """Create an entry only if its number is unused. Return False if an entry has this number. Raise UnknownOutcome if the
+        storage's answer was lost."""
         return self._storage.create(self._layout.log_entry(number), _seal(entry))
 
     def delete(self, numbers: Iterable[int]) -> None:
@@ -79,7 +81,7 @@ def _unseal(data: memoryview) -> Entry:
         raise ProtocolError("expected an object with the keys 'checksum' and 'entry'")
     text = codec.dump_json(value["entry"], errors="replace")
     if checksum((text,)) != value["checksum"]:
-        raise ProtocolError("its checksum does not match its text")
+        raise ProtocolError("the checksum does not match the text of the entry")
     return decode_entry(text)
 
 
@@ -91,8 +93,8 @@ class NumberedEntry:
 
 @dataclass(slots=True)
 class LogState:
-    """The state of a log as last read: the view, and all entries from the newest summary on (or from the first entry, if
-    there is no summary).
+    """The state of a log after the last read. The state consists of the view and all entries from the newest summary on (from
+    the first entry, if the log has no summary).
     """
 
     view: LogView = field(default_factory=LogView)
@@ -108,7 +110,7 @@ class LogState:
         return LogState(self.view, self.base, list(self.entries))
 
     def apply(self, entry: Entry) -> None:
-        """Add the next entry. Raise CheckpointError if the entry cannot be the next one."""
+        """Add the next entry. Raise CheckpointError if ``entry`` cannot be the next entry."""
         number = self.next_number
         self.view = self.view.apply(entry)
         if isinstance(entry, LogSummarised):
@@ -122,9 +124,10 @@ class LogState:
 
 
 def read_log(files: LogFiles, last_state: LogState | None) -> LogState:
-    """Return the state of the log with all new entries. ``last_state``: the state as last read, or None. It is not changed.
+    """Return the state of the log with all new entries. ``last_state`` is the state after the last read, or None.
+    ``last_state`` is not changed.
 
-    Raise CheckpointError for a gap, or for an entry that is damaged or contradicts the entries before it. Raise StorageError.
+    Raise CheckpointError if the log has a gap, or an entry that is damaged or contradicts earlier entries. Raise StorageError.
     """
     failure: CheckpointError | None = None
     reading = last_state.copy() if last_state is not None else None
@@ -135,21 +138,22 @@ def read_log(files: LogFiles, last_state: LogState | None) -> LogState:
             if reading is not None and _read_to_end(files, reading):
                 return reading
         except CheckpointError as error:
-            # A trim between two reads, or an entry that a paused process wrote at a trimmed number, looks like a gap or a
-            # contradiction. Real damage gives the same error again.
+            # A trim between two reads looks like a gap, and so does an entry that a paused process wrote at a trimmed number.
+            # But real damage causes the same error at the next read.
             if failure is not None and str(error) == str(failure):
                 raise
             failure = error
         reading = None
-    raise StorageError(f"Cannot read the log of job {files.job}: it changes too fast. Retry.")
+    raise StorageError(f"Cannot read the log of job {files.job}, because the log changes too fast. Retry.")
 
 
 def is_newest(files: LogFiles, candidate: NumberedEntry) -> bool:
-    """Return whether ``candidate`` is the last entry of the log. The entry must have existed when this is called.
+    """Return whether ``candidate`` is the last entry of the log. The candidate must have existed when ``is_newest`` is called.
 
-    A listing takes time, and this process may be paused during it. Entries that existed at its start may be deleted, and their
-    successors created, before the listing reaches them. Then it shows neither. But deletion is in ascending order, so it deletes
-    ``candidate`` first: if ``candidate`` still exists afterwards, the listing missed no entry above it.
+    A listing takes time, and this process can be paused during the listing. Before the listing reaches an entry, another
+    process can delete this entry and create later entries. The listing can miss all of these entries. But a trim deletes in
+    ascending order and so deletes ``candidate`` before later entries. So if ``candidate`` still exists after the listing, the
+    listing missed no later entry.
     """
     listed = files.numbers()
     if not listed or listed[-1] != candidate.number:
@@ -161,7 +165,7 @@ def is_newest(files: LogFiles, candidate: NumberedEntry) -> bool:
 def _read_to_end(files: LogFiles, reading: LogState) -> bool:
     """Add all following entries. Return False if the log was trimmed in the meantime, so that its end is still unknown.
 
-    A missing entry does not prove that the log ends there. Only a later listing can prove it.
+    That the next entry is missing does not prove that the log has ended. Only a later listing can prove the end.
     """
     while (entry := files.fetch(reading.next_number)) is not None:
         _apply(files, reading, entry)
@@ -171,7 +175,8 @@ def _read_to_end(files: LogFiles, reading: LogState) -> bool:
 
 
 def _read_last_run(files: LogFiles) -> LogState | None:
-    """Return the state of the last gap-free run of entries, from its newest summary on. Entries below that summary are not read.
+    """Return the state of the last gap-free sequence of entries, from its newest summary on. Entries below this summary
+    are not read.
 
     Return None if an entry was deleted between the listing and the read.
     """
@@ -186,9 +191,9 @@ def _read_last_run(files: LogFiles) -> LogState | None:
         newest_first.append(entry)
     if run and run[0] != 1:
         raise CheckpointError(
-            f"The log of job {files.job} has a gap: {files.path(run[0] - 1)} is missing, but {files.path(run[-1])} exists. Without the "
-            "missing entry, Weir cannot know what is committed. Restore the file from a backup, or start the job in another checkpoint "
-            "directory."
+            f"The log of job {files.job} has a gap: {files.path(run[0] - 1)} is missing, but {files.path(run[-1])} exists. "
+            "Without the missing entry, Weir does not know which checkpoints are committed. Restore the file from a backup, or start the "
+            "job in another checkpoint directory."
         )
     return _apply_all(files, LogState(), newest_first)
 

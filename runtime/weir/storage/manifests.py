@@ -17,7 +17,8 @@ from weir.storage.layout import FileIdentity, JobLayout, identify
 
 @dataclass(frozen=True, slots=True)
 class WrittenManifest:
-    """A written manifest, as its log entry records it. ``path`` is relative to the job's directory."""
+    """The location, checksum and size of a written manifest, as the log entry of the checkpoint records them. ``path`` is
+    relative to the job's directory."""
 
     path: str
     checksum: str
@@ -25,7 +26,8 @@ class WrittenManifest:
 
 
 def write_manifest(storage: CheckpointStorage, layout: JobLayout, manifest: Manifest) -> WrittenManifest:
-    """Write a manifest. It is durable on return, but the checkpoint is completed only by its log entry. Raise StorageError."""
+    """Write a manifest. The manifest is durable on return, but only the log entry completes the checkpoint. Raise
+    StorageError."""
     data = encode_manifest(manifest)
     path = manifest_path(manifest.checkpoint, manifest.generation)
     storage.put(layout.absolute(path), (data,))
@@ -35,7 +37,7 @@ def write_manifest(storage: CheckpointStorage, layout: JobLayout, manifest: Mani
 def read_manifest(storage: CheckpointStorage, layout: JobLayout, record: CheckpointRecord) -> Manifest:
     """Read the manifest of ``record``.
 
-    Raise CheckpointError if it is missing, truncated, damaged, or differs from the manifest in the log.
+    Raise CheckpointError if the manifest is missing, truncated or damaged, or if it is not the manifest that the log records.
     """
     path = layout.absolute(record.manifest_path)
     try:
@@ -48,7 +50,7 @@ def read_manifest(storage: CheckpointStorage, layout: JobLayout, record: Checkpo
             storage,
             record,
             path,
-            f"is damaged or truncated ({data.nbytes} bytes, {actual}; the log has {record.manifest_checksum})",
+            f"is damaged or truncated ({data.nbytes} bytes, {actual}; the log records {record.manifest_checksum})",
         )
     try:
         manifest = decode_manifest(data)
@@ -64,7 +66,7 @@ def checkpoint_statistics(
 ) -> CheckpointStatistics:
     """Return the statistics of a checkpoint.
 
-    The names of the files show which files the checkpoint wrote and which files it only references.
+    File names show which files the checkpoint wrote and which files it only references.
     """
     snapshots = tuple(subtasks)
     own = FileIdentity(generation, checkpoint)

@@ -1,4 +1,5 @@
-"""Checkpoint storage in the memory of one process, for tests. It keeps the contract but is not durable."""
+"""Checkpoint storage in the memory of one process, for tests. In-memory storage obeys the contract of ``CheckpointStorage``,
+except that it is not durable."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ class _Object:
 class MemoryStorage:
     """In-memory storage.
 
-    ``now_ms`` is the clock of modification times; by default, each write is one millisecond after the previous write.
+    ``now_ms`` is the clock of modification times. By default, each write is one millisecond after the previous write.
     """
 
     def __init__(self, now_ms: Callable[[], int] | None = None) -> None:

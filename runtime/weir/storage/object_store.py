@@ -23,18 +23,18 @@ from weir.errors import ConfigError, ObjectNotFound, StorageError, UnknownOutcom
 from weir.storage.base import StoredObject, validate_path, validate_prefix
 
 SINGLE_PUT_BYTES_MAX = 8 * 1024 * 1024
-"""Larger objects are uploaded in parts, which become visible together."""
+"""An object larger than this is uploaded in parts, and becomes visible after the last part."""
 _REFUSED = (PermissionDeniedError, UnauthenticatedError, NotSupportedError)
 _FORBIDDEN = re.compile(r"non-2xx status code: 40[13]")
 _CLIENT_ERROR = re.compile(r"non-2xx status code: 4(?!08|09|29)\d\d")
 
 
 class ObjectStorage:
-    """An object store as checkpoint storage. ``options`` are the store's settings (``endpoint``, ``region``, ...); the rest comes
-    from the environment.
+    """An object store as checkpoint storage. ``options`` are the store's settings (``endpoint``, ``region``, ...). Settings
+    that ``options`` does not contain come from the environment.
 
-    The client retries reads and overwriting puts when the network fails. It never retries ``create``, because the retry
-    would find the object that the first attempt has created and report that another process has created it.
+    When the network fails, the client retries reads, and also puts that can overwrite an object. The client never retries ``create``. A retry could
+    find the object that the first attempt has created, and would report that another process has created the object.
     """
 
     def __init__(self, url: str, options: Mapping[str, str] | None = None, *, create_timeout_s: float = 20.0) -> None:
@@ -98,7 +98,7 @@ class ObjectStorage:
             try:
                 obstore.delete(self._store, [validate_path(path) for path in paths])
             except FileNotFoundError:
-                # Some stores fail if an object does not exist, and do not report which of the other objects they have deleted.
+                # Some stores fail if one of the objects does not exist, and do not report which objects they have deleted.
                 for path in paths:
                     with contextlib.suppress(FileNotFoundError):
                         obstore.delete(self._store, path)
@@ -115,7 +115,7 @@ class ObjectStorage:
 def _translated(error: Exception, action: str, location: str, *, writes: bool) -> StorageError:
     absent = isinstance(error, FileNotFoundError)
     if "NoSuchBucket" in str(error) or (absent and writes):
-        return StorageError(f"cannot {action} {location}: the bucket does not exist. Create it, or correct the URL.")
+        return StorageError(f"cannot {action} {location}: the bucket does not exist. Create the bucket, or correct the URL.")
     if absent:
         return ObjectNotFound(f"{location} does not exist")
     reason = _first_line(error)

@@ -1,9 +1,9 @@
 """Checks of checkpoint storage at the start of a job.
 
 ``probe_storage`` checks that the storage supports exactly-once. ``SharedStorageMarker`` checks that driver and slots use the same
-storage. A directory with the same name on another host would accept all state files, and checkpoints would complete; but a slot
-that is later started on another host would not find its state. So the driver writes a marker object, and each slot checks that it
-can read it.
+storage. If the checkpoint directory were a different, local directory on each host, checkpoints would complete, but a slot that
+is later started on another host would not find its state. So the driver writes a marker object, and each slot checks that it
+can read the marker.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from weir.storage.local import LocalStorage
 RACERS = 4
 
 ABANDONED_MS_MIN = 24 * 3600 * 1000
-"""If a marker of a fenced run is older than this, its driver was killed."""
+"""If a marker of a fenced run is older than this, the run's driver was killed."""
 
 
 def probe_storage(storage: CheckpointStorage) -> None:
-    """Write, read, list and delete below ``.weir-probe/``, and create one object from several threads. Clear old staging files of
-    a directory.
+    """Write, read, list and delete objects below ``.weir-probe/``, and create one object from several threads. If the storage
+    is a directory, remove its old staging files.
 
-    Raise ConfigError with the problem and what to do, StorageFull if there is no space.
+    Raise ConfigError that names the problem and a solution, or StorageFull if there is no space.
     """
     prefix = f".weir-probe/{secrets.token_hex(8)}/"
     try:
@@ -76,7 +76,7 @@ def _check_create_if_absent(storage: CheckpointStorage, prefix: str) -> None:
 
 
 class SharedStorageMarker:
-    """The marker object of one run. ``run``: the number of the coordinator's run, which names the marker."""
+    """The marker object of one run. ``run`` is the number of the coordinator's run, and part of the marker's name."""
 
     def __init__(self, storage: CheckpointStorage, job: str, run: int) -> None:
         self._storage = storage
@@ -85,12 +85,13 @@ class SharedStorageMarker:
         self._checked = False
 
     def write(self) -> None:
-        """Write the marker. The driver calls this before it starts the first slot. Raise StorageError."""
+        """Write the marker. The driver calls ``write`` before it starts the first slot. Raise StorageError."""
         self._storage.put(self._path, (b"The slots of a run check that they can read this object.",))
 
     def check(self) -> None:
-        """Check that this slot can read the marker. Called at each deployment, reads only once. Raise ConfigError, which no
-        restart fixes, or StorageError."""
+        """Check that this slot can read the marker. The slot calls ``check`` at each deployment, but does not read the marker
+        again after a success. Raise StorageError, or ConfigError if the storage is not shared, because a restart cannot fix
+        that."""
         if self._checked:
             return
         try:
@@ -103,14 +104,14 @@ class SharedStorageMarker:
         self._checked = True
 
     def other_markers(self) -> frozenset[str]:
-        """Return old markers of the job's other runs. A young marker possibly belongs to a run that waits for its slots. Raise
-        StorageError."""
+        """Return old markers of the job's other runs. A young marker possibly belongs to a run that is waiting for its slots.
+        Raise StorageError."""
         before_ms = time.time_ns() // 1_000_000 - ABANDONED_MS_MIN
         return frozenset(stored.path for stored in self._storage.list(self._prefix) if stored.modified_ms < before_ms) - {
             self._path
         }
 
     def delete(self, fenced: Collection[str] = ()) -> None:
-        """Delete the marker. The driver calls this when it will not start any more slots in this run. ``fenced``: markers of runs that
-        this run fenced."""
+        """Delete the marker. The driver calls ``delete`` when it will not start any more slots in this run. ``fenced`` are
+        markers of runs that this run has fenced, which are deleted too."""
         self._storage.delete([self._path, *sorted(fenced)])

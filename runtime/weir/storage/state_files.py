@@ -15,14 +15,15 @@ from weir.storage.base import CheckpointStorage, checksum
 from weir.storage.layout import JobLayout, is_pack, pack_path, state_path
 
 PACKED_BYTES_MAX = 4 << 20
-"""A larger file becomes a separate object. Smaller files share objects of up to about this size: an object costs more (two
-fsyncs, or a request to a store) than writing its bytes."""
+"""A file larger than this becomes a separate object. Smaller files share objects of up to about this size, because creating an
+object (two fsyncs, or a request to a store) costs more than writing its bytes."""
 ALIGNMENT = 64
-"""Files in a pack start at multiples of this, as Arrow recommends for its buffers."""
+"""The offset of each file in a pack is a multiple of this, as Arrow recommends for its buffers."""
 
 
 _numbers = itertools.count()
-"""Numbers all objects of this process, because a slot can write its part of a checkpoint in several steps."""
+"""A counter for the names of all objects of this process. Names need a number because a slot can write its part of a checkpoint
+in several steps."""
 
 
 class StateFiles:
@@ -44,14 +45,14 @@ class StateFiles:
         self._failure: Exception | None = None
         """The error that prevented storing an object, if any.
 
-        The error is kept because the writers of the files in the object have already continued.
+        Later calls raise this error again, because the subtasks whose files are in the object have already continued.
         """
 
     def writer(self, subtask: SubtaskId) -> StateWriter:
         return StateWriter(self, subtask)
 
     def put(self, data: Sequence[memoryview], *, operator: OperatorUid, subtask: int) -> tuple[str, int]:
-        """Add a file. Return its path and offset. Raise StorageError (StorageFull if the storage is full)."""
+        """Add a file. Return the file's path and offset. Raise StorageError (StorageFull if the storage is full)."""
         size = sum(part.nbytes for part in data)
         if size > PACKED_BYTES_MAX:
             path = state_path(
@@ -67,7 +68,8 @@ class StateFiles:
         return self._pack.path, self._pack.add(data, size)
 
     def flush(self) -> None:
-        """Store all files added so far. They are durable on return. Raise StorageError, and the same error on every later call."""
+        """Store all files added so far, so that they are durable on return. If storing fails, raise StorageError, and raise the
+        same error on every later call."""
         if self._failure is not None:
             raise self._failure
         pack, self._pack = self._pack, None
@@ -128,7 +130,7 @@ class StateReader:
         self._checkpoint = checkpoint
 
     def read(self, file: StateFile) -> pa.Buffer:
-        """Return the whole file. Raise CheckpointError if it is missing or differs from what was written."""
+        """Return the whole file. Raise CheckpointError if the file is missing or its checksum does not match."""
         data, problem = self._files.check(file)
         if data is None:
             raise CheckpointError(
@@ -145,13 +147,13 @@ class StateFileChecker:
         self._storage = storage
         self._layout = layout
         self._last: tuple[str, memoryview] | None = None
-        """The pack read last. The next files are usually in the same pack."""
+        """The last pack that was read. The next file is usually in the same pack."""
 
     def url_of(self, file: StateFile) -> str:
         return f"{self._storage.url}/{self._layout.absolute(file.path)}"
 
     def check(self, file: StateFile) -> tuple[memoryview | None, str]:
-        """Return the file's bytes, or None and the problem."""
+        """Return (the file's bytes, ""), or (None, the problem as a predicate)."""
         try:
             stored = self._object(file.path)
         except ObjectNotFound:

@@ -1,4 +1,4 @@
-"""A subtask with input channels. It takes frames in turn and executes the effects that its protocol returns."""
+"""A subtask with input channels, which reads frames in turn and executes the effects that its protocol returns."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from weir.subtask.subtask import SubtaskParts, SubtaskRuntime, Work
 
 
 class ChannelSubtask(SubtaskRuntime):
-    """A subtask with input channels, served round robin.
+    """A subtask with input channels. The channels are served round robin.
 
-    ``join`` concatenates batches, up to ``joined_rows_max`` rows. If this is 0, batches are never concatenated.
+    ``join`` concatenates batches, up to ``joined_rows_max`` rows. If ``joined_rows_max`` is 0, batches are never concatenated.
     """
 
     def __init__(
@@ -47,7 +47,8 @@ class ChannelSubtask(SubtaskRuntime):
         if self._step is not None:
             return self._unfinished_step(now_ns)
         if self._effects:
-            # In the effects of one frame, only effects of the same kind can follow this effect, and they send only control events.
+            # TakeSnapshot and AlignmentAborted send only control events.
+            # Among the effects of one frame, only TakeSnapshot and AlignmentAborted can follow them.
             return Work.ANY_TIME if isinstance(self._effects[0], TakeSnapshot | AlignmentAborted) else Work.NEEDS_ROOM
         work = Work.NONE
         for channel in self.inputs:
@@ -77,8 +78,8 @@ class ChannelSubtask(SubtaskRuntime):
     def _next_channel(self) -> InputChannel | None:
         """Return the next channel to read.
 
-        Channels with a control event at the head come first, because control events need no room. Otherwise channels
-        with data are served round robin.
+        Channels with a control event at the head come first, because control events need no room. If no channel has a control
+        event at its head, channels with data are served round robin.
         """
         ready = None
         for offset in range(len(self.inputs)):
@@ -133,10 +134,12 @@ class ChannelSubtask(SubtaskRuntime):
         self._start_step(self.chain.process(batch, self.inputs[position].input_index), release)
 
     def _joinable_batches(self, position: int, first: Frame, now_ns: int) -> list[tuple[InputChannel, Frame]]:
-        """If ``first`` fills less than half a batch, take waiting batches that fit into the same batch.
+        """Return waiting batches that fit into one batch with ``first``. If ``first`` fills more than half a batch, return
+        none.
 
-        A batch costs as much as thousands of its records. Barriers cause small batches, because partitioners flush before them.
-        A deterministic replay would have to log which batches were joined, like the order of channels.
+        Joining saves time, because the fixed cost of a batch equals the cost of thousands of records. Batches before a barrier
+        are small, because partitioners flush before the barrier. A deterministic replay would have to log which batches were
+        joined, in addition to the order of channels.
         """
         rows, held = _batch_of(first).num_rows, first.bytes_held
         frames: list[tuple[InputChannel, Frame]] = []

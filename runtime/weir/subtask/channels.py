@@ -1,8 +1,8 @@
 """Channels and outputs of a subtask, with credit-based flow control in bytes.
 
-A channel has room while fewer bytes than its window are in transit or waiting. An empty channel also accepts one batch larger
-than the window. Control events need no credit, but keep their order behind waiting data. ``Outputs`` combines the output channels
-of a subtask: one partitioner and a set of channels for each outgoing edge.
+A channel has room while the bytes in transit and the bytes waiting in it are fewer than its window. An empty channel also
+accepts one batch larger than the window. Control events need no credit, but do not overtake waiting data. ``Outputs`` combines
+the output channels of a subtask. For each outgoing edge, ``Outputs`` has one partitioner and a set of channels.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CREDIT_RETURN_BYTES = WINDOW_BYTES // 8
 
 
 class InputChannel:
-    """The receiving end: frames that have arrived and are not yet consumed."""
+    """The receiving end of a channel. An InputChannel contains the frames that have arrived and are not yet consumed."""
 
     def __init__(self, channel: ChannelId, input_index: int, return_credit: Callable[[ChannelId, int], None] | None) -> None:
         self.channel = channel
@@ -53,7 +53,8 @@ class InputChannel:
         return self._frames.popleft()
 
     def release(self, frame: Frame) -> None:
-        """Release a consumed frame. Its bytes no longer count, and its sender gets the credit back."""
+        """Release a consumed frame. The frame's bytes no longer count against the window, and the sender gets the credit
+        back."""
         self._bytes_held -= frame.bytes_held
         if self._return_credit is None:
             return
@@ -69,14 +70,15 @@ class OutputChannel(Protocol):
 
     def has_room(self) -> bool: ...
     def send_data(self, batch: Batch, generation: Generation, epoch: int) -> int:
-        """Send a batch and return its size in bytes. Call it only if the channels had room when the step that produced the batch started."""
+        """Send a batch and return its size in bytes. Call ``send_data`` only if the channels had room when the step that
+        produced the batch started."""
         ...
 
     def send_control_event(self, kind: FrameKind, generation: Generation, epoch: int, argument: int) -> None: ...
 
 
 class LocalOutput:
-    """A channel to a subtask of the same slot: frames go directly into its input."""
+    """A channel to a subtask of the same slot. Frames go directly into the input channel of that subtask."""
 
     def __init__(self, channel: ChannelId, sequence: int, target: InputChannel) -> None:
         self.channel = channel
@@ -97,7 +99,7 @@ class LocalOutput:
 
 
 class RemoteOutput:
-    """A channel to a subtask of another slot. ``send`` hands a frame to the transport."""
+    """A channel to a subtask of another slot. ``send`` passes a frame to the transport."""
 
     def __init__(self, channel: ChannelId, sequence: int, send: Callable[[Frame], None]) -> None:
         self.channel = channel
@@ -119,7 +121,7 @@ class RemoteOutput:
         self._enqueue(Frame(kind, self.channel, generation, epoch, self.sequence, argument))
 
     def on_credit(self, returned: int) -> None:
-        """Return credit to the channel. Raise ProtocolError if the peer returns more than was sent."""
+        """Add the credit that the peer has returned. Raise ProtocolError if the peer returns more credit than is in use."""
         if not 0 <= returned <= self._bytes_out:
             raise ProtocolError(
                 f"{self.channel}: the peer returned {returned} bytes of credit, but only {self._bytes_out} are in use"
@@ -143,7 +145,8 @@ class RemoteOutput:
 
 
 class OutputEdge:
-    """An outgoing edge of one sending subtask. On a FORWARD edge it has one channel, whichever subtask it leads to."""
+    """An outgoing edge of one sending subtask. A FORWARD edge has one channel per sending subtask, whose target can have any
+    index."""
 
     def __init__(self, edge: Edge, partitioner: BatchPartitioner, channels: Sequence[OutputChannel]) -> None:
         self.edge = edge
@@ -191,7 +194,7 @@ class Outputs:
             self.pending_since_ns = now_ns
 
     def flush(self) -> bool:
-        """Send pending rows. Return whether there were any."""
+        """Send pending rows. Return whether any rows were pending."""
         if self.pending_since_ns is None:
             return False
         self.pending_since_ns = None
@@ -200,11 +203,11 @@ class Outputs:
         return True
 
     def broadcast(self, kind: FrameKind, argument: int = 0) -> None:
-        """Send a control event on all channels, after everything that was added earlier."""
+        """Send a control event on all channels, after all batches that were added earlier."""
         self.flush()
         for channel in self._channels:
             channel.send_control_event(kind, self._generation, self.epoch, argument)
 
     def snapshots(self) -> tuple[ChannelSnapshot, ...]:
-        """Return the channels' sequence numbers. Call it after a flush and before the barrier."""
+        """Return the channels' sequence numbers. Call ``snapshots`` after a flush and before sending the barrier."""
         return tuple(ChannelSnapshot(channel.channel, channel.sequence) for channel in self._channels)

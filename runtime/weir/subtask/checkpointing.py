@@ -17,8 +17,8 @@ HELD_NS_MAX = 250_000_000
 
 @dataclass(slots=True)
 class SubtaskCheckpoint:
-    """The snapshot of one subtask. Call ``advance`` between batches until it returns True, then ``write`` in the background, then
-    ``snapshot``.
+    """The snapshot of one subtask. Call ``advance`` between batches until it returns True. Then call ``write`` on the snapshot
+    thread, and after that ``snapshot``.
 
     ``ready`` contains the operator snapshots that the sync phase has completed, such as source positions.
     """
@@ -40,12 +40,12 @@ class SubtaskCheckpoint:
     gathered_ns: int = 0
     """The time at which the last handle was gathered."""
     written_ns: int = 0
-    """The time at which the last handle became durable."""
+    """The time at which the files of the last handle became durable."""
     longest_unit_ns: int = 0
     longest_unit_core_wait_ns: int = 0
 
     def advance(self, environment: SlotEnvironment) -> bool:
-        """Gather one bounded unit. Return True once everything is gathered and can be written."""
+        """Gather one bounded unit. Return True once the whole snapshot is gathered and can be written."""
         if self.gathered < len(self.handles):
             before_wait_ns, before_ns = environment.core_wait_ns(), environment.monotonic_ns()
             if self.handles[self.gathered].advance():
@@ -87,13 +87,13 @@ class SubtaskCheckpoint:
 
 
 class SlotCheckpoints:
-    """The checkpoints in progress in one slot. Call ``add`` after each sync phase, ``gather`` between batches, then write what is
-    ``due``.
+    """The checkpoints in progress in one slot. Call ``add`` after each sync phase, call ``gather`` between batches, then write
+    the snapshots that ``due`` returns.
 
-    Gathering starts at once, because each row touched before it is gathered costs an undo entry. Writing starts when all subtasks
-    of the slot have taken their snapshot and gathered it. The writer thread would compete for the core with subtasks that still
-    align and block their channels, and with sync phases and gathering, which delay batches. If that takes long (backpressure),
-    gathered snapshots are written after HELD_NS_MAX.
+    Gathering starts at once, because each row that changes before it is gathered costs an entry in the undo log. Writing starts
+    only when the snapshots of all subtasks of the slot are taken and gathered. An earlier write would compete for the core with
+    subtasks that are still aligning, with sync phases and with gathering. If other subtasks take long (backpressure), a
+    gathered snapshot is written after HELD_NS_MAX.
     """
 
     def __init__(self, subtasks: int) -> None:
@@ -103,24 +103,24 @@ class SlotCheckpoints:
         self._taken: dict[CheckpointId, int] = {}
         self._triggered_ns: dict[CheckpointId, int] = {}
         self._taken_by_all: CheckpointId | None = None
-        """The newest checkpoint that all subtasks have taken.
+        """The newest checkpoint of which all subtasks have taken their snapshots.
 
-        Barriers arrive in order, so all subtasks have taken every older checkpoint, too.
+        Barriers arrive in order, so all subtasks have also taken their snapshots of older checkpoints.
         """
 
     @property
     def gathering(self) -> SubtaskCheckpoint | None:
-        """The snapshot that ``gather`` continues with."""
+        """The snapshot that the next call of ``gather`` continues."""
         return self._gathering[0] if self._gathering else None
 
     def triggered(self, checkpoint: CheckpointId, now_ns: int) -> None:
-        """Record when the coordinator triggered the checkpoint. From now on the slot's subtasks wait for their first barriers. A slot
-        without sources gets no trigger, and its start delay stays 0."""
+        """Record that the coordinator's trigger has arrived, from which the start delay is measured. A slot without sources
+        gets no trigger, so its start delay stays 0."""
         self._triggered_ns[checkpoint] = now_ns
 
     def add(self, local: SubtaskCheckpoint) -> None:
         reached_ns = local.began_ns - local.alignment_ns
-        # A barrier from another slot may arrive before the coordinator's trigger.
+        # A barrier from another slot can arrive before the coordinator's trigger.
         local.start_delay_ns = max(0, reached_ns - self._triggered_ns.get(local.checkpoint, reached_ns))
         self._gathering.append(local)
         taken = self._taken[local.checkpoint] = self._taken.get(local.checkpoint, 0) + 1
@@ -130,8 +130,8 @@ class SlotCheckpoints:
             self._triggered_ns = {other: at_ns for other, at_ns in self._triggered_ns.items() if other > local.checkpoint}
 
     def gather(self, environment: SlotEnvironment) -> bool:
-        """Gather one unit of the oldest snapshot. Return False if no snapshot is left to gather. If a handle
-        raises, drop its snapshot and raise the error."""
+        """Gather one unit of the oldest snapshot. Return False if no snapshot is left to gather. If a handle of the snapshot
+        raises an error, drop the snapshot and raise the error."""
         local = self.gathering
         if local is None:
             return False
@@ -146,7 +146,8 @@ class SlotCheckpoints:
         return True
 
     def due(self, now_ns: int) -> list[SubtaskCheckpoint]:
-        """Return the snapshots to write now (or to acknowledge, if there is nothing to write). The caller owns them from here on."""
+        """Return the snapshots to write now. Snapshots without state to write need only be acknowledged. From now on, the
+        caller owns the returned snapshots."""
         if not self._gathered:
             return []
         due = [local for local in self._gathered if self._is_due(local, now_ns)]
@@ -165,7 +166,7 @@ class SlotCheckpoints:
 
     def discard_all(self) -> None:
         for local in (*self._gathering, *self._gathered):
-            with contextlib.suppress(Exception):  # the state is dropped, too, so a failed undo has no effect
+            with contextlib.suppress(Exception):  # the state is dropped too, so a failing ``discard`` has no effect
                 local.discard()
         self._gathering.clear()
         self._gathered.clear()

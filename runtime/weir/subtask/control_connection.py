@@ -1,8 +1,8 @@
 """The slot's control connection to the coordinator, on a separate thread.
 
-A loop that restores gigabytes or waits for a user function is alive, and must not look dead. This thread sends the
-heartbeats. It ends the process if the lease has expired, the coordinator is lost, or the loop does not react to Cancel or
-Stop, none of which the loop could detect.
+A loop that restores gigabytes or waits for a user function is alive, and must not look dead. So a separate thread sends the
+heartbeats. This thread ends the process if the lease has expired, if the coordinator is lost, or if the loop does not react to
+Cancel or Stop. A busy loop could not detect these conditions.
 """
 
 from __future__ import annotations
@@ -30,16 +30,17 @@ log = structlog.get_logger(__name__)
 
 
 def _exit(reason: str) -> None:
-    """End the process at once and without clean-up: nothing that the loop is doing may have any further effect."""
+    """End the process at once and without clean-up, so that the loop's current work has no further effect."""
     log.info("slot process exits", reason=reason, pid=os.getpid())
     os._exit(EXIT_FENCED)
 
 
 class ControlConnection:
-    """The control connection of a slot. Call ``start``; then from the loop: ``receive`` whenever ``wake`` was called, ``send``,
-    ``close``.
+    """The control connection of a slot. Call ``start`` first. The loop then calls ``send``, ``receive`` whenever ``wake`` was
+    called, and finally ``close``.
 
-    ``lease_ms`` is the lease until the first lease from the coordinator arrives. ``end`` ends the process; it returns only in tests.
+    ``lease_ms`` is the duration of the first lease, which the coordinator's first Lease message replaces. ``end`` ends the
+    process, and returns only in tests.
     """
 
     def __init__(
@@ -66,13 +67,13 @@ class ControlConnection:
         self._lease_until_ns: int | None = None
         self._order_at_ns: int | None = None
         self.turns = 0
-        """Turns of the loop. The number of turns, which the loop counts and every heartbeat reports."""
+        """The number of turns of the loop. The loop counts its turns, and every heartbeat reports the number."""
         self._thread = threading.Thread(target=self._run, name="weir-control", daemon=True)
 
     def start(self, register: Register) -> None:
         """Connect and register.
 
-        Return once the coordinator has accepted the connection. Raise ConnectionError if the coordinator refuses the
+        ``start`` returns once the coordinator has accepted the connection. Raise ConnectionError if the coordinator refuses the
         connection or cannot be reached.
         """
         self._register = register
@@ -85,7 +86,8 @@ class ControlConnection:
         self._client.send(encode(message))
 
     def receive(self) -> list[ToSlot]:
-        """Return the messages since the last call. The loop calls this, which also counts as reacting to Cancel or Stop."""
+        """Return the messages since the last call. The loop calls ``receive``, and the call counts as a reaction to Cancel or
+        Stop."""
         received = []
         while self._inbox:
             received.append(self._inbox.popleft())
@@ -95,13 +97,14 @@ class ControlConnection:
     def close(self) -> None:
         self._closing = True
         if self._thread.ident is None:
-            self._client.close()  # never started, so no thread closes it
+            self._client.close()  # the thread was never started, so it cannot close the client
             return
         self._client.wake()
         self._thread.join(2.0)
 
     def _run(self) -> None:
-        """Run the connection. If this thread failed silently, the loop would run without a lease and without supervision."""
+        """Run the connection. Any error ends the process, because the loop must not run without a lease and without
+        supervision."""
         try:
             self._serve()
         except BaseException as error:  # noqa: BLE001  # any error must end the process
@@ -125,14 +128,14 @@ class ControlConnection:
                 beat_at_ns = now_ns + HEARTBEAT_NS
                 self.send(Heartbeat(self.turns))
             self._check(now_ns)
-        # Send queued messages before closing.
+        # Send queued messages before the connection is closed.
         self._client.poll(time.monotonic_ns(), 0)
 
     def _on_event(self, event: Connected | Message | Closed) -> None:
         match event:
             case Connected():
                 assert self._register is not None
-                # The lease starts now: the connection may break before the first heartbeat is answered.
+                # The lease starts now, because the connection can break before the coordinator answers the first heartbeat.
                 self._lease_until_ns = time.monotonic_ns() + self._lease_ms * 1_000_000
                 self.send(self._register)
                 self._connected.set()
@@ -142,8 +145,9 @@ class ControlConnection:
                     self._lease_until_ns = time.monotonic_ns() + message.lease_ms * 1_000_000
                     return
                 self._inbox.append(message)
-                # Set this after appending the message. Otherwise a ``receive`` in between would clear the flag without having taken the
-                # message. If the ``receive`` took the message, ``wake`` only causes an additional ``receive``.
+                # Append the message before setting ``_order_at_ns``.
+                # In the reverse order, a ``receive`` in between would clear ``_order_at_ns`` without returning the message.
+                # If a ``receive`` has already returned the message, ``wake`` only causes an additional ``receive``.
                 if isinstance(message, CancelSubtasks | Stop) and self._order_at_ns is None:
                     self._order_at_ns = time.monotonic_ns()
                 self._wake()

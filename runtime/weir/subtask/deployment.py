@@ -1,4 +1,4 @@
-"""The deployment of one generation in a slot: its subtasks with restored state, and their channels."""
+"""The deployment of one generation in a slot, which consists of subtasks with restored state and their channels."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class SlotDeployment:
         self.graph = graph
         self.generation = deploy.generation
         self.subtasks: list[SubtaskRuntime] = []
-        """Downstream first."""
+        """The subtasks, downstream first."""
         self.parts: list[Operator | SourceOperator] = []
         """Every operator that was opened and must be closed."""
         self.inputs: dict[ChannelId, InputChannel] = {}
@@ -48,7 +48,8 @@ class SlotDeployment:
 
 
 class DeploymentBuilder:
-    """Builds a deployment. Call ``build`` once. If it raises, the deployment's ``parts`` can still be closed."""
+    """Builds a deployment. Call ``build`` once. If ``build`` raises an error, the deployment's ``parts`` can still be
+    closed."""
 
     def __init__(
         self,
@@ -75,8 +76,8 @@ class DeploymentBuilder:
                 edge = self._graph.edges[channel.edge]
                 return_credit = None if channel.source == self._message.slot else self._return_credit
                 self._deployment.inputs[channel] = InputChannel(channel, edge.target_input, return_credit)
-        # One reader for all operators, because their state is often in the same object. It is not kept, since it may hold the
-        # last object.
+        # All operators share one reader, because their state is often in the same object.
+        # The reader is dropped after the restore, because it keeps the last object in memory.
         reader = self._environment.snapshot_reader()
         for subtask in subtasks:
             self._deployment.subtasks.append(self._subtask(subtask, reader))

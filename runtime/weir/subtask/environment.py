@@ -1,6 +1,6 @@
 """The interfaces between a slot's runtime and its environment.
 
-A process implements them with sockets and threads. The simulator has its own implementation.
+A slot process implements these interfaces with sockets and threads. The simulator has its own implementation.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from weir.protocol.messages import Deploy, FromSlot
 
 
 class BatchPartitioner(Protocol):
-    """Distributes batches to the subtasks of an edge's target. It may hold rows back until a batch is full."""
+    """Distributes batches to the subtasks of an edge's target. A partitioner can keep rows back until a batch is full."""
 
     def add(self, batch: Batch) -> list[tuple[int, Batch]]: ...
     def flush(self) -> list[tuple[int, Batch]]: ...
@@ -28,17 +28,19 @@ class Program(Protocol):
     """Builds the parts of the deployed graph."""
 
     def operators(self, graph: PhysicalGraph, subtask: SubtaskId) -> Sequence[Operator | SourceOperator]:
-        """Return the operators of the subtask's chain, not yet opened. If the chain has a source, it is the first operator."""
+        """Return the operators of the subtask's chain, which are not yet opened. If the chain has a source, the source is the
+        first operator."""
         ...
 
     def partitioner(self, graph: PhysicalGraph, edge: Edge, source_index: int) -> BatchPartitioner: ...
 
     def may_join(self, graph: PhysicalGraph, edge: int) -> bool:
-        """Return whether ``join`` can concatenate any batches of this edge."""
+        """Return whether ``join`` can concatenate all batches of this edge."""
         ...
 
     def join(self, batches: Sequence[Batch]) -> Batch:
-        """Return one batch with the records of several, in order. All batches are from one edge, for which ``may_join`` returns True."""
+        """Return one batch with the records of ``batches``, in order. All batches are from one edge, for which ``may_join``
+        returns True."""
         ...
 
 
@@ -49,21 +51,22 @@ class SlotEnvironment(Protocol):
     def thread_cpu_ns(self) -> int: ...
 
     def core_wait_ns(self) -> int:
-        """Return how long this thread has been ready to run without a core, since it started. 0 if the system does not report it."""
+        """Return the core wait of this thread since the thread started, or 0 if the system does not report the core wait."""
         ...
 
     def send_control(self, message: FromSlot) -> None: ...
     def send_frame(self, slot: int, frame: Frame) -> None: ...
 
     def open_channels(self, deploy: Deploy, graph: PhysicalGraph) -> None:
-        """Start to connect to the peers of this generation. ``channels_ready`` returns True once all are connected."""
+        """Start to connect to the peers of this generation. ``channels_ready`` returns True once all peers are connected."""
         ...
 
     def channels_ready(self) -> bool: ...
     def close_channels(self) -> None: ...
 
     def write_in_background(self, work: Callable[[], object], done: Callable[[object, BaseException | None], None]) -> None:
-        """Run ``work`` outside the loop, in the order of calls. Then call ``done(result, error)`` in the loop."""
+        """Run ``work`` outside the loop, in the order of calls. After ``work`` has ended, call ``done(result, error)`` in the
+        loop."""
         ...
 
     def run_in_background(self, work: Callable[[], object]) -> BackgroundCall:

@@ -62,7 +62,7 @@ class SlotProcess:
         self._incarnation = SlotIncarnation(uuid.uuid4().hex)
         credentials = JobCredentials(bootstrap.secret, bootstrap.job)
         host = _own_address(bootstrap.host, bootstrap.port)
-        # Spark reuses its Python workers, so a failed start must close everything it opened.
+        # Spark reuses its Python workers, so a failed start must close all resources that it has opened.
         with contextlib.ExitStack() as opened:
             self._open(bootstrap, task, spark_task, credentials, host, opened)
             self._opened = opened.pop_all()
@@ -150,7 +150,7 @@ class SlotProcess:
     def write_in_background(self, work: Callable[[], object], done: Done) -> None:
         def finished(future: Future[object]) -> None:
             if future.cancelled():
-                return  # the slot process ends
+                return  # the slot process is ending
             error = future.exception()
             self._finished.append(_Finished(done, None if error else future.result(), error))
             self._wakeup.wake()
@@ -177,8 +177,8 @@ class SlotProcess:
     # ---- the loop --------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Run the loop until the coordinator sends Stop, then close everything. Everything is also closed after an error. Call it
-        once."""
+        """Run the loop until the coordinator sends Stop, then close all resources. All resources are also closed after an
+        error. Call ``run`` once."""
         with self._opened:
             self._control.start(self._register)
             next_metrics_ns = 0
@@ -241,8 +241,8 @@ def _own_address(host: str, port: int) -> str:
 
 
 def run_slot(bootstrap: SlotBootstrap, task: int, spark_task: SparkTaskInfo) -> None:
-    """Run a slot from start to end, in its Spark task."""
-    # With the default interval, a busy second thread would hold the interpreter for 5 ms at a time.
+    """Run a slot in its Spark task, from start to end."""
+    # With the default interval, another busy thread would block the loop for 5 ms at a time.
     sys.setswitchinterval(0.0002)
     warm_up()
     SlotProcess(bootstrap, task, spark_task).run()

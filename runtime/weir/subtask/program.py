@@ -27,7 +27,7 @@ _ROWS = 16
 
 
 class Connectors:
-    """The ConnectorPort: it builds readers and writers from the output of ``describe``."""
+    """The ConnectorPort of a slot. It builds readers and writers from the output of the connectors' ``describe``."""
 
     def source(self, operator: LogicalOperator) -> SourceOperator:
         return source_from(operator.config).reader()
@@ -64,8 +64,8 @@ class JobProgram:
         return partitioner
 
     def may_join(self, graph: PhysicalGraph, edge: int) -> bool:
-        """Dictionary columns cannot be joined: each batch has its own dictionary, and together they may exceed the range of the
-        index type."""
+        """Return False if a column contains a dictionary type. Each batch has its own dictionary, and the joined dictionary can
+        exceed the range of the index type."""
         return not any(holds_dictionary(column.type) for column in edge_schema(graph, edge))
 
     def join(self, batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
@@ -80,8 +80,8 @@ def edge_schema(graph: PhysicalGraph, edge: int) -> pa.Schema:
 
 
 def load_code(code: Mapping[str, bytes], host: str) -> CodeBundle:
-    """Unpickle the job's functions. ``code`` is ``SlotBootstrap.code``: it comes with the Spark task, never through one of Weir's
-    sockets.
+    """Unpickle the job's functions. ``code`` is ``SlotBootstrap.code``, which comes with the Spark task and never through one
+    of Weir's sockets.
 
     Raise ConfigError for a module that this host does not have.
     """
@@ -90,20 +90,23 @@ def load_code(code: Mapping[str, bytes], host: str) -> CodeBundle:
 
 def _unpickle(reference: str, data: bytes, host: str) -> object:
     try:
-        return pickle.loads(data)  # noqa: S301  # as above
+        return pickle.loads(data)  # noqa: S301  # comes with the Spark task, never through a socket of Weir
     except ModuleNotFoundError as error:
         raise ConfigError(
-            f"{reference}: its code needs the Python module {error.name!r}, which the executor on {host} does not have. Install it on all "
-            "executors, or move the code that the job needs into the job's own file, which Weir sends to the executors."
+            f"{reference}: its code needs the Python module {error.name!r}, which the executor on {host} does not have. "
+            "Install the module on all executors, or move the code that the job needs into the job's own file, which Weir "
+            "sends to the executors."
         ) from error
 
 
 def warm_up() -> None:
-    """Run once all code that is compiled on first use. Call this before a slot registers and before Spark's daemon forks.
+    """Run all code that is compiled on first use, once. Call ``warm_up`` before a slot registers and before Spark's daemon
+    forks.
 
-    Forked processes inherit compiled kernels, so the replacement of a lost slot has them. numba kernels start no threads,
-    so they can run before a fork. Polars starts threads, so it is not used here. Takes about ten seconds with an empty
-    cache of compiled kernels and half a second with a full cache. Later calls take no time.
+    Forked processes inherit compiled kernels, so the replacement of a lost slot need not compile them. numba kernels start no
+    threads, so they can run before a fork. Polars starts threads, so ``warm_up`` must not use Polars. ``warm_up`` takes about
+    ten seconds with an empty cache of compiled kernels, and half a second with a full cache. Later calls in the same process
+    take no time.
     """
     warm_up_kernels()
     _warm_up_generator()

@@ -11,7 +11,7 @@ import structlog
 
 @dataclass(frozen=True, slots=True)
 class LogSettings:
-    """Log format. ``as_json``: one JSON object per line. ``verbose``: also log debug messages."""
+    """Log format. If ``as_json`` is True, each line is a JSON object. If ``verbose`` is True, debug messages are logged too."""
 
     as_json: bool = False
     verbose: bool = False
@@ -28,7 +28,7 @@ def configure_logs(settings: LogSettings) -> None:
             structlog.processors.JSONRenderer(default=str),
         ]
     else:
-        # If rich is installed, the default would print the values of local variables, which may be secret.
+        # If rich is installed, the default formatter would print the values of local variables, which can be secret.
         plain = structlog.dev.plain_traceback
         rest = [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), pad_event_to=28, exception_formatter=plain)]
     structlog.configure(
@@ -43,7 +43,7 @@ def configure_logs(settings: LogSettings) -> None:
 class ProcessSettings:
     """Settings that the driver sends to every slot process in its bootstrap, in addition to the address and the secret.
 
-    ``run`` identifies the coordinator's run: the coordinator rejects slots of another run.
+    ``run`` identifies the coordinator's run. The coordinator rejects slots of other runs.
     """
 
     run: int

@@ -1,8 +1,9 @@
-"""The runtime of one slot: one subtask of (nearly) every chain, one loop, no locks. It does no I/O itself: see environment.py.
+"""The runtime of one slot. One loop drives one subtask of (nearly) every chain, without locks. The slot's environment
+(environment.py) does all I/O.
 
-Pass it control messages and frames, and call ``turn`` repeatedly. Each turn does a bounded amount of work. Order of service:
-first the gathering of snapshots, then control events (triggers, barriers), then batches. Downstream subtasks come before
-upstream subtasks, so sources come last.
+Pass control messages and frames to ``SlotRuntime``, and call ``turn`` repeatedly. Each turn does a bounded amount of work. A
+turn first gathers snapshots, then handles a control event (trigger, barrier), or a batch if no control event is waiting.
+Downstream subtasks come before upstream subtasks, so sources come last.
 """
 
 from __future__ import annotations
@@ -48,11 +49,12 @@ from weir.subtask.subtask import SubtaskRuntime, Work
 from weir.subtask.timing import SubtaskCondition
 
 FLUSH_AGE_NS = 100_000_000
-"""Under load, pending rows of a partitioner are sent after this time. In an idle slot they are sent at once."""
+"""While a slot is busy, the pending rows of a partitioner are sent after this time. While a slot is idle, pending rows are sent
+at once."""
 ALIGNING_FLUSH_AGE_NS = 20_000_000
-"""The same interval for a slot that is idle because its subtasks align.
+"""How long pending rows wait before they are sent, while a slot is idle because its subtasks are aligning.
 
-There the barrier will flush pending rows anyway, and a small batch costs as much as a full batch.
+Pending rows are not sent at once, because the barrier will flush them, and a small batch costs as much as a full batch.
 """
 _REASON_CHARS_MAX = 20_000
 
@@ -64,7 +66,7 @@ class SlotRuntime:
         self._settings = settings
         self._deployment: SlotDeployment | None = None
         self._fenced = Generation(0)
-        """Messages and frames of this generation and older generations have no effect in this slot any more."""
+        """Messages and frames of this and older generations no longer have an effect in this slot."""
         self._busy_ns = 0
         self._rested = True
         """Whether no subtask could run at the last turn."""
@@ -109,9 +111,9 @@ class SlotRuntime:
             channel.push(frame)
 
     def on_peer_lost(self, slot: int, reason: str) -> None:
-        """Fail the deployment: frames in transit are lost and are not sent again.
+        """Fail the deployment, because frames in transit are lost and are not sent again.
 
-        If the peer is alive, only the slots that are connected to it notice the loss.
+        If the peer is still alive, only the slots of the lost connection can report the loss.
         """
         if self._deployment is not None and not self._deployment.failed:
             self._fail(SlotError(f"the data connection to slot {slot} was lost: {reason}"), None)
@@ -157,8 +159,7 @@ class SlotRuntime:
     def turn(self) -> bool:
         """Do a bounded amount of work.
 
-        Return False if there was no work. In that case no work is due until a message or frame arrives, or until
-        ``wake_at_ns``.
+        Return False if no work was due. After False, no work is due until a message or frame arrives, or until ``wake_at_ns``.
         """
         deployment = self._deployment
         if deployment is None or deployment.failed:
@@ -202,9 +203,10 @@ class SlotRuntime:
         return min((at_ns for at_ns in waits if at_ns is not None), default=None)
 
     def _choose(self, deployment: SlotDeployment) -> SubtaskRuntime | None:
-        """Return the first subtask that can run, downstream first. Also update the times of every subtask that waits.
+        """Return the first subtask that can run, in downstream-first order. Also update the time accounts of all subtasks.
 
-        Control events come before batches: a trigger or barrier behind a slot's backlog would keep the other slots aligning.
+        Control events come before batches, because a trigger or barrier that waits behind a backlog would keep the other slots
+        aligning.
         """
         now_ns = self._environment.monotonic_ns()
         chosen: SubtaskRuntime | None = None
@@ -221,7 +223,7 @@ class SlotRuntime:
             else:
                 condition = self._condition_without_room(deployment, runtime, conditions)
             if runtime.in_blocking_call:
-                # A subtask in a blocking call counts as busy, also while the loop polls the call.
+                # A subtask in a blocking call counts as busy, even while the loop polls the call.
                 condition = SubtaskCondition.BLOCKING_CALL
             conditions[runtime.subtask] = condition
             runtime.account.settle(condition, now_ns, rested=self._rested)
@@ -280,7 +282,8 @@ class SlotRuntime:
         return worked or bool(due)
 
     def _write(self, deployment: SlotDeployment, checkpoint: CheckpointId, due: Sequence[SubtaskCheckpoint]) -> None:
-        """Write all snapshots in one background call: each switch between writer and loop costs both of them."""
+        """Write all snapshots in one background call, because each switch between the writer thread and the loop costs time in
+        both."""
         files = self._environment.snapshot_files(deployment.generation, checkpoint)
 
         def work() -> list[Sequence[OperatorSnapshot] | Exception]:
@@ -334,7 +337,7 @@ class SlotRuntime:
 
     def _ended(self, subtask: SubtaskId) -> None:
         assert self._deployment is not None
-        # The counters are final, and the job may end before the next periodic report.
+        # Send the final counters now, because the job can end before the next periodic report.
         metrics = self.metrics()
         if metrics is not None:
             self._environment.send_control(metrics)
@@ -365,7 +368,7 @@ class SlotRuntime:
             self._fail(error, subtask, generation)
 
     def _fail(self, error: BaseException, subtask: SubtaskId | None, generation: Generation | None = None) -> None:
-        """Stop all work for this generation and report the failure. The coordinator decides what follows."""
+        """Stop all work for this generation and report the failure. The coordinator decides how to recover."""
         if self._deployment is not None:
             self._deployment.failed = True
             generation = self._deployment.generation
@@ -383,13 +386,13 @@ class SlotRuntime:
 
 
 def _sendable(reason: str) -> str:
-    """Return a reason that fits into a message and is valid UTF-8 (file names may contain surrogates)."""
+    """Return ``reason``, shortened to fit into a message and as valid UTF-8 (file names can contain surrogates)."""
     short = reason if len(reason) <= _REASON_CHARS_MAX else f"{reason[:_REASON_CHARS_MAX]}..."
     return short.encode(errors="backslashreplace").decode()
 
 
 def _raised_at(error: BaseException) -> str:
-    """Return where an unexpected error was raised."""
+    """Return the locations in the code from which an unexpected error was raised, or an empty string."""
     frames = traceback.extract_tb(error.__traceback__)[-3:]
     frames_text = [f"{frame.filename.rpartition('/weir/')[2]}:{frame.lineno} {frame.name}" for frame in frames]
     return f" ({' > '.join(frames_text)})" if frames_text else ""

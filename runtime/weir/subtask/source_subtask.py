@@ -1,4 +1,4 @@
-"""A subtask with a source: it handles triggers and takes splits in the order of their arrival."""
+"""A subtask with a source."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from weir.subtask.subtask import SubtaskParts, SubtaskRuntime, Work
 
 
 class SourceSubtask(SubtaskRuntime):
-    """A subtask with a source. It handles triggers and split assignments in the order of their arrival."""
+    """A subtask with a source. Triggers and split assignments are handled in the order of their arrival."""
 
     def __init__(
         self,
@@ -35,8 +35,8 @@ class SourceSubtask(SubtaskRuntime):
         self._queue: deque[CheckpointId | Split] = deque()
         self._split_requested = False
         self._no_more_splits = parts.ended_before
-        """An ended subtask does not request splits, because the records of a new split would pass operators whose
-        ``on_end_of_input`` has already run and does not run again.
+        """A subtask that ended before the restore requests no splits. The records of a new split would reach operators whose
+        ``on_end_of_input`` has already run.
         """
         self._poll_at_ns = 0
 
@@ -44,8 +44,8 @@ class SourceSubtask(SubtaskRuntime):
         self._queue.append(checkpoint)
 
     def assign(self, split: Split | None, precedes: CheckpointId) -> None:
-        """Add a split. None means that no more splits follow. Raise ProtocolError if the split was not assigned in the epoch in which it is
-        read."""
+        """Add a split. If ``split`` is None, no more splits follow. Raise ProtocolError if the split was assigned
+        before a checkpoint whose trigger has already arrived."""
         newest = max([self._last_checkpoint, *(item for item in self._queue if not isinstance(item, Split))])
         if precedes <= newest:
             raise ProtocolError(

@@ -1,4 +1,4 @@
-"""A subtask in the loop: the operator chain, and the common base of subtasks with input channels and subtasks with a source.
+"""The operator chain of a subtask, and the common base of subtasks with input channels and subtasks with a source.
 
 A subtask drives its kernel state machine and its operators, one resumable step at a time.
 """
@@ -20,8 +20,9 @@ from weir.subtask.environment import SlotEnvironment
 from weir.subtask.timing import TimeAccount
 
 LOOK_AHEAD_NS_MAX = 50_000_000
-"""If producing a batch takes longer, the step produces no second batch in the same turn, unless the first has filled the outputs.
-It is well above the time that a step waits for a core, which is no reason to interrupt the step and delay a trigger."""
+"""If a step needs longer than this for a batch, the step produces no second batch in the same turn, unless the first batch has
+filled the outputs. The limit is well above the usual core wait, because a core wait is no reason to interrupt a step and delay
+a trigger."""
 
 
 class OperatorChain:
@@ -61,19 +62,19 @@ class OperatorChain:
 
 
 class Work(Enum):
-    """The next work of a subtask. The loop checks that its outputs have room."""
+    """What a subtask does next. The loop checks whether the subtask's outputs have room."""
 
     NONE = "none"
     NEEDS_ROOM = "needs_room"
-    """A step that may send batches. It needs room in the outputs."""
+    """The next work is a step that can send batches, which need room in the outputs."""
     ANY_TIME = "any_time"
-    """Control events only. They need no credit."""
+    """The next work sends only control events, which need no credit."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubtaskParts:
-    """The parts of a subtask. ``operators``: first to last, without the source. ``ended_before``: ``on_end_of_input`` ran before
-    the snapshot from which the subtask is restored."""
+    """The parts of a subtask. ``operators`` are in order, without the source. ``ended_before`` is True if ``on_end_of_input``
+    ran before the snapshot from which the subtask is restored."""
 
     operators: Sequence[Operator]
     outputs: Outputs
@@ -84,7 +85,7 @@ class SubtaskParts:
 
 
 class SubtaskRuntime(ABC):
-    """Base of subtasks with input channels and with a source. ``step`` raises errors that fail the subtask."""
+    """Base class of ChannelSubtask and SourceSubtask. An error that ``step`` raises fails the subtask."""
 
     def __init__(self, subtask: SubtaskId, parts: SubtaskParts) -> None:
         self.subtask = subtask
@@ -98,7 +99,7 @@ class SubtaskRuntime(ABC):
         self._environment = parts.environment
         self._step: Step | None = None
         self._ahead: Batch | None = None
-        """A batch that the step has produced and that is not yet sent."""
+        """A batch that the unfinished step has produced but that is not yet sent."""
         self._after_step: Callable[[], None] | None = None
         self._waiting_until_ns = 0
         self._on_ended = parts.on_ended
@@ -106,12 +107,12 @@ class SubtaskRuntime(ABC):
 
     @property
     def aligning(self) -> bool:
-        """Whether some inputs have delivered a barrier and others have not."""
+        """Whether some inputs, but not all, have delivered a barrier."""
         return False
 
     @property
     def in_blocking_call(self) -> bool:
-        """Whether its unfinished step waits for a blocking call in the background executor."""
+        """Whether the subtask's unfinished step is waiting for a blocking call in the background executor."""
         return self._step is not None and self._waiting_until_ns > 0
 
     @abstractmethod
@@ -119,7 +120,7 @@ class SubtaskRuntime(ABC):
 
     @abstractmethod
     def _start_work(self, now_ns: int) -> None:
-        """Start the next piece of work. Called if ``work`` reports one and no step is unfinished."""
+        """Start the next work. ``step`` calls ``_start_work`` if no step is unfinished."""
 
     def step(self, now_ns: int) -> None:
         if self._step is None:
@@ -128,15 +129,15 @@ class SubtaskRuntime(ABC):
             self._run_step(now_ns)
 
     def wake_at_ns(self) -> int | None:
-        """When to run the subtask again if nothing arrives, or None if that is not needed.
+        """Return the time at which to run the subtask again even if no message or frame arrives, or None.
 
-        It is also None while the outputs have no room, because room appears only when credit arrives.
+        The result is None while the outputs have no room, because only arriving credit can make room.
         """
         waits = self._step is not None and self._waiting_until_ns and self.outputs.has_room()
         return self._waiting_until_ns if waits else None
 
     def on_aborted(self, checkpoint: CheckpointId) -> None:
-        """The coordinator has aborted the checkpoint."""
+        """Handle that the coordinator has aborted ``checkpoint``."""
 
     def _start_step(self, step: Step, after: Callable[[], None]) -> None:
         self._step = step
@@ -145,9 +146,9 @@ class SubtaskRuntime(ABC):
     def _run_step(self, now_ns: int) -> None:
         """Send one batch.
 
-        Also produce the next batch, to find out whether the step is finished, and keep it in ``_ahead``. So a step
-        whose last batch fills the outputs is finished immediately. Its input is released, and a trigger need not wait
-        until the outputs have room. While there is room, a slow operator is called only once per turn.
+        Also produce the next batch and keep it in ``_ahead``, to find out whether the step is finished. So a step whose last
+        batch fills the outputs is finished immediately. The step's input is released, and a trigger need not wait until the
+        outputs have room. While the outputs have room, a slow operator is called only once per turn.
         """
         assert self._step is not None
         out, self._ahead = self._ahead, None
@@ -156,7 +157,7 @@ class SubtaskRuntime(ABC):
             self.outputs.add(out, now_ns)
         for out in self._step:
             if out is None:
-                # A blocking call is running. Check again in a millisecond.
+                # A blocking call is running, so check it again in a millisecond.
                 self._waiting_until_ns = now_ns + 1_000_000
                 return
             self._waiting_until_ns = 0
@@ -188,7 +189,7 @@ class SubtaskRuntime(ABC):
         inputs: tuple[ChannelSnapshot, ...],
         ready: Sequence[OperatorSnapshot],
     ) -> None:
-        """Take a snapshot, then broadcast the barrier behind everything sent before (Algorithm 1, lines 12 and 13)."""
+        """Take a snapshot, then broadcast the barrier after all batches sent before (Algorithm 1, lines 12 and 13)."""
         self.outputs.flush()
         began_wait_ns = self._environment.core_wait_ns()
         began_ns, began_cpu_ns = self._environment.monotonic_ns(), self._environment.thread_cpu_ns()
@@ -196,7 +197,8 @@ class SubtaskRuntime(ABC):
         sync_ns, sync_cpu_ns = self._environment.monotonic_ns() - began_ns, self._environment.thread_cpu_ns() - began_cpu_ns
         core_wait_ns = self._environment.core_wait_ns() - began_wait_ns
         outputs = self.outputs.snapshots()
-        # After a restore this is True even before END is sent again. So an ended subtask is still ended after the next restore.
+        # After a restore, ``ended`` is True even before END is sent again.
+        # So an ended subtask stays ended after the next restore.
         ended = self.ended or self._ended_before
         self.outputs.broadcast(FrameKind.BARRIER, checkpoint)
         self.outputs.epoch = checkpoint + 1

@@ -1,6 +1,7 @@
-"""How a subtask spends its time: busy, idle, backpressured or queued; and how long a thread waits for a CPU core.
+"""Measurement of how a subtask spends its time (busy, idle, backpressured or queued) and how long a thread waits for a CPU
+core.
 
-Times are measured at every turn of the loop, not sampled.
+Times of subtasks are measured at every turn of the loop, not sampled.
 """
 
 from __future__ import annotations
@@ -10,20 +11,22 @@ from enum import StrEnum
 
 
 class SubtaskCondition(StrEnum):
-    """What a subtask can do at a turn of the loop."""
+    """The condition of a subtask at a turn of the loop."""
 
     RUNNABLE = "runnable"
-    """The subtask can run. The time counts as queued while another subtask has the loop."""
+    """The subtask can run. While another subtask has the loop, the time of this subtask counts as queued."""
     IDLE = "idle"
     BLOCKING_CALL = "blocking_call"
-    """A blocking call runs in the background executor. The subtask is busy although it does not use the loop."""
+    """A blocking call is running in the background executor. The subtask counts as busy although it does not use the loop."""
     BACKPRESSURED = "backpressured"
     QUEUED = "queued"
-    """The subtask has no credit, but the subtasks that would return credit are in the same slot and can run. So it waits for the loop."""
+    """The subtask has no credit, but the subtasks that would return credit are in the same slot and can run. So the subtask is
+    waiting for the loop."""
 
 
 class TimeAccount:
-    """Counts nanoseconds since ``start_ns``. The four sums always add up to the time since then."""
+    """Counts nanoseconds since ``start_ns``. The busy, idle, backpressured and queued times always add up to the time since
+    ``start_ns``."""
 
     def __init__(self, start_ns: int) -> None:
         self._settled_ns = start_ns
@@ -34,11 +37,12 @@ class TimeAccount:
         self.queued_ns = 0
 
     def settle(self, condition: SubtaskCondition, now_ns: int, *, rested: bool) -> None:
-        """Add the time since the last call of ``settle`` or ``add_busy``, in which the subtask did not run, to one of the sums.
+        """Add the time since the last call of ``settle`` or ``add_busy`` to one of the sums. The subtask has not run in this
+        time.
 
-        The subtask is in ``condition`` now. ``rested`` is True if no other subtask ran in this time either. If so, the subtask was in its
-        previous condition until an event woke the loop just now. Otherwise, input that arrived in the meantime counts as if it had been
-        waiting the whole time.
+        The subtask is in ``condition`` now. ``rested`` is True if no other subtask has run since the last call of ``settle``.
+        In that case, the subtask was in its previous condition until an event woke the loop just now. If another subtask ran,
+        input that arrived in the meantime counts as if it had been waiting the whole time.
         """
         waited_ns = now_ns - self._settled_ns
         self._settled_ns = now_ns
@@ -59,20 +63,22 @@ class TimeAccount:
 
 
 class CoreWaitClock:
-    """Measures how long one thread was ready to run but had no CPU core. This distinguishes a slow host from a slow program.
+    """Measures how long one thread was ready to run but had no CPU core. The core wait distinguishes a slow host from a slow
+    program.
 
-    The thread is the one that first calls ``read_ns``. A reading costs two microseconds.
+    The measured thread is the thread that first calls ``read_ns``. A reading costs two microseconds.
     """
 
     def __init__(self) -> None:
         self._descriptor: int | None = None
 
     def read_ns(self) -> int:
-        """Return the waiting time since the thread started. 0 if the kernel does not report it (not Linux, or built without
+        """Return the core wait since the thread started, or 0 if the kernel does not report it (not Linux, or built without
         scheduler statistics)."""
         if self._descriptor is None:
             try:
-                # "thread-self" is resolved on open, so later readings refer to this thread, whichever thread reads.
+                # The kernel resolves "thread-self" when the file is opened.
+                # So later readings refer to this thread, even if another thread reads.
                 self._descriptor = os.open("/proc/thread-self/schedstat", os.O_RDONLY | os.O_CLOEXEC)
             except OSError:
                 self._descriptor = -1

@@ -1,8 +1,9 @@
 """Connections: a non-blocking stream of messages over a socket, driven by a poller.
 
 A message is a header of fixed size, then sections whose sizes the header gives. Each section is received directly into a separate
-Arrow buffer (64-byte aligned), so a record batch can be read in place. The same call receives the bytes that follow into a
-small staging buffer. So headers and small messages need no separate call, and only they are copied.
+Arrow buffer (64-byte aligned), so a record batch can be read in place. The call that receives the end of a section also
+receives the following bytes into a small staging buffer. So headers and small messages need no separate call. Only the bytes in
+the staging buffer are copied, and the bytes of sections are not.
 """
 
 from __future__ import annotations
@@ -23,15 +24,17 @@ from weir.transport.poller import READ, WRITE, Poller
 H = TypeVar("H")
 
 IO_VECTORS_MAX = 512
-"""Linux accepts 1024 buffers per call. Half of that exceeds a socket's buffer, except for tiny frames."""
+"""Linux accepts 1024 buffers per call. Half as many already fill a socket's buffer, except with tiny frames."""
 STAGE_BYTES = 32 * 1024
 
 BYTES_PER_TURN = 4 * 1024 * 1024
-"""Limit per direction, connection and turn, so that the loop keeps turning. About a millisecond of copying."""
+"""Limit for each direction of a connection in a turn, so that one connection cannot stop the loop. Copying this many bytes
+takes about a millisecond."""
 
 
 class SendQueue:
-    """Buffers queued for one peer, in order. It holds the memory of a batch until the kernel has taken all of it."""
+    """Buffers queued for one peer, in order. The queue keeps the memory of a batch alive until the kernel has accepted the
+    whole batch."""
 
     __slots__ = ("_pieces", "bytes_queued")
 
@@ -46,8 +49,8 @@ class SendQueue:
                 self.bytes_queued += len(piece)
 
     def flush(self, connected: socket.socket, bytes_max: int) -> bool:
-        """Send until the queue is empty (return True), or the kernel's buffer is full or ``bytes_max`` is reached (return False).
-        Raise OSError."""
+        """Send until the queue is empty, the kernel's buffer is full or ``bytes_max`` is reached. Return whether the queue is
+        empty. Raise OSError."""
         sent_total = 0
         while self._pieces and sent_total < bytes_max:
             try:
@@ -76,7 +79,8 @@ class SendQueue:
 
 @dataclass(frozen=True, slots=True)
 class MessageFormat(Generic[H]):
-    """How a stream is divided into messages. ``parse`` returns a header and the sizes of its sections, or raises ProtocolError."""
+    """The format of the messages in a stream. ``parse`` returns a header and the sizes of its sections, or raises
+    ProtocolError."""
 
     header_bytes: int
     parse: Callable[[memoryview], tuple[H, tuple[int, ...]]]
@@ -90,7 +94,7 @@ class StreamClosed(Exception):
 
 
 class MessageReader(Generic[H]):
-    """Reads messages from a stream. It holds the staging buffer and the sections of the one message that is arriving."""
+    """Reads messages from a stream. A reader contains the staging buffer and the sections of the message that is arriving."""
 
     __slots__ = ("_begin", "_end", "_filled", "_format", "_header", "_in_message", "_sections", "_stage", "_views")
 
@@ -101,16 +105,17 @@ class MessageReader(Generic[H]):
         self._end = 0
         self._header: H | None = None
         self._in_message = False
-        """Whether a header, which can be None, has been parsed and its sections are not complete yet."""
+        """Whether a header has been parsed whose sections are not complete yet. ``_in_message`` is a separate flag because a
+        parsed header can be None."""
         self._sections: list[pa.Buffer] = []
         self._views: list[memoryview] = []
-        """Views of the incomplete sections. The first one is partly filled."""
+        """Views of the incomplete sections. The first view can be partly filled."""
         self._filled = 0
 
     def read(self, connected: socket.socket, bytes_max: int, deliver: Callable[[H, list[pa.Buffer]], None]) -> None:
         """Receive up to about ``bytes_max`` bytes and pass on complete messages in order.
 
-        Raise StreamClosed, OSError, ProtocolError, and what ``deliver`` raises.
+        Raise StreamClosed, OSError, ProtocolError, and the errors of ``deliver``.
         """
         received = 0
         while received < bytes_max:
@@ -123,10 +128,11 @@ class MessageReader(Generic[H]):
             received += count
             self._split_messages(deliver)
             if count < requested:
-                return  # drained; the poller reports when more arrives
+                return  # the socket is empty, and the poller reports when more bytes arrive
 
     def _receive(self, connected: socket.socket, bytes_max: int) -> tuple[int, int]:
-        """Return the bytes received and requested. The staging buffer is empty or holds a part of a header."""
+        """Return the numbers of bytes received and requested. Before the call, the staging buffer is empty or contains a part
+        of a header."""
         if not self._views:
             if self._begin:
                 left = self._end - self._begin
@@ -178,11 +184,11 @@ class MessageReader(Generic[H]):
 
 
 class Connection(Generic[H]):
-    """A stream of messages over a socket, which it owns. ``deliver`` gets complete messages; ``lost`` gets the reason, once, at
-    the end.
+    """A stream of messages over a socket, which the Connection owns. ``deliver`` is called with each complete message. ``lost``
+    is called once, with the reason, when the connection ends.
 
     Messages in ``outbox`` are sent in order, including messages that were queued before the connection was established.
-    No method raises an error of the peer. Each such error results in a call of ``lost``.
+    No method raises an error that the peer causes. Instead, ``lost`` is called.
     """
 
     def __init__(
@@ -202,13 +208,13 @@ class Connection(Generic[H]):
         self._deliver = deliver
         self._lost = lost
         self._blocked = False
-        """The kernel's buffer is full. Sending continues when the poller reports the socket as writable."""
+        """Whether the kernel's buffer is full. Sending continues when the poller reports that the socket is writable."""
         self.closed = False
         self.read_bytes_max = BYTES_PER_TURN
         poller.watch(connected, READ, self._ready)
 
     def flush(self) -> None:
-        """Send queued messages until the kernel accepts no more."""
+        """Send queued messages until the kernel accepts no more bytes."""
         if self.closed or self._blocked or not self._outbox.bytes_queued:
             return
         try:

@@ -1,6 +1,6 @@
-"""Connection setup: the handshake on one socket, the listening side (Acceptor) and the dialing side (Dialer).
+"""Connection setup, which consists of the handshake on one socket, the listening side (Acceptor) and the dialing side (Dialer).
 
-An unauthenticated peer gets one of a limited number of connections for a limited time.
+The number of unauthenticated connections and their duration are limited.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ M = TypeVar("M", bound=Handshake)
 PENDING_HANDSHAKES_MAX = 64
 """Maximum number of connections in the handshake.
 
-A further connection replaces the oldest. This does not affect valid handshakes, which take milliseconds.
+Beyond this number, a new connection replaces the oldest connection that is in the handshake. Valid handshakes take
+milliseconds, so they are not affected.
 """
 HANDSHAKE_NS_MAX = 5_000_000_000
 _ACCEPTS_PER_TURN = 64
@@ -38,14 +39,17 @@ DIAL_TIMEOUT_NS = 60_000_000_000
 DELAY_NS_MIN = 10_000_000
 DELAY_NS_MAX = 500_000_000
 ATTEMPT_NS_MAX = 10_000_000_000
-"""Timeout of one attempt, until the acceptor has proved its identity. The admission after that can take until the dial timeout."""
+"""Timeout of one attempt to connect until the acceptor has proved its identity. The admission can then take until the dial
+timeout."""
 
 
 class HandshakeSession(Generic[M]):
-    """One handshake on one non-blocking socket, which it owns until ``release``. It never reads beyond the handshake.
+    """One handshake on one non-blocking socket. The session owns the socket until ``release``, and never reads beyond the
+    handshake.
 
-    ``advanced`` is called when ``machine`` reaches PROVED or DONE, ``ended`` once with the reason when the connection fails.
-    After PROVED an acceptor keeps watching the socket: data from the peer is an error, and the close of the connection is detected.
+    ``advanced`` is called when ``machine`` reaches PROVED or DONE. If the connection fails, ``ended`` is called once with the
+    reason. After PROVED, an acceptor continues to watch the socket. If the peer then sends data or closes the connection, the
+    session is dropped.
     """
 
     def __init__(
@@ -75,7 +79,7 @@ class HandshakeSession(Generic[M]):
         return self._released
 
     def probe(self) -> bool:
-        """Return whether the peer is still connected. If not, the session is dropped."""
+        """Return whether the peer is still connected. If the peer is not connected, drop the session."""
         self._ready(READ, 0)
         return not self._released
 
@@ -108,7 +112,7 @@ class HandshakeSession(Generic[M]):
             self._advanced(self)
 
     def send(self, data: bytes) -> bool:
-        """Send a message. Return False if the connection was dropped instead.
+        """Send a message. If sending fails, drop the session and return False.
 
         Messages are far smaller than an empty socket buffer, so a partial write is a failure.
         """
@@ -127,7 +131,7 @@ class HandshakeSession(Generic[M]):
             self._ended(self, reason)
 
     def release(self) -> socket.socket:
-        """Return the socket and stop watching it."""
+        """Return the socket, and stop watching the socket."""
         assert not self._released, "released twice"
         self._released = True
         self._poller.unwatch(self._socket)
@@ -140,9 +144,11 @@ LogConnection: TypeAlias = Callable[[str], None]
 
 
 class Acceptor:
-    """The listening side. ``proved`` is called with every authenticated session. The owner of the acceptor then admits, keeps or drops the session.
+    """The listening side. ``proved`` is called with every authenticated session. The acceptor's owner then admits or drops the
+    session, or lets it wait.
 
-    ``ended`` is called when an authenticated peer closes the connection before it was admitted, and when its owner drops it.
+    ``ended`` is called when an authenticated peer closes its connection before it is admitted, and when the owner drops its
+    session.
     """
 
     def __init__(
@@ -245,10 +251,10 @@ class Acceptor:
 
 
 class Dialer:
-    """The dialing side. It retries with growing delays until it is admitted or the dial timeout has passed.
+    """The dialing side. A Dialer retries with growing delays until the acceptor admits it or the dial timeout has passed.
 
-    It is driven by its poller and by ``advance``. ``connected`` gets the socket and the acceptor's incarnation, ``failed`` the
-    reason. One of them is called, once, unless the dialer is closed first.
+    The poller and calls of ``advance`` drive the Dialer. In the end, the Dialer calls either ``connected`` with the socket and
+    the acceptor's incarnation, or ``failed`` with the reason. If the Dialer is closed first, it calls neither of the two.
     """
 
     def __init__(
@@ -280,7 +286,7 @@ class Dialer:
 
     def advance(self, now_ns: int) -> None:
         """Start the next attempt if it is due, and end an attempt that has timed out. The dial timeout starts with the first
-        call."""
+        call of ``advance``."""
         if self._closed:
             return
         if self._deadline_ns is None:
@@ -297,7 +303,7 @@ class Dialer:
             self._end_attempt()
 
     def next_deadline_ns(self) -> int | None:
-        """Return when to call ``advance`` again; None: never."""
+        """Return the time at which to call ``advance`` again, or None if no further call is needed."""
         if self._closed or self._deadline_ns is None:
             return None
         if self._connecting is None and self._session is None:
@@ -331,7 +337,7 @@ class Dialer:
             return
         machine = DialerHandshake(self._credentials, self._claim, nonce=secrets.token_bytes(NONCE_BYTES))
         session = HandshakeSession(self._poller, connecting, machine, deadline_ns=0, advanced=self._advanced, ended=self._ended)
-        # The session may have ended while it sent its hello.
+        # The session can have ended already, because sending the hello can fail.
         self._session = None if session.is_closed else session
 
     def _advanced(self, session: HandshakeSession[DialerHandshake]) -> None:

@@ -1,9 +1,9 @@
-"""Control connections: byte messages between the coordinator and its slots, in order per connection.
+"""Control connections between the coordinator and its slots, for byte messages that arrive in order per connection.
 
-One thread calls ``poll``: the loop that owns the endpoint. Any thread may call ``send`` and ``wake``. ``fileno`` is readable
-whenever ``poll`` has work, so another loop's selector can wait for it (``DataExchange.register``). On the wire, a message is its
-length (u32, little endian) followed by its bytes. It is certain that the last message before ``close`` has arrived only after
-the peer has closed its end.
+Only the thread of the loop that owns the endpoint calls ``poll``. Any thread may call ``send`` and ``wake``. ``fileno`` is
+readable whenever ``poll`` has work, so another loop's selector can wait for it (``DataExchange.register``). On the wire, a
+message is its length (u32, little endian) followed by its bytes. Messages that were sent just before ``close`` can be lost.
+All messages have certainly arrived only if the peer has closed its end.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import struct
 import threading
+from abc import ABC, abstractmethod
 from collections import deque
 from dataclasses import dataclass
 from socket import socket
@@ -25,21 +26,22 @@ from weir.transport.handshake import Claim, ConnectionPurpose, JobCredentials
 from weir.transport.poller import Poller, Wakeup
 
 MESSAGE_BYTES_MAX = 64 * 1024 * 1024
-"""An acknowledgement with thousands of splits takes some MiB."""
+"""Maximum size of a message. An acknowledgement with thousands of splits can have several MiB."""
 QUEUED_BYTES_MAX = 256 * 1024 * 1024
-"""Limit per connection. A peer that does not read is dropped."""
+"""Maximum number of bytes that are queued for a peer. A peer that does not read reaches this limit and is dropped."""
 CONNECTIONS_MAX = 4096
 _LENGTH = struct.Struct("<I")
 
 ControlPeer = NewType("ControlPeer", int)
-"""One control connection of an endpoint. Numbers are not reused."""
+"""The number of a control connection of an endpoint. Numbers are not reused."""
 COORDINATOR = ControlPeer(0)
 """The only peer of a ``ControlClient``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """The peer is connected. ``incarnation`` is proven (the slot's at the server, the coordinator's at the client)."""
+    """The peer is connected. ``incarnation`` is the proven incarnation of the peer, which is a slot at the server and the
+    coordinator at the client."""
 
     peer: ControlPeer
     incarnation: str
@@ -53,7 +55,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """The connection is closed. This is reported once. A client also reports it if it could not connect."""
+    """The connection is closed. Each closing is reported once. A client also reports ``Closed`` if it could not connect."""
 
     peer: ControlPeer
     reason: str
@@ -72,8 +74,9 @@ def _parse(data: memoryview) -> tuple[None, tuple[int]]:
 _FORMAT: MessageFormat[None] = MessageFormat(_LENGTH.size, _parse)
 
 
-class _Endpoint:
-    """Base of server and client: connections, the queue from other threads, the turn."""
+class _Endpoint(ABC):
+    """Base class of server and client. The base class contains the connections, the queue of messages from other threads, and
+    ``poll``."""
 
     def __init__(self) -> None:
         self._poller = Poller()
@@ -87,11 +90,12 @@ class _Endpoint:
         return self._poller.fileno()
 
     def wake(self) -> None:
-        """Wake a waiting ``poll``. Any thread."""
+        """Wake a waiting ``poll``. Any thread may call this."""
         self._wakeup.wake()
 
     def poll(self, now_ns: int, timeout_ns: int = 0) -> list[ControlEvent]:
-        """Send and receive what is possible. Wait at most ``timeout_ns`` (rounded up to 1 ms) for an event or ``wake``."""
+        """Send and receive without blocking, and return the events. If no event is ready, wait at most ``timeout_ns`` (rounded
+        up to 1 ms) for an event or ``wake``."""
         self._owner = threading.get_ident()
         self._flush()
         self._advance(now_ns)
@@ -113,17 +117,18 @@ class _Endpoint:
             self._wakeup.wake()
 
     def _flush(self) -> None:
-        """Move queued messages to their connections, in the order of the calls to ``send``, then send what the kernel accepts."""
+        """Move queued messages to their connections, in the order of the calls to ``send``, then send as many bytes as the
+        kernel accepts."""
         while self._queue:
             peer, data = self._queue.popleft()
             peer_connection = self._connections.get(peer)
             if peer_connection is None:
-                continue  # closed, and reported
+                continue  # the connection is closed, which has been reported
             connection, outbox = peer_connection
             outbox.push((_LENGTH.pack(len(data)), data))
             if outbox.bytes_queued > QUEUED_BYTES_MAX:
                 connection.close()
-                self._on_lost(peer, f"the peer does not read: more than {QUEUED_BYTES_MAX} bytes are queued for it")
+                self._on_lost(peer, f"the peer does not read, and more than {QUEUED_BYTES_MAX} bytes are queued for the peer")
         for connection, _ in tuple(self._connections.values()):
             connection.flush()
 
@@ -147,11 +152,11 @@ class _Endpoint:
         del self._connections[peer]
         self._events.append(Closed(peer, reason))
 
-    def _advance(self, now_ns: int) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _advance(self, now_ns: int) -> None: ...
 
-    def _next_deadline_ns(self) -> int | None:
-        raise NotImplementedError
+    @abstractmethod
+    def _next_deadline_ns(self) -> int | None: ...
 
     def close(self) -> None:
         for connection, _ in self._connections.values():
@@ -161,9 +166,10 @@ class _Endpoint:
 
 
 class ControlServer(_Endpoint):
-    """The coordinator's end. ``generation`` identifies the coordinator's run: slots of another run are refused.
+    """The coordinator's end of the control connections. ``generation`` identifies the coordinator's run. Slots of other runs
+    are refused.
 
-    Raise ConfigError if no port of ``ports`` (first, last; (0, 0): any) is free.
+    ``ports`` are the first and last port to try, or (0, 0) for any port. Raise ConfigError if no port is free.
     """
 
     def __init__(
@@ -194,12 +200,13 @@ class ControlServer(_Endpoint):
         self.port = self._acceptor.port
 
     def send(self, peer: ControlPeer, data: bytes) -> None:
-        """Queue a message. Any thread. A message to a closed peer is dropped; ``poll`` reports the closing. Raise ProtocolError
-        (size)."""
+        """Queue a message. Any thread may call this. A message to a closed peer is dropped, and ``poll`` reports the closing.
+        Raise ProtocolError for an invalid size."""
         self._send(peer, data)
 
     def drop(self, peer: ControlPeer) -> None:
-        """Close a connection without reporting it. Queued messages are dropped. Only the loop's thread."""
+        """Close a connection without reporting ``Closed``. Queued messages are dropped. Only the loop's thread may call
+        this."""
         peer_connection = self._connections.pop(peer, None)
         if peer_connection is not None:
             peer_connection[0].close()
@@ -207,7 +214,7 @@ class ControlServer(_Endpoint):
     def _on_proved(self, session: AuthenticatedSession) -> None:
         claim = session.machine.claim
         if claim.generation != self._generation:
-            run = f"it belongs to run {claim.generation}, but this is run {self._generation}"
+            run = f"the slot belongs to run {claim.generation}, but this is run {self._generation}"
             self._log_connection(f"refused slot process {claim.incarnation}: {run}")
             session.drop("refused")
         elif len(self._connections) >= CONNECTIONS_MAX:
@@ -232,7 +239,8 @@ class ControlServer(_Endpoint):
 
 
 class ControlClient(_Endpoint):
-    """The slot's end. It dials at once and is finished once it has reported ``Closed``. It never reconnects."""
+    """The slot's end of the control connection. The client dials at once, and is finished once it has reported ``Closed``. It
+    never reconnects."""
 
     def __init__(
         self,
@@ -256,7 +264,8 @@ class ControlClient(_Endpoint):
         )
 
     def send(self, data: bytes) -> None:
-        """Queue a message. Any thread. The message is dropped before ``Connected`` and after ``Closed``. Raise ProtocolError (size)."""
+        """Queue a message. Any thread may call this. Messages before ``Connected`` and after ``Closed`` are dropped. Raise
+        ProtocolError for an invalid size."""
         self._send(COORDINATOR, data)
 
     def _advance(self, now_ns: int) -> None:

@@ -1,12 +1,12 @@
-"""The data connections of one slot: frames to and from the other slots of a generation.
+"""The data connections of one slot, which transport frames to and from the other slots of a generation.
 
-There is one connection per pair of slots and generation; the slot with the larger index dials the other. One thread, the slot's loop,
-makes every call. Call order::
+In each generation, two slots share one connection, which the slot with the larger index dials. Only the thread of the slot's
+loop makes the calls. Call order::
 
     open_generation -> { send | pump }* -> close_generation -> open_generation (a newer one) ... -> close
 
-A peer may be deployed to a newer generation before this slot is. It authenticates and then waits until this slot opens that
-generation. Connections of older generations are dropped.
+A peer can be deployed to a newer generation before this slot. The peer authenticates, and then waits until this slot opens the
+newer generation. Connections of older generations are dropped.
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ from weir.transport.poller import READ, Poller
 WAITING_MAX = 512
 """Maximum number of peers that wait for a generation to be opened here.
 
-A further peer replaces the peer that has waited longest, which then dials again.
+Beyond this number, a new peer replaces the peer that has waited longest, which then dials again.
 """
 _READ_BYTES_MIN = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class PeerLost:
-    """The connection to a slot is lost. This is reported once. Nothing more arrives from this slot in this generation."""
+    """The connection to a slot is lost. Each loss is reported once. No more frames arrive from the lost slot in this
+    generation."""
 
     slot: SlotIndex
     reason: str
@@ -53,7 +54,7 @@ class FdReady:
 class _PeerLink:
     """The connection to one peer of the open generation.
 
-    If it has neither a dialer nor a connection, the peer is expected to dial, or its connection is lost.
+    If ``dialer`` and ``connection`` are None, either the peer has yet to dial, or its connection is lost.
     """
 
     __slots__ = ("connection", "dialer", "lost", "outbox", "slot")
@@ -67,10 +68,10 @@ class _PeerLink:
 
 
 class DataExchange:
-    """The data connections of one slot. It listens from its construction on; ``port`` is the port that other slots dial.
+    """The data connections of one slot. The constructor starts to listen. ``port`` is the port that other slots dial.
 
-    ``ports``: first and last port to try, (0, 0) for any. ``log_connection`` gets a message for every dropped connection. Raise
-    ConfigError if no port is free.
+    ``ports`` are the first and last port to try, or (0, 0) for any port. ``log_connection`` is called with a message for every
+    dropped connection. Raise ConfigError if no port is free.
     """
 
     def __init__(
@@ -110,7 +111,7 @@ class DataExchange:
 
     @property
     def waiting(self) -> int:
-        """Number of authenticated peers that wait for a generation that is not open here yet."""
+        """Number of authenticated connections of generations that are not deployed in this slot yet."""
         return len(self._waiting)
 
     # ---- generations -----------------------------------------------------------------------------------
@@ -122,10 +123,10 @@ class DataExchange:
         peers: Mapping[SlotIndex, tuple[str, int]],
         schemas: Callable[[int], pa.Schema],
     ) -> None:
-        """Start to connect to ``peers`` (host and data port of every slot; the entry of this slot is ignored).
+        """Start to connect to ``peers``, which contains host and data port of every slot. The entry of this slot is ignored.
 
-        ``schemas`` returns the schema of an edge and raises KeyError for an unknown one. ``generation`` must be newer than all
-        earlier ones, and the earlier one must be closed.
+        ``schemas`` returns the schema of an edge, and raises KeyError for an unknown edge. ``generation`` must be newer than
+        all earlier generations, and the previous generation must be closed.
         """
         assert not self._is_open and generation > self._newest, f"generation {generation} opened after {self._newest}"
         self._newest, self._is_open, self._own_slot = generation, True, own_slot
@@ -152,7 +153,7 @@ class DataExchange:
         return self._is_open and all(link.connection is not None for link in self._links.values())
 
     def close_generation(self) -> None:
-        """Drop all peers and all queued and received frames. May be called if no generation is open."""
+        """Drop all peers and all queued and received frames. The call has no effect if no generation is open."""
         for link in self._links.values():
             if link.dialer is not None:
                 link.dialer.close()
@@ -161,7 +162,7 @@ class DataExchange:
         self._links = {}
         self._codec = None
         self._is_open = False
-        self._events.clear()  # readable descriptors are reported again
+        self._events.clear()  # the next ``pump`` reports readable descriptors again
 
     def close(self) -> None:
         self.close_generation()
@@ -173,9 +174,10 @@ class DataExchange:
     # ---- frames ------------------------------------------------------------------------------
 
     def send(self, peer_slot: SlotIndex, frame: Frame) -> None:
-        """Queue a frame, also before the peer is connected. The caller limits the queue by credit.
+        """Queue a frame, even if the peer is not connected yet. The caller uses credit to limit the queue.
 
-        A frame to a lost peer is dropped (``pump`` reports the loss). The batch's memory must not change until it is sent.
+        A frame to a lost peer is dropped, and ``pump`` reports the loss. The batch's memory must not change until the frame is
+        sent.
         """
         assert self._codec is not None and frame.generation == self._newest, "frame of a generation that is not open"
         link = self._links[peer_slot]
@@ -183,13 +185,15 @@ class DataExchange:
             link.outbox.push(self._codec.encode(frame))
 
     def register(self, fd: int, token: Hashable) -> None:
-        """Make ``pump`` also wait for ``fd`` to be readable, and report ``FdReady(token)`` at every call until it is read."""
+        """Make ``pump`` also wait until ``fd`` is readable. While ``fd`` is readable, every call of ``pump`` returns
+        ``FdReady(token)``."""
         self._poller.watch(fd, READ, lambda _mask, _now_ns: self._events.append(FdReady(token)))
 
     def pump(self, now_ns: int, timeout_ns: int = 0) -> list[Frame | PeerLost | FdReady]:
-        """Send and receive what is possible, at most about 4 MiB of input. Frames are in order per peer.
+        """Send and receive without blocking, at most about 4 MiB of input. The returned frames are in order per peer.
 
-        Wait at most ``timeout_ns`` (whole milliseconds, rounded up) if there is nothing to do. ``now_ns`` is a monotonic clock.
+        If no event is ready, wait at most ``timeout_ns``, which is rounded up to whole milliseconds. ``now_ns`` is a monotonic
+        clock.
         """
         for link in self._links.values():
             if link.dialer is not None:
@@ -240,13 +244,13 @@ class DataExchange:
 
     def _admit(self, session: AuthenticatedSession, claim: Claim) -> None:
         if not session.probe():
-            return  # closed in the meantime, so that slot is allowed to connect again
+            return  # the peer has closed the connection in the meantime, and can connect again
         link = self._links.get(SlotIndex(claim.dialer))
         refusal = None
         if not self._is_open or claim.generation != self._newest:
             refusal = f"generation {claim.generation} is not open here (newest: {self._newest})"
         elif claim.acceptor != self._own_slot:
-            refusal = f"it dialed slot {claim.acceptor}, but this is slot {self._own_slot}"
+            refusal = f"the peer dialed slot {claim.acceptor}, but this is slot {self._own_slot}"
         elif link is None or link.slot < self._own_slot:
             refusal = f"slot {claim.dialer} must not dial slot {self._own_slot}"
         elif link.connection is not None or link.lost:
@@ -282,7 +286,8 @@ class DataExchange:
         self._events.append(PeerLost(link.slot, reason))
 
     def _parse(self, peer: SlotIndex, data: memoryview) -> tuple[FrameHeader, tuple[int, int]]:
-        """Check and return a header and its section sizes. This happens before memory is allocated for the claimed sizes."""
+        """Check a header, and return it with its section sizes. The check is made before memory is allocated for the claimed
+        sizes."""
         header = decode_header(data)
         if header.generation != self._newest:
             raise ProtocolError(f"slot {peer} sent a frame of generation {header.generation} in generation {self._newest}")
@@ -293,8 +298,8 @@ class DataExchange:
         return header, (header.determinants_bytes, header.payload_bytes)
 
     def _ends(self, header: FrameHeader, peer: SlotIndex) -> tuple[int, int]:
-        """Return the expected source and target of the channel. Subtask i of every chain is in slot i; credit travels against the
-        data."""
+        """Return the expected source and target of the channel. Subtask i of every chain is in slot i, and credit travels from
+        the target to the source."""
         return (self._own_slot, peer) if header.kind is FrameKind.CREDIT else (peer, self._own_slot)
 
     def _deliver(self, codec: FrameCodec, header: FrameHeader, sections: list[pa.Buffer]) -> None:

@@ -1,11 +1,12 @@
-"""Frames to buffers and back, without copies: sent buffers are gathered, received ones are read in place.
+"""Conversion of frames to buffers and back, without copies. One call sends all buffers of a frame, and received buffers are
+read in place.
 
 The payload of a DATA frame is one Arrow IPC message without a schema, because both ends know the schema of an edge from the
-graph. The message refers to the buffers of the batch, so a batch must not be changed after it was handed over (no operator may
-reuse its memory).
+graph. The message refers to the buffers of the batch. So a batch must not change after an operator has emitted it, and no
+operator may reuse the batch's memory.
 
-Peers are authenticated, but their data is not trusted. Sizes, content hash, the form of the message and then the whole batch
-(offsets, null counts, UTF-8) are checked before anything reads the batch.
+Peers are authenticated, but their data is not trusted. Before any code uses a batch, these properties are checked: the sizes,
+the content hash, the form of the message and then the whole batch (offsets, null counts, UTF-8).
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ from weir.protocol.frames import PAYLOAD_BYTES_MAX, Frame, FrameHeader, FrameKin
 Piece: TypeAlias = bytes | memoryview | pa.Buffer
 
 ROWS_MAX = 1 << 24
-"""Maximum number of rows of a batch. Without a limit, columns without buffers (null type) could claim any number."""
+"""Maximum number of rows of a batch. Without a limit, a batch whose columns have no buffers (null type) could claim any number
+of rows."""
 BYTES_HELD_MAX = 1 << 40
 _JOIN_BYTES = 512
-"""Pieces up to this size are joined, because an entry of an I/O vector costs more than a copy of this size."""
+"""Pieces up to this size are joined, because another entry in an I/O vector costs more than a copy of this size."""
 _PARSE_ERRORS = (pa.ArrowException, OSError, EOFError, ValueError, IndexError, KeyError, OverflowError, MemoryError, struct.error)
 
 
@@ -42,7 +44,7 @@ EMPTY_HASH = content_hash(())
 
 
 def check_schema(edge: int, schema: pa.Schema) -> None:
-    """Reject a schema that a channel cannot carry. Raise SchemaError that names edge and column."""
+    """Reject a schema that channels do not support. The SchemaError names the edge and the column."""
     for column in schema:
         if holds_dictionary(column.type):
             raise SchemaError(
@@ -63,7 +65,7 @@ def holds_dictionary(kind: pa.DataType) -> bool:
 
 
 class _Gather:
-    """The file to which an Arrow stream writer writes. It keeps references to the written pieces."""
+    """The file to which an Arrow stream writer writes. The file stores references to the written pieces instead of copies."""
 
     closed = False
 
@@ -82,7 +84,8 @@ class _Gather:
 
 
 class BatchCodec:
-    """Converts record batches of one edge to IPC messages and back. The constructor raises SchemaError for an unsupported schema."""
+    """Converts record batches of one edge to IPC messages and back. The constructor raises SchemaError if channels do not
+    support the schema."""
 
     def __init__(self, edge: int, schema: pa.Schema) -> None:
         check_schema(edge, schema)
@@ -91,12 +94,13 @@ class BatchCodec:
         self._gather = _Gather()
         options = pa.ipc.IpcWriteOptions(unify_dictionaries=False, compression=None, use_threads=False)
         self._writer = pa.ipc.new_stream(pa.PythonFile(self._gather, mode="w"), schema, options=options)
-        # The first message of a stream is the schema, which both ends know. Drop it.
+        # Drop the first message of the stream, which contains the schema, because both ends know the schema.
         self._writer.write_batch(pa.RecordBatch.from_pylist([], schema=schema))
         self._gather.pieces = []
 
     def pieces(self, batch: pa.RecordBatch) -> list[Piece]:
-        """Return the message in pieces that refer to the memory of ``batch``. Raise SchemaError if the schema of the batch differs."""
+        """Return the IPC message of ``batch`` in pieces that refer to the memory of ``batch``. Raise SchemaError if the schema
+        of the batch differs."""
         try:
             self._writer.write_batch(batch)
         except pa.ArrowInvalid as error:
@@ -143,7 +147,7 @@ def _joined(pieces: list[Piece]) -> list[Piece]:
 def _is_compressed(metadata: pa.Buffer) -> bool:
     """Return whether the flatbuffer ``Message`` contains a ``RecordBatch`` with the field ``compression`` (number 3).
 
-    pyarrow does not report it, and would inflate a few bytes to gigabytes.
+    pyarrow does not report compression, and would inflate a few bytes to gigabytes.
     """
     data = memoryview(metadata).cast("B")
     message = struct.unpack_from("<I", data)[0]
@@ -155,7 +159,7 @@ def _is_compressed(metadata: pa.Buffer) -> bool:
 
 
 def _field(data: memoryview, table: int, number: int) -> int:
-    """Return the position of field ``number`` of a flatbuffer table, 0 if absent."""
+    """Return the position of field ``number`` of a flatbuffer table, or 0 if the table does not have the field."""
     vtable = table - struct.unpack_from("<i", data, table)[0]
     if vtable < 0:
         raise ValueError("flatbuffer table points outside of its message")
@@ -175,7 +179,8 @@ class FrameCodec:
         self._codecs: dict[int, BatchCodec] = {}
 
     def encode(self, frame: Frame) -> list[Piece]:
-        """Return header and payload for ``sendmsg``. Raise SchemaError (schema), ProtocolError (rows), InputError (bytes)."""
+        """Return header and payload for ``sendmsg``. Raise SchemaError for a wrong schema, ProtocolError for too many rows, or
+        InputError for too many bytes."""
         if frame.kind is not FrameKind.DATA:
             return [_header(frame, frame.argument, EMPTY_HASH, 0)]
         assert isinstance(frame.batch, pa.RecordBatch), "a DATA frame without a batch"
@@ -185,7 +190,7 @@ class FrameCodec:
         payload = self._codec(frame.channel.edge).pieces(frame.batch)
         payload_bytes = sum(len(piece) for piece in payload)
         if payload_bytes > PAYLOAD_BYTES_MAX:
-            # Partitioners limit batches to far less. So single rows are too large, and a restart would not help.
+            # Partitioners limit batches to a far smaller size. So single rows are too large, and a restart would not help.
             raise InputError(f"channel {frame.channel}: cannot send {frame.batch.num_rows} rows of {payload_bytes} bytes, "
                              f"the limit is {PAYLOAD_BYTES_MAX}. Split such large rows before the exchange.")  # fmt: skip
         return [_header(frame, frame.bytes_held, content_hash(payload), payload_bytes), *payload]

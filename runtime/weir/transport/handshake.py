@@ -1,4 +1,4 @@
-"""The mutual handshake: each side proves that it knows the job's secret. This module does no I/O.
+"""The mutual handshake, in which each side proves that it knows the job's secret. This module does no I/O.
 
 ::
 
@@ -8,9 +8,10 @@
       | -- proof: MAC ---------------------------> |   the dialer proves itself
       | <-- acceptance: MAC ---------------------- |   the acceptor's owner has admitted the dialer (perhaps much later)
 
-Every message has a fixed size. The secret is never sent. A MAC is HMAC-SHA256, keyed by job and purpose, over the name of the
-message, the hello and the reply. So a MAC is invalid on another connection (nonces), in the other direction (names), and for
-another purpose, job, generation or slot. The caller enforces deadlines: it closes the socket of a handshake that takes too long.
+Every message has a fixed size. The secret is never sent. A MAC is an HMAC-SHA256 of the message's name, the hello and the
+reply. The key of a MAC is derived from the secret, the job and the purpose. So a MAC is invalid on another connection
+(different nonces), in the other direction (different names), and for another purpose, job, generation or slot. The caller must
+close the socket of a handshake that takes too long.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class ConnectionPurpose(IntEnum):
 class Claim:
     """The identity that a dialer claims, and the acceptor that it expects.
 
-    The hello contains both in plain text, and the proof confirms them.
+    The hello contains the claim in plain text, and the MAC of the proof confirms the claim.
 
     ``dialer`` and ``acceptor`` are slot indices of a data connection, and 0 for a control connection.
     """
@@ -82,7 +83,7 @@ class HandshakeState(StrEnum):
     AWAITS_REPLY = "awaits_reply"
     AWAITS_PROOF = "awaits_proof"
     PROVED = "proved"
-    """Both sides have proved their identity. The acceptor's owner has not admitted the dialer yet."""
+    """Both sides have proved their identity, but the acceptor's owner has not admitted the dialer yet."""
     DONE = "done"
     FAILED = "failed"
 
@@ -112,7 +113,7 @@ def _unpadded(data: bytes) -> str:
 
 
 class Handshake(ABC):
-    """Base of both state machines. The state changes only as the table allows."""
+    """Base class of DialerHandshake and AcceptorHandshake. The state changes only as the table ``LEGAL`` allows."""
 
     _transcript: bytes
 
@@ -127,7 +128,8 @@ class Handshake(ABC):
 
     @abstractmethod
     def receive(self, data: bytes) -> bytes:
-        """Process a message of ``expected_bytes`` bytes and return the answer. Raise AuthenticationError: close the connection."""
+        """Process a message of ``expected_bytes`` bytes and return the answer. If AuthenticationError is raised, close the
+        connection."""
 
     def _to(self, state: HandshakeState) -> None:
         assert state in LEGAL[self.state], f"handshake: {self.state} to {state}"
@@ -143,8 +145,8 @@ class Handshake(ABC):
 
 
 class DialerHandshake(Handshake):
-    """The dialer's side. Send ``hello``, then pass exactly ``expected_bytes`` bytes at a time to ``receive`` until ``state`` is
-    DONE."""
+    """The dialer's side of the handshake. Send ``hello``, then pass exactly ``expected_bytes`` bytes at a time to ``receive``
+    until ``state`` is DONE."""
 
     def __init__(self, credentials: JobCredentials, claim: Claim, *, nonce: bytes) -> None:
         super().__init__(credentials, HandshakeState.AWAITS_REPLY)
@@ -175,8 +177,8 @@ class DialerHandshake(Handshake):
 
 
 class AcceptorHandshake(Handshake):
-    """The acceptor's side. Pass exactly ``expected_bytes`` bytes at a time to ``receive`` until PROVED; then send ``accept()`` to
-    admit the dialer."""
+    """The acceptor's side of the handshake. Pass exactly ``expected_bytes`` bytes at a time to ``receive`` until ``state`` is
+    PROVED. After PROVED, send ``accept()`` to admit the dialer."""
 
     def __init__(self, credentials: JobCredentials, purpose: ConnectionPurpose, *, incarnation: str, nonce: bytes) -> None:
         super().__init__(credentials, HandshakeState.AWAITS_HELLO)
@@ -191,7 +193,7 @@ class AcceptorHandshake(Handshake):
 
     @property
     def claim(self) -> Claim:
-        """The proven claim. Available once both sides have proved their identity."""
+        """The proven claim of the dialer. The claim is available once both sides have proved their identity."""
         assert self._claim is not None and self.state in (HandshakeState.PROVED, HandshakeState.DONE), "the claim is not proven"
         return self._claim
 

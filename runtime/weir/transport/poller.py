@@ -1,4 +1,4 @@
-"""A selector with callbacks, and a way to wake it from another thread."""
+"""A selector with callbacks, which another thread can wake."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 Handler: TypeAlias = Callable[[int, int], None]
-"""Called with the mask of ready operations (``READ``, ``WRITE``) and ``now_ns``."""
+"""A callback, which is called with the mask of ready operations (``READ``, ``WRITE``) and ``now_ns``."""
 
 READ = selectors.EVENT_READ
 WRITE = selectors.EVENT_WRITE
 
 
 class Poller:
-    """A selector with callbacks. A handler may close any socket, also one whose event is still pending; handlers check for that."""
+    """A selector with callbacks. A handler may close any socket, even a socket whose event is still pending. So each handler
+    checks whether its socket is closed."""
 
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
@@ -32,14 +33,16 @@ class Poller:
         self._selector.modify(fd, mask, handler)
 
     def unwatch(self, fd: socket.socket | int) -> None:
-        """Stop watching a descriptor. Call it before the descriptor is closed. An unwatched descriptor is ignored."""
+        """Stop watching a descriptor. Call ``unwatch`` before closing the descriptor. A descriptor that is not watched is
+        ignored."""
         try:
             self._selector.unregister(fd)
         except (KeyError, ValueError):
             pass
 
     def wait(self, timeout_ns: int) -> list[tuple[Handler, int]]:
-        """Return what is ready now or within ``timeout_ns`` (which the system rounds up to a millisecond)."""
+        """Return the handlers and masks of the descriptors that are ready. If none is ready, wait at most ``timeout_ns``, which
+        the system rounds up to a millisecond."""
         return [(key.data, mask) for key, mask in self._selector.select(timeout_ns / 1e9 if timeout_ns > 0 else 0)]
 
     def on_close(self, release: Callable[[], None]) -> None:
@@ -52,8 +55,8 @@ class Poller:
 
 
 class Wakeup:
-    """Wakes a poller. ``wake`` may be called from any thread; several calls before the next wait count as one. Closed with its
-    poller."""
+    """Wakes a poller. Any thread may call ``wake``. Several calls before the next wait count as one call. The Wakeup is closed
+    together with its poller."""
 
     def __init__(self, poller: Poller) -> None:
         self._reader, self._writer = socket.socketpair()

@@ -10,13 +10,14 @@ from weir.errors import ConfigError
 
 BACKLOG = 128
 SOCKET_BUFFER_BYTES = 2 * 1024 * 1024
-"""Two batches of 65,536 rows of two int64 columns. The kernel limits it to its own maximum."""
+"""The size of two batches of 65,536 rows of two int64 columns. The kernel can reduce the size to its own maximum."""
 
 
 def listen(host: str, ports: tuple[int, int]) -> socket.socket:
-    """Return a non-blocking listener on the first free port of ``ports`` (first and last, inclusive; (0, 0): any port).
+    """Return a non-blocking listener on the first free port in the range ``ports`` (first and last, inclusive). (0, 0) means
+    any port.
 
-    Raise ConfigError that names host and range.
+    If no port is free, raise ConfigError that names the host and the range.
     """
     first, last = ports
     if not 0 <= first <= last <= 65535 or (first == 0 and last != 0):
@@ -26,9 +27,9 @@ def listen(host: str, ports: tuple[int, int]) -> socket.socket:
     for port in range(first, last + 1):
         listener = socket.socket(family, socket.SOCK_STREAM)
         try:
-            # A port that is in TIME_WAIT because of an earlier generation counts as free. A port with a listener does not.
+            # With SO_REUSEADDR, a port in TIME_WAIT counts as free, but a port with a listener does not.
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            _size_buffers(listener)  # before listen: accepted sockets inherit it and the matching window scale
+            _size_buffers(listener)  # before ``listen``, because accepted sockets inherit the sizes and the matching window scale
             listener.bind((host, port))
             listener.listen(BACKLOG)
         except OSError as error:
@@ -44,7 +45,8 @@ def listen(host: str, ports: tuple[int, int]) -> socket.socket:
 
 
 def resolve(host: str, port: int) -> tuple[socket.AddressFamily, tuple[Any, ...]]:
-    """Return the first address of ``host``. Blocks only for a host name (Spark advertises names or addresses). Raise ConfigError."""
+    """Return the first address of ``host``. The call blocks only if ``host`` is a name, not an address (Spark advertises names
+    or addresses). Raise ConfigError."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except OSError as error:
@@ -53,7 +55,8 @@ def resolve(host: str, port: int) -> tuple[socket.AddressFamily, tuple[Any, ...]
 
 
 def start_connect(host: str, port: int) -> socket.socket:
-    """Return a connecting socket, which becomes writable when it is connected or has failed. Raise OSError if it fails at once."""
+    """Return a connecting socket, which becomes writable when the connection is established or has failed. Raise OSError if the
+    connection fails at once."""
     family, address = resolve(host, port)
     connecting = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -70,12 +73,12 @@ def start_connect(host: str, port: int) -> socket.socket:
 
 
 def connect_failure(connecting: socket.socket) -> str | None:
-    """Return why a finished connect failed, or None if it succeeded."""
+    """Return the reason why a finished connect has failed, or None if the connect has succeeded."""
     code = connecting.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
     if code:
         return errno.errorcode.get(code, str(code))
     try:
-        # A connect to a free port of the local ephemeral range can connect to itself.
+        # A connect to a free local port in the ephemeral range can connect a socket to itself.
         if connecting.getsockname() == connecting.getpeername():
             return "connected to itself"
     except OSError as error:

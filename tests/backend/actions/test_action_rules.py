@@ -1,4 +1,4 @@
-"""Which actions are offered and allowed, without a database."""
+"""The rules that decide which actions are offered and allowed, tested without a database."""
 
 from __future__ import annotations
 
@@ -62,21 +62,25 @@ ALWAYS = ["savepoint", "checkpoint", "upgrade", "rescale", "restore", "start_wit
         (FAILED, ["start", "cancel"]),
     ],
 )
-def test_a_job_offers_the_verbs_that_have_an_effect(facts: JobActionFacts, offered: list[str]) -> None:
+def test_a_job_offers_only_verbs_that_have_an_effect(facts: JobActionFacts, offered: list[str]) -> None:
     assert verbs(job_actions(facts, ALL)) == offered + ALWAYS
 
 
 @pytest.mark.parametrize(
     ("verb", "facts", "reason"),
     [
-        (Verb.START, FINISHED, "Job 'flights' has finished: its input has ended. Deploy it under another name to run it again."),
+        (
+            Verb.START,
+            FINISHED,
+            "Job 'flights' has finished, because its input has ended. Deploy the job under another name to run it again.",
+        ),
         (Verb.START, SUSPENDED, None),
         (Verb.SAVEPOINT, RUNNING, None),
-        (Verb.SAVEPOINT, SUSPENDED, "Job 'flights' is not running. Start it first."),
+        (Verb.SAVEPOINT, SUSPENDED, "Job 'flights' is not running. Start the job first."),
         (
             Verb.CHECKPOINT,
             replace(RUNNING, run_state=RunState.RESTARTING),
-            "Job 'flights' is restarting. Wait until it is running.",
+            "Job 'flights' is restarting. Wait until the job is running.",
         ),
         (
             Verb.RESCALE,
@@ -88,22 +92,24 @@ def test_a_job_offers_the_verbs_that_have_an_effect(facts: JobActionFacts, offer
         (
             Verb.START_WITHOUT_STATE,
             NEVER_RAN,
-            "Job 'flights' has not run yet. Start it: the first start has no state to restore.",
+            "Job 'flights' has not run yet. Start the job instead: the first start of a job restores no state.",
         ),
-        (Verb.DELETE, RUNNING, "Job 'flights' is running. Suspend or cancel it first."),
+        (Verb.DELETE, RUNNING, "Job 'flights' is running. Suspend or cancel the job first."),
         (Verb.DELETE, SUSPENDED, None),
         (Verb.DELETE, FINISHED, None),
-        (Verb.SUSPEND, replace(RUNNING, applying=7), "Plan 7 is being applied to this job. Wait until it has ended."),
+        (Verb.SUSPEND, replace(RUNNING, applying=7), "Plan 7 is being applied to this job. Wait until the plan has ended."),
     ],
 )
-def test_a_job_refuses_a_verb_with_a_reason(verb: Verb, facts: JobActionFacts, reason: str | None) -> None:
+def test_the_refusal_of_a_verb_contains_the_reason(verb: Verb, facts: JobActionFacts, reason: str | None) -> None:
     refusal = job_refusal(verb, facts)
     assert (refusal.sentence if refusal is not None else None) == reason
 
 
-def test_a_caller_without_the_permission_is_not_allowed_any_action() -> None:
+def test_a_caller_with_only_the_view_permission_is_allowed_no_action() -> None:
     for actions in (job_actions(RUNNING, {Permission.VIEW}), checkpoint_actions(COMPLETED, {Permission.VIEW})):
-        assert {action.reason for action in actions} == {"This needs the permission 'operate'. Ask an administrator for it."}
+        assert {action.reason for action in actions} == {
+            "This needs the permission 'operate'. Ask an administrator for this permission."
+        }
         assert not any(action.allowed for action in actions)
 
 
@@ -112,15 +118,15 @@ def test_a_caller_without_the_permission_is_not_allowed_any_action() -> None:
     [
         (
             replace(COMPLETED, state=CheckpointState.FAILED, failure="timeout"),
-            "Checkpoint 17 failed: timeout. Choose another one.",
+            "Checkpoint 17 failed: timeout. Choose another checkpoint.",
         ),
         (
             replace(COMPLETED, discarded_at=NOW),
-            "The files of checkpoint 17 were deleted on 2026-06-01 00:00 UTC. Choose another one.",
+            "The files of checkpoint 17 were deleted on 2026-06-01 00:00 UTC. Choose another checkpoint.",
         ),
         (
             replace(COMPLETED, deleting_since=NOW),
-            "Checkpoint 17 is being deleted. Choose another one.",
+            "Checkpoint 17 is being deleted. Choose another checkpoint.",
         ),
     ],
 )
@@ -131,7 +137,7 @@ def test_a_checkpoint_without_files_allows_no_actions(facts: CheckpointActionFac
 
 
 def test_a_checkpoint_in_progress_can_only_be_pinned() -> None:
-    reason = "Checkpoint 17 is not completed yet. Wait until it is completed."
+    reason = "Checkpoint 17 is not completed yet. Wait until the checkpoint is completed."
     actions = checkpoint_actions(replace(COMPLETED, state=CheckpointState.IN_PROGRESS), ALL)
     assert reasons(actions) == dict.fromkeys((Verb.ROLL_BACK, Verb.VERIFY, Verb.DELETE), reason)
 
@@ -143,7 +149,7 @@ def test_a_pinned_checkpoint_can_be_unpinned() -> None:
     assert reasons(actions) == {Verb.DELETE: "Checkpoint 17 is pinned. Unpin it first."}
 
 
-def test_a_rollback_is_refused_for_a_damaged_checkpoint_and_while_a_plan_is_applied() -> None:
+def test_a_rollback_is_refused_if_the_checkpoint_is_damaged_or_a_plan_is_being_applied() -> None:
     damaged = checkpoint_refusal(Verb.ROLL_BACK, replace(COMPLETED, damage="manifest.json is missing"))
     assert damaged is not None and damaged.code == "damaged" and "manifest.json is missing" in damaged.reason
     assert checkpoint_refusal(Verb.VERIFY, replace(COMPLETED, damage="manifest.json is missing")) is None
@@ -162,7 +168,7 @@ def test_a_rollback_is_refused_for_a_damaged_checkpoint_and_while_a_plan_is_appl
         (PlanState.DISCARDED, []),
     ],
 )
-def test_a_plan_offers_the_verbs_of_its_state(state: PlanState, offered: list[str]) -> None:
+def test_the_state_of_a_plan_determines_its_verbs(state: PlanState, offered: list[str]) -> None:
     assert verbs(plan_actions(replace(APPLIED, state=state), ALL, NOW)) == offered
 
 
@@ -190,8 +196,8 @@ def test_a_proposed_plan_must_be_approved_before_it_is_applied() -> None:
     assert reasons(plan_actions(replace(PROPOSED, state=PlanState.APPROVED), ALL, NOW)) == {}
 
 
-def test_revoking_output_needs_the_permission_rollback() -> None:
-    missing = "This needs the permission 'rollback'. Ask an administrator for it."
+def test_a_plan_that_revokes_output_needs_the_rollback_permission() -> None:
+    missing = "This needs the permission 'rollback'. Ask an administrator for this permission."
     assert reasons(plan_actions(PROPOSED, OPERATOR, NOW)) == {Verb.APPROVE: missing, Verb.APPLY: missing}
     upgrade = replace(PROPOSED, revokes_output=False)
     assert Verb.APPROVE not in reasons(plan_actions(upgrade, OPERATOR, NOW))
@@ -209,6 +215,8 @@ def test_revoking_output_needs_the_permission_rollback() -> None:
         (replace(APPLIED, safety=replace(COMPLETED, applying=7)), "plan-applying"),
     ],
 )
-def test_an_applied_plan_can_be_undone_once_while_its_safety_savepoint_exists(facts: PlanActionFacts, code: str | None) -> None:
+def test_an_applied_plan_can_be_undone_only_once_and_only_while_its_safety_savepoint_exists(
+    facts: PlanActionFacts, code: str | None
+) -> None:
     refusal = plan_refusal(Verb.UNDO, facts, NOW)
     assert (refusal.code if refusal is not None else None) == code

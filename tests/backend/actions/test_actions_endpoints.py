@@ -24,7 +24,7 @@ def reasons(body: dict[str, Any]) -> dict[str, str | None]:
     return {action["verb"]: action["reason"] for action in body["actions"]}
 
 
-def test_responses_list_actions_with_the_same_reasons_that_refused_requests_return(platform: Platform, login: Login) -> None:
+def test_an_action_that_is_not_allowed_has_the_same_reason_as_the_refused_request(platform: Platform, login: Login) -> None:
     job_id, driver = platform.running()
     driver.checkpoint(2)
     job = platform.job(job_id)
@@ -35,8 +35,8 @@ def test_responses_list_actions_with_the_same_reasons_that_refused_requests_retu
     assert listed["actions"] == job["actions"]
 
     newest, older = platform.send("GET", "/checkpoints", status=200, params={"filter": f'{{"job_id": {job_id}}}'})
-    assert newest["kept_because"] == ["It is the newest checkpoint: the job resumes from it."]
-    assert older["kept_because"] == ["It is one of the newest 3."]
+    assert newest["kept_because"] == ["The job resumes from this checkpoint, because it is the newest."]
+    assert older["kept_because"] == ["This checkpoint is one of the newest 3 checkpoints, which the job retains."]
     assert reasons(older)["roll_back"] is None and list(reasons(older)) == ["roll_back", "pin", "verify", "delete"]
     refusal = platform.send("DELETE", f"/jobs/{job_id}/checkpoints/1", status=409)
     assert reasons(older)["delete"] == f"{refusal['detail']} {refusal['next_step']}"
@@ -46,8 +46,8 @@ def test_responses_list_actions_with_the_same_reasons_that_refused_requests_retu
     refusal = platform.send("POST", f"/plans/{plan['id']}/approve", status=409)
     assert reasons(plan)["approve"] == f"{refusal['detail']} {refusal['next_step']}" and reasons(plan)["discard"] is None
     held = platform.send("GET", f"/checkpoints/{older['id']}", status=200)
-    assert held["kept_because"][0] == f"Plan {plan['id']} is proposed and would restore it."
+    assert held["kept_because"][0] == f"Plan {plan['id']} is proposed and would restore this checkpoint."
     viewer = platform.client.get(f"/api/v1/plans/{plan['id']}", headers=login(Role.VIEWER)).json()
-    assert reasons(viewer)["discard"] == "This needs the permission 'operate'. Ask an administrator for it."
+    assert reasons(viewer)["discard"] == "This needs the permission 'operate'. Ask an administrator for this permission."
     assert [one["actions"] for one in platform.send("GET", "/plans", status=200)] == [plan["actions"]]
     assert reasons(platform.send("POST", f"/plans/{plan['id']}/discard", status=200)) == {}

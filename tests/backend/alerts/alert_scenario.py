@@ -45,7 +45,7 @@ class AlertScenario:
         return Context(self.settings, self.database, self.tasks, "here", os.getpid())
 
     def record_heartbeats(self, *, since: datetime | None = None, seen: datetime | None = None) -> None:
-        """Record heartbeats of all components from ``since`` until ``seen``, by default for three days before and after ``began``."""
+        """Record heartbeats of all components from ``since`` until ``seen``, by default from three days before to three days after ``began``."""
         begin, end = since or self.began - timedelta(days=3), seen or self.began + timedelta(days=3)
         with self.database.session() as session:
             session.execute(delete(Heartbeat))
@@ -71,7 +71,7 @@ class AlertScenario:
         return run
 
     def send_events(self, run: RunHandle, *events: Event, at: datetime | None = None) -> None:
-        """Send the next events of the run. ``at`` is their time by the clock of the driver."""
+        """Send the next events of the run. ``at`` is the time of the events by the clock of the driver."""
         with self.database.session() as session:
             known = link.known_run(session, run.id, run.token)
             stored = link.repository.locked(session, known.job_id, run.id)[1].stored_event

@@ -65,12 +65,12 @@ def test_each_kind_of_rule_has_a_condition() -> None:
 # ---- no checkpoint -----------------------------------------------------------------------------
 
 
-def test_an_alert_fires_if_no_checkpoint_completes_and_names_the_last_checkpoint() -> None:
+def test_an_alert_about_checkpoints_names_the_last_completed_checkpoint() -> None:
     assert verdict_of(TEN_MINUTES, RUNNING) == NotFiring("checkpoint 17 is completed")
     assert isinstance(verdict_of(TEN_MINUTES, late(9.9)), NotFiring)
-    assert verdict_of(TEN_MINUTES, late(10)) == Firing("no checkpoint has completed for 10 min: the last one was 17")
+    assert verdict_of(TEN_MINUTES, late(10)) == Firing("no checkpoint has completed since checkpoint 17, 10 min ago")
     assert verdict_of(TEN_MINUTES, late(90), firing=True) == Firing(
-        "no checkpoint has completed for 1 h 30 min: the last one was 17"
+        "no checkpoint has completed since checkpoint 17, 1 h 30 min ago"
     )
 
 
@@ -81,13 +81,13 @@ def test_an_alert_fires_if_a_job_completes_no_checkpoint_after_its_start() -> No
     assert found == Firing("no checkpoint has completed since the job was started 11 min ago")
 
 
-def test_starting_the_job_resets_the_time_without_a_checkpoint() -> None:
+def test_a_start_by_a_user_resets_the_time_without_a_checkpoint() -> None:
     assert isinstance(verdict_of(TEN_MINUTES, replace(late(300), begun_at=NOW - 3 * MINUTE)), NotFiring)
     assert isinstance(verdict_of(TEN_MINUTES, replace(late(300), begun_at=NOW - 30 * MINUTE)), Firing)
 
 
-def test_restarts_after_failures_do_not_reset_the_time_without_a_checkpoint() -> None:
-    """``begun_at`` is the start by a user. A new driver after a failure does not change it."""
+def test_a_restart_after_a_failure_does_not_reset_the_time_without_a_checkpoint() -> None:
+    """``begun_at`` is the time of the start by a user, so a new driver after a failure does not change ``begun_at``."""
     assert isinstance(verdict_of(TEN_MINUTES, replace(late(30), run_state=RunState.INITIALIZING)), Firing)
 
 
@@ -99,7 +99,7 @@ def test_no_alert_fires_for_a_suspended_or_cancelled_job(desired: DesiredState, 
         assert verdict_of(condition, facts, firing=True) == NotFiring("the job was suspended or cancelled")
 
 
-def test_no_alert_about_checkpoints_fires_for_a_job_that_cannot_complete_any() -> None:
+def test_no_alert_about_checkpoints_fires_for_a_job_that_cannot_complete_checkpoints() -> None:
     assert verdict_of(TEN_MINUTES, replace(late(600), run_state=RunState.FINISHED)) == NotFiring("the job has finished")
     assert isinstance(verdict_of(TEN_MINUTES, replace(late(600), begun_at=None)), NotFiring)
     assert isinstance(verdict_of(TEN_MINUTES, replace(late(600), interval_s=None)), NotFiring)
@@ -161,7 +161,7 @@ def test_an_alert_about_checkpoints_never_fires_early_and_resolves_only_with_a_c
         assert all(now - at >= time for at in (begun_at, available_since, reported_at) if at is not None)
         for hours in (1, 100):
             after = verdict_of(condition, facts, available_since=available_since, firing=True, now=now + timedelta(hours=hours))
-            assert isinstance(after, Firing), "the alert keeps firing while nothing happens"
+            assert isinstance(after, Firing), "the alert keeps firing if no new event arrives"
     new_checkpoint = replace(facts, checkpoint=4, checkpoint_reported_at=now)
     assert not isinstance(verdict_of(condition, new_checkpoint, available_since=available_since, firing=firing, now=now), Firing)
 
@@ -169,7 +169,7 @@ def test_an_alert_about_checkpoints_never_fires_early_and_resolves_only_with_a_c
 # ---- failures ----------------------------------------------------------------------------------
 
 
-def test_an_alert_fires_for_consecutive_failures_or_failed_checkpoints() -> None:
+def test_an_alert_fires_for_consecutive_failures_of_the_job_or_of_its_checkpoints() -> None:
     three = Failures(3)
     assert isinstance(verdict_of(three, replace(RUNNING, failures=2, failed_checkpoints=2)), NotFiring)
     failed = replace(RUNNING, run_state=RunState.INITIALIZING, failures=3, last_failure_at=NOW)
@@ -187,15 +187,15 @@ def test_an_alert_about_failures_resolves_if_the_job_runs_for_long_enough() -> N
     assert isinstance(verdict_of(Failures(3), replace(failed, run_state=RunState.FAILED)), Firing), "the job does not run"
 
 
-def test_an_alert_fires_if_restarts_stopped_even_after_few_failures() -> None:
+def test_an_alert_about_failures_also_fires_below_its_limit_if_restarts_have_stopped() -> None:
     restarts_stopped_reason = replace(
         RUNNING,
         run_state=RunState.FAILED,
         failures=1,
-        restarts_stopped_reason="another try would fail like this one:\nno such column",
+        restarts_stopped_reason="the failure is permanent:\nno such column",
     )
     assert verdict_of(Failures(3), restarts_stopped_reason) == Firing(
-        "Weir does not restart the job: another try would fail like this one: no such column"
+        "Weir does not restart the job: the failure is permanent: no such column"
     )
 
 
@@ -206,7 +206,7 @@ def ago(*minutes: float) -> tuple[datetime, ...]:
     return tuple(NOW - one * MINUTE for one in minutes)
 
 
-def test_an_alert_about_restarts_resolves_at_half_of_the_count() -> None:
+def test_an_alert_about_restarts_resolves_only_at_half_of_its_limit() -> None:
     condition = Restarts(count=4, minutes=10)
     assert verdict_of(condition, replace(RUNNING, restarts=ago(1, 2, 3, 9.9))) == Firing(
         "the job was restarted 4 times within 10 min"
@@ -221,7 +221,9 @@ def test_an_alert_about_restarts_resolves_at_half_of_the_count() -> None:
 @given(
     gaps=st.lists(st.integers(1, 400), max_size=60), count=st.integers(1, 6), minutes=st.integers(1, 20)
 )  # fmt: skip
-def test_an_alert_about_restarts_fires_at_the_count_and_resolves_at_half_of_it(gaps: list[int], count: int, minutes: int) -> None:
+def test_random_restarts_fire_an_alert_at_its_limit_and_resolve_the_alert_at_half_of_the_limit(
+    gaps: list[int], count: int, minutes: int
+) -> None:
     at, found = NOW, []
     for gap in gaps:
         at += timedelta(seconds=gap)
@@ -238,9 +240,9 @@ def test_an_alert_about_restarts_fires_at_the_count_and_resolves_at_half_of_it(g
         if isinstance(verdict, NotFiring) and firing:
             assert within <= count // 2
         firing = isinstance(verdict, Firing)
-        assert firing or within < count, "the alert fires at the count"
+        assert firing or within < count, "the alert fires when ``within`` reaches ``count``"
         moment += timedelta(seconds=15)
-    assert not firing, "the alert is resolved without further restarts"
+    assert not firing, "the alert resolves if no further restart happens"
 
 
 # ---- lag ---------------------------------------------------------------------------------------
@@ -253,22 +255,24 @@ def lagging(now: float, before: float | None, *, source: str = "in", unit: str =
 def test_an_alert_fires_if_the_lag_of_a_source_stays_above_the_limit() -> None:
     rule = LagAbove(records=1_000_000)
     assert verdict_of(rule, lagging(2_500_000, 1_500_000)) == Firing("source in is 2,500,000 records behind, more than 1,000,000")
-    assert isinstance(verdict_of(rule, lagging(2_500_000, 900_000)), NotFiring), "the lag was below the limit before"
+    assert isinstance(verdict_of(rule, lagging(2_500_000, 900_000)), NotFiring), "a minute ago, the lag was below the limit"
     assert isinstance(verdict_of(rule, lagging(2_500_000, None)), NotFiring), "the earlier lag is unknown"
     assert isinstance(verdict_of(rule, lagging(1_000_000, 2_500_000)), NotFiring)
     assert isinstance(verdict_of(LagAbove(seconds=30.5), lagging(31, 31, unit="seconds")), Firing)
-    assert isinstance(verdict_of(rule, lagging(9e9, 9e9, unit="seconds")), NotFiring), "the lag has a different unit"
+    assert isinstance(verdict_of(rule, lagging(9e9, 9e9, unit="seconds")), NotFiring), (
+        "the unit of the lag differs from the unit of the limit"
+    )
     assert isinstance(verdict_of(replace(rule, source="other"), lagging(9e9, 9e9)), NotFiring)
     assert isinstance(verdict_of(replace(rule, source="in"), lagging(9e9, 9e9)), Firing)
 
 
-def test_an_alert_about_lag_resolves_only_clearly_below_the_limit() -> None:
+def test_an_alert_about_lag_resolves_only_if_the_lag_is_clearly_below_the_limit() -> None:
     rule = LagAbove(records=1_000)
     assert isinstance(verdict_of(rule, lagging(1_000 * LAG_RESOLVE_RATIO + 1, 1_000), firing=True), Firing)
     assert isinstance(verdict_of(rule, lagging(1_000 * LAG_RESOLVE_RATIO, 1_000), firing=True), NotFiring)
 
 
-def test_an_unknown_lag_changes_no_alert_and_a_job_without_lag_gauges_has_no_lag() -> None:
+def test_an_unknown_lag_changes_no_alert_but_an_alert_resolves_if_there_are_no_lag_gauges() -> None:
     assert verdict_of(LagAbove(records=1), replace(RUNNING, lags=None), firing=True) == Unknown()
     assert isinstance(verdict_of(LagAbove(records=1), replace(RUNNING, lags=()), firing=True), NotFiring)
 
@@ -295,7 +299,7 @@ ANY_FACTS = st.builds(
 
 
 @given(ANY_CONDITION, ANY_FACTS, st.none() | MOMENTS, st.booleans())
-def test_alerts_fire_only_for_jobs_that_must_run_and_while_the_control_plane_is_available(
+def test_an_alert_fires_only_if_its_job_must_run_and_the_control_plane_is_available(
     condition: Condition, facts: AlertFacts, available_since: datetime | None, firing: bool
 ) -> None:
     found = verdict_of(condition, facts, available_since=available_since, firing=firing)
@@ -303,7 +307,7 @@ def test_alerts_fire_only_for_jobs_that_must_run_and_while_the_control_plane_is_
         assert facts.desired is DesiredState.RUNNING and facts.run_state is not RunState.FINISHED and available_since is not None
         assert found.message and "\n" not in found.message
         assert isinstance(verdict_of(condition, facts, available_since=available_since, firing=True), Firing), (
-            "the facts that fire an alert also keep it firing"
+            "an alert keeps firing while the facts that fired it are unchanged"
         )
 
 
@@ -311,5 +315,5 @@ def test_alerts_fire_only_for_jobs_that_must_run_and_while_the_control_plane_is_
     ("seconds", "expected"),
     [(0, "0 s"), (119, "119 s"), (120, "2 min"), (3_599, "59 min"), (3_600, "1 h"), (3_660, "1 h 1 min"), (90_000, "1 d 1 h")],
 )
-def test_durations_are_formatted_in_the_two_largest_units(seconds: int, expected: str) -> None:
+def test_a_duration_is_shown_in_its_two_largest_units(seconds: int, expected: str) -> None:
     assert format_duration(timedelta(seconds=seconds)) == expected

@@ -55,7 +55,7 @@ def test_an_alert_fires_when_checkpoints_stop_and_resolves_with_the_next_checkpo
         scenario.evaluate(11 * MINUTE)
     [alert] = scenario.alerts()
     assert (alert.rule_id, alert.job_id, alert.state.value, alert.resolved_at) == (rule, run.job_id, "FIRING", None)
-    assert alert.since == scenario.began + 11 * MINUTE and "the last one was 1" in alert.message
+    assert alert.since == scenario.began + 11 * MINUTE and "since checkpoint 1," in alert.message
     [fields] = scenario.events_of(run.job_id, "AlertFired")
     assert fields == {"alert": alert.id, "rule": alert.rule_name, "rule_kind": "no-checkpoint", "message": alert.message}
     [message] = scenario.deliveries()
@@ -101,7 +101,9 @@ def test_no_alert_fires_for_a_finished_job(scenario: AlertScenario) -> None:
     assert scenario.alerts() == []
 
 
-def test_an_alert_fires_for_a_job_that_does_not_start_but_not_for_a_job_without_a_run(scenario: AlertScenario) -> None:
+def test_an_alert_about_checkpoints_fires_for_a_job_whose_run_does_not_start_but_not_for_a_job_without_a_run(
+    scenario: AlertScenario,
+) -> None:
     new_job(scenario.database)
     starting = new_run(scenario.database)
     scenario.rule(AlertKind.NO_CHECKPOINT, minutes=10)
@@ -111,7 +113,7 @@ def test_an_alert_fires_for_a_job_that_does_not_start_but_not_for_a_job_without_
     assert [one.job_id for one in scenario.alerts()] == [starting.job_id]
 
 
-def test_a_start_by_a_user_resets_the_time_without_a_checkpoint_and_a_restart_does_not(scenario: AlertScenario) -> None:
+def test_a_start_by_a_user_but_not_a_restart_resets_the_time_without_a_checkpoint(scenario: AlertScenario) -> None:
     rule = scenario.rule(AlertKind.NO_CHECKPOINT, minutes=10)
     jobs = []
     for cause in ("restart", "start"):
@@ -131,7 +133,7 @@ def test_a_start_by_a_user_resets_the_time_without_a_checkpoint_and_a_restart_do
     assert [(one.rule_id, one.job_id) for one in scenario.alerts()] == [(rule, jobs[0])]
 
 
-def test_no_alert_fires_for_a_job_with_disabled_or_rare_checkpoints(scenario: AlertScenario) -> None:
+def test_no_alert_fires_while_a_job_with_disabled_or_rare_checkpoints_is_within_its_interval(scenario: AlertScenario) -> None:
     scenario.rule(AlertKind.NO_CHECKPOINT, minutes=10)
     for interval in ("none", "1h", "10s"):
         run = scenario.running(interval)
@@ -152,7 +154,7 @@ def test_a_rule_of_one_job_fires_only_for_this_job(scenario: AlertScenario) -> N
     assert [(alert.rule_id, alert.job_id) for alert in scenario.alerts()] == [(rule, one.job_id)]
 
 
-def test_the_clock_of_the_control_plane_counts_if_the_clock_of_a_driver_is_wrong(scenario: AlertScenario) -> None:
+def test_alerts_use_the_clock_of_the_control_plane_and_not_the_clock_of_the_driver(scenario: AlertScenario) -> None:
     ahead, behind = scenario.running(), scenario.running()
     scenario.rule(AlertKind.NO_CHECKPOINT, minutes=10)
     scenario.send_events(ahead, triggered(1), completed(1), at=now() + timedelta(days=400))
@@ -225,7 +227,7 @@ def test_an_alert_fires_when_restarts_stop_and_resolves_when_a_user_starts_the_j
     ]
 
 
-def test_consecutive_failed_checkpoints_count_as_failures(scenario: AlertScenario) -> None:
+def test_the_failures_of_a_rule_include_failed_checkpoints_since_the_last_completed_one(scenario: AlertScenario) -> None:
     run = scenario.running()
     scenario.rule(AlertKind.FAILURES, count=3)
     scenario.send_events(run, *(triggered(number) for number in (1, 2, 3, 4)), CheckpointFailed(CheckpointId(1), "too slow"))
@@ -261,7 +263,7 @@ def gauges(slot: int = 0, **lags: float) -> MetricsSampled:
     return MetricsSampled(SlotMetrics(Generation(1), SlotIndex(slot), 1, 1, (), values))
 
 
-def test_the_lag_of_a_source_is_the_lag_of_all_its_slots_now_and_a_minute_ago(scenario: AlertScenario) -> None:
+def test_an_alert_about_lag_uses_the_sum_of_a_sources_lag_over_all_slots_now_and_a_minute_ago(scenario: AlertScenario) -> None:
     run, second_run = scenario.running(), scenario.running()
     scenario.rule(AlertKind.LAG, records=1_000)
     scenario.rule(AlertKind.LAG, seconds=60, source="b")
@@ -276,7 +278,7 @@ def test_the_lag_of_a_source_is_the_lag_of_all_its_slots_now_and_a_minute_ago(sc
         "source b is 61 seconds behind, more than 60",
     ]
     scenario.evaluate(5 * MINUTE)
-    assert scenario.states() == ["FIRING", "FIRING"], "without samples the lag is unknown, so the alerts stay"
+    assert scenario.states() == ["FIRING", "FIRING"], "without samples the lag is unknown, so the alerts keep firing"
     later = scenario.began + 5 * MINUTE
     scenario.send_events(run, gauges(a__lag_records=700), gauges(slot=1), at=later)
     scenario.evaluate(5 * MINUTE)
@@ -297,18 +299,20 @@ def test_an_outage_of_the_control_plane_neither_fires_nor_resolves_an_alert(scen
     scenario.evaluate()
     assert [one.job_id for one in scenario.alerts()] == [stuck.job_id]
 
-    scenario.record_heartbeats(seen=scenario.began + 2 * MINUTE)  # the control plane returns after half an hour
+    scenario.record_heartbeats(seen=scenario.began + 2 * MINUTE)  # the control plane is down for half an hour
     scenario.evaluate(30 * MINUTE)
     assert scenario.states() == ["FIRING"], "no events arrived during the outage"
     scenario.record_heartbeats(since=scenario.began + 30 * MINUTE)
     scenario.evaluate(39 * MINUTE)
-    assert scenario.states() == ["FIRING"], "drivers have time to report after the outage"
+    assert scenario.states() == ["FIRING"], "after the outage, the rule waits until drivers can report"
     scenario.evaluate(41 * MINUTE)
-    assert [one.job_id for one in scenario.alerts()] == [stuck.job_id, healthy.job_id], "the job is late even after the outage"
+    assert [one.job_id for one in scenario.alerts()] == [stuck.job_id, healthy.job_id], (
+        "the job also completes no checkpoint after the outage"
+    )
 
 
 def test_an_evaluation_records_a_heartbeat(scenario: AlertScenario) -> None:
-    """An outage of the workers ends with their first evaluation. A rule waits for its time from then on."""
+    """An outage of the workers ends with their first evaluation. After an outage, a rule waits for its full time before it fires."""
     scenario.record_heartbeats(since=scenario.began - 60 * MINUTE, seen=scenario.began - 30 * MINUTE)
     scenario.running()
     scenario.rule(AlertKind.NO_CHECKPOINT, minutes=10)
@@ -536,7 +540,7 @@ def test_the_facts_of_a_job_are_loaded_from_its_events(scenario: AlertScenario) 
     assert scenario.began - MINUTE < found.begun_at <= found.checkpoint_reported_at <= now()
 
 
-def test_the_minimum_pause_counts_as_the_interval_if_it_is_longer(scenario: AlertScenario) -> None:
+def test_the_minimum_pause_counts_as_the_interval_if_the_pause_is_longer(scenario: AlertScenario) -> None:
     run = scenario.running()
     for chosen, expected_s in (
         ({"min_pause": "1h"}, 3_600),

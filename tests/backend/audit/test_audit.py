@@ -19,7 +19,7 @@ BACKEND = ROOT / "backend" / "weir_backend"
 AUDIT = "/api/v1/audit"
 
 
-def test_an_entry_contains_the_user_the_action_the_address_and_the_changed_fields(client: TestClient, login: Login) -> None:
+def test_an_audit_entry_contains_the_user_the_action_the_address_and_the_changed_fields(client: TestClient, login: Login) -> None:
     admin = login(name="root")
     made = client.post("/api/v1/users", json={"name": "bob", "role": "viewer"}, headers=admin)
     answer = client.get(AUDIT, headers=admin)
@@ -63,8 +63,8 @@ def test_entries_can_be_filtered(
     assert client.get(AUDIT, headers=login(Role.OPERATOR, rollback=True)).status_code == 403
 
 
-def test_the_ui_offers_each_audited_action_and_resource() -> None:
-    """The actions and resources are the arguments of all calls of ``audit`` and ``audit_changes`` in the source code."""
+def test_the_filters_of_the_audit_page_offer_each_audited_action_and_resource() -> None:
+    """The test reads the actions and resources from all calls of ``audit`` and ``audit_changes`` in the source code."""
     actions, resources = {"update"}, set[str]()  # ``audit_changes`` stores the action "update".
     for path in set(BACKEND.rglob("*.py")) - {BACKEND / "kit" / "audit.py"}:
         for call in ast.walk(ast.parse(path.read_text())):

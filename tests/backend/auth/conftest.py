@@ -1,4 +1,4 @@
-"""Replaces the password hasher with a cheap one, so that the tests are fast."""
+"""Replaces the slow password hasher with a fast hasher for tests."""
 
 from __future__ import annotations
 

@@ -26,11 +26,11 @@ RESPONSE_TIMEOUT_S = 15.0
 class Endpoint:
     method: str
     path: str
-    """Contains ``{}`` in place of each path parameter."""
+    """The path of the endpoint, which has ``{}`` in place of each path parameter."""
     required: frozenset[Permission]
-    """The permissions that the endpoint requires. Empty if the endpoint is public."""
+    """The permissions that the endpoint requires. The set is empty if the endpoint is public."""
     needs_caller: bool
-    """Whether the endpoint requires an authenticated caller, with any permissions."""
+    """Whether the endpoint requires an authenticated caller, even if it requires no permission."""
 
     @property
     def name(self) -> str:
@@ -59,7 +59,7 @@ def _calls(dependant: Dependant) -> Iterator[Callable[..., Any]]:
 async def status_of(app: FastAPI, endpoint: Endpoint, headers: dict[str, str]) -> int:
     """Call the endpoint with 1 for each parameter and an empty object as the body, and return the status.
 
-    Does not wait for the end of the response, because some responses are endless streams.
+    The function does not wait for the end of the response, because some responses are endless streams.
     """
     started: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     inbox: asyncio.Queue[Message] = asyncio.Queue()

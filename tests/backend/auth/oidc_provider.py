@@ -1,4 +1,4 @@
-"""A fake OpenID Connect provider that listens on a port and signs with real keys. Tests can change each part of its responses."""
+"""A fake OpenID Connect provider that listens on a port and signs with real keys. Tests can change each part of the provider's responses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CLIENT, SECRET = "weir:client", "a secret, with + and %"
 
 
 class FakeProvider:
-    """``authorize`` stands for the login of a user in a browser. Each code that it returns is valid once."""
+    """``authorize`` simulates the login of a user in a browser. Each code that ``authorize`` returns is valid only once."""
 
     def __init__(self, port: int) -> None:
         self.issuer = f"http://127.0.0.1:{port}"

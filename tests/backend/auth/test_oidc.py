@@ -75,14 +75,14 @@ def is_refused(answer: Response) -> bool:
     )
 
 
-def test_without_a_configured_provider_oidc_login_is_not_found(settings: Settings, tasks: RecordedTasks) -> None:
+def test_oidc_login_returns_not_found_if_no_provider_is_configured(settings: Settings, tasks: RecordedTasks) -> None:
     with TestClient(create_app(settings, tasks)) as client:
         for path in (OIDC, f"{OIDC}/callback"):
             answer = client.get(path)
             assert answer.status_code == 404 and answer.json()["code"] == "oidc-not-configured"
 
 
-def test_the_provider_is_visible_without_login_and_login_redirects_to_it(
+def test_the_login_status_contains_the_provider_without_authentication(
     client: TestClient, settings: Settings, tasks: RecordedTasks, provider: FakeProvider
 ) -> None:
     shown = client.get(LOGIN_STATUS).json()["oidc"]
@@ -106,7 +106,7 @@ def test_a_new_user_becomes_a_viewer(client: TestClient, provider: FakeProvider,
     assert (seen["name"], seen["role"], seen["has_password"]) == ("james", "viewer", False)
     assert audit_entries(database) == [("weir", "create", "user"), ("james", "log-in", "session")]
     log_in(client, provider)
-    assert client.get(SESSION).json()["user_id"] == seen["user_id"], "a second login uses the same account"
+    assert client.get(SESSION).json()["user_id"] == seen["user_id"], "a user of the provider gets the same account at every login"
 
 
 def test_without_a_default_role_a_new_user_needs_a_role_from_the_provider(
@@ -279,7 +279,7 @@ def test_an_invalid_identity_token_is_refused(
         assert session.scalars(select(User)).all() == []
 
 
-def test_a_login_response_is_accepted_once(client: TestClient, provider: FakeProvider) -> None:
+def test_a_login_response_is_accepted_only_once(client: TestClient, provider: FakeProvider) -> None:
     redirect = client.get(OIDC)
     state_cookie = client.cookies.get("weir_oidc")
     code, state = provider.authorize(redirect.headers["location"])
@@ -294,7 +294,7 @@ def test_a_login_response_is_accepted_once(client: TestClient, provider: FakePro
 
 def test_a_response_to_the_login_of_another_browser_is_refused(client: TestClient, provider: FakeProvider) -> None:
     code, state = provider.authorize(client.get(OIDC).headers["location"])
-    # The victim starts a login, too. Its state differs from the state in the attacker's response.
+    # The victim starts a login, too. The state of the victim's login differs from the state in the attacker's response.
     client.get(OIDC)
     assert is_refused(client.get(f"{OIDC}/callback", params={"code": code, "state": state}))
     client.cookies.clear()
@@ -333,7 +333,7 @@ def test_a_response_that_names_another_provider_is_refused(client: TestClient, p
     assert is_refused(client.get(f"{OIDC}/callback", params={"code": code, "state": state, "iss": "https://evil.example"}))
 
 
-def test_an_unknown_code_is_refused(client: TestClient, provider: FakeProvider) -> None:
+def test_an_unknown_authorization_code_is_refused(client: TestClient, provider: FakeProvider) -> None:
     _, state = provider.authorize(client.get(OIDC).headers["location"])
     assert is_refused(client.get(f"{OIDC}/callback", params={"code": "guessed", "state": state}))
 
@@ -376,7 +376,7 @@ def test_a_token_header_with_additional_fields_is_accepted(client: TestClient, p
         {"authorization_endpoint": "javascript:alert(1)"},
     ],
 )
-def test_login_fails_if_the_provider_document_is_invalid(
+def test_login_fails_if_the_discovery_document_of_the_provider_is_invalid(
     client: TestClient, provider: FakeProvider, document: dict[str, Any]
 ) -> None:
     provider.document.update(document)
@@ -390,7 +390,7 @@ def test_login_fails_if_the_provider_document_is_invalid(
 @pytest.mark.parametrize(
     "keys", [{}, {"keys": 1}, {"keys": [1]}, {"keys": [{"kty": "RSA"}]}, {"keys": [{"kty": "RSA", "n": 1, "e": 2}]}]
 )
-def test_login_fails_if_the_provider_keys_are_invalid(
+def test_login_fails_if_the_keys_of_the_provider_are_invalid(
     client: TestClient, provider: FakeProvider, keys: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(provider, "keys", lambda: keys)

@@ -27,9 +27,9 @@ PUBLIC = {
     "GET /api/v1/session/oidc",
     "GET /api/v1/session/oidc/callback",
 }
-"""Public endpoints. Add only endpoints that need no authentication."""
+"""Public endpoints. Add an endpoint to this list only if it needs no authentication."""
 DRIVER_ENDPOINTS = re.compile(r"\w+ /api/v1/runs/\{\}/(events|commands)(/\{\}(/\w+)?)?")
-"""These endpoints require the token of a run, which no user has."""
+"""Endpoints of drivers, which require the token of a run. No user has this token."""
 CALLERS = {
     "viewer": (Role.VIEWER, False),
     "operator": (Role.OPERATOR, False),
@@ -68,7 +68,7 @@ def test_every_endpoint_requires_a_permission_or_is_listed_as_public(settings: S
 
 
 def test_every_endpoint_allows_only_callers_with_its_permission(settings: Settings, tasks: RecordedTasks, login: Login) -> None:
-    # This user gets id 1. The test deletes it, because it calls every endpoint with 1 for each parameter.
+    # The test calls every endpoint with 1 for each parameter, so it deletes the user with id 1, which is created here.
     login(Role.VIEWER)
     assert asyncio.run(wrong_statuses(create_app(settings, tasks), login)) == []
 
@@ -82,7 +82,7 @@ def public_endpoint(router: APIRouter) -> None:
 def endpoint_with_weak_permission(router: APIRouter) -> None:
     @router.post("/thing/{thing_id}")
     def thing(thing_id: int, caller: ViewerCaller) -> None:
-        """Check the permission in the body, which ``endpoints_of`` does not read."""
+        """Check the permission in the function body, which ``endpoints_of`` does not read."""
         caller.require(Permission.ADMINISTER)
 
 
@@ -103,7 +103,7 @@ def failing_endpoint(router: APIRouter) -> None:
         (failing_endpoint, [f"POST /api/v1/thing/{{}}: 500 for {caller}" for caller in CALLERS if caller != "viewer"]),
     ],
 )
-def test_unprotected_and_failing_endpoints_are_reported(
+def test_the_test_of_all_endpoints_reports_unprotected_and_failing_endpoints(
     make: Callable[[APIRouter], None], expected: list[str], settings: Settings, tasks: RecordedTasks, login: Login
 ) -> None:
     router = APIRouter()
@@ -112,7 +112,7 @@ def test_unprotected_and_failing_endpoints_are_reported(
     assert without_permission(app) + asyncio.run(wrong_statuses(app, login)) == expected
 
 
-def test_the_required_permissions_of_endpoints_are_found(settings: Settings, tasks: RecordedTasks) -> None:
+def test_endpoints_of_returns_the_required_permissions_of_each_endpoint(settings: Settings, tasks: RecordedTasks) -> None:
     found = {endpoint.name: endpoint for endpoint in endpoints_of(create_app(settings, tasks, routers=ROUTERS))}
     assert found["GET /api/v1/users/{}"] == Endpoint("GET", "/api/v1/users/{}", frozenset({Permission.ADMINISTER}), True)
     assert found["GET /api/v1/session"].required == {Permission.VIEW}

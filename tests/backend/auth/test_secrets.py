@@ -47,7 +47,7 @@ def output(caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]) 
         found.log_entries.append(dict(entry))
         return entry
 
-    # Capture everything, even if an earlier test changed the log level or closed the stream.
+    # Capture all log lines, even if an earlier test changed the log level or closed the stream.
     before = structlog.get_config()
     structlog.configure(
         processors=[record, *before["processors"]],

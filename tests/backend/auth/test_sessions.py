@@ -23,7 +23,7 @@ from weir_backend.models import Role, Token, TokenKind, User
 from weir_backend.settings import Settings
 
 
-def test_a_login_returns_a_token_and_a_cookie_for_twelve_hours(client: TestClient, database: Database) -> None:
+def test_a_login_returns_a_token_and_a_cookie_that_are_valid_for_twelve_hours(client: TestClient, database: Database) -> None:
     create_user(database, role=Role.OPERATOR, rollback=True)
     answer = log_in(client)
     assert answer.status_code == 201
@@ -60,7 +60,7 @@ def test_logging_out_ends_the_session_and_clears_the_cookie(client: TestClient, 
     assert audit_entries(database) == [("alice", "log-in", "session"), ("alice", "log-out", "session")]
 
 
-def test_the_login_status_contains_the_session_or_null(client: TestClient, database: Database) -> None:
+def test_the_login_status_contains_the_session_of_the_caller_if_there_is_one(client: TestClient, database: Database) -> None:
     no_session = {"session": None, "oidc": None}
     assert (client.get(LOGIN_STATUS).status_code, client.get(LOGIN_STATUS).json()) == (200, no_session)
     user_id = create_user(database, role=Role.OPERATOR)
@@ -75,7 +75,7 @@ def test_the_login_status_contains_the_session_or_null(client: TestClient, datab
     assert client.get(LOGIN_STATUS, headers={"Authorization": "Bearer weir_guessed"}).json() == no_session
 
 
-def test_guessed_tokens_are_rate_limited_at_the_login_status_endpoint(client: TestClient) -> None:
+def test_invalid_tokens_are_rate_limited_at_the_login_status_endpoint(client: TestClient) -> None:
     statuses = [client.get(LOGIN_STATUS, headers={"Authorization": "Bearer guessed"}).status_code for _ in range(121)]
     assert statuses == [200] * 120 + [429]
     assert client.get(LOGIN_STATUS).status_code == 200, "requests without a token are not limited"
@@ -105,7 +105,7 @@ def test_a_failed_login_does_not_reveal_its_reason(client: TestClient, database:
     assert len({one.text for one in answers}) == 1 and all("set-cookie" not in one.headers for one in answers)
 
 
-def test_a_log_in_hashes_exactly_once_whether_the_name_is_unknown_or_the_password_is_wrong(
+def test_a_login_computes_exactly_one_hash_even_for_an_unknown_name(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     verified: list[str] = []
@@ -122,7 +122,7 @@ def test_a_log_in_hashes_exactly_once_whether_the_name_is_unknown_or_the_passwor
     assert len(verified) == 2 and verified[0] == verified[1], "both hashes have the same parameters"
 
 
-def test_a_hash_with_outdated_parameters_is_recomputed(client: TestClient, database: Database) -> None:
+def test_a_hash_with_outdated_parameters_is_recomputed_at_login(client: TestClient, database: Database) -> None:
     user_id = create_user(database)
     old = PasswordHasher.from_parameters(CHEAPEST).hash(PASSWORD)
     with database.session() as session:
@@ -176,12 +176,12 @@ def test_failed_logins_per_name_are_limited_and_a_success_resets_their_count(cli
     assert 0 < int(answer.headers["Retry-After"]) <= NAMES.seconds
 
 
-def test_logins_per_address_are_limited_across_names(client: TestClient) -> None:
+def test_logins_from_one_address_are_limited_even_if_the_names_differ(client: TestClient) -> None:
     statuses = [log_in(client, f"name{number}").status_code for number in range(LOGINS.count + 1)]
     assert statuses == [401] * LOGINS.count + [429]
 
 
-def test_requests_with_invalid_tokens_are_rate_limited_and_others_are_not(client: TestClient, login: Login) -> None:
+def test_only_requests_with_invalid_tokens_are_rate_limited(client: TestClient, login: Login) -> None:
     statuses = [client.get(SESSION, headers={"Authorization": f"Bearer weir_{number}"}).status_code for number in range(121)]
     assert statuses == [401] * 120 + [429]
     assert client.get(SESSION, headers=login()).status_code == 200
@@ -195,7 +195,7 @@ def test_an_unreachable_redis_does_not_delay_requests(client: TestClient, databa
     assert time.monotonic() - started_s < 3
 
 
-def test_a_user_who_changes_the_password_loses_all_other_sessions(client: TestClient, database: Database, login: Login) -> None:
+def test_changing_the_password_ends_all_other_sessions_of_the_user(client: TestClient, database: Database, login: Login) -> None:
     create_user(database)
     first_session, second_session = session_headers(client), session_headers(client)
     change = {"old_password": PASSWORD, "new_password": "another one, longer"}

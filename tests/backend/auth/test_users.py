@@ -30,7 +30,7 @@ def change(client: TestClient, where: str, token: dict[str, str], **what: Any) -
     return client.patch(where, json=what, headers=token | {"If-Match": "*"})
 
 
-def test_the_first_administrator_is_created_once(database: Database, client: TestClient) -> None:
+def test_the_first_administrator_is_created_only_once(database: Database, client: TestClient) -> None:
     with database.session() as session:
         assert create_first_administrator(session, "root", PASSWORD)
     with database.session() as session:
@@ -76,7 +76,7 @@ def test_an_administrator_can_create_read_update_and_delete_a_user(client: TestC
         assert entry.before == {"role": "viewer", "rollback": False} and entry.after == {"role": "operator", "rollback": True}
 
 
-def test_an_update_without_effect_writes_no_audit_entry(client: TestClient, database: Database, login: Login) -> None:
+def test_an_update_that_changes_nothing_writes_no_audit_entry(client: TestClient, database: Database, login: Login) -> None:
     admin = login()
     assert change(client, own_url(client, admin), admin, role="admin").headers["ETag"] == '"1"'
     assert audit_entries(database) == []
@@ -137,7 +137,7 @@ def test_the_last_enabled_administrator_cannot_be_removed(client: TestClient, da
     assert client.get(SESSION, headers=admin).status_code == 401
 
 
-def test_the_last_two_administrators_cannot_be_disabled_concurrently(database: Database) -> None:
+def test_concurrent_requests_cannot_disable_both_of_the_last_two_administrators(database: Database) -> None:
     first, second = (create_user(database, name, Role.ADMIN) for name in ("first", "second"))
 
     def disable(session: Session, user_id: int) -> None:
@@ -175,7 +175,9 @@ def test_a_change_of_permissions_takes_effect_immediately(client: TestClient, da
     assert client.get(SESSION, headers=alice).status_code == 401, "disabling the user ended the sessions"
 
 
-def test_a_password_set_by_an_administrator_ends_the_users_sessions(client: TestClient, database: Database, login: Login) -> None:
+def test_a_password_change_by_an_administrator_ends_the_sessions_of_the_user(
+    client: TestClient, database: Database, login: Login
+) -> None:
     user_id = create_user(database)
     alice = session_headers(client)
     assert change(client, f"{USERS}/{user_id}", login(), password="another one, longer").status_code == 200
@@ -183,7 +185,7 @@ def test_a_password_set_by_an_administrator_ends_the_users_sessions(client: Test
     assert log_in(client).status_code == 401 and log_in(client, password="another one, longer").status_code == 201
 
 
-def test_users_are_listed_in_pages_and_filtered(client: TestClient, login: Login) -> None:
+def test_the_list_of_users_can_be_paged_and_filtered(client: TestClient, login: Login) -> None:
     admin = login(name="zoe")
     for name in ("anna", "bert"):
         login(Role.VIEWER, name=name)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import event, select, update
-from tests.backend.conftest import Login, RecordedTasks
-from tests.backend.jobs import AT_MS, RunHandle, completed, end_run, new_job, new_run, numbered, triggered
+from tests.backend.conftest import Login
+from tests.backend.jobs import AT_MS, RunHandle, completed, end_run, new_job, new_run, store_events, triggered
 
 from weir.protocol.events import CheckpointFailed, Event, GraphDeployed, SubtaskAcknowledged
 from weir.protocol.ids import CheckpointId, SubtaskId
@@ -17,19 +17,12 @@ from weir_backend.checkpoints.statistics import straggler_limit_ms
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
 from weir_backend.kit.statistics import summarize
-from weir_backend.link import service
 from weir_backend.models import AuditEntry, Checkpoint, Role, Run
 
 GRAPH = {
     "logical": {"operators": [{"uid": "words", "name": "read words"}, {"uid": "counts", "name": "count"}, {"name": "odd"}]},
     "chains": [{"index": 0, "operators": ["words"]}, {"index": 1, "operators": ["counts", "sink"]}, {"operators": 5}, None],
 }
-
-
-def send_events(database: Database, run: RunHandle, *events: Event, first: int = 1) -> None:
-    with database.session() as session:
-        known = service.known_run(session, run.id, run.token)
-        service.store(session, RecordedTasks(), known, numbered(events, first), oldest=first)
 
 
 def acknowledgements(checkpoint: int, after_ms: Sequence[int]) -> list[Event]:
@@ -48,10 +41,10 @@ def id_of(database: Database, number: int) -> int:
         return session.scalars(select(Checkpoint.id).where(Checkpoint.number == number)).one()
 
 
-def test_a_checkpoint_contains_its_statistics_and_marks_stragglers(
+def test_the_response_for_a_checkpoint_contains_its_statistics_and_marks_stragglers(
     client: TestClient, database: Database, login: Login, run: RunHandle
 ) -> None:
-    send_events(
+    store_events(
         database,
         run,
         GraphDeployed(GRAPH),
@@ -102,21 +95,21 @@ def test_a_completed_checkpoint_contains_its_path_without_secrets(
         triggered(2),
         CheckpointFailed(CheckpointId(2), "no"),
     ]
-    send_events(database, run, GraphDeployed(graph), *taken)
+    store_events(database, run, GraphDeployed(graph), *taken)
 
     def statistics(number: int) -> Any:
         return client.get(f"/api/v1/checkpoints/{id_of(database, number)}", headers=login()).json()["statistics"]
 
-    # The path that weir.storage.layout would give, which the control plane cannot import.
+    # The control plane computes the same path as weir.storage.layout, which it cannot import.
     assert statistics(1)["external_path"] == f"{shown}/route.20delays/checkpoints/1/manifest-g3.json"
-    assert statistics(1)["checkpointed_size"] is None, "older drivers do not report this size"
+    assert statistics(1)["checkpointed_size"] is None, "older drivers do not report the checkpointed size"
     assert statistics(2)["external_path"] is None, "a failed checkpoint has no manifest"
 
 
 def test_a_checkpoint_in_progress_shows_the_acknowledged_subtasks(
     client: TestClient, database: Database, login: Login, run: RunHandle
 ) -> None:
-    send_events(database, run, triggered(1, subtasks=4), *acknowledgements(1, [10]))
+    store_events(database, run, triggered(1, subtasks=4), *acknowledgements(1, [10]))
     body = client.get(f"/api/v1/checkpoints/{id_of(database, 1)}", headers=login()).json()
     assert (body["state"], body["acknowledged"], body["statistics"]["state_size"]) == ("IN_PROGRESS", 1, None)
     [chain] = body["statistics"]["chains"]
@@ -129,18 +122,18 @@ def test_a_checkpoint_in_progress_shows_the_acknowledged_subtasks(
 def test_a_checkpoint_that_is_not_completed_has_no_stragglers(
     client: TestClient, database: Database, login: Login, run: RunHandle, ended: list[Event]
 ) -> None:
-    """A subtask that delays the checkpoint has not acknowledged yet, so the slowest acknowledgement is not a straggler."""
-    send_events(database, run, triggered(1, subtasks=5), *acknowledgements(1, [10, 12, 11, 90]), *ended)
+    """The subtask that delays a pending checkpoint has not acknowledged yet, so no acknowledgement marks a straggler."""
+    store_events(database, run, triggered(1, subtasks=5), *acknowledgements(1, [10, 12, 11, 90]), *ended)
     body = client.get(f"/api/v1/checkpoints/{id_of(database, 1)}", headers=login()).json()
     subtasks = [one for chain in body["statistics"]["chains"] for one in chain["subtasks"]]
     assert [one["end_to_end_duration"] for one in subtasks] == [10, 12, 11, 90]
     assert not any(one["straggler"] for one in subtasks)
 
 
-def test_the_list_is_filtered_and_does_not_load_large_columns(
+def test_the_list_of_checkpoints_can_be_filtered_and_does_not_load_large_columns(
     client: TestClient, database: Database, login: Login, run: RunHandle
 ) -> None:
-    send_events(
+    store_events(
         database, run, triggered(1), completed(1), triggered(2, trigger="savepoint"), completed(2, trigger="savepoint"),
         triggered(3), CheckpointFailed(CheckpointId(3), "late"),
     )  # fmt: skip
@@ -178,7 +171,7 @@ def test_the_list_is_filtered_and_does_not_load_large_columns(
 def test_the_filter_for_kept_checkpoints_excludes_retired_checkpoints(
     client: TestClient, database: Database, login: Login, run: RunHandle
 ) -> None:
-    send_events(database, run, triggered(1), completed(1), triggered(2), completed(2))
+    store_events(database, run, triggered(1), completed(1), triggered(2), completed(2))
     with database.session() as session:
         session.execute(update(Checkpoint).where(Checkpoint.number == 1).values(discarded_at=now()))
     for conditions, numbers in ((True, [2]), (False, [1])):
@@ -187,11 +180,11 @@ def test_the_filter_for_kept_checkpoints_excludes_retired_checkpoints(
         assert [one["number"] for one in answer.json()] == numbers
 
 
-def test_the_summary_of_a_job_has_counts_and_latest_checkpoints(
+def test_the_checkpoint_summary_of_a_job_contains_counts_and_the_latest_checkpoints(
     client: TestClient, database: Database, login: Login, run: RunHandle
 ) -> None:
     events: list[Event] = [one for number in range(1, 11) for one in (triggered(number), completed(number, written=100 * number))]
-    send_events(
+    store_events(
         database, run, *events, triggered(11, trigger="savepoint"), completed(11, trigger="savepoint"),
         triggered(12), CheckpointFailed(CheckpointId(12), "late"), triggered(13),
     )  # fmt: skip
@@ -234,13 +227,13 @@ def test_the_summary_of_a_job_contains_its_latest_restore(
 
     with database.session() as session:
         session.get_one(Run, run.id).running_at = now()
-    send_events(database, run, triggered(1), completed(1), triggered(2, trigger="savepoint"), completed(2, trigger="savepoint"))
-    send_events(database, run, triggered(3), CheckpointFailed(CheckpointId(3), "late"), first=5)
+    store_events(database, run, triggered(1), completed(1), triggered(2, trigger="savepoint"), completed(2, trigger="savepoint"))
+    store_events(database, run, triggered(3), CheckpointFailed(CheckpointId(3), "late"), first=5)
     assert latest() is None, "the first run started without state"
 
     second = next_run(database, run, resume, "restart")
-    assert latest() == (2, "restart", 2, True, None), "the run restored the newest checkpoint that was completed before it"
-    send_events(database, second, triggered(4), completed(4))
+    assert latest() == (2, "restart", 2, True, None), "the run restored the newest checkpoint that was completed before the run"
+    store_events(database, second, triggered(4), completed(4))
     assert latest() == (2, "restart", 2, True, None), "a later checkpoint of the run does not change the restore"
 
     third = next_run(database, second, {"mode": "from", "checkpoint": 1}, "rollback", ran=False)
@@ -256,10 +249,10 @@ def test_the_summary_of_a_job_contains_its_latest_restore(
     assert latest() is None, "this branch has no completed checkpoint"
 
 
-def test_the_series_of_a_job_has_the_times_of_each_chain_in_each_checkpoint(
+def test_the_checkpoint_series_of_a_job_contains_the_times_of_each_chain(
     client: TestClient, database: Database, login: Login, run: RunHandle
 ) -> None:
-    send_events(
+    store_events(
         database, run, GraphDeployed(GRAPH), triggered(1, subtasks=4), completed(1, subtasks=4),
         triggered(2, subtasks=4), CheckpointFailed(CheckpointId(2), "late"), triggered(3, subtasks=4), completed(3, subtasks=4, written=7),
     )  # fmt: skip
@@ -294,10 +287,10 @@ def test_the_series_of_a_job_has_the_times_of_each_chain_in_each_checkpoint(
 def test_the_series_has_chain_times_only_for_the_newest_graph(
     client: TestClient, database: Database, login: Login, run: RunHandle
 ) -> None:
-    send_events(database, run, GraphDeployed(GRAPH), triggered(1, subtasks=4), completed(1, subtasks=4))
+    store_events(database, run, GraphDeployed(GRAPH), triggered(1, subtasks=4), completed(1, subtasks=4))
     end_run(database, run)
     second = new_run(database, job_id=run.job_id)
-    send_events(database, second, GraphDeployed(GRAPH | {"slots": 9}), triggered(2, subtasks=4), completed(2, subtasks=4))
+    store_events(database, second, GraphDeployed(GRAPH | {"slots": 9}), triggered(2, subtasks=4), completed(2, subtasks=4))
     url, headers = f"/api/v1/jobs/{run.job_id}/checkpoints/series", login(Role.VIEWER)
     body = client.get(url, headers=headers).json()
     assert all(one["async_ms"] > 0 for one in body["checkpoints"])
@@ -308,7 +301,7 @@ def test_the_series_has_chain_times_only_for_the_newest_graph(
 def test_a_job_without_checkpoints_has_an_empty_series(
     client: TestClient, database: Database, login: Login, run: RunHandle
 ) -> None:
-    send_events(database, run, triggered(1))
+    store_events(database, run, triggered(1))
     headers = login(Role.VIEWER)
     assert client.get(f"/api/v1/jobs/{run.job_id}/checkpoints/series", headers=headers).json() == {
         "checkpoints": [],
@@ -322,7 +315,7 @@ def test_a_job_without_checkpoints_has_an_empty_series(
 def test_pinning_stores_the_reason_and_an_audit_entry(
     client: TestClient, database: Database, login: Login, run: RunHandle
 ) -> None:
-    send_events(database, run, triggered(1), completed(1))
+    store_events(database, run, triggered(1), completed(1))
     url = f"/api/v1/checkpoints/{id_of(database, 1)}"
     assert client.patch(url, json={"pinned": True}, headers=login(Role.VIEWER)).status_code == 403
     headers = login(Role.OPERATOR, name="ann") | {"If-Match": "*"}
@@ -349,7 +342,7 @@ def test_pinning_stores_the_reason_and_an_audit_entry(
 def test_pinning_requires_the_current_version_of_the_checkpoint(
     client: TestClient, database: Database, login: Login, run: RunHandle
 ) -> None:
-    send_events(database, run, triggered(1), completed(1))
+    store_events(database, run, triggered(1), completed(1))
     url, headers = f"/api/v1/checkpoints/{id_of(database, 1)}", login(Role.OPERATOR)
     seen = client.get(url, headers=headers)
     assert seen.headers["ETag"] == '"1"' and seen.json()["version"] == 1
@@ -363,7 +356,7 @@ def test_pinning_requires_the_current_version_of_the_checkpoint(
     with database.session() as session:
         found = session.scalars(select(Checkpoint)).one()
         pins.release_pin(found, "mine")
-    assert client.get(url, headers=headers).headers["ETag"] == '"3"', "releasing the pin increases the version"
+    assert client.get(url, headers=headers).headers["ETag"] == '"3"', "unpinning a checkpoint increases its version"
 
 
 def test_percentiles_are_interpolated() -> None:
@@ -375,7 +368,7 @@ def test_percentiles_are_interpolated() -> None:
     assert one is not None and one.p50 == one.p999 == 7
 
 
-def test_a_straggler_is_much_slower_than_the_other_subtasks() -> None:
+def test_a_subtask_that_is_much_slower_than_the_others_is_a_straggler() -> None:
     assert straggler_limit_ms([5]) is None
     assert straggler_limit_ms([10, 10, 10, 10]) == 15
     assert straggler_limit_ms([10, 10, 10, 100]) == pytest.approx(86.5)

@@ -51,7 +51,9 @@ def test_a_savepoint_is_deleted_only_on_request(platform: Platform) -> None:
 
 
 @pytest.mark.parametrize(("number", "code"), [(5, "newest"), (2, "pinned"), (3, "referenced"), (9, "no-checkpoint")])
-def test_deleting_a_checkpoint_that_is_needed_is_refused_with_a_reason(platform: Platform, number: int, code: str) -> None:
+def test_the_deletion_of_a_needed_checkpoint_is_refused_and_the_error_names_the_reason(
+    platform: Platform, number: int, code: str
+) -> None:
     job = StoredJob.suspended(platform, 5)
     job.pin(2)
     platform.send("POST", f"/jobs/{job.job_id}/plans", status=201, json={"request": {"kind": "rollback", "checkpoint": 3}})
@@ -77,7 +79,7 @@ def test_the_operation_fails_if_the_job_log_shows_that_the_checkpoint_is_needed(
     operation = job.send("DELETE", 2, status=202)
     job.collect_garbage()
     ended = platform.operation(operation["id"])
-    assert ended["state"] == "FAILED" and "committed again" in ended["problem"]
+    assert ended["state"] == "FAILED" and "commit the output" in ended["problem"]
     assert job.kept() == [1, 2, 3] and job.row(2).deleting_since is None, "the checkpoint can be restored again"
 
 
@@ -117,7 +119,7 @@ def test_a_deletion_is_retried_after_a_storage_error(platform: Platform) -> None
 
 
 def suspended_with_deletion(platform: Platform) -> tuple[StoredJob, int]:
-    """Create a suspended job whose checkpoints 1 and 3 are to expire, and request the deletion of savepoint 2.
+    """Create a suspended job whose checkpoints 1 and 3 have expired, and request the deletion of savepoint 2.
 
     Returns the job and the id of the operation.
     """
@@ -130,7 +132,7 @@ def suspended_with_deletion(platform: Platform) -> tuple[StoredJob, int]:
 
 
 CHANGES = 10
-"""The changes of storage: one new generation, one removed pin, two retirements, three state files and three manifests."""
+"""Number of storage changes: one new generation, one removed pin, two retirements, three state files and three manifests."""
 
 
 def test_garbage_collection_makes_the_expected_number_of_changes(platform: Platform) -> None:
@@ -141,7 +143,7 @@ def test_garbage_collection_makes_the_expected_number_of_changes(platform: Platf
 
 
 @pytest.mark.parametrize("after", [False, True])
-def test_after_a_crash_at_any_change_the_next_worker_finishes_the_deletion(platform: Platform, after: bool) -> None:
+def test_after_a_crash_at_any_storage_change_the_next_worker_finishes_the_deletion(platform: Platform, after: bool) -> None:
     for crash_at in range(1, CHANGES + 1):
         job, operation = suspended_with_deletion(platform)
         zombie = job.run
@@ -165,7 +167,7 @@ def test_after_a_crash_at_any_change_the_next_worker_finishes_the_deletion(platf
 
 
 @pytest.mark.parametrize("after", [False, True])
-def test_after_a_crash_at_any_change_the_job_can_be_started(platform: Platform, after: bool) -> None:
+def test_after_a_crash_at_any_storage_change_the_job_can_be_started(platform: Platform, after: bool) -> None:
     for crash_at in range(1, CHANGES + 1):
         job, operation = suspended_with_deletion(platform)
         with pytest.raises(SimulatedCrash):

@@ -1,4 +1,4 @@
-"""Why a checkpoint is kept, according to the database."""
+"""The reasons why a checkpoint is kept, computed from rows of the database."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ def test_a_start_without_state_abandons_all_checkpoints() -> None:
     assert branches_of({1: 1, 2: 2}, {2: None}) == Branches(frozenset({2}), frozenset())
 
 
-def test_the_newest_and_the_retained_checkpoints_are_kept() -> None:
-    assert reasons(4) == ["It is the newest checkpoint: the job resumes from it."]
-    assert reasons(3) == ["It is one of the newest 2."]
+def test_the_newest_checkpoint_and_each_retained_checkpoint_have_a_reason() -> None:
+    assert reasons(4) == ["The job resumes from this checkpoint, because it is the newest."]
+    assert reasons(3) == ["This checkpoint is one of the newest 2 checkpoints, which the job retains."]
     assert reasons(2) == []
 
 
 def test_a_savepoint_and_an_abandoned_checkpoint_stay_until_a_user_deletes_them() -> None:
-    assert reasons(1, is_savepoint=True) == ["It is a savepoint: it stays until a user deletes it."]
+    assert reasons(1, is_savepoint=True) == ["This checkpoint is a savepoint, so it stays until a user deletes it."]
     rolled_back = branches_of({1: 1, 2: 1, 4: 2}, {2: 1})
-    assert reasons(2, branches=rolled_back) == ["It is on an abandoned branch: it stays until a user deletes it."]
-    assert reasons(1, branches=rolled_back, retained=1) == ["An abandoned branch starts at it."]
+    assert reasons(2, branches=rolled_back) == ["This checkpoint is on an abandoned branch, so it stays until a user deletes it."]
+    assert reasons(1, branches=rolled_back, retained=1) == ["An abandoned branch starts at this checkpoint."]
 
 
-def test_the_pin_of_an_undo_is_not_listed_in_addition_to_its_plan() -> None:
-    assert reasons(1, pin="before the release") == ["It is pinned: before the release (not yet in the job log)."]
-    assert reasons(1, pin="", pin_in_force=True) == ["It is pinned."]
-    undo = {1: ["Until 2026-06-08, an undo of plan 3 would return to it."]}
+def test_the_pin_of_an_undo_adds_no_second_reason() -> None:
+    assert reasons(1, pin="before the release") == ["This checkpoint is pinned: before the release (not yet in the job log)."]
+    assert reasons(1, pin="", pin_in_force=True) == ["This checkpoint is pinned."]
+    undo = {1: ["Until 2026-06-08, an undo of plan 3 would return to this checkpoint."]}
     assert reasons(1, pin=f"{UNDO_PIN}3 would return to it", references=undo) == undo[1]

@@ -1,4 +1,4 @@
-"""Pins take effect once they are in the job log. From then on, a running driver keeps the checkpoint, too."""
+"""Pins take effect once they are in the job log. A running driver also keeps a checkpoint whose pin is in the job log."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def write_pins(job: StoredJob, storage: CheckpointStorage | None = None) -> int:
     return len(requested)
 
 
-def test_a_pin_of_a_running_job_is_in_force_once_it_is_in_the_job_log(platform: Platform) -> None:
+def test_a_pin_takes_effect_on_a_running_job_once_the_pin_is_in_the_job_log(platform: Platform) -> None:
     job = StoredJob.running(platform, 4)
     answer = job.pin(2)
     assert answer["pinned"] and not answer["pin_in_force"], "the pin is not in the job log yet"
@@ -46,7 +46,7 @@ def test_a_pin_of_a_running_job_is_in_force_once_it_is_in_the_job_log(platform: 
     assert job.events_of("CheckpointUnpinned") == [{"checkpoint": 2}]
 
 
-def test_a_driver_that_has_not_read_the_pin_yet_does_not_retire_the_checkpoint(platform: Platform) -> None:
+def test_a_driver_does_not_retire_a_pinned_checkpoint_even_if_it_has_not_read_the_pin_yet(platform: Platform) -> None:
     job = StoredJob.running(platform, 3)
     entry, at = retired(job.run.generation, 1), job.run.log.next_number
     job.pin(1)

@@ -1,4 +1,4 @@
-"""Garbage collection of expired checkpoints by a worker, with a real job log and real files. Jobs that run are left out."""
+"""Garbage collection of expired checkpoints by a worker, with a real job log and real files. Garbage collection skips running jobs."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_second_garbage_collection_changes_nothing(platform: Platform) -> None
     assert storage.changes == 0 and job.view().generation == 2 and len(job.events_of("CheckpointsDeleted")) == 1
 
 
-def test_checkpoints_of_a_running_job_are_deleted_only_by_its_driver(platform: Platform) -> None:
+def test_only_the_driver_of_a_running_job_deletes_checkpoints_of_this_job(platform: Platform) -> None:
     job = StoredJob.running(platform, 5, retained=2)
     storage = CrashingStorage(LocalStorage(job.directory))
     job.collect_garbage(storage)
@@ -62,7 +62,7 @@ def test_checkpoints_of_a_running_job_are_deleted_only_by_its_driver(platform: P
     assert storage.changes == 0 and job.discarded() == [1, 2] and job.events_of("CheckpointsDeleted") == []
 
 
-def test_a_paused_driver_is_fenced_by_the_garbage_collection(platform: Platform) -> None:
+def test_garbage_collection_fences_a_paused_driver(platform: Platform) -> None:
     job = StoredJob.suspended(platform, 5, retained=2)
     zombie = job.run
     job.collect_garbage()
@@ -125,7 +125,7 @@ def test_expired_checkpoints_of_a_cancelled_job_are_deleted(platform: Platform) 
     assert job.kept() == [4, 5]
 
 
-def test_checkpoints_are_kept_while_a_restart_is_scheduled_but_not_after_restarts_stopped(platform: Platform) -> None:
+def test_checkpoints_are_kept_while_a_restart_is_scheduled_but_not_after_restarts_have_stopped(platform: Platform) -> None:
     job = StoredJob.running(platform, 5, retained=2)
     job.driver.crash()
     job.collect_garbage()
@@ -158,7 +158,7 @@ def test_the_checkpoint_that_an_undo_would_restore_is_kept(platform: Platform) -
 
 
 def _apply(platform: Platform, job: StoredJob, plan_id: int, *, last: int) -> None:
-    """Apply the plan until its driver has suspended with checkpoint ``last``."""
+    """Apply the plan until the job has been suspended with checkpoint ``last``."""
     platform.inspect(plan_id)
     platform.send("POST", f"/plans/{plan_id}/approve", status=200)
     platform.send("POST", f"/plans/{plan_id}/apply", status=202)
@@ -197,7 +197,7 @@ def test_a_job_that_is_started_during_garbage_collection_waits_for_its_end(platf
     assert platform.job(job.job_id)["run"]["number"] == 2
 
 
-def test_a_job_whose_worker_crashed_starts_after_the_lease(platform: Platform) -> None:
+def test_a_job_starts_after_the_lease_of_a_crashed_worker_has_expired(platform: Platform) -> None:
     job = StoredJob.suspended(platform, 5, retained=2)
     plan_gc(job)
     platform.send("POST", f"/jobs/{job.job_id}/start", status=202)
@@ -226,7 +226,7 @@ def test_a_checkpoint_that_is_being_deleted_cannot_be_restored_or_pinned(platfor
     assert job.pin(2, status=409)["code"] == "being-deleted"
 
 
-def test_a_worker_that_was_paused_until_the_job_runs_again_deletes_nothing(platform: Platform) -> None:
+def test_a_paused_worker_that_continues_after_the_job_has_started_again_deletes_nothing(platform: Platform) -> None:
     job = StoredJob.suspended(platform, 5, retained=2)
     at, work = plan_gc(job)
     seen = open_job_storage(LocalStorage(job.directory), at.place)
@@ -281,10 +281,21 @@ def test_checkpoints_of_two_jobs_that_share_a_job_log_are_kept(platform: Platfor
     other = platform.deploy("other")["id"]
     platform.compile(other)
     with platform.database.session() as session:
-        # Such a deployment is refused, but moved directories can have the same effect.
+        # The API refuses to deploy two jobs with the same directory, but moved directories can have the same effect.
         session.execute(update(Run).where(Run.job_id == other).values(checkpoint_directory=directory))
     job.collect_garbage()
     assert job.kept() == [1, 2, 3, 4, 5]
+    assert "Job 'other'" in job.send("DELETE", 2, status=409)["detail"]
+
+
+def test_a_directory_whose_name_only_starts_with_the_name_of_the_default_directory_can_be_shared(platform: Platform) -> None:
+    job = StoredJob.suspended(platform, 5, retained=2)
+    other = platform.deploy("other")["id"]
+    platform.compile(other)
+    default = Path(job.directory)
+    with platform.database.session() as session:
+        directory = default.parent.with_name(f"{default.parent.name}-copy") / default.name
+        session.execute(update(Run).where(Run.job_id.in_([job.job_id, other])).values(checkpoint_directory=str(directory)))
     assert "Job 'other'" in job.send("DELETE", 2, status=409)["detail"]
 
 
@@ -324,7 +335,7 @@ def test_files_are_kept_while_a_manifest_that_possibly_references_them_cannot_be
 # ---- schedule ----------------------------------------------------------------------------------
 
 
-def test_garbage_collection_of_a_job_is_enqueued_once_per_interval(platform: Platform) -> None:
+def test_garbage_collection_of_a_job_is_enqueued_at_most_once_per_interval(platform: Platform) -> None:
     job = StoredJob.suspended(platform, 1)
     never_run = platform.deploy("idle")["id"]
 

@@ -43,7 +43,7 @@ ROLLED_BACK = fold(
     abandoned(2, "b1", 2, 3, 4, 5),
     *(completed(2, number) for number in range(6, 9)),
 )
-"""Rolled back from checkpoint 5 to checkpoint 2, then continued to checkpoint 8."""
+"""A job that was rolled back from checkpoint 5 to checkpoint 2, and then continued to checkpoint 8."""
 
 
 def decision(
@@ -65,7 +65,7 @@ def with_change(facts: list[CheckpointFacts], number: int, **changed: Any) -> li
 # ---- expiry ------------------------------------------------------------------------------------
 
 
-def test_checkpoints_older_than_the_retained_number_expire() -> None:
+def test_all_checkpoints_except_the_retained_number_of_newest_ones_expire() -> None:
     assert decision(FIVE, rows(1, 2, 3, 4, 5)).expire == (1, 2, 3)
     assert decision(FIVE, rows(1, 2, 3, 4, 5), keep=5).to_delete == ()
     assert not decision(FIVE, rows(1, 2, 3, 4, 5), keep=5).touches_storage
@@ -100,7 +100,7 @@ def test_the_newest_checkpoint_without_known_damage_is_kept() -> None:
     rows_with_damage = with_change(with_change(rows(1, 2, 3, 4, 5), 5, damaged=True), 4, damaged=True)
     assert decision(FIVE, rows_with_damage).expire == (1, 2)
     assert decision(FIVE, rows(1, 2, 3, 4, 5, damaged=True)).expire == (1, 2, 3), (
-        "damage has no effect if all checkpoints are damaged"
+        "damage does not affect retention if all checkpoints are damaged"
     )
 
 
@@ -142,7 +142,7 @@ def test_a_checkpoint_is_deleted_on_request_even_if_it_has_not_expired() -> None
     assert (found.delete, found.expire, found.unpin, found.refused) == ((4,), (), (), {})
 
 
-def test_a_requested_savepoint_is_unpinned_and_deleted() -> None:
+def test_a_savepoint_is_unpinned_and_deleted_on_request() -> None:
     view = fold(started(1), completed(1, 1, savepoint=True), completed(1, 2))
     found = decision(view, with_change(rows(1, 2), 1, is_savepoint=True, asked=True))
     assert (found.delete, found.unpin, found.repin) == ((1,), (1,), ())
@@ -151,30 +151,32 @@ def test_a_requested_savepoint_is_unpinned_and_deleted() -> None:
 @pytest.mark.parametrize(
     ("number", "changed", "why"),
     [
-        (5, {}, "the newest checkpoint"),
+        (5, {}, "because it is the newest"),
         (3, {"pinned": True}, "pinned"),
         (2, {}, "plan 7"),
-        (4, {}, "committed again"),
+        (4, {}, "commit the output"),
     ],
 )
-def test_a_requested_checkpoint_that_is_needed_is_refused_with_a_reason(number: int, changed: dict[str, Any], why: str) -> None:
+def test_a_requested_deletion_of_a_needed_checkpoint_is_refused_with_a_reason(
+    number: int, changed: dict[str, Any], why: str
+) -> None:
     marked = with_change(rows(1, 2, 3, 4, 5), number, asked=True, **changed)
     found = decision(FIVE, marked, keep=5, references={2: ["It is needed by plan 7."]}, unpublished_=frozenset({4}))
     assert found.delete == () and why in (found.refused or {})[number]
 
 
-def test_a_requested_checkpoint_that_is_pinned_only_in_the_job_log_is_refused() -> None:
+def test_a_requested_deletion_is_refused_if_the_checkpoint_is_pinned_only_in_the_job_log() -> None:
     found = decision(FIVE.apply(pinned(1, 3)), with_change(rows(1, 2, 3, 4, 5), 3, asked=True), keep=5)
-    assert found.delete == () and "pinned in the job log" in (found.refused or {})[3]
+    assert found.delete == () and "not set through the control plane" in (found.refused or {})[3]
 
 
 def test_a_branch_point_cannot_be_deleted_before_its_branch() -> None:
     first = decision(ROLLED_BACK, with_change(rows(*range(1, 9)), 2, asked=True), keep=8)
-    assert first.delete == () and "starts at it" in (first.refused or {})[2]
+    assert first.delete == () and "starts at this checkpoint" in (first.refused or {})[2]
     assert decision(ROLLED_BACK, with_change(rows(*range(1, 9)), 4, asked=True), keep=8).delete == (4,)
 
 
-def test_an_obstacle_prevents_deletions_and_retired_checkpoints_are_still_recorded() -> None:
+def test_an_obstacle_prevents_deletions_but_not_the_recording_of_retired_checkpoints() -> None:
     marked = with_change(with_change(rows(1, 2, 3, 4, 5), 4, asked=True), 1, deleting=True)
     found = decision(FIVE.apply(retired(1, 1, 2)), marked, obstacle="it runs")
     assert (found.to_delete, found.finish, found.touches_storage) == ((), (), False)
@@ -210,7 +212,7 @@ def test_an_empty_job_log_leads_to_no_changes() -> None:
         ({"known_generation": 0}, "unknown-generation"),
     ],
 )
-def test_checkpoints_are_deleted_only_while_the_job_does_not_run(changed: dict[str, Any], code: str | None) -> None:
+def test_checkpoints_are_deleted_only_while_the_job_is_not_running(changed: dict[str, Any], code: str | None) -> None:
     found = gc_obstacle(replace(NOT_RUNNING, **changed), log_generation=1)
     assert (found.code if found else None) == code
 
@@ -266,7 +268,7 @@ def test_a_plan_references_the_checkpoints_that_it_can_still_restore(reference: 
 
 
 def test_the_next_run_references_the_checkpoint_that_it_starts_from() -> None:
-    assert plan_references([], 4, NOW, undo_kept=DAY) == {4: ["The next run starts from it."]}
+    assert plan_references([], 4, NOW, undo_kept=DAY) == {4: ["The next run starts from this checkpoint."]}
 
 
 @pytest.mark.parametrize(
@@ -279,7 +281,7 @@ def test_the_next_run_references_the_checkpoint_that_it_starts_from() -> None:
         (CheckpointFacts(5), "newest"),
     ],
 )
-def test_a_deletion_that_the_database_can_refuse_is_refused_immediately(row: CheckpointFacts, code: str | None) -> None:
+def test_a_deletion_is_refused_immediately_if_facts_in_the_database_forbid_it(row: CheckpointFacts, code: str | None) -> None:
     found = deletion_refusal(row.number, pinned=row.pinned, references={2: ["plan 7"]}, newest=5)
     assert (found.code if found else None) == code
 
@@ -293,6 +295,6 @@ def test_a_checkpoint_is_unpublished_until_a_later_manifest_reports_it_as_publis
     assert unpublished_checkpoints(FIVE, {1: 0, 2: 1, 3: 2, 4: 3}) == {4}, "checkpoint 5 has no readable manifest"
 
 
-def test_on_an_abandoned_branch_only_manifests_of_this_branch_count() -> None:
+def test_only_a_manifest_of_the_same_branch_can_report_that_an_abandoned_checkpoint_is_published() -> None:
     published_up_to = {1: 0, 2: 1, 3: 2, 4: 2, 5: 2, 6: 2, 7: 6, 8: 7}
     assert unpublished_checkpoints(ROLLED_BACK, published_up_to) == {3, 4}

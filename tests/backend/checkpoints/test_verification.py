@@ -89,7 +89,7 @@ def test_a_requested_verification_reports_an_intact_checkpoint(platform: Platfor
     assert entry.action == "verify"
 
 
-def test_a_damaged_checkpoint_is_reported_and_refused_by_plans_until_it_is_repaired(platform: Platform) -> None:
+def test_plans_refuse_a_damaged_checkpoint_until_it_is_repaired(platform: Platform) -> None:
     job = StoredJob.running(platform, 3)
     content = Path(job.path_of(1)).read_bytes()
     damage(job.path_of(1))
@@ -113,7 +113,7 @@ def test_a_damaged_checkpoint_is_reported_and_refused_by_plans_until_it_is_repai
     platform.send("POST", f"/jobs/{job.job_id}/plans", status=201, json=request)
 
 
-def test_missing_files_manifests_and_job_logs_count_as_damage(platform: Platform) -> None:
+def test_a_missing_file_or_manifest_or_job_log_counts_as_damage(platform: Platform) -> None:
     job = StoredJob.running(platform, 3)
     Path(job.path_of(1)).unlink()
     Path(job.directory, "orders", "checkpoints", "2", "manifest-g1.json").unlink()
@@ -204,7 +204,7 @@ def test_a_verification_in_parts_continues_after_a_worker_is_lost(platform: Plat
     verify_checkpoint(job.context, *map(int, second_worker), bytes_max=1)
     verify_checkpoint(job.context, *map(int, second_worker), bytes_max=1)
     requests = take_requests(platform)
-    assert len(requests) == 1, "a part that is executed twice enqueues the next part once"
+    assert len(requests) == 1, "a part that is executed twice enqueues the next part only once"
     platform.tasks.enqueued.extend((VERIFY, one) for one in requests)
     assert verify_all(job, bytes_max=1) == 3
     assert platform.operation(operation["id"])["result"]["files"] == 5
@@ -244,7 +244,7 @@ def test_the_operation_fails_if_no_worker_reads_the_files_in_time(platform: Plat
 # ---- schedule ----------------------------------------------------------------------------------
 
 
-def test_the_newest_checkpoint_of_a_job_is_verified_first_and_others_once_a_day(platform: Platform) -> None:
+def test_only_the_newest_checkpoint_of_a_job_is_due_at_first_and_all_checkpoints_are_due_once_a_day(platform: Platform) -> None:
     job = StoredJob.running(platform, 3)
     _completed_at(platform, now())
     assert schedule(platform) == [3], "no checkpoint of this job was ever verified"
@@ -256,7 +256,7 @@ def test_the_newest_checkpoint_of_a_job_is_verified_first_and_others_once_a_day(
     _completed_at(platform, now() - 2 * DAY)
     with platform.database.session() as session:
         session.execute(update(Checkpoint).where(Checkpoint.number == 2).values(completed_at=now() - 3 * DAY))
-    assert schedule(platform) == [1, 2, 4], "all checkpoints that are older than a day and not verified yet are due"
+    assert schedule(platform) == [1, 2, 4], "all checkpoints that were completed more than a day ago and not verified yet are due"
     verify_all(job)
     assert schedule(platform) == []
     assert schedule(platform, timedelta(hours=25)) == [1, 2, 3, 4], "after a day, all checkpoints are due again"
@@ -276,7 +276,7 @@ def test_the_number_of_concurrent_verifications_is_limited(platform: Platform, m
     assert schedule(platform) == [1, 5], "the newest checkpoint and the checkpoint that has waited longest are verified first"
     take_requests(platform)
     assert schedule(platform) == [], "both verifications are running"
-    assert len(schedule(platform, RETRY * 3)) == 2, "verifications of lost workers are enqueued again"
+    assert len(schedule(platform, RETRY * 3)) == 2, "the verification of a lost worker is enqueued again"
     verify_all(job)
     while schedule(platform):
         verify_all(job)

@@ -36,7 +36,7 @@ class Result:
 
 
 class Terminal(io.StringIO):
-    """Standard input that is a terminal."""
+    """A standard input that simulates a terminal."""
 
     def isatty(self) -> bool:
         return True
@@ -107,7 +107,7 @@ def token(login: Login, role: Role, *, rollback: bool = False) -> str:
 
 @pytest.fixture
 def job_file(tmp_path: Path) -> JobFile:
-    """Return a function that writes a file of user code. The ``words`` in it control the fake worker and driver."""
+    """Return a function that writes a file of user code. The ``words`` in the file control the fake worker and driver."""
 
     def write(words: str = "", name: str = "flights.py") -> str:
         path = tmp_path / name

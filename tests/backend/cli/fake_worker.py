@@ -1,4 +1,4 @@
-"""Fake workers and drivers in threads. Their results are invented, but their events and commands use the real API.
+"""Fake workers and drivers in threads. The results of the fakes are invented, but their events and commands use the real API.
 
 A word in the code of a job controls the job:
 
@@ -88,7 +88,7 @@ class Worker:
     damaged: set[int] = field(default_factory=set)
     """Numbers of checkpoints with damaged files."""
     incompatibility: str | None = None
-    """Why no checkpoint is compatible, as inspections report it. None if all checkpoints are compatible."""
+    """The incompatibility that inspections report for every checkpoint. None if all checkpoints are compatible."""
     graph: dict[str, Any] = field(default_factory=lambda: GRAPH)
     url: str = ""
     problems: list[str] = field(default_factory=list)
@@ -233,7 +233,7 @@ class Worker:
 
 
 class Driver(threading.Thread):
-    """A fake driver of one run. It starts, completes a checkpoint and executes commands, over the real control link."""
+    """A fake driver of one run. The driver starts, completes a checkpoint and executes commands, over the real control link."""
 
     def __init__(self, worker: Worker, job_id: int, run_id: int, directory: str, code: str) -> None:
         super().__init__()
@@ -254,7 +254,7 @@ class Driver(threading.Thread):
             file.write(json.dumps({"event": text, "level": "info", "timestamp": "2026-11-21T21:00:00Z", **fields}) + "\n")
 
     def send(self, *events: Event, at_ms: int | None = None) -> None:
-        """Send events in order and wait until the API has stored them. Sends nothing after the run has ended."""
+        """Send events in order and wait until the API has stored them. After the run has ended, the driver sends no events."""
         with self._sending:
             first = self._events + 1
             numbered = [

@@ -87,7 +87,7 @@ def test_login_prompts_for_name_and_password(
     assert prompts == [f"Password of alice at {alice.url} hidden"]
 
 
-def test_a_wrong_password_is_refused_and_nothing_is_saved(alice: Worker, weir: Weir, credentials_file: Path) -> None:
+def test_a_login_with_a_wrong_password_saves_no_credentials(alice: Worker, weir: Weir, credentials_file: Path) -> None:
     result = weir("login", "--url", alice.url, "--name", "alice", "--password-stdin", piped="an incorrect secret")
     assert result.code == 7 and result.out == "" and not credentials_file.exists() and "an incorrect secret" not in result.err
 
@@ -117,11 +117,11 @@ def test_logout_revokes_and_deletes_the_token(alice: Worker, weir: Weir, credent
     assert weir("logout").code == 0, "logout also deletes an invalid token"
 
 
-def test_a_damaged_credentials_file_is_reported_and_overwritten(alice: Worker, weir: Weir, credentials_file: Path) -> None:
+def test_a_login_overwrites_a_damaged_credentials_file(alice: Worker, weir: Weir, credentials_file: Path) -> None:
     credentials_file.parent.mkdir(parents=True)
     credentials_file.write_text("{")
     result = weir("jobs")
-    assert result.code == 2 and f"{credentials_file} is damaged. Delete it and run weir login." in result.err
+    assert result.code == 2 and f"{credentials_file} is damaged. Delete this file and run weir login." in result.err
     log_in(weir, alice)
     assert weir("jobs").code == 0
 
@@ -134,10 +134,10 @@ def test_a_saved_token_is_sent_only_to_the_address_that_issued_it(
     assert weir("jobs").code == 0
     monkeypatch.setenv("WEIR_API_URL", "http://127.0.0.1:1")
     result = weir("jobs")
-    assert result.code == 2 and "there is no token for it" in result.err
+    assert result.code == 2 and "no token for this address is saved" in result.err
 
 
-def test_a_token_is_created_used_and_revoked(alice: Worker, weir: Weir, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_created_token_works_until_it_is_revoked(alice: Worker, weir: Weir, monkeypatch: pytest.MonkeyPatch) -> None:
     log_in(weir, alice)
     result = weir("tokens", "create", "--name", "deployments from CI", "--days", "7")
     assert result.code == 0 and result.out.startswith("weir_") and len(result.out.split()) == 1, (

@@ -42,7 +42,7 @@ def test_deploying_an_unchanged_job_changes_nothing(platform: Worker, weir: Weir
     assert (after["version"], after["run"]) == (before["version"], before["run"])
 
 
-def test_a_changed_file_or_option_creates_a_version_and_upgrades(platform: Worker, weir: Weir, job_file: JobFile) -> None:
+def test_a_changed_file_or_option_creates_a_version_and_upgrades_the_job(platform: Worker, weir: Weir, job_file: JobFile) -> None:
     assert weir("deploy", job_file(), "--name", "flights", "--wait").code == 0
     result = weir("deploy", job_file("new"), "--name", "flights", "--comment", "abc123", "--wait", "--output", "json")
     assert result.code == 0, result.err
@@ -63,7 +63,7 @@ def test_an_existing_version_is_reused(platform: Worker, weir: Weir, job_file: J
     assert (done["spec"], done["spec_before"], done["job"]["spec_number"]) == (2, 1, 2)
 
 
-def test_settings_that_have_no_option_are_kept(platform: Worker, weir: Weir, job_file: JobFile) -> None:
+def test_an_upgrade_keeps_settings_that_no_command_line_option_can_set(platform: Worker, weir: Weir, job_file: JobFile) -> None:
     code = read_code(job_file())
     settings = DeployOptions([], 2, "local", "10s", 3, None, None, [], 0, allow_non_restored_state=False)
     before = spec_body(code, settings, None) | {"restart": {"attempts": 3}}
@@ -100,7 +100,7 @@ def test_invalid_limits_are_refused_before_the_upload(
     assert result.code == 2 and f"{option} '{value}' {message}" in result.err and "Uploading" not in result.err
 
 
-def test_a_version_without_a_newer_option_counts_as_unchanged(
+def test_a_version_stored_before_an_option_existed_counts_as_unchanged(
     platform: Worker, weir: Weir, job_file: JobFile, database: Database
 ) -> None:
     assert weir("deploy", job_file(), "--name", "flights", "--wait").code == 0
@@ -116,23 +116,35 @@ def test_deploying_an_unchanged_job_starts_it_if_it_is_suspended(platform: Worke
     assert result.code == 0 and weir("status", "flights", "-o", "json").json["state"] == "CREATED"
     assert "is unchanged." in weir("deploy", job_file(), "--name", "flights", "--no-start").out
     result = weir("deploy", job_file(), "--name", "flights", "--wait")
-    assert result.code == 0 and "the job was SUSPENDED and is starting" in result.out and "is RUNNING" in result.out
+    assert result.code == 0 and "The job was SUSPENDED and is starting" in result.out and "is RUNNING" in result.out
 
 
-def test_a_new_description_creates_no_version(platform: Worker, weir: Weir, job_file: JobFile) -> None:
+def test_a_change_of_only_the_description_creates_no_version(platform: Worker, weir: Weir, job_file: JobFile) -> None:
     assert weir("deploy", job_file(), "--name", "flights", "--wait").code == 0
     done = weir("deploy", job_file(), "--name", "flights", "--description", "all flights", "-o", "json").json
     assert (done["changed"], done["spec"], done["job"]["description"]) == (True, 1, "all flights")
 
 
-def test_code_that_does_not_compile_fails_with_the_message_of_the_compiler(
+def test_the_output_reports_a_created_version_only_if_the_version_is_new(platform: Worker, weir: Weir, job_file: JobFile) -> None:
+    assert weir("deploy", job_file("old"), "--name", "flights", "--wait").code == 0
+    described = weir("deploy", job_file("old"), "--name", "flights", "--description", "all flights").out
+    assert described == "Version 1 of job 'flights' exists. The job is RUNNING with version 1.\n"
+    for _ in range(2):  # The second command reuses the version that the first command created.
+        out = weir("deploy", job_file("new"), "--name", "flights", "--no-start").out
+        assert out == (
+            "Job 'flights': version 1 stays the current version (--no-start).\n"
+            "Version 2 of job 'flights' exists. The job is RUNNING with version 1.\n"
+        )
+
+
+def test_a_deployment_that_does_not_compile_fails_with_the_error_of_the_compiler(
     platform: Worker, weir: Weir, job_file: JobFile
 ) -> None:
     result = weir("deploy", job_file("broken"), "--name", "flights", "--wait")
     assert result.code == 1 and "there is no column 'fligth'; did you mean 'flight'?" in result.err
     assert result.err.count("weir: ") == 1
     again = weir("deploy", job_file("broken"), "--name", "flights", "--wait")
-    assert again.code == 1 and "This is version 1 of job 'flights', which does not compile" in again.err
+    assert again.code == 1 and "Version 1 of job 'flights' is the same and does not compile" in again.err
     result = weir("deploy", job_file("fixed"), "--name", "flights", "--wait")
     assert result.code == 0 and "with version 2" in result.out
 
@@ -148,7 +160,7 @@ def test_an_upgrade_that_does_not_compile_does_not_change_the_job(platform: Work
 def test_a_job_returns_to_its_old_version_if_an_upgrade_does_not_start(platform: Worker, weir: Weir, job_file: JobFile) -> None:
     assert weir("deploy", job_file(), "--name", "flights", "--wait").code == 0
     result = weir("deploy", job_file("fails_to_start"), "--name", "flights", "--wait", "--output", "json")
-    assert result.code == 1 and "cannot find the input flights.csv. It resumes from where it was stopped" in result.err
+    assert result.code == 1 and "cannot find the input flights.csv. The job resumes from its last checkpoint" in result.err
     assert result.json["operation"]["state"] == "FAILED" and result.json["plan"] is not None, (
         "JSON is also printed after a failure"
     )
@@ -156,7 +168,7 @@ def test_a_job_returns_to_its_old_version_if_an_upgrade_does_not_start(platform:
     assert weir("status", "flights", "-o", "json").json["spec_number"] == 1
 
 
-def test_a_first_version_that_does_not_start_fails(platform: Worker, weir: Weir, job_file: JobFile) -> None:
+def test_a_deployment_fails_if_the_first_version_does_not_start(platform: Worker, weir: Weir, job_file: JobFile) -> None:
     result = weir("deploy", job_file("fails_to_start"), "--name", "flights", "--wait")
     assert result.code == 1 and "cannot find the input flights.csv" in result.err
 
@@ -166,8 +178,7 @@ def test_a_timeout_ends_only_the_wait_and_not_the_operation(platform: Worker, we
     result = weir("deploy", job_file(), "--name", "flights", "--wait", "--timeout", "500ms")
     assert result.code == 1
     assert (
-        "Operation 1 (deploy) of job 'flights' is still" in result.err
-        and "(--timeout). It continues in the background." in result.err
+        "Operation 1 (deploy) of job 'flights' is still" in result.err and "(--timeout). The platform continues it." in result.err
     )
     platform.resume()
     assert weir("wait", "flights", "--timeout", "30s").code == 0

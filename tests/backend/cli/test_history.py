@@ -23,7 +23,7 @@ from weir_backend.kit.tasks import SUBMIT
 pytestmark = pytest.mark.timeout(60)
 
 
-def test_status_shows_the_job_its_run_and_operators(flights: Worker, weir: Weir) -> None:
+def test_the_status_of_a_job_contains_its_run_and_its_operators(flights: Worker, weir: Weir) -> None:
     out = weir("status", "flights").out
     for line in (
         "job         flights (id 1)",
@@ -54,7 +54,7 @@ def test_jobs_are_listed(flights: Worker, weir: Weir) -> None:
     assert found["name"] == "flights" and found["last_checkpoint"]["number"] == 1
 
 
-def test_control_characters_in_text_of_users_are_removed(flights: Worker, weir: Weir, job_file: JobFile) -> None:
+def test_control_characters_are_removed_from_text_that_users_wrote(flights: Worker, weir: Weir, job_file: JobFile) -> None:
     assert weir("deploy", job_file("x"), "--name", "flights", "--description", "\x1b[2Jgone[red]").code == 0
     out = weir("status", "flights").out
     assert "\x1b" not in out and "[2Jgone[red]" in out
@@ -75,7 +75,7 @@ def test_events_are_listed_oldest_first(flights: Worker, weir: Weir) -> None:
     assert "CheckpointCompleted" in weir("events", "flights").out
 
 
-def test_followed_events_resume_after_a_disconnect(flights: Worker, weir: Weir) -> None:
+def test_a_command_that_follows_events_resumes_after_a_disconnect(flights: Worker, weir: Weir) -> None:
     client = ApiClient(find_endpoint(os.environ))
     last = weir("events", "flights", "-o", "json").json[-1]["number"]
     stream = stream_events(client.http, "/jobs/1/events/stream", after=last)
@@ -112,7 +112,7 @@ def test_ctrl_c_ends_only_the_wait_and_not_the_operation(platform: Worker, weir:
     process.send_signal(signal.SIGINT)
     _, error = process.communicate(timeout=20)
     assert process.returncode == 4
-    assert "Stopped waiting. Operation 1 (deploy) continues: weir operations flights" in error
+    assert "Stopped waiting. Operation 1 (deploy) continues. weir operations flights" in error
 
 
 def _weir_process(*arguments: str) -> subprocess.Popen[str]:
@@ -134,7 +134,7 @@ def test_a_log_line_that_is_not_json_is_printed_unchanged() -> None:
     assert format_line("[1, 2]") == "[1, 2]" and format_line('{"level": 1}') == '{"level": 1}'
 
 
-def test_followed_logs_continue_with_the_next_run_and_end_with_the_job(flights: Worker, weir: Weir) -> None:
+def test_a_command_that_follows_logs_continues_with_the_next_run_and_ends_with_the_job(flights: Worker, weir: Weir) -> None:
     process = _weir_process("logs", "flights", "--follow")
     assert process.stdout is not None
     assert "driver started" in process.stdout.readline()
@@ -144,14 +144,14 @@ def test_followed_logs_continue_with_the_next_run_and_end_with_the_job(flights: 
     out, error = process.communicate(timeout=20)
     assert process.returncode == 0 and out == ""
     process = _weir_process("logs", "flights", "--follow")
-    assert process.stdout is not None and process.wait(20) == 0, "following ends immediately if the job has ended"
+    assert process.stdout is not None and process.wait(20) == 0, "the command ends immediately if the job has ended"
     process.stdout.close()
 
 
 def test_a_job_that_has_not_run_has_no_log(platform: Worker, weir: Weir, job_file: JobFile) -> None:
     assert weir("deploy", job_file(), "--name", "suspended", "--no-start").code == 0
     result = weir("logs", "suspended")
-    assert result.code == 2 and "Job 'suspended' has no log: it has not run yet" in result.err
+    assert result.code == 2 and "Job 'suspended' has no log, because it has not run yet" in result.err
 
 
 def test_checkpoints_of_a_job_are_listed_and_shown(
@@ -176,9 +176,9 @@ def test_a_directory_takes_precedence_over_a_job_with_the_same_name(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "flights").mkdir()
     result = weir("checkpoints", "flights")
-    assert result.code == 2 and "Is it the directory given to --checkpoint-dir?" in result.err
+    assert result.code == 2 and "Specify the directory with the checkpoints:" in result.err
     result = weir("checkpoints", "./nowhere")
-    assert result.code == 2 and "Is it the directory given to --checkpoint-dir?" in result.err
+    assert result.code == 2 and "Specify the directory with the checkpoints:" in result.err
 
 
 def test_events_of_a_deleted_job_are_refused(flights: Worker, weir: Weir) -> None:

@@ -45,7 +45,7 @@ def test_a_healthy_version_is_kept(deploy: Deploy, weir: Weir, job_file: JobFile
     assert done.returncode == 0 and "flights is healthy with version 2" in done.stderr, done.stderr
 
 
-def test_a_version_that_completes_no_checkpoint_is_undone(deploy: Deploy, weir: Weir, job_file: JobFile) -> None:
+def test_the_script_undoes_a_version_that_completes_no_checkpoint(deploy: Deploy, weir: Weir, job_file: JobFile) -> None:
     assert deploy(job_file(), "flights").returncode == 0
     done = deploy(job_file("no_checkpoints"), "flights", within="3s")
     assert done.returncode == 1, done.stderr
@@ -54,7 +54,7 @@ def test_a_version_that_completes_no_checkpoint_is_undone(deploy: Deploy, weir: 
     assert (status["state"], status["health"], status["spec_number"]) == ("RUNNING", "healthy", 1)
 
 
-def test_a_version_that_fails_after_its_start_is_undone(deploy: Deploy, weir: Weir, job_file: JobFile) -> None:
+def test_the_script_undoes_a_version_that_fails_after_its_start(deploy: Deploy, weir: Weir, job_file: JobFile) -> None:
     assert deploy(job_file(), "flights").returncode == 0
     done = deploy(job_file("fails_later"), "flights", within="3s")
     assert done.returncode == 1, done.stderr
@@ -73,7 +73,7 @@ def test_the_platform_undoes_a_version_that_does_not_start(deploy: Deploy, weir:
     assert (status["state"], status["spec_number"]) == ("RUNNING", 1)
 
 
-def test_an_unhealthy_first_version_is_not_undone(deploy: Deploy, job_file: JobFile) -> None:
+def test_the_script_does_not_undo_an_unhealthy_first_version(deploy: Deploy, job_file: JobFile) -> None:
     done = deploy(job_file("no_checkpoints"), "flights", within="1s")
     assert done.returncode == 1 and "there is no earlier version to return to" in done.stderr
 
@@ -94,7 +94,7 @@ def test_the_script_returns_the_exit_code_of_weir(
     assert deploy(job_file(), "flights").returncode == 7
 
 
-def test_the_pipeline_calls_deploy_sh() -> None:
+def test_the_example_pipeline_calls_deploy_sh() -> None:
     (line,) = (line for line in (CI / "pipeline.yml").read_text().splitlines() if "run: examples/" in line)
     script, file, *_ = line.split("run:")[1].split()
     assert script == "examples/ci/deploy.sh" and (CI.parents[1] / file).exists()

@@ -30,9 +30,9 @@ def test_a_dry_run_shows_the_plan_and_changes_nothing(with_checkpoints: Worker, 
         "abandons checkpoints 2, 3 ",
         "replays read: 1 unfinished split",
         "flights.csv from 4711",
-        "revokes output in: files (undo reinstates it)",
+        "revokes output in: files (an undo reinstates it)",
         "cannot revoke output in: console (readers see these records twice)",
-        "1. Verify the files of checkpoint 1. If one is damaged, the job is not touched.",
+        "1. Verify the files of checkpoint 1. If a file is damaged, the job stays unchanged.",
         "Dry run: the plan was discarded.",
     ):
         assert line in result.out
@@ -73,13 +73,15 @@ def test_a_damaged_checkpoint_is_not_restored(with_checkpoints: Worker, weir: We
     with_checkpoints.damaged.add(2)
     result = weir("rollback", "flights", "--to", "2", "--yes", "--wait")
     assert result.code == 2
-    assert "The checkpoint is damaged: 0001/read-0.arrow has a different checksum. Choose another one." in result.err
-    assert "DAMAGED: 0001/read-0.arrow" in result.out
+    assert (
+        "The checkpoint cannot be restored: 0001/read-0.arrow has a different checksum. Choose another checkpoint." in result.err
+    )
+    assert "CANNOT BE RESTORED: 0001/read-0.arrow" in result.out
 
 
 def test_a_checkpoint_that_does_not_exist_is_refused(with_checkpoints: Worker, weir: Weir) -> None:
     result = weir("rollback", "flights", "--to", "9", "--yes")
-    assert result.code == 2 and "has no checkpoint 9. Choose one from the list of its checkpoints." in result.err
+    assert result.code == 2 and "has no checkpoint 9. Choose one of the job's checkpoints." in result.err
 
 
 def test_an_undo_without_an_applied_plan_is_refused(with_checkpoints: Worker, weir: Weir) -> None:
@@ -96,7 +98,7 @@ def test_a_rollback_without_permission_discards_its_plan(
     assert [one["state"] for one in weir("plans", "flights", "-o", "json").json] == ["DISCARDED"]
 
 
-def test_a_checkpoint_in_another_directory_is_shown_and_restored(with_checkpoints: Worker, weir: Weir) -> None:
+def test_a_job_can_restore_a_checkpoint_of_another_directory(with_checkpoints: Worker, weir: Weir) -> None:
     path = str(with_checkpoints.settings.data_dir / "checkpoints" / "old")
     result = weir("rollback", "flights", "--to-path", f"{path}#12", "--dry-run")
     assert result.code == 0, result.err
@@ -104,9 +106,9 @@ def test_a_checkpoint_in_another_directory_is_shown_and_restored(with_checkpoint
         "Restore job 'flights' (plan 1)",
         f"restores a copy of savepoint 12 of job 'old flights' in {path}; completed ",
         "abandons checkpoints 1, 2, 3 ",
-        "revokes output in: files (undo reinstates it)",
+        "revokes output in: files (an undo reinstates it)",
         "cannot revoke output in: console (readers see these records twice)",
-        f"1. Verify the files of the checkpoint in {path}. If one is damaged, the job is not touched.",
+        f"1. Verify the files of the checkpoint in {path}. If a file is damaged, the job stays unchanged.",
     ):
         assert line in result.out
     result = weir("rollback", "flights", "--to-path", path, "--yes", "--wait")
@@ -156,7 +158,9 @@ def test_an_upgrade_starts_the_newest_or_the_given_version(with_checkpoints: Wor
     assert result.code == 2 and "no spec version 9" in result.err
 
 
-def test_incompatible_state_is_reported_and_nothing_changes(with_checkpoints: Worker, weir: Weir, job_file: JobFile) -> None:
+def test_an_upgrade_with_incompatible_state_changes_nothing_and_the_error_names_the_incompatibility(
+    with_checkpoints: Worker, weir: Weir, job_file: JobFile
+) -> None:
     with_checkpoints.incompatibility = "aggregate 'sums' is keyed by x, but its state is keyed by y. Use a new uid."
     result = weir("deploy", job_file("new"), "--name", "flights", "--wait")
     assert result.code == 2 and "aggregate 'sums' is keyed by x" in result.err
@@ -175,5 +179,5 @@ def test_a_diff_shows_changed_settings_and_lines_of_code(flights: Worker, weir: 
     result = weir("diff", "flights", "1", "2")
     assert result.code == 0 and "parallelism" in result.out and "-# \n+# new\n" in result.out
     assert weir("diff", "flights", "1", "2", "-o", "json").json["changes"][0]["path"] == "artifact"
-    assert "Versions 2 and 2 are the same" in weir("diff", "flights", "2", "2").out
+    assert "Versions 2 and 2 have the same settings" in weir("diff", "flights", "2", "2").out
     assert weir("diff", "flights", "1", "9").code == 2

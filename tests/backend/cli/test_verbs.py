@@ -25,14 +25,14 @@ def test_a_command_without_wait_prints_its_operation(flights: Worker, weir: Weir
     assert result.code == 0 and "started operation 2 (suspend). weir operations flights" in result.out
 
 
-def test_the_savepoint_command_prints_only_the_number(flights: Worker, weir: Weir) -> None:
+def test_the_savepoint_command_prints_only_the_number_of_the_savepoint(flights: Worker, weir: Weir) -> None:
     result = weir("savepoint", "flights", "--wait")
     assert (result.code, result.out) == (0, "2\n")
     (newest, *_) = weir("checkpoints", "flights", "--output", "json").json
     assert (newest["number"], newest["is_savepoint"], newest["state"]) == (2, True, "COMPLETED")
 
 
-def test_the_checkpoint_command_prints_only_the_number_and_takes_no_savepoint(flights: Worker, weir: Weir) -> None:
+def test_the_checkpoint_command_takes_a_checkpoint_and_prints_only_its_number(flights: Worker, weir: Weir) -> None:
     result = weir("checkpoint", "flights", "--wait")
     assert (result.code, result.out) == (0, "2\n"), result.err
     (newest, *_) = weir("checkpoints", "flights", "--output", "json").json
@@ -43,12 +43,12 @@ def test_a_savepoint_of_a_suspended_job_is_refused(flights: Worker, weir: Weir) 
     assert weir("suspend", "flights", "--wait").code == 0
     result = weir("savepoint", "flights", "--wait")
     assert (result.code, result.out) == (2, "")
-    assert result.err == "weir: Job 'flights' is not running. Start it first.\n"
+    assert result.err == "weir: Job 'flights' is not running. Start the job first.\n"
 
 
 def test_only_a_stopped_job_can_be_deleted(flights: Worker, weir: Weir) -> None:
     result = weir("delete", "flights", "--yes")
-    assert result.code == 2 and "Job 'flights' is running. Suspend or cancel it first" in result.err
+    assert result.code == 2 and "Job 'flights' is running. Suspend or cancel the job first" in result.err
     assert weir("cancel", "flights", "--wait").code == 0
     result = weir("delete", "flights")
     assert result.code == 2 and "Add --yes" in result.err
@@ -56,7 +56,7 @@ def test_only_a_stopped_job_can_be_deleted(flights: Worker, weir: Weir) -> None:
     assert weir("delete", "flights", answers="").code == 4, "a closed terminal counts as the answer no"
     result = weir("delete", "flights", answers="y\n")
     assert result.code == 0 and "Deleted job 'flights'." in result.out
-    assert weir("jobs").out == "No jobs yet. Create one with weir deploy.\n"
+    assert weir("jobs").out == "No jobs yet. Create a job with weir deploy.\n"
 
 
 def test_an_unknown_job_is_reported_with_similar_names(flights: Worker, weir: Weir) -> None:
@@ -77,24 +77,24 @@ def test_wait_fails_immediately_if_it_cannot_succeed(platform: Worker, weir: Wei
     result = weir("wait", "suspended")
     assert (
         result.code == 1
-        and "Job 'suspended' is not meant to run: its desired state is SUSPENDED. Run weir start suspended." in result.err
+        and "Job 'suspended' will not run, because its desired state is SUSPENDED. Run weir start suspended." in result.err
     )
     assert weir("deploy", job_file("fails_to_start"), "--name", "failing").code == 0
     result = weir("wait", "failing")
     assert result.code == 1 and "needs attention" in result.err and "cannot find the input flights.csv" in result.err
 
 
-def test_waiting_for_a_checkpoint_requires_a_checkpoint_of_the_newest_run(flights: Worker, weir: Weir, job_file: JobFile) -> None:
+def test_waiting_for_a_checkpoint_ignores_checkpoints_of_earlier_runs(flights: Worker, weir: Weir, job_file: JobFile) -> None:
     """The final checkpoint of the previous run does not count."""
     assert weir("deploy", job_file("no_checkpoints"), "--name", "flights", "--wait").code == 0
     result = weir("wait", "flights", "--checkpoint", "--timeout", "1s")
-    assert result.code == 1 and "runs, but run 2 has not completed a checkpoint after 1 s" in result.err
+    assert result.code == 1 and "is running, but run 2 has not completed a checkpoint after 1 s" in result.err
     flights.driver_of(1).complete_checkpoint()
     result = weir("wait", "flights", "--checkpoint", "--timeout", "10s")
     assert (result.code, result.out) == (0, "Job 'flights' is RUNNING, last checkpoint 3.\n")
 
 
-def test_a_later_command_supersedes_an_operation(flights: Worker, weir: Weir) -> None:
+def test_a_later_command_supersedes_the_operation_of_an_earlier_command(flights: Worker, weir: Weir) -> None:
     flights.paused.add(RECONCILE)
     first = weir("suspend", "flights", "-o", "json").json
     assert weir("start", "flights").code == 0

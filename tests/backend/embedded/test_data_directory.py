@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,13 +30,13 @@ from weir_workers.file_lock import Lock, is_held
 
 @pytest.fixture
 def directory() -> Iterator[DataDir]:
-    # Not in pytest's directory, because the user of Postgres has no access to it.
+    # Do not use pytest's directory, because the user of Postgres has no access to it.
     with tempfile.TemporaryDirectory(prefix="weir-data-") as made:
         Path(made).chmod(0o755)
         yield DataDir(Path(made) / "weir")
 
 
-def test_the_default_directory_comes_from_the_environment_or_the_user(tmp_path: Path) -> None:
+def test_the_default_data_directory_depends_on_the_environment_and_the_user(tmp_path: Path) -> None:
     assert data_dir(None, {"WEIR_HOME": str(tmp_path)}).root == tmp_path
     assert data_dir(tmp_path / "a" / ".." / "b", {"WEIR_HOME": "/elsewhere"}).root == tmp_path / "b"
     default = Path("/var/lib/weir") if os.geteuid() == 0 else Path.home() / ".local/share/weir"
@@ -49,7 +50,7 @@ def test_other_users_have_no_access_to_the_data_directory(directory: DataDir) ->
     directory.make()
 
 
-def test_a_directory_with_foreign_files_is_refused(directory: DataDir) -> None:
+def test_a_data_directory_that_contains_other_files_is_refused(directory: DataDir) -> None:
     directory.root.mkdir(mode=0o755)
     (directory.root / "thesis.txt").touch()
     with pytest.raises(ConfigError, match="contains other files \\(such as thesis.txt\\)"):
@@ -64,7 +65,7 @@ def test_a_directory_that_postgres_cannot_reach_is_refused(directory: DataDir) -
         directory.make()
 
 
-def test_the_error_names_a_directory_that_cannot_be_created() -> None:
+def test_the_error_names_the_data_directory_that_cannot_be_created() -> None:
     with pytest.raises(ConfigError, match="cannot create the data directory /proc/weir"):
         DataDir(Path("/proc/weir")).make()
 
@@ -122,14 +123,14 @@ def test_a_damaged_unknown_or_missing_platform_state_is_ignored(tmp_path: Path, 
     assert platform_state.read(tmp_path / "missing.json") is None
 
 
-def test_a_process_that_fails_three_times_fails_the_start() -> None:
+def test_a_start_fails_if_a_process_fails_three_times() -> None:
     assert failed_child(STATE) is None
     broken = {**STATE.children, "api": replace(STATE.children["api"], failures=3)}
     assert failed_child(replace(STATE, children=broken)) == "api"
     assert failed_child(replace(STATE, children=broken, phase=Phase.UP)) is None, "a running platform restarts the process"
 
 
-def test_one_process_holds_the_lock_until_it_ends(tmp_path: Path) -> None:
+def test_only_one_process_has_the_lock_until_this_process_ends(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     assert not is_held(path)
     program = (
@@ -184,7 +185,7 @@ def test_a_large_log_is_rotated_while_a_process_writes_to_it(tmp_path: Path) -> 
             assert writer.stderr.readline() == "done\n"
             rotate([log, tmp_path / "missing.log"], size_bytes_max=100)
         writer.stdin.close()
-    assert log.read_text() == "second\n", "the file does not begin with null bytes"
+    assert log.read_text() == "second\n", "the rotated file does not begin with null bytes"
     assert log.with_name("api.log.1").read_text().startswith("first first")
     assert log.with_name("api.log.1").stat().st_mode & 0o777 == 0o600
 
@@ -212,7 +213,7 @@ def test_a_child_appends_to_a_private_log_and_ends_with_its_parent(tmp_path: Pat
 EXTERNAL = {"WEIR_DATABASE_URL": "postgresql://me:secret@db.example:5432/weir", "WEIR_REDIS_URL": "redis://:secret@cache.example"}
 
 
-def test_external_servers_are_used_and_shown_without_passwords(directory: DataDir) -> None:
+def test_external_servers_replace_the_embedded_servers_and_are_shown_without_passwords(directory: DataDir) -> None:
     directory.make()
     found = prepare(directory, EXTERNAL, None)
     assert found.external == {"postgres": "db.example:5432", "valkey": "cache.example"}
@@ -254,7 +255,7 @@ def test_two_servers_never_share_a_port(directory: DataDir) -> None:
     assert len({ports.api, ports.postgres, ports.valkey}) == 3
 
 
-def test_data_of_another_postgres_version_is_refused(directory: DataDir) -> None:
+def test_a_database_that_another_postgres_version_created_is_refused(directory: DataDir) -> None:
     directory.make()
     directory.postgres.mkdir()
     (directory.postgres / "PG_VERSION").write_text("12\n")
@@ -270,7 +271,11 @@ def test_the_platform_state_contains_no_secret(directory: DataDir) -> None:
     assert not [name for name, value in secrets.items() if str(value) in directory.state.read_text() and value is not False]
 
 
-def test_a_start_without_the_external_database_used_before_is_refused(directory: DataDir) -> None:
+def notes_about_the_external_database(notes: Sequence[str]) -> list[str]:
+    return [note for note in notes if "no longer uses the external database" in note]
+
+
+def test_a_start_that_omits_the_previous_external_database_is_refused(directory: DataDir) -> None:
     directory.make()
     before = replace(STATE, external={"postgres": "db.example:5432"})
     without = {"WEIR_REDIS_URL": EXTERNAL["WEIR_REDIS_URL"]}
@@ -279,17 +284,21 @@ def test_a_start_without_the_external_database_used_before_is_refused(directory:
             ConfigError, match="the external database at db.example:5432, which contains its jobs: set WEIR_DATABASE_URL"
         ):
             prepare(directory, without, before)
-    # The data directory also contains an embedded database. Weir uses this database, but here it has an unsupported version.
+    # If the data directory contains an embedded database, Weir uses this database.
+    # The embedded database of this test has an unsupported version.
     directory.postgres.mkdir()
     (directory.postgres / "PG_VERSION").write_text("12\n")
-    with pytest.raises(ConfigError, match="Postgres 12 created"):
+    with pytest.raises(ConfigError, match="Postgres 12 created") as refused:
         prepare(directory, without, before)
-    (directory.postgres / "PG_VERSION").unlink()
-    directory.postgres.rmdir()
-    assert [note for note in prepare(directory, EXTERNAL, before).notes if "; the jobs there are not visible now" in note] == []
+    installed = re.search("but Postgres ([0-9]+) is installed", str(refused.value))
+    assert installed is not None
+    (directory.postgres / "PG_VERSION").write_text(f"{installed[1]}\n")
+    (note,) = notes_about_the_external_database(prepare(directory, without, before).notes)
+    assert "db.example:5432" in note and "set WEIR_DATABASE_URL" in note
+    assert notes_about_the_external_database(prepare(directory, EXTERNAL, before).notes) == []
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="the note appears only for root")
+@pytest.mark.skipif(os.geteuid() != 0, reason="the note appears only if Weir runs as root")
 def test_a_note_warns_if_deployed_code_runs_as_root(directory: DataDir) -> None:
     directory.make()
     assert [

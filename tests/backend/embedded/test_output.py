@@ -1,4 +1,4 @@
-"""The JSON output of ``weir up``."""
+"""The output of ``weir up``."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import io
 import json
 from pathlib import Path
 
-from weir_workers.embedded.cli.output import print_usage
+import pytest
+
+from weir_workers.embedded.cli.output import option, print_usage
 from weir_workers.embedded.data_dir import credentials
-from weir_workers.embedded.data_dir.layout import DataDir
+from weir_workers.embedded.data_dir.layout import DataDir, data_dir
 from weir_workers.embedded.data_dir.platform_state import ChildState, Phase, PlatformState, Ports
 from weir_workers.embedded.processes import ProcessId
 from weir_workers.embedded.supervisor.state_machine import State
@@ -44,3 +46,9 @@ def test_processes_are_printed_with_pid_and_port(tmp_path: Path) -> None:
     ]
     assert (found["supervisor_pid"], found["external"]) == (7, {"postgres": "db.example:5432"})
     assert found["notes"] == ["port 8700 is taken"]
+
+
+def test_commands_name_the_data_directory_only_if_it_is_not_the_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEIR_HOME", str(tmp_path))
+    assert option(data_dir(tmp_path, {})) == ""
+    assert option(data_dir(tmp_path / "other", {})) == f" --data-dir {tmp_path / 'other'}"

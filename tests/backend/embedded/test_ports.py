@@ -42,7 +42,7 @@ server.serve_forever()
 
 @contextmanager
 def foreign_server(port: int) -> Iterator[int]:
-    """Run a foreign server that reports ready at this port. Yields its process id."""
+    """Run a server at this port that is not the API but reports that it is ready. Yields its process id."""
     with subprocess.Popen([sys.executable, "-c", SERVER, str(port)], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None and process.stdout.readline() == b"listening\n"
         yield process.pid
@@ -64,7 +64,7 @@ def test_the_process_that_listens_at_a_port_is_found() -> None:
     with foreign_server(port) as process, subprocess.Popen(["sleep", "60"]) as other:
         assert is_taken(port) and holder(port) == f"process {process}"
         assert listens(process, port) and not listens(process, port + 1)
-        assert listens(os.getpid(), port), "a child process counts as part of its parent"
+        assert listens(os.getpid(), port), "a port of a child process counts as a port of its parent"
         assert not listens(other.pid, port)
         other.kill()
     assert not listens(process, port), "the process has ended"
@@ -114,7 +114,7 @@ def test_a_platform_whose_port_is_taken_during_the_start_chooses_a_different_por
     problems = {one.children["api"].problem for one in states if "api" in one.children}
     assert f"ended with exit code 1: port {taken_port} is held by process {process}" in problems
     assert next(one.phase for one in states if one.phase is not Phase.STARTING) is Phase.UP, (
-        "the platform was never reported as stopping"
+        "the platform is up before it is stopping"
     )
 
 

@@ -24,7 +24,7 @@ def log_of(name: str) -> Path:
     return Path(f"/logs/{name}.log")
 
 
-def test_slow_processes_are_reported_with_their_log() -> None:
+def test_a_slow_process_is_reported_with_the_path_of_its_log() -> None:
     notices = SlowStartNotices(log_of)
     lines = [(second, line) for second in range(300) for line in notices.lines(STARTING, float(second))]
     assert [second for second, _ in lines] == [10, 20, 40, 80, 140, 200, 260]
@@ -37,7 +37,7 @@ def test_the_supervisor_is_reported_until_the_first_process_starts() -> None:
     assert notices.lines(replace(STARTING, children={}), 12.0) == [
         "  supervisor still preparing after 12 s; see /logs/supervisor.log"
     ]
-    assert notices.lines(STARTING, 12.5) == [], "the time of a process counts from its first appearance"
+    assert notices.lines(STARTING, 12.5) == [], "the waiting time begins when a process appears for the first time"
     assert len(notices.lines(STARTING, 22.5)) == 1
 
 
@@ -48,7 +48,7 @@ def test_a_restart_resets_the_waiting_time() -> None:
     assert notices.lines(STARTING, 11.0) == []
 
 
-def test_start_limits_can_be_set_for_all_processes_or_for_single_ones() -> None:
+def test_a_start_limit_can_be_set_for_all_processes_or_for_one_process() -> None:
     names = {"api", "worker", "compiler", "chores", "beat"}
     assert start_limits({}) == dict.fromkeys(names, START_S_MAX)
     assert start_limits({"WEIR_START_S_MAX": "300"}) == dict.fromkeys(names, 300.0)
@@ -58,7 +58,7 @@ def test_start_limits_can_be_set_for_all_processes_or_for_single_ones() -> None:
 
 
 @pytest.mark.parametrize("value", ["long", "0", "-3", "api", "postgres=3", "api=1.5", "99999999"])
-def test_an_invalid_start_limit_is_refused_with_the_valid_names(value: str) -> None:
+def test_an_invalid_start_limit_is_refused_and_the_error_names_the_processes(value: str) -> None:
     with pytest.raises(
         ConfigError, match=f"WEIR_START_S_MAX is '{value}'.*the processes are api, worker, compiler, chores, beat"
     ):

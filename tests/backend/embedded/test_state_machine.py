@@ -30,7 +30,7 @@ CHILDREN = [
 
 
 def all_ready(children: Sequence[Child] = CHILDREN, now_s: float = 0.0) -> Supervision:
-    """Return a supervision in which all children are ready."""
+    """Return the state of a supervisor whose children are all ready."""
     supervision = Supervision(children)
     while not supervision.all_ready:
         for effect in supervision.due(now_s):
@@ -74,7 +74,7 @@ def test_an_ended_child_restarts_with_a_delay_that_grows_to_ten_seconds() -> Non
     assert supervision.status["api"].problem == "ended by SIGKILL"
 
 
-def test_a_child_that_was_ready_for_a_while_restarts_with_the_first_delay() -> None:
+def test_the_restart_delay_is_reset_after_a_child_has_been_ready_for_a_while() -> None:
     supervision = all_ready()
     for _ in range(5):
         supervision.ended("api", 0, "ended by SIGKILL", success=False)
@@ -91,17 +91,17 @@ def test_a_service_that_exits_with_success_is_restarted() -> None:
     assert supervision.due(1 + DELAY_S_FIRST) == [StartChild("beat")]
 
 
-def test_running_children_continue_and_no_child_starts_while_a_dependency_restarts() -> None:
+def test_while_a_dependency_restarts_running_children_continue_but_no_other_child_starts() -> None:
     supervision = all_ready()
     supervision.ended("data", 1, "ended by SIGKILL", success=False)
     assert supervision.status["api"].state is State.READY, "the API reconnects without a restart"
     supervision.ended("api", 1, "ended by SIGKILL", success=False)
     assert supervision.due(60) == [StartChild("data")]
     supervision.became_ready("data", 61)
-    assert supervision.due(61) == [StartChild("api")], "the schema process does not run again"
+    assert supervision.due(61) == [StartChild("api")], "the schema process runs only once"
 
 
-def test_a_child_that_runs_once_is_retried_after_a_failure() -> None:
+def test_a_child_that_must_succeed_once_is_retried_after_a_failure() -> None:
     supervision = Supervision(CHILDREN)
     supervision.due(0)
     supervision.became_ready("data", 0)
@@ -122,7 +122,7 @@ def test_a_child_that_does_not_become_ready_is_killed_once_and_restarted() -> No
     assert supervision.due(63) == [StartChild("api")]
 
 
-def test_the_start_limit_of_a_slow_child_doubles_at_each_restart_up_to_eight_times_its_value() -> None:
+def test_the_start_limit_of_a_slow_child_doubles_at_each_restart_up_to_eight_times_its_first_value() -> None:
     supervision = Supervision([Child("api", start_s_max=60.0)])
     now_s, limits = 0.0, []
     for _ in range(6):
@@ -164,7 +164,7 @@ def test_a_recovering_database_is_not_killed() -> None:
     assert supervision.due(1e6) == []
 
 
-def test_a_start_that_fails_is_retried() -> None:
+def test_the_start_of_a_child_is_retried_if_it_fails() -> None:
     supervision = Supervision(CHILDREN)
     supervision.due(0)
     supervision.did_not_start("data", 0, "cannot start: no memory")
@@ -210,7 +210,7 @@ def test_a_child_cannot_depend_on_a_later_child() -> None:
 
 
 @pytest.mark.parametrize("seed", range(300))
-def test_random_event_sequences_respect_dependencies_and_can_be_stopped(seed: int) -> None:
+def test_in_random_event_sequences_the_supervisor_respects_dependencies_and_can_stop(seed: int) -> None:
     rng, processes = random.Random(seed), RandomProcesses()
     for _ in range(rng.randrange(200)):
         processes.step(rng)

@@ -1,4 +1,4 @@
-"""Lists the event log of one job if several jobs have events."""
+"""Lists the events of one job if several jobs have events."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from weir_backend.link.service import KnownRun, store
 from weir_backend.models import Event
 
 
-def test_the_events_of_a_job_are_sorted_by_id_in_both_directions(client: TestClient, database: Database, login: Login) -> None:
+def test_the_events_of_a_job_can_be_sorted_by_id_in_both_directions(client: TestClient, database: Database, login: Login) -> None:
     runs = [new_run(database), new_run(database)]
     for checkpoint in range(1, 6):
         for run in runs:

@@ -17,16 +17,15 @@ import psycopg
 import pytest
 from sqlalchemy import select
 from tests.backend.conftest import Login, RecordedTasks, shared_app
-from tests.backend.jobs import RunHandle, completed, new_job, new_run, numbered, sample, triggered
+from tests.backend.jobs import completed, new_job, new_run, sample, store_events, triggered
 from tests.backend.serving import served
 
-from weir.protocol.events import DriverState, Event, FailureOccurred, MetricsSampled, RunStateChanged, SubtaskAcknowledged
+from weir.protocol.events import DriverState, FailureOccurred, MetricsSampled, RunStateChanged, SubtaskAcknowledged
 from weir.protocol.ids import CheckpointId, Generation, SubtaskId
 from weir_backend.kit import subscribers
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
 from weir_backend.kit.notifications import CHANNEL, job_key
-from weir_backend.link import service
 from weir_backend.models import Role, Token, User
 from weir_backend.settings import Settings
 from weir_workers.embedded.ports import free_port
@@ -69,12 +68,6 @@ def api(base: str, login: Login) -> Iterator[httpx2.Client]:
         yield client
 
 
-def store_events(database: Database, run: RunHandle, first: int, *events: Event) -> None:
-    with database.session() as session:
-        known = service.known_run(session, run.id, run.token)
-        service.store(session, RecordedTasks(), known, numbered(events, first), oldest=first)
-
-
 def read_until(client: httpx2.Client, url: str, enough: Callable[[list[Message]], bool], **headers: str) -> list[Message]:
     found: list[Message] = []
     with client.stream("GET", url, headers=headers) as answer:
@@ -101,7 +94,7 @@ def test_a_reconnecting_client_gets_every_event_exactly_once(api: httpx2.Client,
 
     def write() -> None:
         for first in range(1, total + 1, 4):
-            store_events(database, run, first, *[FailureOccurred(Generation(1), str(first + place)) for place in range(4)])
+            store_events(database, run, *[FailureOccurred(Generation(1), str(first + place)) for place in range(4)], first=first)
 
     writer = threading.Thread(target=write)
     writer.start()
@@ -120,7 +113,7 @@ def test_a_reconnecting_client_gets_every_event_exactly_once(api: httpx2.Client,
 
 def test_a_stream_without_a_position_starts_with_the_current_state(api: httpx2.Client, database: Database) -> None:
     run = new_run(database)
-    store_events(database, run, 1, RunStateChanged(DriverState.RUNNING, Generation(1)), triggered(1))
+    store_events(database, run, RunStateChanged(DriverState.RUNNING, Generation(1)), triggered(1))
     progress_received = threading.Event()
     found: list[Message] = []
 
@@ -136,8 +129,8 @@ def test_a_stream_without_a_position_starts_with_the_current_state(api: httpx2.C
     reader = threading.Thread(target=read_stream)
     reader.start()
     assert progress_received.wait(20)
-    store_events(database, run, 3, SubtaskAcknowledged(CheckpointId(1), SubtaskId(0, 1), 4))
-    store_events(database, run, 4, completed(1))
+    store_events(database, run, SubtaskAcknowledged(CheckpointId(1), SubtaskId(0, 1), 4), first=3)
+    store_events(database, run, completed(1), first=4)
     reader.join(20)
     assert [message.kind for message in found[:2]] == ["run", "progress"] and found[0].data["state"] == "RUNNING"
     assert found[1].data["checkpoint"] == 1 and found[1].data["subtasks"] == 2 and found[1].id is None
@@ -147,13 +140,15 @@ def test_a_stream_without_a_position_starts_with_the_current_state(api: httpx2.C
 def test_the_progress_of_all_subtasks_is_sent_in_one_message(api: httpx2.Client, database: Database) -> None:
     run = new_run(database)
     store_events(
-        database, run, 1, triggered(1), *[SubtaskAcknowledged(CheckpointId(1), SubtaskId(0, place), place) for place in range(3)]
+        database, run, triggered(1), *[SubtaskAcknowledged(CheckpointId(1), SubtaskId(0, place), place) for place in range(3)]
     )
     found = read_until(api, f"/jobs/{run.job_id}/events/stream?after=0", lambda found: found[-1].kind == "progress")
     assert found[-1].data["progress"] == [[0, 0, 0], [0, 1, 1], [0, 2, 2]] and found[-1].data["acknowledged"] == 3
 
 
-def test_a_problem_is_returned_before_the_stream_starts(api: httpx2.Client, base: str, database: Database) -> None:
+def test_an_error_before_a_stream_starts_is_returned_as_a_problem_document(
+    api: httpx2.Client, base: str, database: Database
+) -> None:
     job = new_job(database)
     assert api.get("/jobs/999/events/stream").status_code == 404
     assert api.get(f"/jobs/{job}/events/stream", headers={"Last-Event-ID": "x"}).status_code == 422
@@ -180,7 +175,7 @@ def test_the_global_stream_sends_changes_of_all_jobs(api: httpx2.Client, databas
     reader.start()
     assert both_jobs_received.wait(20)
     for number in range(1, 51):
-        store_events(database, run, 2 * number - 1, triggered(number), completed(number))
+        store_events(database, run, triggered(number), completed(number), first=2 * number - 1)
     reader.join(20)
     assert not reader.is_alive()
     assert [message.data["name"] for message in found[:2]] == ["idle", "busy"] and found[0].data["state"] is None
@@ -192,10 +187,10 @@ def test_metrics_samples_cause_no_notification(settings: Settings, database: Dat
     run = new_run(database)
     with psycopg.connect(settings.database_url.get_secret_value(), autocommit=True) as listener:
         listener.execute(f"LISTEN {CHANNEL}")
-        store_events(database, run, 1, *[MetricsSampled(sample(0, second)) for second in range(3)])
-        store_events(database, run, 4, triggered(1))
-        store_events(database, run, 5, SubtaskAcknowledged(CheckpointId(1), SubtaskId(0, 0), 3))
-        store_events(database, run, 6, MetricsSampled(sample(0, 3)))
+        store_events(database, run, *[MetricsSampled(sample(0, second)) for second in range(3)])
+        store_events(database, run, triggered(1), first=4)
+        store_events(database, run, SubtaskAcknowledged(CheckpointId(1), SubtaskId(0, 0), 3), first=5)
+        store_events(database, run, MetricsSampled(sample(0, 3)), first=6)
         # This statement returns after the notifications of earlier commits have arrived.
         listener.execute("SELECT 1")
         received = [one.payload for one in listener.notifies(timeout=0)]
@@ -224,15 +219,15 @@ def test_many_subscribers_of_one_job_get_all_events(api: httpx2.Client, database
     for _ in readers:
         assert open_streams.acquire(timeout=20)
     for first in range(1, total + 1, 5):
-        store_events(database, run, first, *[FailureOccurred(Generation(1), str(first + place)) for place in range(5)])
+        store_events(database, run, *[FailureOccurred(Generation(1), str(first + place)) for place in range(5)], first=first)
     for reader in readers:
         reader.join(20)
     assert found == {number: list(range(1, total + 1)) for number in range(subscribers)}
 
 
-def test_streams_hold_no_database_connection(api: httpx2.Client, settings: Settings, database: Database) -> None:
+def test_an_open_stream_uses_no_database_connection(api: httpx2.Client, settings: Settings, database: Database) -> None:
     run = new_run(database)
-    store_events(database, run, 1, triggered(1))
+    store_events(database, run, triggered(1))
     opened = [api.stream("GET", f"/jobs/{run.job_id}/events/stream?after=0") for _ in range(settings.pool_size + 5)]
     first = []
     for stream in opened:
@@ -271,7 +266,7 @@ def test_a_stream_ends_when_its_token_expires(
     api: httpx2.Client, base: str, database: Database, login: Login, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(subscribers, "CHECK_INTERVAL_S", 0.2)
-    store_events(database, run := new_run(database), 1, triggered(1))
+    store_events(database, run := new_run(database), triggered(1))
     with httpx2.Client(base_url=base, headers=login(Role.VIEWER, name="soon"), timeout=20.0) as subscriber:
         with subscriber.stream("GET", f"/jobs/{run.job_id}/events/stream?after=0") as answer:
             received = messages(answer)
@@ -315,10 +310,10 @@ def api_token(database: Database, name: str) -> int:
         return session.scalars(select(Token.id).where(Token.user_id == user_id(database, name))).one()
 
 
-def test_events_are_listed_and_filtered(api: httpx2.Client, database: Database) -> None:
+def test_the_list_of_events_can_be_filtered(api: httpx2.Client, database: Database) -> None:
     run, other = new_run(database), new_run(database)
-    store_events(database, run, 1, triggered(1), completed(1))
-    store_events(database, other, 1, triggered(1))
+    store_events(database, run, triggered(1), completed(1))
+    store_events(database, other, triggered(1))
     answer = api.get("/events", params={"filter": json.dumps({"job_id": run.job_id, "kind": "CheckpointTriggered"})})
     assert answer.status_code == 200 and answer.headers["content-range"] == "events 0-0/1"
     [one] = answer.json()

@@ -19,7 +19,7 @@ from weir_backend.models import Role
 from weir_backend.settings import Settings
 
 REQUESTS = 150
-"""Number of requests, which is higher than the 40 threads of the server."""
+"""Number of requests. The server has only 40 threads."""
 
 
 def test_every_request_of_a_burst_is_answered(settings: Settings, tasks: RecordedTasks, login: Login) -> None:
@@ -39,7 +39,7 @@ def test_every_request_of_a_burst_is_answered(settings: Settings, tasks: Recorde
 
 @dataclass
 class BlockingCalls:
-    """Calls of ``block`` run until ``released`` is set. ``started`` is set when ``expected`` calls run at the same time."""
+    """``block`` returns once ``released`` is set. ``started`` is set when the number of calls in progress reaches ``expected``."""
 
     expected: int = 1
     running: int = 0
@@ -93,7 +93,7 @@ def test_low_priority_calls_leave_connections_for_other_calls(database: Database
     asyncio.run(scenario())
 
 
-def test_a_session_commits_rolls_back_on_errors_and_is_returned_on_cancellation(database: Database) -> None:
+def test_a_cancelled_session_ends_its_transaction_and_returns_its_connection(database: Database) -> None:
     def count(session: Session) -> int:
         return int(session.scalar(text("SELECT count(*) FROM entries")) or 0)
 

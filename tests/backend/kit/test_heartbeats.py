@@ -31,7 +31,7 @@ def up_since(database: Database, seconds: float) -> datetime | None:
         return alive_since(session, at(seconds))
 
 
-def test_the_uptime_begins_with_the_last_component_that_started(database: Database) -> None:
+def test_the_uptime_begins_when_the_last_component_starts(database: Database) -> None:
     assert up_since(database, 0) is None
     send_heartbeats(database, Component.API, 0, 5, 10, 15)
     assert up_since(database, 16) is None
@@ -39,7 +39,7 @@ def test_the_uptime_begins_with_the_last_component_that_started(database: Databa
     assert up_since(database, 28) == at(12)
 
 
-def test_a_gap_restarts_the_uptime_and_a_component_without_heartbeats_is_down(database: Database) -> None:
+def test_the_control_plane_is_down_during_a_gap_in_heartbeats_and_its_uptime_restarts_after_the_gap(database: Database) -> None:
     send_heartbeats(database, Component.ALERTS, *range(0, 400, 15))
     send_heartbeats(database, Component.API, *range(0, 100, 5))
     assert up_since(database, 95 + GAP_MAX[Component.API].total_seconds()) == at(0)

@@ -140,7 +140,7 @@ def test_two_users_can_use_the_same_key(send: Send, login: Login) -> None:
     assert [send().json(), send(user=login(Role.OPERATOR)).json()] == [{"number": 1}, {"number": 2}]
 
 
-def test_a_key_does_not_bypass_authorization(send: Send, login: Login, client: TestClient) -> None:
+def test_an_idempotency_key_does_not_replace_authorization(send: Send, login: Login, client: TestClient) -> None:
     assert send(user=login(Role.VIEWER)).status_code == 403
     assert client.post(THINGS, json={"name": "a"}, headers={"Idempotency-Key": "key"}).status_code == 401
 
@@ -162,7 +162,7 @@ def test_a_malformed_key_is_invalid(send: Send, key: str) -> None:
     assert send(key=key.encode()).status_code == 422
 
 
-def test_a_second_request_waits_for_the_first(send: Send, database: Database, gate: Gate) -> None:
+def test_a_second_request_with_the_same_key_waits_for_the_first(send: Send, database: Database, gate: Gate) -> None:
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(send, "slow")
         assert gate.entered.wait(10)
@@ -172,7 +172,7 @@ def test_a_second_request_waits_for_the_first(send: Send, database: Database, ga
     assert second.result().headers["Idempotency-Replayed"] == "true" and effects(database) == 1
 
 
-def test_a_second_request_fails_if_the_first_takes_too_long(
+def test_a_second_request_with_the_same_key_fails_if_the_first_takes_too_long(
     send: Send, database: Database, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(idempotency, "FIRST_REQUEST_WAIT_MS", 100)
@@ -212,7 +212,7 @@ def test_old_keys_are_deleted(send: Send, database: Database) -> None:
     assert send().json() == {"number": 2}
 
 
-def test_an_endpoint_must_declare_the_caller_before_the_key() -> None:
+def test_an_endpoint_must_declare_the_caller_before_the_idempotency_key() -> None:
     router = APIRouter(route_class=IdempotentRoute)
     with pytest.raises(AssertionError, match="after the caller"):
 
@@ -220,7 +220,7 @@ def test_an_endpoint_must_declare_the_caller_before_the_key() -> None:
         def wrong(_: Idempotent, caller: OperatorCaller) -> None: ...
 
 
-def test_the_openapi_document_describes_the_header(client: TestClient) -> None:
+def test_the_openapi_document_describes_the_idempotency_key_header(client: TestClient) -> None:
     path = client.get("/api/v1/openapi.json").json()["paths"][THINGS]
     assert "Idempotency-Key" in [one["name"] for one in path["post"]["parameters"]]
     assert "parameters" not in path["get"]

@@ -23,7 +23,8 @@ CHECKPOINTS = 12
 
 @pytest.fixture
 def run(database: Database) -> RunHandle:
-    """Create checkpoints of two jobs and return the run of one job. Some checkpoints have equal sort values, others have none."""
+    """Create checkpoints of two jobs and return the run of one job. Some checkpoints have equal sort values, and other
+    checkpoints have no sort value."""
     found = new_run(database)
     for one, first in ((new_run(database), 50), (found, 1)):
         events = [event for number in range(first, first + CHECKPOINTS) for event in (triggered(number), completed(number))]
@@ -61,8 +62,10 @@ def test_pages_are_disjoint_and_complete(
 
 
 @pytest.mark.parametrize("field", ["end_to_end_ms", "state_bytes", "completed_at"])
-def test_rows_without_a_value_are_last_in_either_order(client: TestClient, login: Login, run: RunHandle, field: str) -> None:
-    """One checkpoint is not completed. It has no duration and no size."""
+def test_rows_without_a_sort_value_are_last_in_both_sort_directions(
+    client: TestClient, login: Login, run: RunHandle, field: str
+) -> None:
+    """One checkpoint is not completed, so it has no duration and no size."""
     for direction in ("ASC", "DESC"):
         query = {"sort": json.dumps([field, direction]), "range": "[0,99]", "filter": json.dumps({"job_id": run.job_id})}
         found = [one[field] for one in client.get("/api/v1/checkpoints", params=query, headers=login()).json()]
@@ -100,7 +103,7 @@ def test_a_page_that_is_too_deep_is_refused_with_a_hint_to_use_after_id(client: 
         assert "after_id" in refused.json()["next_step"]
 
 
-def test_a_list_that_takes_too_long_is_an_invalid_request_and_not_an_outage(
+def test_a_list_query_that_takes_too_long_is_reported_as_an_invalid_request(
     client: TestClient, login: Login, run: RunHandle, settings: Settings
 ) -> None:
     """A locked table delays the query beyond the statement timeout, as a large table does."""

@@ -19,7 +19,7 @@ def test_a_wait_ends_if_it_is_cancelled_during_a_notification(steps_between: int
                 await subscription.wait(60)
 
         listener = asyncio.create_task(listen())
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0)  # the listener begins to wait
         subscription.deliver("job:1")
         for _ in range(steps_between):
             await asyncio.sleep(0)

@@ -71,5 +71,5 @@ def test_an_unreachable_redis_is_retried_only_after_an_interval(monkeypatch: pyt
         (None, "unknown"),
     ],
 )
-def test_addresses_of_one_host_share_a_counter(address: str | None, counted: str) -> None:
+def test_all_addresses_of_one_host_share_a_counter(address: str | None, counted: str) -> None:
     assert origin(address) == counted

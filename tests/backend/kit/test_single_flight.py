@@ -1,4 +1,4 @@
-"""Concurrent callers share one read. They get no stale result and are not affected if another caller is cancelled."""
+"""Concurrent callers share one read. No caller gets a stale result, and cancelling one caller does not affect others."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from weir_backend.kit.single_flight import CONCURRENCY, SingleFlight
 
 @dataclass
 class Table:
-    """``read`` waits for ``released`` and returns the value from its start. ``started`` is set when ``expected`` reads run."""
+    """``read`` blocks until ``released`` is set, and then returns the value that the table had when the read started. ``started`` is
+    set when the number of reads in progress reaches ``expected``."""
 
     value: int = 0
     expected: int = 1
@@ -48,7 +49,7 @@ def test_concurrent_callers_share_one_read() -> None:
     asyncio.run(scenario())
 
 
-def test_a_caller_that_arrives_after_a_read_started_sees_later_writes() -> None:
+def test_a_caller_that_arrives_during_a_read_waits_for_a_new_read() -> None:
     async def scenario() -> None:
         table, shared = Table(1), SingleFlight()
         early = asyncio.create_task(shared.read("a", table.read))
@@ -89,7 +90,7 @@ def test_cancelling_one_caller_does_not_cancel_the_read() -> None:
     asyncio.run(scenario())
 
 
-def test_an_error_reaches_all_callers_and_the_next_caller_retries() -> None:
+def test_a_failed_read_raises_its_error_in_all_callers_and_the_next_caller_reads_again() -> None:
     async def scenario() -> None:
         table, shared = Table(-1), SingleFlight()
         table.released.set()

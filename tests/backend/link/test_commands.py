@@ -77,7 +77,7 @@ def run(database: Database) -> RunHandle:
     return new_run(database)
 
 
-def test_the_drivers_client_understands_every_response(settings: Settings, database: Database, run: RunHandle) -> None:
+def test_the_client_of_a_driver_understands_every_response(settings: Settings, database: Database, run: RunHandle) -> None:
     with shared_app(settings, RecordedTasks()) as app, served(app, free_port()) as base:
         client = LinkClient(address(base, run))
         assert client.post(event_batch(1, 3)) == Stored(EventNumber(3))
@@ -96,7 +96,7 @@ def test_the_drivers_client_understands_every_response(settings: Settings, datab
 
 
 def test_a_graph_of_the_maximum_size_is_accepted(settings: Settings, database: Database, run: RunHandle) -> None:
-    """The graph contains the rows of an iterable. If it were refused, all later events of the run would be missing."""
+    """The graph contains the rows of an iterable. If the API refused the graph, all later events of the run would be missing."""
     rows = "\N{LATIN SMALL LETTER U WITH DIAERESIS}" * (GRAPH_BYTES_MAX // 2)
     graph: JsonValue = {"logical": {"job": "large", "operators": [], "rows": rows}}
     events = numbered([GraphDeployed(graph), RunStateChanged(DriverState.RUNNING, Generation(1))])

@@ -152,7 +152,7 @@ def test_a_repeated_batch_changes_nothing(client: TestClient, database: Database
         assert session.get_one(Job, run.job_id).event_number == 4
 
 
-def test_a_gap_is_refused_with_the_last_stored_number(client: TestClient, database: Database) -> None:
+def test_a_gap_in_event_numbers_is_refused_with_the_last_stored_number(client: TestClient, database: Database) -> None:
     run = new_run(database)
     post_events(client, run, state(DriverState.RUNNING))
     answer = post(client, run, numbered([triggered(1)], 4), oldest=2)
@@ -173,10 +173,10 @@ def test_lost_events_are_recorded_and_skipped(client: TestClient, database: Data
     assert log[2] == (3, None, "EventsMissing", {"from": 3, "to": 7}) and [row.number for row in log] == [1, 2, 3, 4, 5]
     assert checkpoint(database, run, 1).state is CheckpointState.FAILED and "missing" in checkpoint(database, run, 1).failure
     post_events(client, run, completed(1), first=10)
-    assert checkpoint(database, run, 1).state is CheckpointState.COMPLETED, "a completion in the job log is final"
+    assert checkpoint(database, run, 1).state is CheckpointState.COMPLETED, "the job log proves the completion"
 
 
-def test_a_completion_without_its_trigger_is_stored(client: TestClient, database: Database) -> None:
+def test_the_completion_of_a_checkpoint_without_its_trigger_is_stored(client: TestClient, database: Database) -> None:
     run = new_run(database)
     assert post(client, run, numbered([completed(7)], 30)).status_code == 200
     found = checkpoint(database, run, 7)
@@ -197,7 +197,7 @@ def test_only_the_token_of_the_run_is_accepted(client: TestClient, database: Dat
     assert run_row(database, run).stored_event == 0
 
 
-def test_an_ended_run_can_repeat_its_last_batch_and_gets_no_commands(client: TestClient, database: Database) -> None:
+def test_an_ended_run_can_repeat_its_last_batch_but_gets_no_commands(client: TestClient, database: Database) -> None:
     run = new_run(database)
     events = numbered([state(DriverState.RUNNING), state(DriverState.FINISHED)])
     assert post(client, run, events).json() == {"stored": 2}
@@ -258,7 +258,7 @@ def test_a_malformed_batch_is_refused(client: TestClient, database: Database, bo
 
 
 @pytest.mark.parametrize("query", ["", "?first=1", "?first=0&oldest=0", f"?first=1&oldest={_TOO_LARGE}", "?first=a&oldest=1"])
-def test_a_batch_must_declare_its_first_number(client: TestClient, database: Database, query: str) -> None:
+def test_a_batch_must_declare_the_number_of_its_first_event(client: TestClient, database: Database, query: str) -> None:
     run = new_run(database)
     answer = client.post(run.url(f"/events{query}"), content=body_of(numbered([triggered(1)])), headers=run.headers)
     assert answer.status_code == 422
@@ -282,11 +282,11 @@ def test_a_large_batch_of_an_unauthenticated_sender_is_not_buffered(client: Test
 
     answer = client.post(run.url("/events?first=1&oldest=1"), content=parts(), headers=headers)
     assert answer.status_code == 401 and sent_parts == 2 * UNAUTHENTICATED_BYTES_MAX // (1 << 20), (
-        "the response comes after the last part"
+        "the API sends the response after it has received the last part"
     )
 
 
-def test_unusual_text_and_times_are_stored_as_faithfully_as_possible(client: TestClient, database: Database) -> None:
+def test_text_and_times_that_postgres_cannot_store_are_replaced_by_similar_values(client: TestClient, database: Database) -> None:
     run = new_run(database)
     body = (
         b'[[1,-5,"FailureOccurred",{"generation":1,"reason":"a\\u0000b\\ud800"}],'
@@ -386,7 +386,7 @@ def test_events_from_the_spool_of_a_killed_driver_are_stored_up_to_the_end_of_th
     assert run_row(database, run).state is RunState.FAILED
 
 
-def test_the_parent_of_a_checkpoint_follows_the_restored_checkpoint(client: TestClient, database: Database) -> None:
+def test_the_restored_checkpoint_is_the_parent_of_the_next_checkpoint(client: TestClient, database: Database) -> None:
     job_id = new_job(database)
 
     def run_with(start: dict[str, Any], *numbers: int) -> RunHandle:
@@ -427,7 +427,7 @@ def answered(command: int, outcome: CommandOutcome = CommandOutcome.ACCEPTED, re
 
 
 @pytest.mark.parametrize("in_one_batch", [True, False])
-def test_a_savepoint_operation_gets_the_first_savepoint_triggered_after_its_answer(
+def test_a_savepoint_operation_gets_the_first_savepoint_that_is_triggered_after_the_answer_of_the_driver(
     client: TestClient, database: Database, in_one_batch: bool
 ) -> None:
     run = new_run(database)
@@ -452,7 +452,7 @@ def test_a_savepoint_operation_gets_the_first_savepoint_triggered_after_its_answ
     assert (command.outcome, command.answered_event) == ("ACCEPTED", 2)
 
 
-def test_a_savepoint_that_fails_fails_the_operation(client: TestClient, database: Database) -> None:
+def test_a_failed_savepoint_fails_its_operation(client: TestClient, database: Database) -> None:
     run = new_run(database)
     operation_id = operation(database, run)
     post_events(client, run, answered(1), triggered(1, trigger="savepoint"), CheckpointFailed(CheckpointId(1), "0/1 declined"))
@@ -490,7 +490,7 @@ def test_checkpoints_of_another_run_are_unchanged(client: TestClient, database: 
 
 
 def call_concurrently(count: int, call: Callable[[], Any]) -> list[Any]:
-    """Return the results of ``count`` threads that start together."""
+    """Call the function in ``count`` threads at the same time, and return the results."""
     found: list[Any] = []
     barrier = threading.Barrier(count)
 
@@ -529,7 +529,7 @@ def test_a_control_plane_restored_from_a_backup_records_the_lost_events(client: 
     assert checkpoint(database, run, 2).state is CheckpointState.COMPLETED
 
 
-def test_a_gap_before_samples_fails_the_checkpoint_in_progress(client: TestClient, database: Database) -> None:
+def test_lost_events_before_a_metrics_sample_fail_the_pending_checkpoint(client: TestClient, database: Database) -> None:
     run = new_run(database)
     post_events(client, run, triggered(1))
     assert post(client, run, numbered([MetricsSampled(sample(0, 1))], 9)).status_code == 200

@@ -148,8 +148,8 @@ def test_the_division_into_batches_does_not_affect_the_stored_rows(
     assert store_batches(database, batches) == rows_of_one_batch
 
 
-def test_the_stored_rows_are_as_expected(rows_of_one_batch: dict[str, list[dict[str, Any]]]) -> None:
-    """The other test would also succeed if all divisions stored nothing."""
+def test_one_batch_with_all_events_stores_the_expected_rows(rows_of_one_batch: dict[str, list[dict[str, Any]]]) -> None:
+    """Without this test, the test of divisions would also succeed if no division stored any row."""
     assert [row["state"] for row in rows_of_one_batch["checkpoints"]] == [
         "COMPLETED",
         "COMPLETED",
@@ -174,5 +174,5 @@ def test_the_stored_rows_are_as_expected(rows_of_one_batch: dict[str, list[dict[
     assert [row["fields"]["state"] for row in rows_of_one_batch["events"] if row not in other_events] == ["SUCCEEDED"]
 
 
-def test_events_are_unchanged_by_serialisation() -> None:
+def test_a_parsed_event_equals_the_serialised_event() -> None:
     assert list(decode(body_of(EVENTS))) == EVENTS

@@ -36,7 +36,7 @@ def at_second(seconds: int, *, counted: int | None = None, generation: int = 1, 
     return Sample(1, slot, T0 + timedelta(seconds=seconds), metrics)
 
 
-def test_rates_are_differences_of_samples_and_times_add_up_to_one_second() -> None:
+def test_a_rate_is_the_difference_of_two_successive_samples_divided_by_their_interval() -> None:
     found = series_of([at_second(2), at_second(4), at_second(10)], since=T0)
     assert [(one.chain, one.index) for one in found.subtasks] == [(0, 0), (1, 0)]
     one = found.subtasks[0]
@@ -51,18 +51,16 @@ def test_rates_are_differences_of_samples_and_times_add_up_to_one_second() -> No
     assert slot.utilisation == [None, pytest.approx(0.3), pytest.approx(0.3)] and slot.gauges == {"counts.keys": [20, 40, 100]}
 
 
-def test_samples_of_different_deployments_are_not_compared() -> None:
+def test_no_rate_is_computed_from_samples_of_two_deployments() -> None:
     samples = [at_second(2), at_second(4), at_second(6, counted=1, generation=2), at_second(8, counted=3, generation=2)]
     one = series_of(samples, since=T0).subtasks[0]
     assert [at.second for at in one.at] == [4, 8] and one.per_s["records_in"] == [100, 100]
     replaced = [at_second(2), at_second(4), at_second(6, counted=1), at_second(8, counted=3)]
     one = series_of(replaced, since=T0).subtasks[0]
-    assert [at.second for at in one.at] == [4, 8], (
-        "samples of a replacement slot are not compared with those of the replaced slot"
-    )
+    assert [at.second for at in one.at] == [4, 8], "no rate is computed from samples of a replaced slot and of its replacement"
 
 
-def test_earlier_samples_are_compared_but_not_shown() -> None:
+def test_the_first_rate_is_computed_from_a_sample_before_the_requested_time() -> None:
     one = series_of([at_second(2), at_second(4), at_second(6)], since=T0 + timedelta(seconds=3)).subtasks[0]
     assert [at.second for at in one.at] == [4, 6]
 
@@ -105,7 +103,9 @@ def test_series_have_one_point_per_step_and_name_their_operators(client: TestCli
     assert client.get(f"/api/v1/jobs/{run.job_id}/metrics?chain=9", headers=login()).json()["subtasks"] == []
 
 
-def test_a_chain_number_with_other_operators_is_a_different_chain(client: TestClient, database: Database, login: Login) -> None:
+def test_chains_with_the_same_number_but_different_operators_have_separate_series(
+    client: TestClient, database: Database, login: Login
+) -> None:
     """An upgrade can give the number of a chain to other operators. A new parallelism alone does not make a different chain."""
     other_operators = {"logical": {"operators": [{"uid": "v", "name": "more"}]}, "chains": [{"index": 0, "operators": ["v"]}]}
     other_parallelism = {**GRAPH, "slots": 4}
@@ -167,7 +167,7 @@ def test_one_request_returns_the_current_rates_of_several_jobs(client: TestClien
         assert client.get(f"/api/v1/metrics/jobs{query}", headers=login(Role.VIEWER)).status_code == 422, query
 
 
-def test_missing_data_leaves_out_only_the_affected_rates() -> None:
+def test_a_rate_is_omitted_only_if_its_own_data_is_missing() -> None:
     series = series_of([at_second(2), at_second(4)], since=T0)
     assert rates_of(series, None) == JobRates(T0 + timedelta(seconds=4), 100, None, None, BackpressureLevel.LOW)
     both = rates_of(series, [])

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 from sqlalchemy import select, update
 from tests.backend.fake_workers import Platform
-from tests.backend.stored_job import StoredJob
+from tests.backend.stored_job import StoredJob, lock_holder
 
 from weir.protocol.events import DriverState, RunStateChanged
 from weir.protocol.ids import Generation
 from weir_backend.kit.clock import now
-from weir_backend.kit.heartbeats import Component, record_heartbeat
-from weir_backend.models import Event, Heartbeat, Run, RunState, Spec
-from weir_backend.runs.reachability import UNREACHABLE_AFTER
+from weir_backend.models import Event, Run, RunState, Spec
+from weir_backend.runs.reachability import RUN_UNREACHABLE_AFTER
 from weir_workers.drivers.run_directory import RunDirectory
 from weir_workers.tasks.driver_watch import watch_here
 
@@ -32,22 +28,15 @@ LONG_AGO = timedelta(hours=1)
 
 @contextmanager
 def driver_process(job: StoredJob) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a process on this host that holds the lock of the run's directory and does nothing else."""
+    """Run a process on this host that is the driver of the job and does nothing."""
     with job.platform.database.session() as session:
         run = session.get_one(Run, job.driver.run_id)
     directory = RunDirectory.of(job.context.settings.data_dir, run.directory)
-    directory.make()
-    with subprocess.Popen(["flock", directory.lock, "sleep", "600"], start_new_session=True) as process:
-        try:
-            name = {"pid": process.pid, "started": psutil.Process(process.pid).create_time()}
-            directory.process.write_text(json.dumps(name))
-            while not (directory.lock.exists() and directory.is_alive()):
-                assert process.poll() is None
-                time.sleep(0.01)
-            change(job, host=job.context.host, pid=name["pid"], pid_started=name["started"])
-            yield process
-        finally:
-            process.kill()
+    with lock_holder(directory) as process:
+        identity = directory.process_identity()
+        assert identity is not None
+        change(job, host=job.context.host, pid=identity.pid, pid_started=identity.started)
+        yield process
 
 
 def change(job: StoredJob, **values: Any) -> None:
@@ -55,26 +44,19 @@ def change(job: StoredJob, **values: Any) -> None:
         session.execute(update(Run).where(Run.id == job.driver.run_id).values(**values))
 
 
-def record_heartbeats(platform: Platform, since: timedelta = LONG_AGO) -> None:
-    """Record heartbeats of all components of the control plane, as if they ran for the time ``since``."""
-    moment = now()
-    with platform.database.session() as session:
-        for component in Component:
-            record_heartbeat(session, component, moment)
-        session.execute(
-            update(Heartbeat)
-            .where(Heartbeat.component.in_([component.value for component in Component]))
-            .values(since=moment - since)
-        )
-
-
 def silent_job(platform: Platform, checkpoints: int = 3) -> StoredJob:
-    """Create a running job whose checkpoints and last contact are an hour or more old."""
+    """Create a running job whose newest checkpoint and last contact are at least an hour old."""
     job = StoredJob.running(platform, checkpoints)
     job.driver.send_events(RunStateChanged(DriverState.RUNNING, Generation(1), "", ""))
     change(job, last_contact_at=now() - LONG_AGO)
-    record_heartbeats(platform)
+    platform.record_heartbeats()
     return job
+
+
+def hung_drivers(platform: Platform) -> list[Any]:
+    """Return the fields of the events about killed drivers. A killed process can still exist for a while."""
+    with platform.database.session() as session:
+        return list(session.scalars(select(Event.fields).where(Event.kind == "DriverHung")))
 
 
 def test_a_driver_that_hangs_is_killed_and_its_run_fails(platform: Platform) -> None:
@@ -82,8 +64,7 @@ def test_a_driver_that_hangs_is_killed_and_its_run_fails(platform: Platform) -> 
     with driver_process(job) as process:
         watch_here(job.context)
         assert process.wait(timeout=60) == -signal.SIGKILL
-    with platform.database.session() as session:
-        (event,) = session.scalars(select(Event.fields).where(Event.kind == "DriverHung"))
+    (event,) = hung_drivers(platform)
     assert "the driver has sent nothing since" in event["reason"] and "its last checkpoint is from" in event["reason"]
     watch_here(job.context)
     with platform.database.session() as session:
@@ -98,7 +79,7 @@ def test_a_driver_without_contact_that_completes_checkpoints_is_not_killed(
     job.run.complete(4)
     with driver_process(job) as process:
         watch_here(job.context)
-        assert process.poll() is None
+        assert process.poll() is None and hung_drivers(platform) == []
 
 
 @pytest.mark.parametrize(
@@ -121,7 +102,7 @@ def test_a_driver_that_is_possibly_healthy_is_not_killed(
     if reason == "recent contact":
         change(job, last_contact_at=now() - timedelta(minutes=4))
     elif reason == "recently started control plane":
-        record_heartbeats(platform, timedelta(minutes=4))
+        platform.record_heartbeats(timedelta(minutes=4))
     elif reason == "missing job log":
         Path(job.directory).rename(f"{job.directory}-elsewhere")
     else:
@@ -136,7 +117,7 @@ def test_a_driver_that_is_possibly_healthy_is_not_killed(
             spec.body = spec.body | {"checkpointing": spec.body["checkpointing"] | options}
     with driver_process(job) as process:
         watch_here(job.context)
-        assert process.poll() is None
+        assert process.poll() is None and hung_drivers(platform) == []
 
 
 def test_a_run_without_contact_is_shown_as_reconciling_until_its_next_contact(platform: Platform) -> None:
@@ -149,10 +130,10 @@ def test_a_run_without_contact_is_shown_as_reconciling_until_its_next_contact(pl
         assert run["state"] == listed["state"] == job_read["run"]["state"] == job_read["state"]
         return job_read["state"], job_read["health"], job_read["health_reason"]
 
-    assert shown() == ("RECONCILING", "degraded", "The driver is unreachable; Weir is checking whether it still runs.")
-    record_heartbeats(platform, UNREACHABLE_AFTER / 2)
-    assert shown() == ("RUNNING", "healthy", ""), "the control plane was started too recently to tell"
-    record_heartbeats(platform)
+    assert shown() == ("RECONCILING", "degraded", "The driver is unreachable. Weir is checking whether the driver is running.")
+    platform.record_heartbeats(RUN_UNREACHABLE_AFTER / 2)
+    assert shown() == ("RUNNING", "healthy", ""), "a recently started control plane does not count a driver as unreachable"
+    platform.record_heartbeats()
     change(job, last_contact_at=now())
     assert shown() == ("RUNNING", "healthy", "")
     platform.send("POST", f"/jobs/{job.job_id}/suspend", status=202)

@@ -42,7 +42,7 @@ def job(**facts: object) -> JobFacts:
     return replace(base, **facts)  # type: ignore[arg-type]  # names and types are those of JobFacts
 
 
-def test_a_driver_is_killed_only_after_the_timeout_of_a_cancel() -> None:
+def test_the_driver_of_a_cancelled_job_is_killed_only_after_a_timeout() -> None:
     assert not must_be_killed(None, NOW)
     assert not must_be_killed(NOW, NOW + CANCEL_TIMEOUT - timedelta(seconds=1))
     assert must_be_killed(NOW, NOW + CANCEL_TIMEOUT)
@@ -80,7 +80,7 @@ def test_failed_runs_restart_with_a_growing_delay_and_a_limited_number_of_attemp
     assert isinstance(decision, GiveUp) and "4 times in a row" in decision.reason and "killed" in decision.reason
 
 
-def test_a_version_that_has_never_run_has_fewer_restarts() -> None:
+def test_a_version_that_has_never_run_is_restarted_fewer_times_than_other_versions() -> None:
     failed = replace(FAILED, running_at=None)
     assert isinstance(decide(job(last=failed, has_run=False, restarts=1), NOW), RestartLater)
     assert isinstance(decide(job(last=failed, has_run=False, restarts=2), NOW), GiveUp)

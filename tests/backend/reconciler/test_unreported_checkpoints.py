@@ -1,4 +1,4 @@
-"""A driver is killed after a checkpoint is completed in the job log and before it has reported this checkpoint."""
+"""Checkpoints that the job log contains, but that a killed driver has not reported to the control plane."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from weir_workers.tasks.driver_watch import watch_here
 
 
 def job_with_killed_driver(platform: Platform) -> StoredJob:
-    """Create a job with reported checkpoints 1 to 3 on this host. The process of its driver does not exist any more."""
+    """Create a job with reported checkpoints 1 to 3 on this host. The process of the job's driver does not exist any more."""
     job = StoredJob.running(platform, 3)
     job.driver.send_events(RunStateChanged(DriverState.RUNNING, Generation(1), "", ""))
     with platform.database.session() as session:
@@ -59,7 +59,7 @@ def test_completed_checkpoints_in_the_job_log_are_added_to_the_database_and_the_
         numbers = session.scalars(select(Event.run_event).where(Event.run_id == run.id, Event.run_event.is_not(None))).all()
         assert len(numbers) == len(set(numbers))
     watch_here(job.context)
-    assert completions(platform, job) == reported, "each checkpoint is added once"
+    assert completions(platform, job) == reported, "each unreported checkpoint is added only once"
 
 
 def test_known_checkpoints_and_checkpoints_of_other_generations_are_not_added(platform: Platform) -> None:

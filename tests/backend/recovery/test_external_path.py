@@ -27,7 +27,9 @@ from weir_backend.settings import settings as settings_from_environment
         ("gs://bucket/x", "s3://bucket", False),
     ],
 )
-def test_a_path_is_within_a_root_only_if_complete_names_match(path: str, root: str, within: bool) -> None:
+def test_a_path_is_below_a_root_only_if_each_directory_name_of_the_root_matches_completely(
+    path: str, root: str, within: bool
+) -> None:
     assert is_within(path, root) is within
 
 
@@ -48,7 +50,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-def test_restore_roots_come_from_the_environment_separated_by_commas(environment: pytest.MonkeyPatch) -> None:
+def test_an_environment_variable_lists_the_restore_roots_separated_by_commas(environment: pytest.MonkeyPatch) -> None:
     assert (
         Settings(
             database_url=SecretStr("x"), redis_url=SecretStr("x"), secret_key=SecretStr("k" * 32), data_dir=Path("/d")
@@ -61,7 +63,7 @@ def test_restore_roots_come_from_the_environment_separated_by_commas(environment
 
 
 @pytest.mark.parametrize("value", ["checkpoints", "/srv/../etc", "file:///srv", "/srv,backups"])
-def test_an_invalid_restore_root_is_refused_at_the_start(environment: pytest.MonkeyPatch, value: str) -> None:
+def test_an_invalid_restore_root_is_refused_when_the_process_starts(environment: pytest.MonkeyPatch, value: str) -> None:
     environment.setenv("WEIR_RESTORE_ROOTS", value)
     with pytest.raises(ConfigError, match="WEIR_RESTORE_ROOTS"):
         settings_from_environment()

@@ -117,7 +117,7 @@ def test_the_number_of_repeated_records_is_shown_for_a_sink_that_is_not_revocabl
 ) -> None:
     own = create_job("own", checkpoints=0, logical=printing_graph())
     for number in range(1, 5):
-        # At checkpoint 3, the writer does not know yet that checkpoint 2 is completed, so it stages epoch 2 again.
+        # At checkpoint 3, the writer has not been notified yet that checkpoint 2 is completed, so it stages epoch 2 again.
         own.staged_rows = {2: 10, 3: 100} if number == 3 else {number: 10 ** (number - 1)}
         own.published_up_to = number - 1
         own.complete(number)
@@ -131,7 +131,7 @@ def test_the_number_of_repeated_records_is_shown_for_a_sink_that_is_not_revocabl
     (tmp_path / "own" / JobLayout(JOB).checkpoints / "4" / "manifest-g1.json").write_bytes(b"{}")
     found = inspect_storage(replace(upgrade, checkpoint=2))
     assert found is not None and is_applicable(found) and found.sinks[0].records is None, (
-        "a rollback to before a damaged checkpoint is possible"
+        "a rollback to a checkpoint before a damaged one is possible"
     )
 
 
@@ -177,13 +177,13 @@ def test_a_path_outside_the_allowed_locations_is_not_read(
         assert found.external_checkpoint is None and found.sources == []
 
 
-def test_an_allowed_location_can_be_a_link(create_job: CreateJob, upgrade: InspectionRequest, tmp_path: Path) -> None:
+def test_an_allowed_location_can_be_a_symbolic_link(create_job: CreateJob, upgrade: InspectionRequest, tmp_path: Path) -> None:
     create_job("mounted/words")
     (tmp_path / "allowed").symlink_to(tmp_path / "mounted")
     assert is_applicable(inspect_storage(replace(upgrade, path=str(tmp_path / "allowed" / "words"))))
 
 
-def test_damaged_or_missing_files_in_another_directory_are_named(
+def test_the_error_names_damaged_or_missing_files_of_another_directory(
     create_job: CreateJob, upgrade: InspectionRequest, tmp_path: Path
 ) -> None:
     other = create_job("allowed/other")
@@ -241,7 +241,7 @@ def test_the_inspection_names_state_that_is_not_compatible_with_the_graph(
         lost.incompatibility is not None and "'count'" in lost.incompatibility and "new in it is 'sums'" in lost.incompatibility
     )
     allowed = inspect_storage(replace(chosen, wanted=version(renamed, allow=True), maker=version(word_count())))
-    assert is_applicable(allowed) and any("is left behind" in note for note in allowed.notes)
+    assert is_applicable(allowed) and any("is not restored" in note for note in allowed.notes)
 
 
 def test_a_rescale_is_compatible_only_up_to_the_number_of_key_groups(create_job: CreateJob, upgrade: InspectionRequest) -> None:
@@ -255,7 +255,7 @@ def test_a_rescale_is_compatible_only_up_to_the_number_of_key_groups(create_job:
     assert found.incompatibility is not None and "aggregate 'count'" in found.incompatibility
 
 
-def test_a_failed_check_causes_only_a_note_if_the_version_of_the_state_also_fails_it(
+def test_a_failed_check_adds_only_a_note_if_the_version_that_wrote_the_state_also_fails_it(
     create_job: CreateJob, upgrade: InspectionRequest
 ) -> None:
     at_home = graph(
@@ -292,4 +292,4 @@ def test_an_upgrade_is_possible_without_checkpoints_or_without_a_readable_job_lo
     assert newest_of(upgrade) == 3 and newest_of(replace(upgrade, without_state=True)) is None
     (tmp_path / "own" / JOB / "log" / "00000001.json").write_bytes(b"{}")
     found = inspect_storage(upgrade)
-    assert is_applicable(found) and "the compatibility of its state is unknown" in found.notes[0]
+    assert is_applicable(found) and "state is unknown" in found.notes[0]

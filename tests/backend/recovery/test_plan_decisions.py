@@ -86,7 +86,7 @@ def test_a_plan_fails_after_a_timeout_if_the_driver_of_its_run_does_not_stop() -
     returning = replace(PLAN, phase=PlanPhase.REVERTING, live=unresponsive, live_is_of_plan=True, runs=1)
     assert decide_plan(returning, DEADLINE) == Wait(DEADLINE + REVERT_TIMEOUT, "The driver is stopping.")
     failed = decide_plan(returning, DEADLINE + REVERT_TIMEOUT)
-    assert isinstance(failed, FailPlan) and failed.bring_back and "does not stop." in failed.problem
+    assert isinstance(failed, FailPlan) and failed.bring_back and "has not stopped." in failed.problem
 
 
 def test_a_run_with_a_restore_error_is_not_retried() -> None:
@@ -94,7 +94,7 @@ def test_a_run_with_a_restore_error_is_not_retried() -> None:
     assert decide_plan(incompatible, NOW) == EnterPhase(PlanPhase.REVERTING)
 
 
-def test_a_plan_is_applied_if_its_run_ended_after_running() -> None:
+def test_a_plan_counts_as_applied_if_its_run_was_running_before_it_ended() -> None:
     ran = replace(PLAN, phase=PlanPhase.STARTING, ended_run=replace(FAILED, running_at=NOW), runs=1)
     assert decide_plan(ran, NOW) == Applied()
 
@@ -143,7 +143,7 @@ class SimulatedJob:
 
 
 @pytest.mark.parametrize("seed", range(400))
-def test_a_plan_with_random_failures_ends_without_concurrent_runs(seed: int) -> None:
+def test_a_plan_with_random_failures_ends_and_never_causes_concurrent_runs(seed: int) -> None:
     job = SimulatedJob(random.Random(seed))
     for _ in range(2_000):
         decision = decide_plan(job.facts(), job.now)
@@ -173,6 +173,8 @@ def test_a_plan_with_random_failures_ends_without_concurrent_runs(seed: int) -> 
             case FailPlan(bring_back=bring_back):
                 assert bring_back == (PlanPhase.STOPPING in job.phases)
                 still_live = bring_back and job.live_is_of_plan
-                assert not still_live or job.now >= DEADLINE + REVERT_TIMEOUT, "the job returned while a run of the plan was live"
+                assert not still_live or job.now >= DEADLINE + REVERT_TIMEOUT, (
+                    "the plan was reverted while a run of the plan was live"
+                )
                 return
     pytest.fail(f"seed {seed}: the plan did not end")

@@ -86,7 +86,7 @@ def test_a_dry_run_shows_the_plan_and_changes_nothing(platform: Platform, runnin
     platform.send("GET", "/plans", status=422, params={"filter": '{"state": "DONE"}'})
 
 
-def test_a_rollback_stops_the_job_restores_the_checkpoint_and_is_applied(platform: Platform, running: tuple[int, Driver]) -> None:
+def test_a_rollback_stops_the_job_and_then_restores_the_checkpoint(platform: Platform, running: tuple[int, Driver]) -> None:
     job_id, driver = running
     plan_id, operation_id = apply_until_stopped(platform, job_id, driver)
     second = platform.driver(job_id)
@@ -213,7 +213,23 @@ def test_a_plan_is_refused_if_the_job_or_the_plan_has_changed(platform: Platform
     assert platform.send("POST", f"/plans/{fresh}/approve", status=409)["code"] == "signature-mismatch"
 
 
-def test_only_an_approved_plan_is_applied_and_a_discarded_plan_cannot_be_approved(
+def test_a_plan_that_an_older_weir_version_stored_without_newer_fields_is_listed(
+    platform: Platform, running: tuple[int, Driver]
+) -> None:
+    job_id, _ = running
+    plan_id = propose(platform, job_id)
+    with platform.database.session() as session:
+        plan = session.get_one(RecoveryPlan, plan_id)
+        newer = {"recommitted", "incompatibility", "external_checkpoint"}
+        inspection = {name: value for name, value in plan.preview["inspection"].items() if name not in newer}
+        preview = {name: value for name, value in plan.preview.items() if name not in ("path", "without_state")}
+        plan.preview = preview | {"inspection": inspection}
+    (listed,) = platform.send("GET", "/plans", status=200)
+    assert (listed["preview"]["path"], listed["preview"]["inspection"]["incompatibility"]) == (None, None)
+    assert {action["verb"]: action["allowed"] for action in listed["actions"]}["discard"]
+
+
+def test_a_proposed_plan_cannot_be_applied_and_a_discarded_plan_cannot_be_approved(
     platform: Platform, running: tuple[int, Driver]
 ) -> None:
     job_id, _ = running
@@ -240,7 +256,9 @@ def test_a_rollback_needs_the_rollback_permission_and_a_rescale_does_not(
     platform.send("POST", f"/plans/{rescale}/approve", status=200)
 
 
-def test_a_rescaled_job_resumes_from_the_checkpoint_of_its_stop(platform: Platform, running: tuple[int, Driver]) -> None:
+def test_a_rescaled_job_resumes_from_the_checkpoint_that_it_completed_when_it_stopped(
+    platform: Platform, running: tuple[int, Driver]
+) -> None:
     job_id, driver = running
     rescale = propose(platform, job_id, {"request": {"kind": "rescale", "parallelism": 3}})
     platform.compile(job_id, 2)
@@ -256,7 +274,7 @@ def test_a_rescaled_job_resumes_from_the_checkpoint_of_its_stop(platform: Platfo
     end_restart_delay(platform, job_id)
     returned = platform.driver(job_id)
     assert returned.start == {"mode": "resume"} and platform.job(job_id)["spec_number"] == 1, (
-        "the newest checkpoint is the checkpoint of the stop"
+        "the newest checkpoint is the checkpoint that stopped the job"
     )
 
 
@@ -456,7 +474,7 @@ def pins(platform: Platform, job_id: int) -> dict[int, str]:
 
 
 def apply_rescale(platform: Platform, job_id: int, driver: Driver, parallelism: int, *, safety: int) -> tuple[int, Driver]:
-    """Apply a rescale. Return the id of its plan and the driver of the new run."""
+    """Apply a rescale. Return the id of the plan and the driver of the new run."""
     plan_id = propose(platform, job_id, {"request": {"kind": "rescale", "parallelism": parallelism}})
     platform.compile(job_id, platform.send("GET", f"/plans/{plan_id}", status=200)["request"]["spec"])
     platform.send("POST", f"/plans/{plan_id}/approve", status=200)
@@ -519,7 +537,7 @@ def test_a_job_starts_even_if_a_requested_pin_is_never_written(platform: Platfor
     assert platform.driver(job_id).start == {"mode": "resume"}
 
 
-def test_safety_savepoints_are_pinned_for_the_newest_plans_and_a_limited_time(
+def test_safety_savepoints_are_pinned_only_for_the_newest_plans_and_for_a_limited_time(
     platform: Platform, running: tuple[int, Driver]
 ) -> None:
     job_id, driver = running
@@ -540,11 +558,11 @@ def test_safety_savepoints_are_pinned_for_the_newest_plans_and_a_limited_time(
     with platform.database.session() as session:
         session.execute(update(RecoveryPlan).values(ended_at=now() - kept - timedelta(minutes=1)))
         session.get_one(Job, job_id).deleted_at = now()
-        assert plans_with_expired_undo_pin(session, now() - kept, limit=9) == [], "plans of deleted jobs are left out"
+        assert plans_with_expired_undo_pin(session, now() - kept, limit=9) == [], "plans of deleted jobs are not returned"
         session.rollback()
 
 
-def test_a_lost_task_is_enqueued_again_once_per_interval(platform: Platform, running: tuple[int, Driver]) -> None:
+def test_a_lost_task_is_enqueued_again_at_most_once_per_interval(platform: Platform, running: tuple[int, Driver]) -> None:
     job_id, _ = running
     plan_id = platform.send("POST", f"/jobs/{job_id}/plans", status=201, json=ROLLBACK)["id"]
     spec = platform.send(
@@ -577,7 +595,7 @@ def test_a_rollback_to_a_checkpoint_that_does_not_exist_is_refused(
     assert f"has no checkpoint {number}." in problem["detail"]
 
 
-def test_the_backend_and_the_runtime_agree_on_revocable_sinks() -> None:
+def test_the_backend_and_the_runtime_have_the_same_list_of_revocable_sinks() -> None:
     from weir.connectors.base import Sink
     from weir.connectors.sinks import console, json_lines, parquet
 

@@ -34,7 +34,7 @@ def first_run(server: Postgres, root: Path) -> tuple[Run, str]:
             run = service.begin_run(session, settings, job, spec, start=RunStart(None), cause="start")
             token = service.run_token(settings, run.directory)
             assert digest(token) == run.token_digest and service.run_token(settings, run.directory) == token, (
-                "the token of a run is always the same"
+                "the token of a run never changes"
             )
         database.close()
         return run, token

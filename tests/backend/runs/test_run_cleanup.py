@@ -55,7 +55,7 @@ def ended_run(context: Context, job_id: int, *, days: float, host: str = HOST) -
 
 
 def have_files(context: Context, *runs: Run) -> list[bool]:
-    """Return for each run whether it has files, and check that the row of the run says the same."""
+    """Return for each run whether it has files, and check that the row of the run records the same."""
     found = []
     with context.database.session() as session:
         for run in runs:
@@ -218,4 +218,10 @@ def test_removing_a_directory_twice_has_no_further_effect(tmp_path: Path) -> Non
     directory = RunDirectory.of(tmp_path, "one")
     directory.make()
     assert remove(directory) and remove(directory) and finish_interrupted(tmp_path) == 0
+    assert list((tmp_path / "runs").iterdir()) == []
+
+
+def test_a_deletion_that_an_older_version_has_started_is_finished(tmp_path: Path) -> None:
+    (tmp_path / "runs" / ".going-one" / "code").mkdir(parents=True)
+    assert finish_interrupted(tmp_path) == 1
     assert list((tmp_path / "runs").iterdir()) == []

@@ -5,20 +5,14 @@ import json
 import pytest
 from fastapi.testclient import TestClient
 from tests.backend.conftest import Login, RecordedTasks
-from tests.backend.jobs import RunHandle, end_run, new_job, new_run, numbered
+from tests.backend.jobs import end_run, new_job, new_run, numbered, store_events
 
-from weir.protocol.events import DriverState, Event, FailureOccurred, GraphDeployed, Recovered, RunStateChanged
+from weir.protocol.events import DriverState, FailureOccurred, GraphDeployed, Recovered, RunStateChanged
 from weir.protocol.ids import Generation
 from weir_backend.kit.database import Database
 from weir_backend.link import service
 from weir_backend.models import Role, RunState
 from weir_backend.runs.lifecycle import FINAL, LEGAL, from_driver_state, is_legal
-
-
-def store_events(database: Database, run: RunHandle, *events: Event, first: int = 1) -> None:
-    with database.session() as session:
-        known = service.known_run(session, run.id, run.token)
-        service.store(session, RecordedTasks(), known, numbered(events, first), oldest=first)
 
 
 def test_runs_are_listed_without_their_tokens(client: TestClient, database: Database, login: Login) -> None:
@@ -43,7 +37,7 @@ def test_runs_are_listed_without_their_tokens(client: TestClient, database: Data
     )
 
 
-def test_a_graph_is_stored_once_and_read_by_run(client: TestClient, database: Database, login: Login) -> None:
+def test_runs_with_equal_graphs_share_one_stored_graph(client: TestClient, database: Database, login: Login) -> None:
     one, other, without_graph = new_run(database), new_run(database), new_run(database)
     store_events(database, one, GraphDeployed({"b": 1, "a": [1.5, "\u00e4"]}))
     store_events(database, other, GraphDeployed({"a": [1.5, "\u00e4"], "b": 1}))
@@ -69,7 +63,7 @@ def test_failures_of_a_job_are_listed_newest_first(client: TestClient, database:
     assert client.get("/api/v1/jobs/999/failures", headers=headers).status_code == 404
 
 
-def test_final_states_do_not_change_and_all_other_states_can_end() -> None:
+def test_a_final_run_state_never_changes_and_every_other_state_can_become_final() -> None:
     assert set(LEGAL) == set(RunState)
     for state, following in LEGAL.items():
         assert following == set() if state in FINAL | {RunState.RECONCILING} else following >= FINAL, (
@@ -79,7 +73,7 @@ def test_final_states_do_not_change_and_all_other_states_can_end() -> None:
 
 
 @pytest.mark.parametrize("driver_state", list(DriverState))
-def test_every_driver_state_has_a_run_state(driver_state: DriverState) -> None:
+def test_every_driver_state_maps_to_a_run_state(driver_state: DriverState) -> None:
     assert (
         is_legal(RunState.CREATED, from_driver_state(driver_state))
         and (from_driver_state(driver_state) in FINAL) == driver_state.final

@@ -45,7 +45,7 @@ def nonce_of(policy: str) -> str:
 
 
 @pytest.mark.parametrize("path", ["/", "/index.html", "/jobs/7/checkpoints", "/jobs/a name", "/login"])
-def test_every_page_path_returns_the_page(browser: TestClient, path: str) -> None:
+def test_every_path_of_a_page_returns_the_html_of_the_ui(browser: TestClient, path: str) -> None:
     answer = browser.get(path)
     assert answer.status_code == 200 and answer.headers["content-type"].startswith("text/html")
     assert answer.headers["cache-control"] == "no-cache" and "etag" not in answer.headers
@@ -69,7 +69,7 @@ def test_only_hashed_assets_are_cached_permanently(browser: TestClient) -> None:
     assert browser.get("/favicon.svg").headers["cache-control"] == "no-cache"
 
 
-def test_a_missing_asset_is_not_found_instead_of_the_page(browser: TestClient) -> None:
+def test_a_missing_asset_returns_not_found_instead_of_the_html_of_the_ui(browser: TestClient) -> None:
     answer = browser.get("/assets/app-older.js")
     assert answer.status_code == 404 and answer.headers["content-type"] == "application/problem+json"
 
@@ -95,7 +95,7 @@ def test_files_outside_the_build_are_not_served(browser: TestClient, path: str) 
     assert answer.status_code in (200, 404) and "not to be served" not in answer.text and "root:" not in answer.text
 
 
-def test_the_api_is_unaffected_by_the_ui(browser: TestClient) -> None:
+def test_paths_of_the_api_never_return_the_ui(browser: TestClient) -> None:
     missing = browser.get("/api/v1/nothing", headers={"Accept": "text/html"})
     assert missing.status_code == 404 and missing.headers["content-type"] == "application/problem+json"
     assert missing.headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
@@ -107,7 +107,7 @@ def test_the_api_is_unaffected_by_the_ui(browser: TestClient) -> None:
     assert browser.get("/metrics/nothing").status_code == 404
 
 
-def test_without_a_build_the_page_explains_how_to_build_and_a_later_build_is_served(
+def test_without_a_build_the_page_explains_how_to_build_the_ui_and_a_later_build_is_served(
     settings: Settings, tasks: RecordedTasks, built: Path
 ) -> None:
     moved = built.rename(built.parent / "elsewhere")
@@ -115,7 +115,7 @@ def test_without_a_build_the_page_explains_how_to_build_and_a_later_build_is_ser
         answer = browser.get("/")
         assert answer.status_code == 503 and "make ui" in answer.text and "WEIR_UI_DIR" in answer.text
         assert f'nonce="{nonce_of(answer.headers["content-security-policy"])}"' in answer.text
-        assert str(built.parent) not in answer.text, "the page reveals no paths of the host"
+        assert str(built.parent) not in answer.text, "the page without a build reveals no paths of the host"
         assert browser.get("/healthz").status_code == 200
         moved.rename(built)
         assert browser.get("/").status_code == 200

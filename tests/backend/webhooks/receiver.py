@@ -20,7 +20,7 @@ from typing import Any
 class Received:
     path: str
     headers: dict[str, str]
-    """The names are in lower case."""
+    """The names of the headers are in lower case."""
     content: bytes
 
     @property

@@ -40,8 +40,8 @@ def test_all_users_see_only_the_scheme_host_and_port_of_a_url(url: str, receiver
         ("http://h:0/", "port"),
         ("http://h:70000/", "port"),
         ("http://h:x/", "port"),
-        ("http://h /", "without spaces"),
-        ("http://h\r\nX: y/", "without spaces"),
+        ("http://h /", "no spaces"),
+        ("http://h\r\nX: y/", "no spaces"),
         ("http://-h/", "host"),
         ("http://h%41/", "host"),
         ("http://[fe80::1%25eth0]/", "IPv6"),
@@ -79,7 +79,7 @@ NEVER = [
 
 
 @pytest.mark.parametrize("reach", Reach)
-def test_the_reach_setting_limits_the_addresses_and_never_allows_link_local_ones(reach: Reach) -> None:
+def test_the_reach_setting_limits_the_addresses_and_never_allows_link_local_addresses(reach: Reach) -> None:
     def allowed(addresses: list[str]) -> set[bool]:
         return {refusal_of(ip_address(one), reach) is None for one in addresses}
 
@@ -89,7 +89,7 @@ def test_the_reach_setting_limits_the_addresses_and_never_allows_link_local_ones
     assert allowed(NEVER) == {False}
 
 
-def test_a_refusal_names_the_setting_except_for_addresses_that_are_never_allowed() -> None:
+def test_the_error_for_a_refused_address_names_the_setting_that_allows_the_address() -> None:
     assert "WEIR_WEBHOOK_REACH is not 'loopback'" in str(refusal_of(ip_address("127.0.0.1"), Reach.PRIVATE))
     assert "WEIR_WEBHOOK_REACH is 'public'" in str(refusal_of(ip_address("10.0.0.1"), Reach.PUBLIC))
     assert "WEIR" not in str(refusal_of(ip_address("169.254.169.254"), Reach.LOOPBACK))

@@ -69,7 +69,7 @@ def deliver(scenario: AlertScenario, custom_sender: Sender | None = None) -> Non
 
 
 def let_time_pass(scenario: AlertScenario, by: timedelta = timedelta(days=2), *, created: bool = False) -> None:
-    """Move retries, and with ``created`` also the creation of messages, into the past by ``by``. End all pauses of webhooks."""
+    """Move retries into the past by ``by``. With ``created``, also move the creation of messages. End all pauses of webhooks."""
     with scenario.database.session() as session:
         session.execute(update(Webhook).values(not_before=None))
         session.execute(update(Delivery).where(Delivery.ended_at.is_(None)).values(next_try_at=Delivery.next_try_at - by))
@@ -227,7 +227,7 @@ def test_a_message_that_fails_for_a_day_is_reported_as_not_delivered(
     assert 'weir_webhook_messages{state="failed",webhook="ops"} 1.0' in text
     let_time_pass(scenario)
     deliver(scenario)
-    assert len(target.received) == 2, "a failed delivery is not retried"
+    assert len(target.received) == 2, "a delivery that has failed finally is not retried"
 
 
 def test_a_resolution_is_not_sent_before_its_alert(scenario: AlertScenario, target: Receiver) -> None:
@@ -278,7 +278,7 @@ def test_a_failing_receiver_is_paused_and_does_not_delay_others(scenario: AlertS
 
 
 @pytest.mark.parametrize("fault", ["silent", "endless"])
-def test_a_response_that_does_not_end_is_timed_out(
+def test_a_message_fails_after_a_timeout_if_the_response_does_not_end(
     scenario: AlertScenario, target: Receiver, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("weir_workers.webhooks.sender.SEND_S", 3.0)
@@ -371,7 +371,7 @@ def test_a_host_name_is_resolved_once_and_the_checked_address_is_called(target: 
         (Reach.PUBLIC, "10.0.0.1 127.0.0.1", "WEIR_WEBHOOK_REACH"),
     ],
 )
-def test_a_host_name_that_resolves_to_a_refused_address_is_not_called(
+def test_no_request_is_sent_if_a_host_name_resolves_to_a_refused_address(
     target: Receiver, reach: Reach, address: str, problem: str
 ) -> None:
     found = send(f"http://name.test:{target.port}/", sender(reach, name_test=address))
@@ -379,13 +379,13 @@ def test_a_host_name_that_resolves_to_a_refused_address_is_not_called(
     assert target.received == []
 
 
-def test_an_allowed_address_of_several_is_called(target: Receiver) -> None:
+def test_if_a_host_name_resolves_to_several_addresses_an_allowed_one_is_called(target: Receiver) -> None:
     found = send(f"http://name.test:{target.port}/", sender(Reach.LOOPBACK, name_test="169.254.169.254 127.0.0.1"))
     assert found == outbox.SendResult(200) and len(target.received) == 1
 
 
 @pytest.mark.parametrize("host", ["2130706433", "0x7f.1", "127.1", "localhost"])
-def test_other_notations_of_localhost_are_refused(target: Receiver, host: str) -> None:
+def test_the_address_of_localhost_is_refused_in_every_notation(target: Receiver, host: str) -> None:
     found = send(f"http://{host}:{target.port}/", Sender(Reach.PRIVATE, httpx2.create_ssl_context()))
     assert isinstance(found, outbox.NotSent) and target.received == []
 

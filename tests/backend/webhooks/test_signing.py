@@ -33,7 +33,7 @@ def test_the_signature_equals_the_example_of_the_specification() -> None:
     }
 
 
-def test_a_signature_is_invalid_for_another_body_time_id_or_key_and_after_five_minutes() -> None:
+def test_a_signature_is_valid_only_for_its_message_and_key_and_only_for_five_minutes() -> None:
     signed_headers = headers(MESSAGE, 1_000_000, b"{}", KEY)
     assert is_signed(Received("/", signed_headers, b"{}"), KEY, now_s=1_000_000)
     assert not is_signed(Received("/", signed_headers, b"{ }"), KEY, now_s=1_000_000)
@@ -53,7 +53,7 @@ def test_the_verification_code_in_the_documentation_works() -> None:
     assert not names["is_genuine"](fresh, b"{ }", KEY) and not names["is_genuine"](old, b"{}", KEY)
 
 
-def test_keys_come_from_the_environment_or_a_file_of_the_worker(settings: Settings, tmp_path: Path) -> None:
+def test_signing_keys_are_read_from_the_environment_or_a_file_of_the_worker(settings: Settings, tmp_path: Path) -> None:
     assert load_key("env:WEIR_WEBHOOK_KEY_A", settings, {"WEIR_WEBHOOK_KEY_A": KEY.decode()}) == KEY
     directory = settings.data_dir / KEYS_DIRECTORY
     directory.mkdir(parents=True)

@@ -40,7 +40,7 @@ def conf(command: list[str]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("master", MASTERS)
-def test_the_master_and_all_settings_are_passed_unchanged(master: str) -> None:
+def test_the_command_line_contains_the_master_and_all_settings_unchanged(master: str) -> None:
     chosen = {"spark.executor.memory": "4g", "spark.executor.pyspark.memory": "2g", "spark.yarn.queue": "night = late"}
     command = command_line(body(master=master, spark_conf=chosen, parallelism=8, spares=1, parameters={"day": 3, "deep": True}))
     assert option(command, "--master") == [master] and conf(command) == chosen
@@ -50,7 +50,7 @@ def test_the_master_and_all_settings_are_passed_unchanged(master: str) -> None:
 
 
 @pytest.mark.parametrize("master", MASTERS)
-def test_weir_run_accepts_the_command_line(master: str) -> None:
+def test_weir_run_accepts_the_command_line_of_a_driver(master: str) -> None:
     """The command accepts all arguments and fails only because the code of the job does not exist."""
     from weir.cli.app import app_
 
@@ -64,7 +64,7 @@ def test_weir_run_accepts_the_command_line(master: str) -> None:
 def test_the_command_line_contains_the_metrics_address_but_not_its_token() -> None:
     from weir.cli.app import app_
 
-    assert "--metrics" not in command_line(body()), "no port is opened by default"
+    assert "--metrics" not in command_line(body()), "the driver opens no metrics port by default"
     command = run_command(
         body(), job="pkg.jobs:job", directory="/x", start={"mode": "resume"}, archive=None, metrics="[::1]:9400-9419"
     )
@@ -124,7 +124,7 @@ def test_an_archive_is_shipped_to_executors_on_other_hosts(master: str) -> None:
 
 @pytest.mark.parametrize("master", ["yarn", "k8s://https://cluster:6443"])
 def test_on_yarn_and_kubernetes_the_session_has_the_settings_of_the_spec_and_of_weir(master: str, tmp_path: Path) -> None:
-    """Checks only the settings of the session, because the test has no cluster."""
+    """The test checks only the settings of the session, because it has no cluster."""
     chosen = {
         "spark.executor.pyspark.memory": "2g",
         "spark.kubernetes.container.image": "weir:1",
@@ -162,7 +162,7 @@ WORKER_ENVIRONMENT = {
 }  # fmt: skip
 
 
-def test_compilation_sees_only_variables_that_are_known_to_be_harmless() -> None:
+def test_the_compiler_gets_only_environment_variables_that_are_known_to_be_harmless() -> None:
     found = compile_environment(WORKER_ENVIRONMENT, {"HOME": "/tmp/x", "TMPDIR": "/tmp/x"}, also="", code=CODE)
     assert found == {
         "PATH": "/bin", "LC_ALL": "C.UTF-8", "JAVA_HOME": "/java", "PYTHONPATH": "/run/code:/lib", "HOME": "/tmp/x", "TMPDIR": "/tmp/x",
@@ -170,7 +170,7 @@ def test_compilation_sees_only_variables_that_are_known_to_be_harmless() -> None
     }  # fmt: skip
 
 
-def test_compilation_sees_configured_variables_but_no_secrets_of_the_control_plane() -> None:
+def test_the_compiler_gets_configured_environment_variables_but_no_secrets_of_the_control_plane() -> None:
     found = compile_environment(WORKER_ENVIRONMENT, {}, also="AWS_*, WEIR_*,PGPASSWORD, GITHUB", code=CODE)
     assert found["AWS_SECRET_ACCESS_KEY"] == "x" and found["WEIR_SPARK_CONF_FILE"] == "/spark.conf"
     assert not found.keys() & {"WEIR_SECRET_KEY", "WEIR_DATABASE_URL", "PGPASSWORD", "GITHUB_TOKEN", "DATABASE_PASSWORD"}

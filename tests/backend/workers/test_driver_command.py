@@ -65,7 +65,7 @@ def test_specs_and_run_options_have_the_same_defaults() -> None:
     assert (chosen.tolerable_failed_checkpoints, chosen.retained) == (run.tolerable_failed_checkpoints, run.retained)
 
 
-def test_a_resume_requires_at_least_the_last_known_checkpoint() -> None:
+def test_a_resumed_run_must_restore_the_last_known_checkpoint_or_a_newer_one() -> None:
     body = JobSpec(artifact="0" * 64).model_dump(mode="json")
 
     def line(start: dict[str, Any]) -> list[str]:
@@ -75,5 +75,5 @@ def test_a_resume_requires_at_least_the_last_known_checkpoint() -> None:
     first = resumed.index("--resume")
     assert resumed[first : first + 3] == ["--resume", "--at-least", "57"]
     assert "--at-least" not in line({"mode": "from", "checkpoint": 0}), (
-        "the user approved the abandoned checkpoints with the plan"
+        "with the plan, the user has approved which checkpoints are abandoned"
     )

@@ -27,7 +27,7 @@ def settings(tmp_path: Path) -> Settings:
     )
 
 
-def test_all_task_modules_are_loaded_and_respect_the_visibility_timeout(settings: Settings) -> None:
+def test_the_time_limit_of_each_celery_task_is_shorter_than_the_visibility_timeout(settings: Settings) -> None:
     app = make_app(settings)
     app.loader.import_default_modules()
     app.finalize()
@@ -87,7 +87,7 @@ def test_periodic_tasks_expire_and_do_not_accumulate(settings: Settings) -> None
         assert one["options"]["expires"] <= 5 * one["schedule"]
 
 
-def test_a_host_id_is_stable_and_differs_on_other_hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_host_id_is_stable_and_differs_from_the_id_of_any_other_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     original = host_id(tmp_path / "data")
     assert len(original) == 16 and original == host_id(tmp_path / "data")
     assert original != host_id(tmp_path / "other data")

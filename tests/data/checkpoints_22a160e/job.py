@@ -37,7 +37,7 @@ def job(params: Params) -> Job:
 
 
 def records() -> dict[str, list[int | None]]:
-    """Return the numbers of each key, in order. Some are null, and all of the key ``tables-0-null`` are."""
+    """Return the numbers of each key, in order. Some numbers are null. All numbers of the key ``tables-0-null`` are null."""
     found: dict[str, list[int | None]] = {f"generated-{rest}": list(range(rest, ROWS, 4)) for rest in range(4)}
     for source in ("lines", "tables"):
         for file in range(2):

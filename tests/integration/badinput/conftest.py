@@ -20,7 +20,7 @@ def session() -> Iterator[LazySession]:
 
 @pytest.fixture
 def runs(session: LazySession, tmp_path: Path) -> Runs:
-    """A job with input. It has not run yet."""
+    """A job with input. The job has not run yet."""
     numbers(tmp_path / "input")
     return Runs(session, tmp_path)
 

@@ -73,7 +73,7 @@ def test_a_full_output_disk_fails_the_job_and_resume_continues(runs: Runs, capfd
     refuse_tracebacks("".join(capfd.readouterr()))
     assert (result.outcome, result.kind) == (JobOutcome.FAILED, "SinkError")
     assert "sink 'out' could not" in result.reason and str(runs.output) in result.reason
-    assert "no space left on the device. Free some space and resume the job; committed data is intact." in result.reason
+    assert "no space left on the device. Free some space and resume the job. Committed data is intact." in result.reason
     before = runs.committed()
     assert before
 
@@ -83,12 +83,12 @@ def test_a_full_output_disk_fails_the_job_and_resume_continues(runs: Runs, capfd
     assert sorted(pq.read_table(runs.output, partitioning=None)["number"].to_pylist()) == list(range(ROWS))
 
 
-def test_a_full_checkpoint_disk_fails_the_job_and_resume_continues(runs: Runs, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_full_checkpoint_disk_fails_the_job_and_a_resume_continues_it(runs: Runs, capfd: pytest.CaptureFixture[str]) -> None:
     once = RestartConfig(attempts_max=1)
     result = runs.run(with_state, rate=1_000, by_value=[HERE], restarts=once)
     refuse_tracebacks("".join(capfd.readouterr()))
     assert (result.outcome, result.kind) == (JobOutcome.FAILED, "CheckpointError")
-    assert "gave up after 1 restarts without a completed checkpoint" in result.reason
+    assert "failed after 1 restart without a completed checkpoint" in result.reason
     assert f"cannot write {runs.checkpoints}/small/state/packed.slots/" in result.reason
     assert f"file size limit reached. Free space on the disk of {runs.checkpoints}" in result.reason
     storage = open_storage(str(runs.checkpoints))

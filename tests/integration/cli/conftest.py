@@ -32,6 +32,6 @@ def fresh(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def finished(finished_once: Path, tmp_path: Path) -> Path:
-    """A copy of ``finished_once`` that a test can change. Its checkpoints still contain the original output path."""
+    """A copy of ``finished_once`` that a test can change. The copied checkpoints still contain the original output path."""
     shutil.copytree(finished_once, tmp_path / "finished")
     return tmp_path / "finished"

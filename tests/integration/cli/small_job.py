@@ -1,4 +1,4 @@
-"""A small job that many tests use. It computes a running sum per key from a directory of Parquet files."""
+"""A small job that many tests use. The job computes a running sum per key from a directory of Parquet files."""
 
 from __future__ import annotations
 

@@ -95,6 +95,6 @@ def test_invalid_arguments_are_refused_with_the_valid_ones(finished: Path, tmp_p
     assert unknown.code == 2 and "999" in unknown.message
     assert "The checkpoint id is missing" in weir("checkpoints", checkpoints, "show").message
     assert "Use list, show or verify" in weir("checkpoints", checkpoints, "remove").message
-    assert "contains the jobs small. Choose one with --job" in weir("checkpoints", checkpoints, "--job", "tall").message
+    assert "contains the jobs small. Choose a job with --job" in weir("checkpoints", checkpoints, "--job", "tall").message
     nothing = weir("checkpoints", tmp_path / "nothing")
     assert nothing.code == 2 and "No job found in" in nothing.message

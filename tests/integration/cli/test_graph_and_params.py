@@ -52,7 +52,7 @@ def test_parameters_are_listed_as_json(printing_job: Path) -> None:
     }
 
 
-def test_parameters_are_listed_with_type_default_and_help() -> None:
+def test_parameters_are_listed_with_their_type_and_default_and_help() -> None:
     result = weir("params", JOB)
     assert result.code == 0
     assert "Sums of numbers per key." in result.out

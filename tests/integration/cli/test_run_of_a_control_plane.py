@@ -13,6 +13,7 @@ import psutil
 import pytest
 from small_job import expected_totals, totals
 from tests.control_plane import TOKEN, ControlPlane, control_plane
+from tests.process_details import unless_ended
 from weir_command import WEIR, arguments, weir
 
 from weir.link.spool import read_unconfirmed
@@ -64,11 +65,8 @@ def states(seen: list[Event]) -> list[DriverState]:
 
 
 def environments_below(driver: int) -> list[dict[str, str]]:
-    found = []
-    for process in psutil.Process(driver).children(recursive=True):
-        with contextlib.suppress(psutil.NoSuchProcess):  # the process has ended
-            found.append(process.environ())
-    return found
+    found = [unless_ended(process, psutil.Process.environ) for process in psutil.Process(driver).children(recursive=True)]
+    return [one for one in found if one is not None]
 
 
 def slots_of(driver: int) -> list[psutil.Process]:

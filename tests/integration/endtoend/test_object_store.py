@@ -30,8 +30,8 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture(scope="module", autouse=True)
 def _s3() -> Iterator[None]:
-    """Starts a local S3 server with a bucket named ``weir``. It starts before the Spark session, because slots inherit the
-    environment of the driver."""
+    """Starts a local S3 server with a bucket named ``weir``. The server starts before the Spark session, because slots inherit
+    the environment of the driver."""
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
@@ -108,5 +108,5 @@ def test_a_job_resumes_and_rolls_back_from_s3(session: LazySession, directory: P
 
 
 def test_a_missing_bucket_is_refused_and_the_message_says_how_to_fix_it(session: LazySession, directory: Path) -> None:
-    with pytest.raises(ConfigError, match="s3://missing/x.*bucket does not exist. Create it, or correct the URL"):
+    with pytest.raises(ConfigError, match="s3://missing/x.*bucket does not exist. Create the bucket, or correct the URL"):
         run_job(small(directory), options("s3://missing/x"), session=session)

@@ -25,7 +25,8 @@ WAIT_S = 60.0
 
 
 class BackgroundCommand(subprocess.Popen[str]):
-    """The process of a command. It is killed if its ``with`` block fails, because otherwise the block would wait for its end."""
+    """The process of a command. The process is killed if its ``with`` block fails, because otherwise the block would wait for the
+    command."""
 
     def __exit__(self, exc_type: Any, exc: Any, traceback: Any) -> None:
         if exc_type is not None:

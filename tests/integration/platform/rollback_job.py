@@ -1,4 +1,4 @@
-"""The jobs of ``test_rollback``: one prints every record; another has a working and a failing version."""
+"""The jobs of ``test_rollback``. One job prints every record. The other job has a working and a failing version."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def good(params: Params) -> Job:
 
 
 def bad(params: Params) -> Job:
-    """Like ``good``, but fails at its first record."""
+    """A job like ``good`` that fails at its first record."""
     job = Job("piped")
     read = job.read(sources.parquet(params.path("input"), rate=params.int("rate")), uid="numbers")
     gate = params.path("output") + ".gate"

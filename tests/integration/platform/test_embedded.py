@@ -1,6 +1,7 @@
 """An embedded platform: commands, restarts of killed processes, secrets and permissions.
 
-Starting a platform takes seconds, so most tests share a platform and run in order. Each of these tests leaves it running.
+Starting a platform takes seconds, so most tests share a platform and run in order. Each of these tests leaves the shared platform
+running.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import redis
 from tests.integration.cli.weir_command import CommandResult
 from tests.integration.platform.api import Api
 from tests.integration.platform.embedded_rig import Platform, alive, argument_lists, readable_by_others, until
+from tests.process_details import unless_ended
 
 from weir_backend import migrate
 from weir_backend.kit.broker import CeleryTasks
@@ -38,8 +40,8 @@ CHILDREN = {"postgres", "valkey", "api", "worker", "compiler", "chores", "beat"}
 
 @contextmanager
 def temporary_platform() -> Iterator[Platform]:
-    """Yield a platform that is not started. It is stopped and deleted at the end."""
-    # Not in pytest's directory, because the user that runs Postgres has no access to it.
+    """Yield a platform that is not started. At the end, stop and delete the platform."""
+    # Do not use pytest's directory, because the user that runs Postgres has no access to it.
     with tempfile.TemporaryDirectory(prefix="weir-platform-") as directory:
         Path(directory).chmod(0o755)
         platform = Platform(Path(directory) / "data")
@@ -137,7 +139,7 @@ def test_other_users_of_this_host_have_no_access(platform: Platform) -> None:
     listening = {
         (one.laddr.ip, one.laddr.port)
         for process in platform.processes()
-        for one in process.net_connections("tcp")
+        for one in unless_ended(process, lambda one: one.net_connections("tcp")) or ()
         if one.status == "LISTEN"
     }
     assert listening == {("127.0.0.1", ports.postgres), ("127.0.0.1", ports.valkey), ("127.0.0.1", ports.api)}
@@ -170,7 +172,7 @@ def test_every_killed_process_restarts_and_keeps_committed_data(platform: Platfo
     assert {line["process"] for line in deaths} == CHILDREN
 
 
-def test_all_processes_end_with_a_killed_supervisor_and_two_concurrent_ups_start_one_platform(platform: Platform) -> None:
+def test_all_processes_end_if_the_supervisor_is_killed_and_two_concurrent_ups_start_one_platform(platform: Platform) -> None:
     before, processes = platform.state, platform.processes()
     os.kill(before.supervisor.number, signal.SIGKILL)
     until(lambda: not alive(processes), "all processes end with the supervisor")

@@ -14,12 +14,11 @@ from tests.integration.platform.api import Api
 from tests.integration.platform.embedded_rig import until, with_argument
 from tests.integration.platform.test_embedded import temporary_platform
 from tests.integration.platform.test_life_of_a_job import driver, last_checkpoint, running, spec, upgraded
-
-from weir.spark.standalone import StandaloneCluster
+from tests.standalone_cluster import StandaloneCluster
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.timeout(1_200)]
 WAIT_S = 300.0
-"""Long, because a machine with two cores has to start three JVMs."""
+"""This timeout is long, because a machine with two cores has to start three JVMs."""
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ from tests.chaos.dataset import write_input
 from tests.chaos.output_check import check_run, parts_of
 from tests.chaos.plan import ChaosPlan
 from tests.chaos.processes import Driver, kill_all
+from tests.standalone_cluster import StandaloneCluster
 
 from weir.cli.exit_codes import Exit
-from weir.spark.standalone import StandaloneCluster
 from weir.storage.inspection import CheckpointInfo, list_checkpoints
 from weir.storage.layout import JobLayout
 from weir.storage.location import open_storage
@@ -76,8 +76,8 @@ class Rig:
     def start_second_driver(self) -> Driver:
         """Start a second driver while the first driver runs.
 
-        If the first driver completes a checkpoint after the second driver read the job log and before it appended its first entry,
-        the second driver exits without an effect. This method then starts it again.
+        The second driver exits without an effect if the first driver completes a checkpoint after the second driver has read the
+        job log and before it appends its first entry. In this case, this method starts the second driver again.
         """
         for _ in range(TRIES):
             driver = self.start()

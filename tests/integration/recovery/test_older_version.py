@@ -1,4 +1,4 @@
-"""Resuming a job from checkpoints that an older version of Weir wrote. They are stored in tests/data."""
+"""Resuming a job from checkpoints that an older version of Weir wrote. These checkpoints are stored in tests/data."""
 
 from __future__ import annotations
 
@@ -22,14 +22,16 @@ from weir.storage.base import checksum
 pytestmark = pytest.mark.spark
 DATA = Path(__file__).resolve().parents[2] / "data" / "checkpoints_22a160e"
 WRITTEN_IN = "/tmp/weir-stored"
-"""The directory in which write.sh ran the job: the manifests contain the paths of its input and output."""
+"""The directory in which write.sh ran the job. The manifests contain paths of the job's input and output in this directory."""
 
 
 @pytest.fixture
 def stored(tmp_path: Path) -> Path:
     """A copy of the directory of the older version in ``tmp_path``. The paths and checksums in the manifests are adapted."""
     with tarfile.open(DATA / "stored.tar.gz") as archive:
-        archive.extractall(tmp_path, filter="data")
+        # Python 3.11.3 and older have no filters.
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)
+        archive.extractall(tmp_path)
     root = tmp_path / Path(WRITTEN_IN).name
     job = root / "checkpoints" / "upgraded"
     checksums = {}
@@ -49,7 +51,7 @@ def stored(tmp_path: Path) -> Path:
 
 
 def test_the_stored_directory_contains_every_kind_of_data(stored: Path) -> None:
-    """Otherwise the next test would not cover all kinds of data."""
+    """The test that resumes the job needs every kind of data."""
     log = [json.loads(path.read_text()) for path in sorted(stored.glob("checkpoints/upgraded/log/*.json"))]
     kinds = [entry["entry"]["entry"] for entry in log]
     assert kinds[0] == "LogSummarised", "the log was trimmed"

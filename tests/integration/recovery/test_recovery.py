@@ -6,10 +6,10 @@ from pathlib import Path
 import psutil
 import pytest
 from tests.integration.recovery.recovery_rig import Rig, plan
+from tests.standalone_cluster import StandaloneCluster
 
 from weir.cli.exit_codes import Exit
 from weir.protocol.log_view import CheckpointStatus
-from weir.spark.standalone import StandaloneCluster
 
 pytestmark = pytest.mark.spark
 

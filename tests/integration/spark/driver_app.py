@@ -1,4 +1,5 @@
-"""A driver with two slots. It kills one slot, prints the ids of its processes, and exits when its standard input is closed."""
+"""A driver with two slots. The driver kills one slot, prints the ids of its processes, and exits when its standard input is
+closed."""
 
 from __future__ import annotations
 

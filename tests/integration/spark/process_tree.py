@@ -8,6 +8,7 @@ import struct
 from pathlib import Path
 
 import psutil
+from tests.process_details import unless_ended
 
 
 def process_tree(pid: int) -> list[psutil.Process]:
@@ -27,10 +28,9 @@ def listening(processes: list[psutil.Process]) -> list[tuple[str, int]]:
     """Return (address, port) of every listening TCP socket of the processes."""
     found = set()
     for process in processes:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            for connection in process.net_connections("tcp"):
-                if connection.status == psutil.CONN_LISTEN:
-                    found.add((connection.laddr.ip, connection.laddr.port))
+        for connection in unless_ended(process, lambda one: one.net_connections("tcp")) or ():
+            if connection.status == psutil.CONN_LISTEN:
+                found.add((connection.laddr.ip, connection.laddr.port))
     return sorted(found)
 
 
@@ -41,7 +41,8 @@ _PAGE_REQUEST = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n
 
 
 def refusing_server(port: int) -> str:
-    """Return the kind of server at ``port``, from how it refuses an unauthenticated call. Empty if the response is not of a known server."""
+    """Send unauthenticated calls to ``port`` and return the kind of server that refuses them. Return '' if no known server
+    refuses."""
     if b"Expected SaslMessage" in send_unauthenticated(port, _SPARK_CALL):
         return "spark"
     response = send_unauthenticated(port, _GATEWAY_CALL)

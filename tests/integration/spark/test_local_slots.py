@@ -163,7 +163,7 @@ def test_unauthenticated_messages_to_every_port_have_no_effect(local_spark: Spar
                 response = send_unauthenticated(port, message)
                 # The gateway responds with an error ("!"). The other servers do not respond.
                 assert response[:1] in (b"", b"!"), (port, message[:10], response)
-        # The ports of PySpark's gateway, of Spark's control messages, and of Spark's block transfer.
+        # The open ports are those of PySpark's gateway, of Spark's control messages, and of Spark's block transfer.
         assert sorted(refusing_server(port) for _, port in ports) == ["gateway", "spark", "spark"]
         assert {process.pid for process in process_tree(os.getpid())} == before
         assert all(psutil.pid_exists(pid) for pid in pids)

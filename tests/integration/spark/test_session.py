@@ -14,7 +14,7 @@ from weir.spark.session import CONF_FILE, close_session, driver_address, open_se
 pytestmark = pytest.mark.spark
 
 
-def test_a_second_session_needs_the_first_one_closed_and_inherits_none_of_its_settings(
+def test_a_session_is_refused_while_another_is_open_and_inherits_no_settings_of_a_closed_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     secrets = tmp_path / "spark.conf"

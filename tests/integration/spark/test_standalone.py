@@ -12,12 +12,12 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.integration.spark.fake_coordinator import SECRET, WAIT_S, FakeCoordinator, connected_slot
 from tests.integration.spark.process_tree import argument_lists, listening, process_tree, refusing_server, send_unauthenticated
+from tests.standalone_cluster import StandaloneCluster
 
 from weir.errors import SlotError
 from weir.spark.session import close_session, open_session
 from weir.spark.settings import AUTH_SECRET
 from weir.spark.slot_pool import SlotPool
-from weir.spark.standalone import StandaloneCluster
 
 pytestmark = pytest.mark.spark
 
@@ -92,8 +92,8 @@ def test_unauthenticated_messages_to_every_port_of_the_cluster_have_no_effect(
             assert address.endswith("127.0.0.1")
             response = send_unauthenticated(port, os.urandom(4096))
             assert response == b"" or response.startswith((b"!", b"HTTP/1.1 4")), (port, response)
-        # Master and both workers have a control port and a web UI each. The driver has a port for its gateway, for control messages
-        # and for block transfer. Both executors have a port for block transfer.
+        # The master and both workers have a control port and a web UI each. The driver has a port for its gateway, for control
+        # messages and for block transfer. Both executors have a port for block transfer.
         kinds = [refusing_server(port) for _, port in ports]
         assert {kind: kinds.count(kind) for kind in kinds} == {"spark": 7, "page": 3, "gateway": 1}
         assert all(psutil.pid_exists(pid) for pid in pids)

@@ -32,7 +32,8 @@ class NoConnectors:
 
 
 def run(job: Job, *, batch_rows: int = 4) -> dict[OperatorUid, list[pa.RecordBatch]]:
-    """Run the job and return the batches that each sink receives. Assert that each batch has the schema in the graph."""
+    """Run the job and return the batches that each sink receives. Assert that each batch has the schema that the graph
+    declares."""
     graph, bundle = job.to_graph()
     inputs = job.sources()
     made: dict[OperatorUid, list[pa.RecordBatch]] = {}
@@ -66,7 +67,7 @@ def run(job: Job, *, batch_rows: int = 4) -> dict[OperatorUid, list[pa.RecordBat
 
 
 def unpickled(bundle: CodeBundle, logical: LogicalOperator) -> CodeBundle:
-    """Return the bundle after pickling and unpickling its expressions, as a slot receives it."""
+    """Return the code bundle as a slot receives it, with expressions that were pickled and unpickled."""
     if logical.kind in (OperatorKind.SELECT, OperatorKind.WITH_COLUMNS, OperatorKind.FILTER):
         return CodeBundle({reference: pickle.loads(pickle.dumps(bundle.get(reference))) for reference in bundle})
     return bundle

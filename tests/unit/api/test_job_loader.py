@@ -74,7 +74,7 @@ def job_file(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_job_is_loaded_from_a_file(job_file: Path) -> None:
+def test_a_job_can_be_loaded_from_a_file(job_file: Path) -> None:
     job = load_job(str(job_file), {"input": str(job_file.parent / "flights"), "least": "10"})
     graph, _ = job.to_graph()
     assert [one.uid for one in graph.operators] == ["flights", "filter-1", "map-1", "per-origin", "out"]
@@ -89,7 +89,7 @@ def test_functions_of_a_job_file_are_pickled_by_value(job_file: Path) -> None:
     assert function.__module__ not in sys.modules
 
 
-def test_parameters_are_collected_without_reading_input(job_file: Path) -> None:
+def test_the_parameters_of_a_job_are_listed_without_reading_its_input(job_file: Path) -> None:
     declared = declared_params(str(job_file))
     assert [(one.name, one.required, one.default) for one in declared.parameters] == [
         ("input", True, None),
@@ -101,7 +101,7 @@ def test_parameters_are_collected_without_reading_input(job_file: Path) -> None:
     assert "KeyError" in (declared_params(f"{job_file}:broken").incomplete or "")
 
 
-def test_a_module_on_the_path_can_be_an_entry_point(job_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_entry_point_can_name_a_module_on_the_python_path(job_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(job_file.parent))
     assert load_job("route_delays:other").name == "other"
     monkeypatch.delitem(sys.modules, "route_delays")
@@ -113,16 +113,16 @@ def test_a_module_on_the_path_can_be_an_entry_point(job_file: Path, monkeypatch:
         ("{dir}/no.py", ConfigError, "Job file .*no.py does not exist"),
         ("no_such_package.jobs:job", ConfigError, "Module 'no_such_package.jobs' does not exist"),
         ("{file}:jbo", ConfigError, "route_delays.py has no function 'jbo'. It has job, shorten, other"),
-        ("{file}:nothing", GraphError, r"nothing\(params\) must return a Job, not NoneType. End it with `return job`"),
+        ("{file}:nothing", GraphError, r"nothing\(params\) must return a Job, not NoneType. Add `return job`"),
         ("{file}:broken", GraphError, r"broken\(params\) raised KeyError at route_delays.py:39: 'x'"),
         ("{file}:exits", GraphError, r"exits\(params\) raised SystemExit at route_delays.py:44: 0"),
-        ("{file}:partial_of_nothing", GraphError, r"partial\(params\) must return a Job, not NoneType. End it with `return job`"),
+        ("{file}:partial_of_nothing", GraphError, r"partial\(params\) must return a Job, not NoneType. Add `return job`"),
         ("{file}:partial_of_broken", GraphError, r"partial\(params\) raised KeyError at route_delays.py:39: 'x'"),
         ("{file}:wrong_column", SchemaError, "filter at route_delays.py:36: no column 'dep_dellay'; did you mean 'dep_delay'?"),
         ("{file}", ConfigError, r"needs parameter 'input' \(a directory of flights\)"),
     ],
 )
-def test_each_loading_failure_has_a_message_that_names_its_cause(
+def test_the_error_for_a_job_that_cannot_be_loaded_names_the_cause(
     job_file: Path, target: str, error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
@@ -138,7 +138,7 @@ def test_each_loading_failure_has_a_message_that_names_its_cause(
         ("import sys\nsys.exit(0)\n", "bad.py:2: importing the file ends the program .* under `if __name__"),
     ],
 )
-def test_the_error_for_a_file_that_cannot_be_imported_names_the_line(tmp_path: Path, text: str, message: str) -> None:
+def test_the_error_for_a_job_file_that_cannot_be_imported_names_the_failing_line(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "bad.py").write_text(text)
     with pytest.raises(ConfigError, match=message):
         load_job(str(tmp_path / "bad.py"))
@@ -149,7 +149,7 @@ def test_an_unknown_parameter_is_refused(job_file: Path) -> None:
         load_job(str(job_file), {"input": str(job_file.parent / "flights"), "leats": "3"})
 
 
-def test_importing_weir_loads_no_large_library_and_using_its_api_does_not_load_pyspark() -> None:
+def test_importing_weir_loads_no_large_libraries() -> None:
     program = textwrap.dedent(
         """
         import sys

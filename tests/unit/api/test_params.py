@@ -10,7 +10,7 @@ from weir.api.params import Parameter, ParameterType, Params
 from weir.errors import ConfigError
 
 
-def test_text_is_converted_to_the_declared_type() -> None:
+def test_a_parameter_that_is_set_as_text_is_converted_to_its_declared_type() -> None:
     params = Params({"i": "7", "f": "1.5", "b": "Yes", "s": "x", "p": "~/data", "c": "fast"})
     assert (params.int("i"), params.float("f"), params.bool("b"), params.str("s")) == (7, 1.5, True, "x")
     assert params.path("p") == str(Path.home() / "data")
@@ -18,7 +18,7 @@ def test_text_is_converted_to_the_declared_type() -> None:
     assert params.bool("off", False) is False
 
 
-def test_a_value_of_the_declared_type_is_used_unchanged_and_a_missing_one_gets_the_default() -> None:
+def test_a_parameter_has_the_value_that_the_user_set_or_else_its_default() -> None:
     params = Params({"i": 7, "f": 2, "b": False, "p": Path("a/b")})
     assert (params.int("i"), params.float("f"), params.bool("b", True), params.path("p")) == (7, 2.0, False, "a/b")
     assert (params.int("j", 3), params.path("q", Path("c")), params.str("r", None)) == (3, "c", None)
@@ -45,7 +45,7 @@ def test_parameters_are_listed_in_the_order_of_their_declaration() -> None:
         ("path", 5, "must be of type path, not 5"),
     ],
 )
-def test_a_value_of_a_wrong_type_is_refused_with_the_name_of_the_parameter(kind: str, value: object, message: str) -> None:
+def test_the_error_for_a_value_of_a_wrong_type_names_the_parameter(kind: str, value: object, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         getattr(Params({"x": value}), kind)("x")
 
@@ -55,15 +55,15 @@ def test_the_error_for_an_invalid_choice_lists_all_choices() -> None:
         Params({"x": "c"}).choice("x", ["a", "b"])
 
 
-def test_the_error_for_a_missing_parameter_shows_its_help_and_a_misspelt_name() -> None:
+def test_the_error_for_a_missing_parameter_shows_its_help_and_a_similar_name_that_was_set() -> None:
     with pytest.raises(
         ConfigError,
-        match=r"needs parameter 'input' \(flights\). Set it with --set input=PATH. Did you mean it when you set 'inptu'",
+        match=r"needs parameter 'input' \(flights\). Set it with --set input=PATH. Did you mean 'input' when you set 'inptu'",
     ):
         Params({"inptu": "x"}).path("input", help="flights")
 
 
-def test_an_unknown_parameter_is_refused_with_the_near_miss() -> None:
+def test_the_error_for_an_unknown_parameter_suggests_the_most_similar_name() -> None:
     params = Params({"rosw": "5"})
     params.int("rows", 1)
     with pytest.raises(ConfigError, match="no parameter 'rosw'; did you mean 'rows'?"):

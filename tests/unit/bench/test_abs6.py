@@ -39,7 +39,7 @@ def record_by_record(*, factor: int = 1) -> CheckpointContents:
 
 
 def find_error(contents: CheckpointContents, emit: str = "each") -> str | None:
-    return Abs6(SEED, distinct=DISTINCT, emit=emit).find_error(contents, contents.totals)  # type: ignore[arg-type]  # one of two
+    return Abs6(SEED, distinct=DISTINCT, emit=emit).find_error(contents, contents.totals)  # type: ignore[arg-type]  # "each" or "batch"
 
 
 @pytest.mark.parametrize("emit", ["each", "batch"])
@@ -80,7 +80,7 @@ def test_a_record_that_was_read_but_not_counted_is_detected() -> None:
     assert find_error(replace(contents, splits={SOURCE: further})) is not None
 
 
-def test_a_key_missing_in_the_last_stage_is_detected_if_it_emits_per_batch() -> None:
+def test_a_key_that_the_last_stage_lacks_is_detected_if_the_stage_emits_once_per_batch() -> None:
     contents = record_by_record()
     states = {FIRST: contents.states[FIRST], THIRD: contents.states[THIRD].slice(1)}
 
@@ -91,7 +91,7 @@ def test_a_wrong_sum_in_a_stage_is_detected() -> None:
     assert find_error(record_by_record(factor=2)) is not None
 
 
-def test_expected_sums_overflow_like_int64() -> None:
+def test_the_expected_sums_overflow_as_int64_sums_do() -> None:
     assert wrap_int64(2**63) == -(2**63)
     assert wrap_int64(-(2**63) - 1) == 2**63 - 1
     assert wrap_int64(2**64 + 5) == 5

@@ -46,7 +46,7 @@ def example_sources() -> tuple[dict[OperatorUid, Source], tuple[Split, ...]]:
     return {READ: source}, source.splits(2)
 
 
-def test_finished_and_started_splits_have_a_position_and_other_splits_do_not() -> None:
+def test_only_started_and_finished_splits_have_a_position() -> None:
     source_map, (finished, started, assigned, pending) = example_sources()
     positions = (Split(started.id, started.payload, 17), Split(assigned.id, assigned.payload))
     taken = manifest(
@@ -56,7 +56,7 @@ def test_finished_and_started_splits_have_a_position_and_other_splits_do_not() -
     assert contents_of(taken, Files({}), source_map, 2).splits[READ] == (SplitRead(finished, None), SplitRead(started, 17))
 
 
-def test_states_and_totals_of_all_subtasks_are_merged() -> None:
+def test_the_reader_merges_the_states_and_totals_of_all_subtasks() -> None:
     source_map, _ = example_sources()
     files = Files({"a": pa.table({"key": [1], "count": [5]}), "b": pa.table({"key": [2], "count": [7]})})
     parts = [OperatorSnapshot(COUNT, number, files=(StateFile(path, 1, ""),)) for number, path in enumerate("ab")]

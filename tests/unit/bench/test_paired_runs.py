@@ -25,7 +25,7 @@ def test_the_clock_of_a_run_stops_during_the_turn_of_the_other_run(moment: float
     assert CLOCK(moment) == measured
 
 
-def test_a_rate_counts_only_the_turns_of_its_run() -> None:
+def test_the_throughput_of_a_run_is_computed_over_its_own_turns_only() -> None:
     start, first, second, last = (10.0, 0), (10.5, 100), (12.5, 1_100), (14.5, 2_100)
     assert rate_of([[start, first, second, last]], CLOCK) == (2_000, 2.0)
     assert rate_of([[start, first, second, last]], float) == (2_000, 4.0)
@@ -34,21 +34,22 @@ def test_a_rate_counts_only_the_turns_of_its_run() -> None:
 def test_the_rate_of_each_subtask_is_computed_from_its_own_reports() -> None:
     slow = [(10.0, 0), (10.0, 0), (10.5, 10), (11.0, 20)]
     fast = [(10.0, 0), (10.2, 0), (10.5, 30), (10.7, 50)]
-    # 20 and 100 records per second, over 0.75 s.
+    # The subtasks read 20 and 100 records per second, during 0.75 s on average.
     assert rate_of([slow, fast], CLOCK) == (90, pytest.approx(0.75))
 
 
-def test_a_rate_without_reports_is_an_error() -> None:
-    with pytest.raises(SystemExit, match="No records were read"):
+def test_a_rate_cannot_be_computed_if_the_sources_report_no_records() -> None:
+    with pytest.raises(SystemExit, match="The sources read no records"):
         rate_of([[(10.0, 0), (10.5, 5)]], CLOCK)
 
 
-def test_each_turn_has_one_checkpoint() -> None:
-    """All turns have the same length. A checkpoint becomes due in the turn of the other run, or right after the run's own turn."""
+def test_each_turn_of_a_run_has_one_checkpoint() -> None:
+    """All turns have the same length. A checkpoint becomes due in the turn of the other run, or right after the run's own
+    turn."""
     assert TURN_S < INTERVAL_MS / 1_000 < 2 * TURN_S
 
 
-def test_a_process_tree_pauses_and_resumes() -> None:
+def test_all_processes_of_a_tree_are_paused_and_resumed() -> None:
     with _parent_and_child() as (parent, child):
         members = process_tree(parent)
         assert {parent, child} <= set(members)
@@ -63,7 +64,7 @@ def test_a_process_tree_pauses_and_resumes() -> None:
         _wait_until_state(child, "S")
 
 
-def test_pausing_an_ended_process_does_nothing() -> None:
+def test_pausing_an_ended_process_has_no_effect() -> None:
     process = multiprocessing.get_context("spawn").Process(target=_nothing)
     process.start()
     assert process.pid is not None

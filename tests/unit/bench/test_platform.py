@@ -37,7 +37,7 @@ class NoTasks:
         raise AssertionError("no request enqueues a task")
 
 
-def test_a_round_of_a_healthy_run_has_one_checkpoint_and_its_metrics_samples() -> None:
+def test_a_round_of_generated_events_contains_one_checkpoint_and_its_metrics_samples() -> None:
     events = list(islice(driver_events.endless(random.Random(3)), 3 * driver_events.ROUND))
     for begin in range(0, len(events), driver_events.ROUND):
         own = driver_events.numbered(events[begin : begin + driver_events.ROUND], first=1, at_ms=0)
@@ -46,13 +46,13 @@ def test_a_round_of_a_healthy_run_has_one_checkpoint_and_its_metrics_samples() -
         assert (rows.triggered, rows.completed) == (1, 1)
 
 
-def test_additional_samples_at_the_start_only_delay_the_first_round() -> None:
+def test_additional_samples_at_the_start_of_a_run_only_delay_the_first_round() -> None:
     plain = list(islice(driver_events.endless(random.Random(3)), driver_events.ROUND))
     led = list(islice(driver_events.endless(random.Random(3), lead=17), 17 + driver_events.ROUND))
     assert led[17:] == plain and driver_events.rows_of(driver_events.numbered(led[:17], first=1, at_ms=0)).samples == 17
 
 
-def test_the_expected_row_counts_equal_those_that_the_projection_writes() -> None:
+def test_the_expected_number_of_rows_equals_the_number_that_the_projection_writes() -> None:
     made = driver_events.batches(4, 50, random=random.Random(5), at_ms=1_790_000_000_000, first=1)
     facts = RunFacts(0, RunRow(1, 1, RunState.RUNNING, "", 1, None, None, 0, 0), {}, frozenset(), None, [], {})
     logged = samples = 0
@@ -70,7 +70,7 @@ def test_the_expected_row_counts_equal_those_that_the_projection_writes() -> Non
 
 
 @pytest.mark.parametrize("fails", [True, False])
-def test_a_checkpoint_is_reported_from_its_trigger_to_its_end(fails: bool) -> None:
+def test_the_events_of_a_checkpoint_start_with_its_trigger_and_end_with_its_outcome(fails: bool) -> None:
     first, *between, last = driver_events.checkpoint(9, 4, random.Random(1), fails=fails)
     assert isinstance(first, CheckpointTriggered) and first.subtasks == SUBTASKS
     assert isinstance(last, CheckpointFailed if fails else CheckpointCompleted)
@@ -87,19 +87,19 @@ def test_the_tables_get_the_requested_number_of_rows(arguments: list[str]) -> No
     assert sum(script.events for script in (*found.scripts, *copies)) == plan.events
     assert len({script.name for script in found.scripts}) == len({script.seed for script in found.scripts}) == len(found.scripts)
     assert len({(script.checkpoints, script.events) for script in found.templates}) <= 1, (
-        "all templates have the same number of rows"
+        "all template jobs have the same number of rows"
     )
     largest = found.scripts[0]
     assert largest.end is None and all(script.events <= largest.events for script in found.scripts)
 
 
-def test_an_unknown_part_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_part_of_the_benchmark_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         parse(["--only", "reading,writing"])
     assert "no part writing" in capsys.readouterr().err
 
 
-def test_the_benchmark_can_call_every_endpoint_that_reads() -> None:
+def test_the_benchmark_can_call_every_read_only_endpoint() -> None:
     unreachable = SecretStr("postgresql://weir@127.0.0.1:1/none")
     settings = Settings(
         database_url=unreachable, redis_url=SecretStr("redis://127.0.0.1:1/0"), secret_key=SecretStr("x" * 32), data_dir=Path("/nowhere")
@@ -123,7 +123,7 @@ def stream_of(*numbers: int) -> StreamRecord:
     return StreamRecord(5, 10, [StreamedEvent(number, number, 0.0) for number in numbers])
 
 
-def test_a_stream_with_missing_duplicate_or_reordered_events_is_an_error() -> None:
+def test_missing_duplicate_or_reordered_events_in_a_stream_are_an_error() -> None:
     assert stream_of(11, 12, 13).find_error(13) is None
     assert stream_of().find_error(10) is None
     for stream in (
@@ -153,7 +153,7 @@ def test_the_aim_is_met_only_if_the_slowest_page_meets_it() -> None:
     assert within.aim is not None and within.aim.met is False and within.wrong == "/b: 3 rows instead of 4"
     assert without.aim is None and without.wrong is None and without.values["p50_ms"] == 900.0
     [measured] = measurements("one by one", ReadTimes({quick: [1.0] * 5}), "list_jobs", 5, {})
-    assert measured.aim is not None and measured.aim.met is None, "five rounds are too few for a result"
+    assert measured.aim is not None and measured.aim.met is None, "five rounds are too few to judge the aim"
 
 
 def test_a_stored_measurement_includes_machine_and_settings(tmp_path: Path) -> None:

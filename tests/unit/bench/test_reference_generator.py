@@ -53,7 +53,7 @@ def test_computed_keys_and_values_equal_those_of_the_source(parallelism: int) ->
     assert computed(splits) == counted
 
 
-def test_counts_are_correct_if_a_later_run_reads_more_or_less_input() -> None:
+def test_the_counts_stay_correct_if_a_later_run_reads_more_or_less_input() -> None:
     computed(read(5_000, parallelism=2)[0])
     for position in (7_001, 300):
         splits, counted = read(position, parallelism=2)
@@ -61,7 +61,7 @@ def test_counts_are_correct_if_a_later_run_reads_more_or_less_input() -> None:
         assert computed(splits) == counted
 
 
-def test_the_chunk_size_does_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_chunk_size_does_not_affect_the_computed_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reference_generator, "CHUNK_ROWS", 64)
     reference_generator._stride.cache_clear()
     splits, counted = read(1_000, parallelism=2)
@@ -76,7 +76,7 @@ def test_a_different_seed_gives_different_records() -> None:
     assert not np.array_equal(one, other)
 
 
-def test_keys_that_become_equal_by_division_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_that_are_equal_after_their_division_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reference_generator, "_mix", lambda words: words & np.uint64(127))
 
     with pytest.raises(SystemExit, match="are equal after division by 100"):

@@ -47,7 +47,7 @@ def run(records: int, *, checkpoints: int = 0, wrong: str | None = None) -> RunM
     return RunMeasurement(
         records=records,
         seconds=10.0,
-        # Longer than ``seconds``, because the run was observed before its first and after its last report.
+        # ``watched_s`` exceeds ``seconds``, because the run was observed before its first and after its last report.
         watched_s=12.5,
         cpu=CpuSeconds(slots=25.0, driver=6.25),
         start_s=0.25,
@@ -66,7 +66,7 @@ def measured(*, wrong: str | None = None) -> BenchResult:
     )  # fmt: skip
 
 
-def test_ratios_compare_a_run_with_its_paired_runs() -> None:
+def test_ratios_compare_a_run_with_its_baseline_and_ceiling_runs() -> None:
     one = measured()
 
     assert (one.records_per_s, one.records_per_cpu_s) == (98.0, 49.0)
@@ -84,7 +84,7 @@ def test_checkpoint_statistics_are_in_milliseconds() -> None:
     assert one.checkpointed_bytes == 2_500
 
 
-def test_runs_that_were_paused_in_turns_have_no_checkpoint_durations() -> None:
+def test_a_run_that_took_turns_with_another_run_has_no_checkpoint_durations() -> None:
     one = measurement("abs6", EVERY_SECOND, 2, run(980, checkpoints=4), took_turns=True, about={})
     text = io.StringIO()
     show([one], Console(file=text, width=160))
@@ -94,7 +94,7 @@ def test_runs_that_were_paused_in_turns_have_no_checkpoint_durations() -> None:
     assert "│ abs6     │     2 │     4 │       0 │   - │   - │" in text.getvalue()
 
 
-def test_a_line_of_the_results_file_has_all_documented_fields(tmp_path: Path) -> None:
+def test_each_line_of_the_results_file_has_all_documented_fields(tmp_path: Path) -> None:
     file = tmp_path / "results.jsonl"
     append(measured(), file)
     append(measured(wrong="a record is lost"), file)
@@ -120,7 +120,7 @@ def test_a_spread_shows_median_minimum_and_maximum() -> None:
     assert spread([None]) == "-"
 
 
-def test_the_table_shows_wrong_results() -> None:
+def test_the_table_marks_wrong_results() -> None:
     text = io.StringIO()
     one = measured(wrong="a record is lost")
     show([replace(one, setting=NONE), one], Console(file=text, width=160))
@@ -129,7 +129,7 @@ def test_the_table_shows_wrong_results() -> None:
     assert "a record is lost" in text.getvalue()
 
 
-def test_invalid_options_are_named_in_the_error(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_error_for_invalid_options_names_the_options(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         parse(["--only", "abs6,abs7"])
     assert "no part abs7" in capsys.readouterr().err
@@ -138,7 +138,7 @@ def test_invalid_options_are_named_in_the_error(capsys: pytest.CaptureFixture[st
     assert "expected comma-separated numbers" in capsys.readouterr().err
 
 
-def test_the_default_is_seven_pairs_of_twenty_seconds() -> None:
+def test_by_default_the_benchmark_runs_seven_pairs_of_twenty_seconds() -> None:
     plan = parse([])
 
     assert (plan.pairs, plan.seconds, plan.million, plan.parallelisms) == (7, 20.0, 1_000_000, (2, 4))
@@ -146,7 +146,7 @@ def test_the_default_is_seven_pairs_of_twenty_seconds() -> None:
     assert parse(["--quick"]).few_pairs == 1
 
 
-def test_the_cpu_time_of_the_current_process_counts_as_driver_time() -> None:
+def test_the_cpu_time_of_the_calling_process_counts_as_cpu_time_of_the_driver() -> None:
     used = cpu_seconds()
 
     assert used.driver > 0

@@ -19,14 +19,14 @@ from bench.ui.wide_job import CHAINS, SLOTS, SUBTASKS, Counters, WideJobDriver, 
 from weir.protocol.events import CheckpointCompleted, CheckpointTriggered, MetricsSampled, SubtaskAcknowledged
 
 
-def test_the_wide_job_has_200_unchained_operators_of_8_subtasks() -> None:
+def test_the_wide_job_has_200_unchained_operators_with_8_subtasks_each() -> None:
     compiled = wide_graph()
     assert len(compiled["logical"]["operators"]) == CHAINS == 200
     assert [chain["parallelism"] for chain in compiled["chains"]] == [SLOTS] * CHAINS
-    assert len(compiled["edges"]) > CHAINS - 10, "some operators have two inputs"
+    assert len(compiled["edges"]) > CHAINS - 10, "some operators of the wide job have two inputs"
 
 
-def test_each_subtask_acknowledges_once_and_acknowledgements_are_spread_over_time() -> None:
+def test_every_subtask_acknowledges_a_checkpoint_once_and_at_its_own_time() -> None:
     driver = WideJobDriver("http://127.0.0.1:1", RunConnection(1, 1, "token"), seed=7)
     reported = list(driver._checkpoint(random.Random(7)))
     assert [type(event) for event in reported[0][1]] == [CheckpointTriggered]
@@ -41,7 +41,7 @@ def test_each_subtask_acknowledges_once_and_acknowledgements_are_spread_over_tim
     assert 4 < moments[-1] < 7
 
 
-def test_subtask_counters_never_decrease_and_their_times_add_up() -> None:
+def test_the_time_counters_of_a_subtask_add_up_to_the_elapsed_time() -> None:
     counters = Counters()
     before: dict[tuple[int, int], Any] = {}
     for _ in range(5):
@@ -68,7 +68,7 @@ def _mark(thread: int, name: str, at: int) -> dict[str, Any]:
     return {"ph": "R", "cat": "blink.user_timing", "name": name, "pid": 1, "tid": thread, "ts": at}
 
 
-def test_only_tasks_of_the_page_thread_between_two_marks_count_as_cpu_time() -> None:
+def test_only_tasks_that_the_page_thread_runs_between_two_marks_count_as_cpu_time() -> None:
     page, worker = 7, 8
     trace = read_trace(
         _trace(
@@ -92,7 +92,7 @@ def test_a_trace_without_the_page_thread_is_refused() -> None:
         read_trace(_trace(thread, _mark(8, "begin", 1)), "begin")
 
 
-def test_a_line_shows_the_cause_of_the_longest_task() -> None:
+def test_a_result_line_names_the_cause_of_the_longest_task() -> None:
     one = Measurement(
         "real", "overview: at rest", {"tasks": 1, "longest_ms": 61.0, "why": "layout 40"}, Aim("no task over 50 ms", False)
     )
@@ -100,7 +100,7 @@ def test_a_line_shows_the_cause_of_the_longest_task() -> None:
     assert line(one).endswith("no task over 50 ms: not met   longest task: layout 40")
 
 
-def test_all_parts_are_measured_by_default_and_unknown_parts_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_parts_of_the_benchmark_are_measured_by_default(capsys: pytest.CaptureFixture[str]) -> None:
     assert parse([]).parts == PARTS
     assert parse(["--only", "real", "--quick"]).parts == ("real",)
     with pytest.raises(SystemExit):
@@ -127,9 +127,7 @@ def _round(longest_ms: float | None, cpu_ms: float, *, per_s: float = 10.0, wron
         ([(None, 20.0), (61.0, 20.0)], False, True),
     ],
 )
-def test_an_aim_is_met_if_the_majority_of_rounds_meets_it(
-    rounds: list[tuple[float | None, float]], wall: bool, cpu: bool
-) -> None:
+def test_an_aim_is_met_if_most_rounds_meet_it(rounds: list[tuple[float | None, float]], wall: bool, cpu: bool) -> None:
     measured = [_round(*one) for one in rounds]
     for shared, met in ((False, wall), (True, cpu)):
         (found,) = combine_rounds(measured, shared=shared)

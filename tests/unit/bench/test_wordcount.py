@@ -42,7 +42,7 @@ def test_each_rank_has_a_different_word() -> None:
     assert len({text._word(rank) for rank in range(text.VOCABULARY)}) == text.VOCABULARY
 
 
-def test_words_of_lower_rank_are_more_frequent(folder: Path) -> None:
+def test_words_with_a_lower_rank_number_are_more_frequent(folder: Path) -> None:
     counted = Counter((folder / "0000.txt").read_text().split())
 
     assert counted[text._word(0)] > 5 * counted[text._word(20)] > 0
@@ -85,7 +85,7 @@ def test_the_check_accepts_correct_counts_and_detects_wrong_ones(folder: Path) -
     assert "1 words have a wrong count" in str(workload.find_error(replace(right, states={COUNT: doubled}), right.totals))
 
 
-def test_files_with_several_splits_are_refused(folder: Path) -> None:
+def test_a_file_with_several_splits_is_refused(folder: Path) -> None:
     split = splits(folder)[0]
     assert isinstance(split.split.payload, dict)
     half = replace(split, split=replace(split.split, payload=split.split.payload | {"end": 100}))

@@ -34,7 +34,7 @@ def running(records: list[Row]) -> tuple[list[Row], list[Row]]:
 
 
 def publish(directory: Path, keys: list[Row], groups: list[Row]) -> None:
-    """Write the rows to files of ten rows. Each file belongs to a different checkpoint."""
+    """Write the rows to files of ten rows each. Each file belongs to another checkpoint."""
     for checkpoint in range(1, -(-max(len(keys), len(groups)) // 10) + 1):
         part = slice(10 * checkpoint - 10, 10 * checkpoint)
         name = f"part-c{checkpoint:08d}-g1-w0000"
@@ -75,7 +75,7 @@ def swap_two_records_of_a_split(records: list[Row]) -> list[Row]:
     ("damage", "expected_problem"),
     [(lose_a_record, "lost: 1 rows"), (duplicate_a_record, "duplicated: 2 rows"), (swap_two_records_of_a_split, "out of order")],
 )
-def test_an_error_before_the_aggregate_is_detected(
+def test_a_wrong_input_of_the_aggregates_is_detected(
     tmp_path: Path, damage: Callable[[list[Row]], list[Row]], expected_problem: str
 ) -> None:
     publish(tmp_path, *running(damage(RECORDS)))
@@ -84,16 +84,14 @@ def test_an_error_before_the_aggregate_is_detected(
 
 @pytest.mark.parametrize("level", [0, 1])
 @pytest.mark.parametrize("damage", [lose_a_record, duplicate_a_record, lambda rows: [*rows[:30], rows[31], rows[30], *rows[32:]]])
-def test_an_error_between_aggregate_and_sink_is_detected(
-    tmp_path: Path, damage: Callable[[list[Row]], list[Row]], level: int
-) -> None:
+def test_a_wrong_input_of_a_sink_is_detected(tmp_path: Path, damage: Callable[[list[Row]], list[Row]], level: int) -> None:
     emitted = list(running(RECORDS))
     emitted[level] = damage(sorted(emitted[level], key=lambda row: list(row.values())))
     publish(tmp_path, *emitted)
     assert "are not 1, 2, 3" in problems(tmp_path)
 
 
-def test_a_file_published_twice_or_never_is_detected(tmp_path: Path) -> None:
+def test_a_file_that_was_published_twice_or_never_is_detected(tmp_path: Path) -> None:
     publish(tmp_path, *running(RECORDS))
     (_, name), *_ = parts_of(tmp_path / "keys")
     duplicate = tmp_path / "keys" / name.replace("c00000001", "c00000099")
@@ -113,7 +111,7 @@ def test_a_truncated_file_is_reported(tmp_path: Path, of: str) -> None:
     assert f"torn: {of}/{name}" in problems(tmp_path)
 
 
-def test_the_same_seed_gives_the_same_plan_and_300_seeds_cover_every_kind_of_fault() -> None:
+def test_300_seeds_give_repeatable_plans_that_cover_every_kind_of_fault() -> None:
     plans = [make_plan(seed, standalone_share=0.2) for seed in range(300)]
     assert plans == [make_plan(seed, standalone_share=0.2) for seed in range(300)]
     assert {fault.kind for plan in plans for fault in plan.faults} == set(FaultKind)

@@ -1,5 +1,5 @@
-"""The argument of ``weir checkpoints``. It names a job only if a platform is configured and the argument is neither a directory nor
-a URL."""
+"""The argument of ``weir checkpoints``. The argument names a job only if a platform is configured and the argument is neither a
+directory nor a URL."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def configured_platform(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("configured_platform")
-def test_a_name_is_a_job_if_there_is_no_directory_of_that_name() -> None:
+def test_the_argument_names_a_job_if_no_directory_has_that_name() -> None:
     assert checkpoints.is_job("flights") and checkpoints.is_job("12")
 
 
@@ -34,7 +34,7 @@ def test_a_name_is_a_job_if_there_is_no_directory_of_that_name() -> None:
 @pytest.mark.parametrize(
     "what", ["s3://bucket/prefix", "file:///somewhere", "memory://", "/no/such/directory", "a/b", "./flights", ""]
 )
-def test_a_url_or_a_path_is_not_a_job(what: str) -> None:
+def test_the_argument_does_not_name_a_job_if_it_is_a_url_or_a_path(what: str) -> None:
     assert not checkpoints.is_job(what)
 
 
@@ -44,5 +44,5 @@ def test_a_directory_takes_precedence_over_a_job_of_the_same_name(tmp_path: Path
     assert not checkpoints.is_job("flights")
 
 
-def test_a_name_is_a_directory_if_no_platform_is_configured() -> None:
+def test_the_argument_names_a_directory_if_no_platform_is_configured() -> None:
     assert not checkpoints.is_job("flights")

@@ -16,7 +16,7 @@ from weir.storage.layout import JobLayout
 from weir.storage.memory import MemoryStorage
 
 
-def test_an_unreadable_job_log_is_reported_as_damage(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unreadable_job_log_is_reported_as_damaged(capsys: pytest.CaptureFixture[str]) -> None:
     storage = MemoryStorage()
     storage.create("job/log/00000001.json", b"{")
     assert checkpoints.choose_job(storage, None) == "job"
@@ -27,16 +27,16 @@ def test_an_unreadable_job_log_is_reported_as_damage(capsys: pytest.CaptureFixtu
     assert (report["intact"], report["checkpoint"], report["problems"][0]["path"]) == (False, None, "job/log/")
 
 
-def test_a_checkpoint_that_does_not_exist_is_refused() -> None:
+def test_the_id_of_a_checkpoint_that_does_not_exist_is_refused() -> None:
     with pytest.raises(CheckpointError, match="checkpoint 9 does not exist"):
         checkpoints.print_verification(MemoryStorage(), "job", CheckpointId(9), as_json=False)
 
 
-def test_a_job_whose_name_is_shortened_in_storage_is_found_with_and_without_its_name() -> None:
+def test_a_job_whose_name_is_shortened_in_storage_is_found_even_if_no_name_is_given() -> None:
     storage, name = MemoryStorage(), "a." * 60 + "b"
     layout = JobLayout(name)
     JobLog(storage, layout).append(GenerationStarted(Generation(1), None, "b1", CheckpointId(1), "n1", 0), at=1)
     assert JobLayout(checkpoints.choose_job(storage, name)).root == layout.root
     assert JobLayout(checkpoints.choose_job(storage, None)).root == layout.root
-    with pytest.raises(ConfigError, match="Choose one with --job"):
+    with pytest.raises(ConfigError, match="Choose a job with --job"):
         checkpoints.choose_job(storage, "other")

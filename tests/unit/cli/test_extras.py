@@ -18,7 +18,8 @@ from weir.cli import extras
 ROOT = Path(__file__).parents[3]
 # The module names of distributions whose name differs from their module.
 MODULES = {"prometheus-client": "prometheus_client"}
-# A program that runs the CLI while only the base dependencies can be imported. Its last output line lists the loaded modules.
+# A program that runs the CLI while only the base dependencies can be imported. The last line of the output lists the loaded
+# modules.
 CLIENT_ONLY = """
 import json, sys
 blocked = json.loads(sys.argv[2])
@@ -51,7 +52,7 @@ PLATFORM = ("alembic", "celery", "fastapi", "psutil", "psycopg", "pydantic_setti
 
 
 def weir(*arguments: str) -> tuple[int, set[str], str]:
-    """Run a command without the extras. Return its exit code, the loaded modules and standard error."""
+    """Run a command without the extras, and return its exit code, the loaded modules and standard error."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("WEIR_")}
     blocked = [*extras.RUNTIME, *PLATFORM]
     command = [sys.executable, "-c", CLIENT_ONLY, json.dumps(arguments), json.dumps(blocked)]
@@ -61,14 +62,14 @@ def weir(*arguments: str) -> tuple[int, set[str], str]:
     return code, set(loaded), done.stderr
 
 
-def test_the_runtime_extra_lists_the_packages_that_its_check_requires() -> None:
+def test_the_runtime_extra_lists_all_packages_that_runtime_commands_check_for() -> None:
     found = project()
     assert found["name"] == extras.DISTRIBUTION
     assert modules_of(found["optional-dependencies"]["runtime"]) == set(extras.RUNTIME)
     assert modules_of(found["dependencies"]) == {"typer", "rich", "structlog", "httpx2"}
 
 
-def test_the_platform_extra_includes_runtime_and_embedded_includes_platform() -> None:
+def test_the_platform_extra_includes_runtime_and_the_embedded_extra_includes_platform() -> None:
     found = project()["optional-dependencies"]
     assert "weir-streaming[runtime]" in found["platform"] and "weir-streaming[platform]" in found["embedded"]
 
@@ -93,7 +94,7 @@ def test_client_commands_need_only_the_base_package() -> None:
 @pytest.mark.parametrize(
     "arguments", [("run", "job.py"), ("graph", "job.py"), ("params", "job.py"), ("checkpoints", "weir-checkpoints")]
 )
-def test_commands_of_the_runtime_report_the_missing_extra(arguments: tuple[str, ...]) -> None:
+def test_runtime_commands_report_that_the_runtime_extra_is_not_installed(arguments: tuple[str, ...]) -> None:
     code, _, error = weir(*arguments)
     assert code == 2
     assert error == (
@@ -103,7 +104,7 @@ def test_commands_of_the_runtime_report_the_missing_extra(arguments: tuple[str, 
 
 
 @pytest.mark.parametrize("command", ["up", "down", "doctor", "migrate"])
-def test_commands_of_the_platform_report_the_missing_extra(command: str) -> None:
+def test_platform_commands_report_that_the_platform_extra_is_not_installed(command: str) -> None:
     code, _, error = weir(command, "--data-dir", "/tmp/weir-does-not-exist")
     assert code == 2 and error.startswith(
         "weir: This command needs the platform, which is not installed (missing: alembic, celery,"

@@ -27,7 +27,7 @@ def test_logging_to_a_broken_stream_does_not_raise(form: LogFormat, monkeypatch:
     print_error("no such file")
 
 
-def test_every_message_is_one_json_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_log_message_is_one_line_of_json(capsys: pytest.CaptureFixture[str]) -> None:
     set_up_logs(LogFormat.JSON, verbose=False)
     structlog.get_logger("coordinator").warning("failure, recovering")
     print_message("stopping")

@@ -109,7 +109,7 @@ def test_only_requests_with_the_token_succeed() -> None:
         get(port)
 
 
-def test_slow_clients_do_not_delay_other_clients_and_are_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_client_is_disconnected_and_does_not_delay_other_clients(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("weir.cli.metrics.REQUEST_S_MAX", 0.5)
     port = free_port()
     with serve_metrics(MetricsOptions(MetricsAddress("127.0.0.1", port), TOKEN)) as page, contextlib.ExitStack() as clients:
@@ -133,7 +133,7 @@ def test_connections_above_the_limit_are_closed_immediately() -> None:
             assert one.recv(1) == b""
 
 
-def test_the_token_is_removed_from_the_environment_and_from_repr() -> None:
+def test_the_metrics_token_is_visible_neither_in_the_environment_nor_in_the_repr() -> None:
     environment = {"WEIR_METRICS_TOKEN": TOKEN}
     options = take_metrics_options("[::1]:9400", environment)
     assert options == MetricsOptions(MetricsAddress("::1", 9400), TOKEN) and not environment
@@ -148,18 +148,18 @@ def test_the_token_is_removed_from_the_environment_and_from_repr() -> None:
     ["9400", ":9400", "localhost", "localhost:port", "localhost:70000", "localhost:9400-", "localhost:9410-9400", "localhost:0-5",
      "localhost:9400-65536", "localhost:9000-10000"],
 )  # fmt: skip
-def test_an_invalid_address_is_refused(address: str) -> None:
+def test_an_invalid_metrics_address_is_refused(address: str) -> None:
     with pytest.raises(ConfigError, match=r"write HOST:PORT"):
         take_metrics_options(address, {"WEIR_METRICS_TOKEN": TOKEN})
 
 
 @pytest.mark.parametrize("token", ["", "short", "with a blank in it, long"])
-def test_no_port_is_opened_without_a_token(token: str) -> None:
-    with pytest.raises(ConfigError, match="set WEIR_METRICS_TOKEN"):
+def test_without_a_token_no_metrics_port_is_opened(token: str) -> None:
+    with pytest.raises(ConfigError, match="Set WEIR_METRICS_TOKEN"):
         take_metrics_options("127.0.0.1:9400", {"WEIR_METRICS_TOKEN": token})
 
 
-def test_a_port_in_use_is_refused_before_the_job_starts() -> None:
+def test_a_metrics_port_that_is_in_use_is_refused_before_the_job_starts() -> None:
     port = free_port()
     options = MetricsOptions(MetricsAddress("127.0.0.1", port), TOKEN)
     with (
@@ -171,7 +171,7 @@ def test_a_port_in_use_is_refused_before_the_job_starts() -> None:
 
 
 def two_adjacent_free_ports() -> int:
-    """Return the lower one of two adjacent free ports. Both are below the range of ephemeral ports."""
+    """Return the lower one of two adjacent free ports. Both ports are below the range of ephemeral ports."""
     for port in range(20_000 + os.getpid() % 10_000, 32_000, 2):
         with contextlib.suppress(OSError), socket.socket() as one, socket.socket() as other:
             one.bind(("127.0.0.1", port))
@@ -180,7 +180,7 @@ def two_adjacent_free_ports() -> int:
     raise AssertionError("no two adjacent ports are free")
 
 
-def test_the_first_free_port_of_a_range_is_used() -> None:
+def test_metrics_are_served_on_the_first_free_port_of_a_range() -> None:
     port = two_adjacent_free_ports()
     with serve_metrics(MetricsOptions(MetricsAddress("127.0.0.1", port), TOKEN)) as taken:
         both = MetricsOptions(MetricsAddress("127.0.0.1", port, 2), TOKEN)

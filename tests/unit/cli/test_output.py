@@ -36,15 +36,15 @@ def test_every_command_accepts_output_json() -> None:
     assert without == []
 
 
-def test_with_json_output_other_text_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+def test_with_json_output_all_other_text_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     with result_stream(OutputFormat.JSON) as stream:
-        print("what user code prints")
+        print("output of user code")
         typer.echo("progress")
         print_json({"name": "flüge"}, stream)
     typer.echo("\n", nl=False)
     printed = capsys.readouterr()
     assert json.loads(printed.out) == {"name": "flüge"}
-    assert printed.err == "what user code prints\nprogress\n"
+    assert printed.err == "output of user code\nprogress\n"
 
 
 def test_with_text_output_all_text_goes_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:

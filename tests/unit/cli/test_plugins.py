@@ -48,7 +48,7 @@ def test_a_plugin_command_runs_although_another_plugin_package_is_broken(
 
 
 @pytest.mark.usefixtures("installed")
-def test_help_lists_all_commands_and_plugins_cannot_replace_built_in_commands(
+def test_plugins_can_add_commands_but_cannot_replace_built_in_commands(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, out, _ = run_weir(monkeypatch, capsys, "--help")
@@ -57,7 +57,7 @@ def test_help_lists_all_commands_and_plugins_cannot_replace_built_in_commands(
 
 
 @pytest.mark.usefixtures("installed")
-def test_an_unknown_command_is_refused_with_the_near_miss(
+def test_the_error_for_an_unknown_command_suggests_the_most_similar_command(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, _, err = run_weir(monkeypatch, capsys, "greett")

@@ -11,7 +11,7 @@ JOB = cast(JobRead, {"id": 1, "name": "flights"})
 PREVIEW: dict[str, Any] = {
     "checkpoint": 7, "completed_at": "2026-11-21T20:00:00Z", "age_s": 300.0, "state_bytes": 3 << 20, "is_savepoint": True,
     "path": None, "without_state": False, "stop_with": "Suspend", "steps": ["stop the job", "start it"],
-    "restarted_operators": [], "warnings": ["it does not run now"], "sinks_with_duplicates": [], "inspection": None,
+    "restarted_operators": [], "warnings": ["the job is not running"], "sinks_with_duplicates": [], "inspection": None,
 }  # fmt: skip
 INSPECTION: dict[str, Any] = {
     "intact": True, "damage": None, "files": 1, "bytes": 1, "abandoned": [], "reinstated": [], "recommitted": [],
@@ -24,25 +24,26 @@ def lines(**inspection: Any) -> str:
     return "\n".join(preview_lines(JOB, cast(PlanRead, plan)))
 
 
-def test_the_restored_checkpoint_is_shown() -> None:
+def test_the_preview_shows_the_restored_checkpoint() -> None:
     assert "restores savepoint 7; completed 2026-11-21 20:00:00 UTC, 5 min old; 3.0 MiB of state; verified" in lines()
-    assert "warning: it does not run now" in lines() and "    2. start it" in lines()
+    assert "warning: the job is not running" in lines() and "    2. start it" in lines()
 
 
-def test_long_lists_are_shortened_and_show_their_length() -> None:
+def test_a_long_list_is_shortened_and_shows_its_length() -> None:
     out = lines(
         abandoned=list(range(8, 108)),
         sources=[{"source": "read", "splits": [{"id": f"f{number}", "payload": {}, "position": None} for number in range(9)]}],
     )
-    assert "8, 9, 10" in out and "and 80 more (deletes none; undo returns to them)" in out
+    assert "8, 9, 10" in out and "and 80 more (not deleted; an undo returns to the abandoned checkpoints)" in out
     assert "replays read: 9 unfinished splits" in out and "f0 from the beginning" in out and "and 4 more" in out
 
 
 def test_control_characters_are_removed() -> None:
-    assert "\x1b" not in lines(intact=False, damage="\x1b[2J", notes=["\x1b[31m"])
+    out = lines(intact=False, damage="\x1b[2J", notes=["\x1b[31m"])
+    assert "[2J" in out and "[31m" in out and "\x1b" not in out
 
 
-def test_an_imported_checkpoint_and_a_start_without_state_are_shown() -> None:
+def test_the_preview_shows_an_imported_checkpoint_or_a_start_without_state() -> None:
     external = {
         "job": "old flights",
         "checkpoint": 12,
@@ -61,11 +62,11 @@ def test_an_imported_checkpoint_and_a_start_without_state_are_shown() -> None:
     assert "restores a copy of savepoint 12 of job 'old flights' in /srv/old; completed 2026-11-20 20:00:00 UTC; 9 B" in out
     assert "starts without state: all input is read again" in text(without_state=True)
     for shown in (out, text(without_state=True)):
-        assert "revokes output in: out (undo reinstates it)" in shown
-    assert "revokes" not in text(), "an upgrade revokes no output"
+        assert "revokes output in: out (an undo reinstates it)" in shown
+    assert "revokes" not in text(), "the preview of an upgrade revokes no output"
 
 
-def test_duplicates_are_shown_with_checkpoints_and_record_counts() -> None:
+def test_the_preview_shows_which_sinks_and_checkpoints_have_duplicate_output() -> None:
     sinks = [{"sink": "shown", "kind": "console", "revocable": False, "records": 41}]
     inspection = INSPECTION | {"abandoned": [8, 9], "recommitted": [7], "sinks": sinks}
     plan = {"id": 3, "kind": "rollback", "preview": PREVIEW | {"sinks_with_duplicates": ["shown"], "inspection": inspection}}

@@ -68,16 +68,16 @@ def code_of(
     return ended.value.code
 
 
-def test_an_error_after_the_start_has_the_exit_code_of_a_failed_job(
+def test_a_run_that_fails_after_its_start_exits_with_the_code_of_a_failed_job(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    running = FakeRunningJob(SinkError("sink 'out': what was collected cannot be read"))
+    running = FakeRunningJob(SinkError("sink 'out': cannot read the collected rows"))
     assert code_of(running, monkeypatch, tmp_path) == Exit.JOB_FAILED
-    assert capsys.readouterr().err == "weir: job failed: sink 'out': what was collected cannot be read\n"
+    assert capsys.readouterr().err == "weir: job failed: sink 'out': cannot read the collected rows\n"
     assert code_of(FakeRunningJob(Superseded("another one runs it")), monkeypatch, tmp_path) == Exit.SUPERSEDED
 
 
-def test_an_error_before_the_start_has_the_exit_code_of_an_invalid_argument(
+def test_a_run_that_fails_before_its_start_exits_with_the_code_of_an_invalid_argument(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert code_of(FakeRunningJob(), monkeypatch, tmp_path, "--interval", "0s") == Exit.USAGE
@@ -103,7 +103,7 @@ def test_checkpoint_options_are_passed_to_the_run(tmp_path: Path, monkeypatch: p
     assert limited == [(10_000, 90_000, 500, 0, 3), (10_000, 90_000, 500, None, 3)]
 
 
-def test_min_pause_is_accepted_without_periodic_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_option_min_pause_is_accepted_without_periodic_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[RunOptions] = []
     for arguments in (("--min-pause", "0s"), ("--interval", "none", "--min-pause", "1h")):
         assert code_of(FakeRunningJob(), monkeypatch, tmp_path, *arguments, started=started) == Exit.OK
@@ -128,7 +128,7 @@ def test_min_pause_is_accepted_without_periodic_checkpoints(tmp_path: Path, monk
         ("--tolerable-failed-checkpoints", "many", "--tolerable-failed-checkpoints 'many' is not a count"),
     ],
 )
-def test_invalid_limits_are_refused_with_their_option(
+def test_the_error_for_an_invalid_limit_names_its_option(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], option: str, value: str, message: str
 ) -> None:
     assert code_of(FakeRunningJob(), monkeypatch, tmp_path, f"{option}={value}") == Exit.USAGE
@@ -144,7 +144,7 @@ def test_a_job_finishes_although_standard_error_is_broken(tmp_path: Path, monkey
     assert running.waits == 0
 
 
-def test_json_output_contains_the_result_even_with_quiet(
+def test_json_output_contains_the_result_even_with_the_option_quiet(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert code_of(FakeRunningJob(), monkeypatch, tmp_path, "--quiet", "--output", "json") == Exit.OK
@@ -224,7 +224,7 @@ def test_interrupting_the_confirmation_cancels_the_command(monkeypatch: pytest.M
     ("completed", "yes", "abandonable"),
     [(3, False, {2, 3}), (1, False, set()), (3, True, None)],
 )
-def test_the_launch_can_abandon_only_the_confirmed_checkpoints(
+def test_a_run_can_abandon_only_checkpoints_that_the_user_confirmed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, completed: int, yes: bool, abandonable: set[int] | None
 ) -> None:
     log = JobLog(LocalStorage(tmp_path / "cp"), JobLayout("small"))

@@ -24,7 +24,7 @@ def test_each_row_is_read_once_and_in_order_despite_restarts(
     assert read_with_restarts(source, restart_after, batch_rows=batch_rows).to_pylist() == data
 
 
-def test_batches_and_tables_are_used_unchanged(read_all: ReadAll) -> None:
+def test_arrow_batches_and_tables_are_emitted_unchanged(read_all: ReadAll) -> None:
     table = pa.table({"when": pa.array([1, 2, 3], pa.timestamp("us", tz="UTC")), "raw": [b"\x00", b"", None]})
     assert read_all(sources.iterable(table)).equals(table)
     assert read_all(sources.iterable(table.to_batches(max_chunksize=1))).equals(table)
@@ -41,14 +41,14 @@ def test_rows_without_a_common_schema_are_refused() -> None:
         sources.iterable([{"a": 1}, {"a": "x"}])
 
 
-def test_too_much_data_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_data_above_the_size_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("weir.connectors.iterable_source.DATA_BYTES_MAX", 1000)
-    with pytest.raises(ConfigError, match="Write them to a Parquet file"):
+    with pytest.raises(ConfigError, match="Write the rows to a Parquet file"):
         sources.iterable(pa.table({"a": pa.array(range(10_000), pa.int64())}))
 
 
 @pytest.mark.parametrize("batch_rows", [1, 4, 7, 100])
-def test_fail_at_raises_before_its_row_but_only_in_the_first_generation(batch_rows: int) -> None:
+def test_the_option_fail_at_raises_before_the_given_row_in_the_first_generation_only(batch_rows: int) -> None:
     source = sources.iterable([{"id": i} for i in range(20)], fail_at=sources.FailAt(row=7))
     first = Reading(source, source.splits(1), batch_rows=batch_rows, generation=1)
     seen: list[int] = []
@@ -60,7 +60,7 @@ def test_fail_at_raises_before_its_row_but_only_in_the_first_generation(batch_ro
     assert [i for batch in second.batches() for i in batch["id"].to_pylist()] == list(range(7, 20))
 
 
-def test_fail_at_with_mode_exit_ends_the_process() -> None:
+def test_the_option_fail_at_with_mode_exit_ends_the_process() -> None:
     program = (
         "from tests.unit.connectors.connector_harness import Reading; from weir.connectors import sources\n"
         "source = sources.iterable([{'id': 1}], fail_at=sources.FailAt(row=0, how=sources.FailureMode.EXIT))\n"
@@ -70,7 +70,7 @@ def test_fail_at_with_mode_exit_ends_the_process() -> None:
     assert ended.returncode == 70
 
 
-def test_an_unknown_kind_or_field_in_a_description_is_refused() -> None:
+def test_a_connector_description_with_an_unknown_kind_or_field_is_refused() -> None:
     for build in (source_from, sink_from):
         with pytest.raises(ConfigError, match="Known kinds"):
             build({"kind": "os.system"})

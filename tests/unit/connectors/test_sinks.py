@@ -47,7 +47,7 @@ class Permit:
 
 
 def operator(sink: Sink, *, writer: int = 0, generation: int = 1) -> SinkOperator:
-    """Return an operator for the sink, rebuilt from its description as in a slot."""
+    """Rebuild the sink from its description, as a slot does, and return an operator for it."""
     rebuilt = SinkOperator(sink_from(sink.describe()).writer())
     rebuilt.open(make_context(subtask=writer, parallelism=2, generation=generation))
     return rebuilt
@@ -127,12 +127,12 @@ def test_an_invalid_output_directory_is_refused_when_the_graph_is_built(tmp_path
 
 
 def test_an_unwritable_directory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "access", lambda path, mode: False)  # because root can write to every directory
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # root could write to every directory
     with pytest.raises(ConfigError, match="is not writable"):
         sinks.parquet(tmp_path / "out").check(NUMBERS)
 
 
-def test_timestamps_are_iso_8601_at_any_nesting_depth(tmp_path: Path) -> None:
+def test_timestamps_are_written_as_iso_8601_at_any_nesting_depth(tmp_path: Path) -> None:
     moment, later = datetime.datetime(2024, 5, 1, 10), datetime.datetime(2024, 5, 1, 10, 0, 0, 250_000)
     naive = pa.timestamp("us")
     table = pa.table(
@@ -181,7 +181,7 @@ def test_a_panic_in_the_encoder_fails_the_sink(tmp_path: Path) -> None:
         (sinks.parquet("out"), pa.field("raw", pa.month_day_nano_interval())),
     ],
 )
-def test_an_unsupported_type_is_refused_with_the_column_name(sink: Sink, field: pa.Field) -> None:
+def test_the_error_for_an_unsupported_type_names_the_column(sink: Sink, field: pa.Field) -> None:
     with pytest.raises(SchemaError, match="column 'raw'"):
         sink.check(pa.schema([("k", pa.int64()), field]))
 
@@ -203,7 +203,7 @@ class FullDevice:
         return None
 
 
-def test_a_full_disk_fails_the_checkpoint_and_the_subtask_and_keeps_committed_output(tmp_path: Path) -> None:
+def test_a_full_disk_fails_the_checkpoint_and_the_subtask_but_keeps_committed_output(tmp_path: Path) -> None:
     run(sinks.parquet(tmp_path), pa.table({"k": [1]}))
     sink = SinkOperator(DirectoryWriter(OutputLayout(str(tmp_path)), FullDevice(), FileLimits()))
     sink.open(make_context())
@@ -221,7 +221,7 @@ def test_a_full_disk_fails_the_checkpoint_and_the_subtask_and_keeps_committed_ou
     assert pq.read_table(tmp_path).to_pydict() == {"k": [1]}
 
 
-def test_a_file_size_limit_fails_the_sink_like_a_full_disk(tmp_path: Path) -> None:
+def test_the_file_size_limit_of_a_process_fails_the_sink_as_a_full_disk_does(tmp_path: Path) -> None:
     program = f"""
 import resource, signal, numpy as np, pyarrow as pa
 from tests.unit.connectors.test_sinks import operator, feed, snapshot
@@ -255,9 +255,7 @@ class Gate:
         return self.pool.submit(work)
 
 
-def test_batches_are_written_in_the_background_and_the_operator_waits_if_the_queue_is_full(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_operator_waits_if_the_queue_of_background_writes_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(directory_writer, "GROUP_ROWS", 10)
     monkeypatch.setattr(directory_writer, "QUEUED_BYTES_MAX", 300)
     gate, sink = Gate(), sinks.parquet(tmp_path)
@@ -327,7 +325,7 @@ def test_a_collect_directory_that_the_user_names_is_not_temporary(tmp_path: Path
     assert not sinks.collect(tmp_path / "kept").temporary
 
 
-def test_the_console_prints_committed_rows_once_and_stops_at_the_limit() -> None:
+def test_the_console_prints_each_committed_row_once_up_to_its_row_limit() -> None:
     sink, out = sinks.console(rows=2), io.StringIO()
     writing, committer = operator(sink), ConsoleCommitter(out)
     feed(writing, pa.record_batch({"k": [1, 2, 3], "w": ["a", None, "c"]}))
@@ -335,12 +333,12 @@ def test_the_console_prints_committed_rows_once_and_stops_at_the_limit() -> None
     assert out.getvalue() == ""
     for _ in range(2):
         committer.commit(Permit(CheckpointId(1)), committables)
-    assert out.getvalue() == "k=1  w=a\nk=2  w=None\n... 1 more of checkpoint 1\n"
+    assert out.getvalue() == "k=1  w=a\nk=2  w=None\n... 1 more rows of checkpoint 1\n"
     writing.on_checkpoint_completed(CheckpointId(1))
     assert writing.snapshot(CheckpointId(2)) is None
 
 
-def test_a_closed_console_fails_the_commit() -> None:
+def test_a_commit_fails_if_the_console_is_closed() -> None:
     class Broken(io.StringIO):
         def write(self, text: str) -> int:
             raise BrokenPipeError(32, "Broken pipe")
@@ -368,7 +366,7 @@ def int64_sum(values: list[int]) -> int:
     ),
     st.integers(1, 3),
 )
-def test_totals_are_exact_despite_aborted_checkpoints_crashes_and_rescaling(
+def test_the_totals_of_the_stats_sink_are_exact_despite_aborts_crashes_and_rescaling(
     steps: list[tuple[list[int], str]], parallelism: int
 ) -> None:
     sink = sinks.stats()
@@ -406,7 +404,7 @@ def test_a_late_commit_of_an_older_generation_does_not_change_the_totals() -> No
     assert committer.result() == Totals(7)
 
 
-def test_stats_count_all_rows_and_sum_integers_without_nulls() -> None:
+def test_the_stats_sink_counts_all_rows_and_sums_all_integers_that_are_not_null() -> None:
     writer = StatsWriter()
     columns: dict[str, Any] = {
         "a": pa.array([1, None, -3], pa.int32()),
@@ -417,7 +415,7 @@ def test_stats_count_all_rows_and_sum_integers_without_nulls() -> None:
     assert writer.totals() == Totals(3, {"a": -2, "u": 0})
 
 
-def test_latency_is_the_age_of_the_emission_time_column() -> None:
+def test_the_latency_of_a_row_is_the_age_of_its_emission_time() -> None:
     writer = StatsWriter("at", clock_ns=lambda: 10_000_000_000)
     ages_ms = list(range(1, 1001))
     writer.write(pa.record_batch({"at": pa.array([10_000_000_000 - age * 1_000_000 for age in ages_ms], pa.int64())}))

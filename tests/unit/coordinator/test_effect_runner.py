@@ -35,7 +35,7 @@ class Broken(Recording):
 
 
 class RecordingMaster:
-    """Replaces the job master and records its calls."""
+    """A fake job master that records the calls of the effect runner."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[Any, ...]] = []
@@ -62,7 +62,7 @@ def _commit() -> Commit:
 
 
 @pytest.mark.parametrize("retry", list(Retry))
-def test_a_commit_is_retried_only_if_a_retry_can_help(retry: Retry) -> None:
+def test_a_failed_commit_is_retried_only_if_a_retry_can_help(retry: Retry) -> None:
     sink = Broken()
     runner, master = _runner(sink)
     error = SinkError("the disk did not answer")
@@ -74,7 +74,7 @@ def test_a_commit_is_retried_only_if_a_retry_can_help(retry: Retry) -> None:
     assert call[2:4] == ("the disk did not answer", retry is Retry.BACKOFF)
 
 
-def test_a_bug_in_a_commit_fails_the_job_with_the_exception() -> None:
+def test_an_unexpected_exception_in_a_commit_fails_the_job_and_is_its_reason() -> None:
     runner, master = _runner(Broken())
     runner.submit(Prepare(Generation(1), None, None, ()))
     runner.submit(_commit())
@@ -95,14 +95,14 @@ def test_a_panic_in_a_library_fails_the_job() -> None:
     assert call[2:4] == ("internal error: Panic: index out of bounds", False)
 
 
-def test_a_bug_in_a_preparation_fails_the_job_with_the_exception() -> None:
+def test_an_unexpected_exception_in_a_preparation_fails_the_job_and_is_its_reason() -> None:
     runner, master = _runner(Broken())
     runner.submit(Prepare(Generation(1), None, None, ()))
     (call,) = [call for call in master.calls if call[0] == "on_prepare_failed"]
     assert call[1:4] == ("internal error: ZeroDivisionError: division by zero", "ZeroDivisionError", False)
 
 
-def test_a_bug_in_a_manifest_aborts_the_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unexpected_exception_while_writing_a_manifest_aborts_the_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     runner, master = _runner(Recording())
     monkeypatch.setattr("weir.coordinator.effect_runner.write_manifest", lambda *args: 1 // 0)
     runner.submit(WriteManifest(Generation(1), PendingCheckpoint(CheckpointId(1), CheckpointKind.PERIODIC, triggered_ms=0), {}))
@@ -110,7 +110,7 @@ def test_a_bug_in_a_manifest_aborts_the_checkpoint(monkeypatch: pytest.MonkeyPat
     assert call[1:3] == (1, 1) and "ZeroDivisionError" in call[3]
 
 
-def test_a_bug_in_the_job_log_is_reported_as_a_failed_append() -> None:
+def test_an_unexpected_exception_of_the_job_log_is_reported_as_a_failed_append() -> None:
     runner, master = _runner(Recording())
     without_manifest = PendingCheckpoint(CheckpointId(7), CheckpointKind.PERIODIC, triggered_ms=0)
     runner.submit(AppendLog(RecordCompleted(Generation(1), without_manifest)))
@@ -143,7 +143,7 @@ def test_files_of_an_aborted_checkpoint_are_deleted_after_several_later_checkpoi
     assert not [call for call in master.calls if "failed" in call[0]]
 
 
-def test_a_successor_in_the_job_log_is_found() -> None:
+def test_the_effect_runner_finds_a_newer_generation_in_the_job_log() -> None:
     storage = MemoryStorage()
     runner, _ = _runner(Recording(), storage)
     runner.close()

@@ -1,4 +1,5 @@
-"""Retention and log summaries. Only the process that runs the job executes them, and only while no append is open."""
+"""Retention and log summaries. Only the process that runs the job retires checkpoints and writes summaries, while no append is
+open."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ class _ImmediateExecutor:
         return done
 
     def shutdown(self, wait: bool = True) -> None:
-        """Does nothing, because all calls have finished."""
+        """Closing has no effect, because all calls have finished."""
 
 
 class _Storage(MemoryStorage):
@@ -101,7 +102,7 @@ class _Run:
         return calls
 
     def complete(self, checkpoint: int) -> None:
-        """Append the entry of a completed checkpoint, then commit the checkpoint."""
+        """Append the log entry of a completed checkpoint, then commit the checkpoint."""
         number = self.log.read()[1]
         entry = CheckpointCompleted(self.generation, CheckpointId(checkpoint), "m", "c", 0, f"n{checkpoint}", 0)
         self.log.append(entry, at=number)
@@ -140,7 +141,7 @@ def test_a_process_that_detects_a_successor_while_retiring_writes_no_summary() -
     storage.before_create = start
     run.after_commit(2)
     assert storage.before_create is None and run.log.view.generation == run.generation + 1
-    assert storage.log[-1] == successor.next_number - 1, "the start of the successor is the last entry"
+    assert storage.log[-1] == successor.next_number - 1, "the start of the successor is still the last log entry"
 
 
 def test_summaries_limit_the_length_of_the_log() -> None:
@@ -150,13 +151,14 @@ def test_summaries_limit_the_length_of_the_log() -> None:
     for checkpoint in range(1, 40):
         run.complete(checkpoint)
         longest = max(longest, len(storage.log))
-    assert longest == 3, "the summary and two entries after it"
+    assert longest == 3, "the log has a summary and at most two later entries"
     assert JobLog(storage, LAYOUT).read()[0] == run.log.view
     assert len(run.log.view.kept) == 39
 
 
-def test_the_log_is_not_summarised_while_an_append_is_open() -> None:
-    """A summary would hide the entry of the open append, and the run would treat its own checkpoint id as used."""
+def test_no_summary_is_written_while_an_append_is_open() -> None:
+    """If a summary replaced the entry of the open append, the run would not find its entry and would treat its checkpoint id as
+    used."""
     storage = _Storage()
     run = _Run(storage, summary_every=1).started()
     pending = PendingCheckpoint(CheckpointId(1), CheckpointKind.PERIODIC, triggered_ms=0)
@@ -173,7 +175,7 @@ def test_the_log_is_not_summarised_while_an_append_is_open() -> None:
     assert run.calls() == ["created", "manifest_written", "failed", *["committed"] * 3, "created", "committed"]
 
 
-def test_a_superseded_run_does_not_change_the_log() -> None:
+def test_a_superseded_run_does_not_change_the_job_log() -> None:
     storage = _Storage()
     run = _Run(storage, summary_every=1).started()
     newer = GenerationStarted(Generation(2), None, "b2", CheckpointId(9), "n", 0)

@@ -28,7 +28,8 @@ GRAPH = compile_graph(
 
 
 def start_during_a_checkpoint_of_another_driver(*, abandonable: frozenset[CheckpointId] | None) -> tuple[JobMaster, list[object]]:
-    """Start generation 2 without state. After it read the log and before it appends its entry, generation 1 completes a checkpoint."""
+    """Start generation 2 without state. Generation 1 completes a checkpoint after generation 2 has read the log and before
+    generation 2 appends its entry."""
     storage, layout = MemoryStorage(), JobLayout("job")
     first_log = JobLog(storage, layout)
     first_log.append(GenerationStarted(Generation(1), None, "b1", CheckpointId(1), "n1", 0), at=1)
@@ -48,13 +49,13 @@ def start_during_a_checkpoint_of_another_driver(*, abandonable: frozenset[Checkp
         runner.close()
 
 
-def test_a_resume_exits_as_superseded_if_a_newer_checkpoint_completed_meanwhile() -> None:
+def test_a_run_that_resumes_stops_as_superseded_if_another_driver_completes_a_checkpoint() -> None:
     _, effects = start_during_a_checkpoint_of_another_driver(abandonable=frozenset())
     (finish,) = effects
     assert isinstance(finish, Finish)
     assert finish.outcome is JobOutcome.SUPERSEDED
 
 
-def test_a_rollback_continues_although_a_newer_checkpoint_completed_meanwhile() -> None:
+def test_a_run_that_rolls_back_continues_although_another_driver_completes_a_checkpoint() -> None:
     master, _ = start_during_a_checkpoint_of_another_driver(abandonable=None)
     assert master.phase is JobPhase.PREPARING

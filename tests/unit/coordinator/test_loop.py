@@ -18,7 +18,8 @@ OLD, NEW = SlotIncarnation("old"), SlotIncarnation("new")
 
 
 class Server:
-    """A fake control server with peers 1 and 2. Each poll returns one batch of events. After the last batch, the peers are closed."""
+    """A fake control server with peers 1 and 2. Each poll returns one batch of events. After the last batch, the peers are
+    closed."""
 
     def __init__(self, *batches: Sequence[object]) -> None:
         self.batches = list(batches)
@@ -39,7 +40,7 @@ class Server:
 
 
 class Master:
-    """A fake job master. It returns the n-th script of effects for the n-th message."""
+    """A fake job master that returns the n-th script of effects for the n-th message."""
 
     phase, generation = JobPhase.RUNNING, Generation(1)
 
@@ -92,7 +93,7 @@ def _run(server: Server, master: Master, runner: Runner | None = None) -> tuple[
 DONE = Finish(JobOutcome.FINISHED)
 
 
-def test_a_message_that_is_too_long_to_send_fails_the_job_and_keeps_the_slot() -> None:
+def test_a_message_that_is_too_long_to_send_fails_the_job_but_does_not_drop_the_slot() -> None:
     server = Server(_registers(1, OLD, 0))
     server.too_long = True
     finish, _ = _run(server, Master([Send(OLD, CancelSubtasks(Generation(1)))]))
@@ -107,23 +108,23 @@ def test_a_silent_slot_is_replaced() -> None:
     assert replaced == [7] and server.dropped == [1]
 
 
-def test_a_silent_slot_that_spark_already_replaced_is_not_replaced_again() -> None:
+def test_a_silent_slot_that_spark_has_already_replaced_is_not_replaced_again() -> None:
     server = Server(_registers(1, OLD, 7), _registers(2, NEW, 7))
     _, replaced = _run(server, Master([], [DropSlot(OLD, "silent"), DONE]))
     assert replaced == [] and server.dropped == [1]
 
 
-def test_a_failure_is_reported_as_superseded_if_the_log_has_a_successor() -> None:
+def test_a_failure_is_reported_as_superseded_if_the_log_has_a_newer_generation() -> None:
     failed = Finish(JobOutcome.FAILED, "no such file: staging/open-g1", "SinkError")
     finish, _ = _run(Server(_registers(1, OLD, 0)), Master([failed]), Runner(successor=2))
     assert (finish.outcome, finish.kind) == (JobOutcome.SUPERSEDED, "Superseded")
     assert "generation 2 runs the job now" in finish.reason and "no such file" in finish.reason
 
 
-def test_a_failure_is_reported_as_a_failure_if_the_log_has_no_successor() -> None:
+def test_a_failure_is_reported_as_a_failure_if_the_log_has_no_newer_generation() -> None:
     failed = Finish(JobOutcome.FAILED, "the disk is full", "SinkError")
     assert _run(Server(_registers(1, OLD, 0)), Master([failed]))[0] == failed
 
 
-def test_a_finished_job_does_not_check_for_a_successor() -> None:
+def test_a_finished_job_does_not_check_the_log_for_a_newer_generation() -> None:
     assert _run(Server(_registers(1, OLD, 0)), Master([DONE]), Runner(successor=2))[0] == DONE

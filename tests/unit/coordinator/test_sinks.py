@@ -147,7 +147,8 @@ class JobWithSinks:
 
 @pytest.fixture
 def history() -> JobWithSinks:
-    """Generation 1 completed checkpoints 1, 2 and 3. Checkpoint 3 is possibly not published. Generation 2 restored checkpoint 1."""
+    """Generation 1 completed checkpoints 1, 2 and 3. It is unknown whether checkpoint 3 is published. Generation 2 restored
+    checkpoint 1."""
     history = JobWithSinks()
     history.start(1, None, 1)
     for checkpoint in (1, 2, 3):
@@ -164,7 +165,7 @@ def _prepare(
     return one
 
 
-def test_a_preparation_claims_commits_revokes_and_aborts_in_this_order(history: JobWithSinks) -> None:
+def test_a_preparation_first_claims_the_sinks_then_commits_then_revokes_then_aborts(history: JobWithSinks) -> None:
     one = _prepare(history, 2, 1)
     assert history.sink.calls == [
         "claim out start 1",
@@ -185,14 +186,14 @@ def test_revoked_output_is_reinstated_when_a_restore_returns_to_it(history: JobW
     assert history.log.view.reinstatement_due == ()
 
 
-def test_the_reinstatement_is_not_recorded_if_reinstated_output_is_missing(history: JobWithSinks) -> None:
+def test_a_reinstatement_is_not_recorded_in_the_log_if_output_is_missing(history: JobWithSinks) -> None:
     _prepare(history, 2, 1)
     history.start(3, 3, 20)
     commit = history.sink.commit
 
     def missing(permit: CommitPermit, committables: Sequence[Committable]) -> None:
         if any(one.checkpoint == 2 for one in committables):
-            raise SinkError("part-c2: neither published nor staged any more")
+            raise SinkError("part-c2: the file is neither published nor staged")
         commit(permit, committables)
 
     history.sink.commit = missing  # type: ignore[method-assign]  # another program deleted it
@@ -226,7 +227,7 @@ def test_a_superseded_generation_changes_nothing(history: JobWithSinks) -> None:
     assert history.sink.calls == []
 
 
-def test_an_entry_that_an_unconfirmed_attempt_wrote_is_not_written_again(history: JobWithSinks) -> None:
+def test_a_log_entry_is_not_written_again_if_an_earlier_attempt_has_written_it(history: JobWithSinks) -> None:
     def cut_off(entry: Entry) -> None:
         history.append(entry)
         raise UnknownOutcome("the connection was cut")
@@ -237,16 +238,16 @@ def test_an_entry_that_an_unconfirmed_attempt_wrote_is_not_written_again(history
     assert history.log.view.abandonment_due == ()
 
 
-def test_an_entry_that_is_refused_because_it_is_already_in_the_log_is_accepted(history: JobWithSinks) -> None:
+def test_a_preparation_continues_if_the_log_refuses_an_entry_that_it_already_contains(history: JobWithSinks) -> None:
     def append_and_refuse(entry: Entry) -> None:
         history.append(entry)
-        raise CheckpointError("it names checkpoints that are not left behind on branch b1")
+        raise CheckpointError("the checkpoints are not on an abandoned branch")
 
     _prepare(history, 2, 1, append_and_refuse)
     assert history.log.view.abandonment_due == ()
 
 
-def test_a_refused_entry_is_an_error_if_its_revocation_is_not_recorded(history: JobWithSinks) -> None:
+def test_a_preparation_fails_if_the_log_refuses_the_entry_of_a_revocation(history: JobWithSinks) -> None:
     def refuse(entry: Entry) -> None:
         raise CheckpointError("invalid entry")
 
@@ -254,7 +255,7 @@ def test_a_refused_entry_is_an_error_if_its_revocation_is_not_recorded(history: 
         _prepare(history, 2, 1, refuse)
 
 
-def test_a_sink_that_the_graph_no_longer_has_is_committed_and_revoked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_output_of_a_sink_that_the_graph_no_longer_has_is_committed_and_revoked(monkeypatch: pytest.MonkeyPatch) -> None:
     former = Recording()
 
     class FormerSink:
@@ -276,7 +277,7 @@ def test_a_sink_that_the_graph_no_longer_has_is_committed_and_revoked(monkeypatc
     ]
 
 
-def test_sinks_of_the_original_job_of_an_imported_checkpoint_are_not_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_import_does_not_open_sinks_of_the_original_job(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sinks, "sink_from", lambda config: pytest.fail("a sink of the original job was opened"))
     history = JobWithSinks()
     history.start(1, None, 1)

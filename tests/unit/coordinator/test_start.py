@@ -36,12 +36,14 @@ def test_a_job_starts_from_its_newest_checkpoint_or_the_requested_one(storage: L
     assert start_checkpoint(storage, FromCheckpoint(None)) is None
 
 
-def test_a_first_start_is_refused_if_the_job_already_exists(storage: LocalStorage) -> None:
+def test_a_start_without_resume_is_refused_if_the_job_already_exists(storage: LocalStorage) -> None:
     with pytest.raises(ConfigError, match=f"job '{JOB}' already exists in .* .newest checkpoint 3.*--resume"):
         start_checkpoint(storage, Fresh())
 
 
-def test_a_resume_is_refused_if_the_log_lacks_a_known_checkpoint(storage: LocalStorage, tmp_path: Path) -> None:
+def test_a_resume_is_refused_if_the_log_lacks_a_checkpoint_that_the_control_plane_reports(
+    storage: LocalStorage, tmp_path: Path
+) -> None:
     with pytest.raises(StorageError, match=r"has completed checkpoint 4, but its log in .* ends at checkpoint 3.*backup"):
         start_checkpoint(storage, Resume(at_least=CheckpointId(4)))
     empty = LocalStorage(str(tmp_path / "mounted-elsewhere"))

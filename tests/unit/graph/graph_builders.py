@@ -41,15 +41,15 @@ def operator(
 
 
 def source(uid: str, **options: object) -> LogicalOperator:
-    return operator(uid, OperatorKind.SOURCE, config={"kind": "text"}, **options)  # type: ignore[arg-type]  # those of operator()
+    return operator(uid, OperatorKind.SOURCE, config={"kind": "text"}, **options)  # type: ignore[arg-type]  # operator() has these options
 
 
 def sink(uid: str, *inputs: str | Input, **options: object) -> LogicalOperator:
-    return operator(uid, OperatorKind.SINK, *inputs, config={"kind": "parquet"}, **options)  # type: ignore[arg-type]  # those of operator()
+    return operator(uid, OperatorKind.SINK, *inputs, config={"kind": "parquet"}, **options)  # type: ignore[arg-type]  # operator() has these options
 
 
 def row_map(uid: str, *inputs: str | Input, **options: object) -> LogicalOperator:
-    return operator(uid, OperatorKind.MAP, *inputs, **options)  # type: ignore[arg-type]  # those of operator()
+    return operator(uid, OperatorKind.MAP, *inputs, **options)  # type: ignore[arg-type]  # operator() has these options
 
 
 def counts(
@@ -60,7 +60,7 @@ def counts(
         "aggregates": [{"output": "n", "accumulator": accumulator, "column": column}],
         "emit": "batch",
     }
-    return operator(uid, OperatorKind.AGGREGATE, hashed(upstream, *key), config=config, **options)  # type: ignore[arg-type]  # those of operator()
+    return operator(uid, OperatorKind.AGGREGATE, hashed(upstream, *key), config=config, **options)  # type: ignore[arg-type]  # operator() has these options
 
 
 def hashed(upstream: str, *key: str) -> Input:

@@ -21,7 +21,7 @@ def check(new: LogicalGraph, old: LogicalGraph | None = None, *, slots: int = 2,
     return check_restorable(physical, checkpointed=old or word_count(), max_parallelism=FIXED, allow_non_restored_state=allow)
 
 
-def test_the_same_graph_is_compatible_at_any_parallelism_and_gives_no_notes() -> None:
+def test_a_graph_is_compatible_with_its_own_checkpoints_at_any_parallelism() -> None:
     assert check(word_count(), slots=2) == Compatibility((), (), ())
     assert check(word_count(), slots=5) == Compatibility((), (), ())
 
@@ -31,17 +31,17 @@ def test_stateless_operators_can_be_added_and_removed() -> None:
     assert check(changed) == Compatibility((), (), ())
 
 
-def test_state_without_an_operator_is_refused_unless_the_user_allows_it() -> None:
+def test_a_graph_without_the_operator_of_some_state_is_refused_unless_the_user_allows_it() -> None:
     renamed = graph(source("lines"), row_map("split", "lines"), counts("counts", "split", "word"), sink("out", "counts"))
     with pytest.raises(RestoreError, match="state of aggregate 'count' .* no longer has; new in it is 'counts'"):
         check(renamed)
     result = check(renamed, allow=True)
     assert (result.dropped, result.fresh) == (("count",), ("counts",))
-    assert "left behind" in result.notes[0]
-    assert "starts empty" in result.notes[1]
+    assert "is not restored" in result.notes[0]
+    assert "starts without state" in result.notes[1]
 
 
-def test_a_removed_sink_is_refused_like_other_state_without_an_operator() -> None:
+def test_a_graph_without_a_sink_of_the_checkpoint_is_refused() -> None:
     logical = graph(source("lines"), sink("out", "lines"), sink("copy", "lines"))
     with pytest.raises(RestoreError, match="state of sink 'copy'"):
         check(without(logical, "copy"), logical)
@@ -113,7 +113,7 @@ def sink_to(directory: str | None, *, temporary: bool = False) -> LogicalGraph:
     return graph(source("lines"), replace(sink("out", "lines"), config=config))
 
 
-def test_a_changed_output_directory_is_refused_and_the_message_names_both() -> None:
+def test_the_error_for_a_changed_output_directory_names_the_old_and_the_new_directory() -> None:
     with pytest.raises(RestoreError, match="sink 'out' .* writes to /b, but wrote to /a when the checkpoint was taken"):
         check(sink_to("/b"), sink_to("/a"))
     with pytest.raises(RestoreError, match="but wrote to /a when the checkpoint was taken"):
@@ -121,17 +121,17 @@ def test_a_changed_output_directory_is_refused_and_the_message_names_both() -> N
     check(sink_to("/a"), sink_to("/a"))
 
 
-def test_a_changed_temporary_directory_is_accepted() -> None:
+def test_a_different_temporary_output_directory_is_accepted() -> None:
     check(sink_to("/tmp/2", temporary=True), sink_to("/tmp/1", temporary=True))
 
 
-def test_a_restore_by_a_derived_uid_adds_a_note() -> None:
+def test_a_note_recommends_a_uid_if_an_operator_is_restored_by_a_derived_uid() -> None:
     logical = graph(source("lines", derived=True), sink("out", "lines"))
     (note,) = check(logical, logical).notes
     assert "source 'lines' (at job.py:1) was found by a derived uid: give it uid='lines'" in note
 
 
-def test_a_parallelism_above_the_fixed_number_of_key_groups_is_refused() -> None:
+def test_a_parallelism_above_the_number_of_key_groups_of_the_checkpoint_is_refused() -> None:
     physical = compile_graph(word_count(), slots=130)
     with pytest.raises(RestoreError, match="has parallelism 130, but its state has only 128 key groups"):
         check_restorable(physical, checkpointed=word_count(), max_parallelism=FIXED)

@@ -24,7 +24,7 @@ def edges(physical: PhysicalGraph) -> list[tuple[int, int, int, str]]:
     return [(edge.source, edge.target, edge.target_input, str(edge.partitioning)) for edge in physical.edges]
 
 
-def test_forward_edges_between_equal_parallelisms_are_fused_and_hash_edges_are_not() -> None:
+def test_a_forward_edge_between_equal_parallelisms_is_fused_into_a_chain() -> None:
     physical = compile_graph(word_count(), slots=2)
     assert chains(physical) == [("lines", "split"), ("count", "out")]
     assert edges(physical) == [(0, 1, 0, "hash")]
@@ -33,26 +33,26 @@ def test_forward_edges_between_equal_parallelisms_are_fused_and_hash_edges_are_n
 
 
 @pytest.mark.parametrize("partitioning", [Partitioning.REBALANCE, Partitioning.BROADCAST, Partitioning.GLOBAL])
-def test_edges_with_other_partitionings_are_not_fused(partitioning: Partitioning) -> None:
+def test_only_forward_edges_are_fused_into_chains(partitioning: Partitioning) -> None:
     physical = compile_graph(graph(source("a"), sink("b", dealt("a", partitioning))), slots=2)
     assert chains(physical) == [("a",), ("b",)]
     assert edges(physical) == [(0, 1, 0, str(partitioning))]
 
 
-def test_a_forward_edge_between_different_parallelisms_becomes_rebalance() -> None:
+def test_a_forward_edge_between_different_parallelisms_becomes_a_rebalance_edge() -> None:
     physical = compile_graph(graph(source("a", parallelism=1), row_map("b", "a"), sink("c", "b")), slots=3)
     assert chains(physical) == [("a",), ("b", "c")]
     assert edges(physical) == [(0, 1, 0, "rebalance")]
     assert [chain.parallelism for chain in physical.chains] == [1, 3]
 
 
-def test_a_chain_ends_at_a_stream_with_two_consumers() -> None:
+def test_a_chain_ends_at_an_operator_with_two_consumers() -> None:
     physical = compile_graph(graph(source("a"), row_map("b", "a"), sink("c", "b"), row_map("d", "b"), sink("e", "d")), slots=1)
     assert chains(physical) == [("a", "b"), ("c",), ("d", "e")]
     assert edges(physical) == [(0, 1, 0, "forward"), (0, 2, 0, "forward")]
 
 
-def test_a_union_starts_a_chain_and_numbers_its_inputs() -> None:
+def test_a_union_starts_a_chain_and_has_numbered_inputs() -> None:
     physical = compile_graph(
         graph(source("a"), source("b"), row_map("c", "b"), operator("u", OperatorKind.UNION, "a", "c"), sink("d", "u")), slots=2
     )
@@ -60,7 +60,7 @@ def test_a_union_starts_a_chain_and_numbers_its_inputs() -> None:
     assert edges(physical) == [(0, 2, 0, "forward"), (1, 2, 1, "forward")]
 
 
-def test_two_paths_between_operators_and_a_union_of_a_stream_with_itself_keep_all_edges() -> None:
+def test_a_graph_can_have_several_edges_between_the_same_two_operators() -> None:
     diamond = graph(
         source("a"),
         row_map("left", "a"),
@@ -84,25 +84,25 @@ def test_a_graph_can_have_several_independent_pipelines() -> None:
     assert physical.edges == ()
 
 
-def test_operators_without_their_own_parallelism_have_that_of_the_job() -> None:
+def test_an_operator_without_a_parallelism_has_the_parallelism_of_the_job() -> None:
     physical = compile_graph(graph(source("a", parallelism=3), counts("n", "a", "word"), sink("s", "n")), slots=4, parallelism=2)
     assert [chain.parallelism for chain in physical.chains] == [3, 2]
 
 
-def test_the_error_for_too_few_slots_names_the_operator_its_parallelism_and_the_slots() -> None:
+def test_the_error_for_too_few_slots_names_the_operator_and_its_parallelism() -> None:
     with pytest.raises(SlotError, match=r"source 'a' \(at job.py:1\) has parallelism 4, but there are only 2 slots"):
         compile_graph(graph(source("a", parallelism=4), sink("b", "a")), slots=2)
     with pytest.raises(SlotError, match="has parallelism 3, but there are only 2 slots"):
         compile_graph(word_count(), slots=2, parallelism=3)
 
 
-def test_fixed_key_groups_take_precedence_over_configured_and_default_key_groups() -> None:
+def test_the_number_of_key_groups_that_a_checkpoint_fixed_takes_precedence_over_settings() -> None:
     logical = graph(source("a"), counts("n", "a", "word", max_parallelism=300), sink("s", "n"))
     assert compile_graph(logical, slots=2).max_parallelism == {"a": 128, "n": 300, "s": 128}
     assert compile_graph(logical, slots=2, fixed_max_parallelism={"n": 512}).max_parallelism["n"] == 512
 
 
-def test_a_parallelism_above_the_number_of_key_groups_is_refused_with_the_operator_name() -> None:
+def test_the_error_for_a_parallelism_above_the_number_of_key_groups_names_the_operator() -> None:
     logical = graph(source("a"), counts("n", "a", "word", max_parallelism=2), sink("s", "n"))
     with pytest.raises(
         GraphError, match=r"aggregate 'n' .* has parallelism 3, but its max parallelism is 2 \(set for the operator\)"
@@ -131,7 +131,7 @@ def test_a_parallelism_above_the_number_of_key_groups_is_refused_with_the_operat
         (graph(source("a", parallelism=0), sink("c", "a")), GraphError, "has parallelism 0"),
     ],
 )
-def test_a_graph_that_cannot_run_is_refused_with_the_operator_name(
+def test_the_error_for_a_graph_that_cannot_run_names_the_operator(
     logical: LogicalGraph, error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):

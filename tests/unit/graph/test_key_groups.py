@@ -13,7 +13,7 @@ no_deadline = settings(deadline=None, suppress_health_check=[HealthCheck.too_slo
 
 @no_deadline
 @given(st.data())
-def test_every_group_belongs_to_the_subtask_whose_range_contains_it(data: st.DataObject) -> None:
+def test_every_key_group_belongs_to_the_subtask_whose_range_contains_it(data: st.DataObject) -> None:
     max_parallelism = data.draw(st.integers(1, 2048))
     parallelism = data.draw(st.integers(1, max_parallelism))
     covered: list[int] = []
@@ -41,6 +41,6 @@ def test_the_default_number_of_key_groups_is_never_below_the_parallelism(paralle
     assert parallelism <= max_parallelism_for(parallelism) <= 32_768
 
 
-def test_key_group_ranges_have_their_fixed_values() -> None:
+def test_the_formula_of_key_group_ranges_does_not_change_between_versions() -> None:
     assert [key_group_range(i, 3, 128) for i in range(3)] == [(0, 42), (43, 85), (86, 127)]
     assert [key_group_range(i, 2, 128) for i in range(2)] == [(0, 63), (64, 127)]

@@ -10,7 +10,7 @@ from weir.operators.factory import CONSTRUCTORS
 
 
 @pytest.mark.parametrize("kind", OperatorKind)
-def test_every_kind_has_properties_and_a_constructor(kind: OperatorKind) -> None:
+def test_every_operator_kind_has_properties_and_a_constructor(kind: OperatorKind) -> None:
     assert kind in OPERATOR_KINDS
     assert kind in CONSTRUCTORS
 

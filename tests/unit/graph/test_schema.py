@@ -44,7 +44,7 @@ def test_all_arrow_layouts_of_the_same_values_have_the_same_canonical_type(given
     assert canonical_type(given) == canonical
 
 
-def test_the_message_for_an_unknown_name_shows_the_near_miss_or_all_valid_names() -> None:
+def test_the_error_for_an_unknown_name_shows_the_most_similar_name_or_all_names() -> None:
     assert near_miss("dep_dellay", ["origin", "dep_delay"]) == "; did you mean 'dep_delay'?"
     assert near_miss("ORIGIN", ["origin", "dest"]) == "; did you mean 'origin'?"
     assert near_miss("zzz", ["origin", "dest"]) == "; valid names: origin, dest"

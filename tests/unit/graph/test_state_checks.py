@@ -1,4 +1,5 @@
-"""Checks that a source with a restored uid still has the input of the checkpoint. Otherwise the new input would not be read."""
+"""Checks that a source with a restored uid still has the input of the checkpoint. Without this check, a run would not read the
+records of a new input."""
 
 from __future__ import annotations
 
@@ -43,9 +44,7 @@ def check(after: Source, before: Source) -> None:
         (StagedDataFrame("/staged/1", "a"), StagedDataFrame("/staged/1", "b"), "the columns or types of the query differ"),
     ],
 )
-def test_a_changed_input_under_the_same_uid_is_refused_and_the_message_says_how_to_fix_it(
-    before: Source, after: Source, difference: str
-) -> None:
+def test_a_source_that_has_the_same_uid_but_another_input_is_refused(before: Source, after: Source, difference: str) -> None:
     with pytest.raises(
         RestoreError, match=rf"source 'in' \(at job.py:1\) reads an input that differs .*: {difference}"
     ) as caught:
@@ -64,10 +63,10 @@ def test_a_changed_input_under_the_same_uid_is_refused_and_the_message_says_how_
         (StagedDataFrame("/staged/1", "a", rate=5), StagedDataFrame("/staged/1", "a")),
     ],
 )
-def test_a_changed_rate_or_number_of_splits_is_accepted(before: Source, after: Source) -> None:
+def test_a_source_with_a_changed_rate_or_number_of_splits_is_accepted(before: Source, after: Source) -> None:
     check(after, before)
 
 
-def test_a_different_selection_of_columns_is_accepted(tmp_path: Path) -> None:
+def test_a_source_that_reads_other_columns_of_the_same_input_is_accepted(tmp_path: Path) -> None:
     pq.write_table(pa.table({"a": [1], "b": [2]}), tmp_path / "x.parquet")
     check(sources.parquet(tmp_path), sources.parquet(tmp_path, columns=["a"]))

@@ -41,7 +41,8 @@ def graph(slots: int, *, totals: str = "totals") -> PhysicalGraph:
 def snapshot(
     of: PhysicalGraph, subtask: SubtaskId, *, checkpoint: int = 1, sequence: int = 5, ended: bool = False
 ) -> SubtaskSnapshot:
-    """Return the snapshot that the subtask acknowledges: an unfinished split for the source, a file with all its key groups for totals."""
+    """Return the snapshot that the subtask acknowledges. The snapshot of the source contains an unfinished split, and the
+    snapshot of totals contains a file with all its key groups."""
     if subtask.chain == 0:
         split = Split(f"split{subtask.index}", None, 3)
         operators = (OperatorSnapshot(SOURCE, subtask.index, splits=() if ended else (split,)),)

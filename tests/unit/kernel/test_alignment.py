@@ -19,7 +19,7 @@ def barrier(to: Aligner, channel: ChannelId, checkpoint: int, at_ns: int = 0) ->
     return list(to.on_barrier(channel, CheckpointId(checkpoint), now_ns=at_ns))
 
 
-def test_a_channel_is_blocked_from_its_barrier_until_all_channels_have_delivered_theirs() -> None:
+def test_a_channel_is_blocked_from_its_barrier_until_all_channels_have_delivered_a_barrier() -> None:
     aligning = aligner(A, B, C)
     assert barrier(aligning, A, 1, 10) == []
     assert barrier(aligning, C, 1, 20) == []
@@ -58,14 +58,14 @@ def test_a_barrier_of_a_newer_checkpoint_aborts_the_current_alignment() -> None:
     assert barrier(aligning, A, 2) == [TakeSnapshot(CheckpointId(2), 0)]
 
 
-def test_an_ended_input_counts_as_having_delivered_its_barrier() -> None:
+def test_an_alignment_does_not_wait_for_the_barrier_of_an_ended_input() -> None:
     aligning = aligner()
     barrier(aligning, A, 1)
     assert aligning.on_end(B, now_ns=9) == [TakeSnapshot(CheckpointId(1), 9)]
     assert barrier(aligning, A, 2) == [TakeSnapshot(CheckpointId(2), 0)], "an ended channel delivers no barrier"
 
 
-def test_an_abort_unblocks_channels_and_later_barriers_of_the_checkpoint_have_no_effect() -> None:
+def test_an_abort_unblocks_the_channels_of_its_checkpoint_for_good() -> None:
     aligning = aligner()
     barrier(aligning, A, 1)
     assert aligning.on_aborted(CheckpointId(1)) == [AlignmentAborted(CheckpointId(1))]
@@ -90,7 +90,7 @@ def test_an_abort_of_an_older_checkpoint_does_not_affect_the_current_alignment()
 
 
 @given(st.lists(st.tuples(st.sampled_from("bae"), st.integers(0, 2), st.integers(1, 5)), max_size=40))
-def test_each_snapshot_is_taken_once_and_in_order_after_all_open_channels_delivered_the_barrier(
+def test_a_snapshot_is_taken_once_after_all_open_channels_have_delivered_the_barrier(
     steps: list[tuple[str, int, int]],
 ) -> None:
     channels = (A, B, C)

@@ -57,7 +57,7 @@ def test_a_checkpoint_in_phase_recording_cannot_be_aborted() -> None:
     assert LEGAL[CheckpointPhase.RECORDING] == {CheckpointPhase.COMPLETED}
 
 
-def test_a_checkpoint_completes_after_acknowledgements_manifest_and_log_entry() -> None:
+def test_a_checkpoint_completes_only_after_its_acknowledgements_manifest_and_log_entry() -> None:
     checkpoints = coordinator()
     assert checkpoints.trigger(CheckpointKind.PERIODIC, now_ms=0) == [Trigger(ONE, CheckpointKind.PERIODIC)]
     (acknowledged,) = acknowledge_all(checkpoints, ONE)
@@ -86,7 +86,7 @@ def test_late_duplicate_and_unknown_acknowledgements_have_no_effect() -> None:
     assert acknowledge_all(checkpoints, ONE) == []
 
 
-def test_the_reason_of_a_timeout_names_the_subtasks_that_have_not_acknowledged() -> None:
+def test_the_reason_of_a_checkpoint_timeout_names_the_subtasks_that_have_not_acknowledged() -> None:
     checkpoints = coordinator(interval_ms=None)
     checkpoints.trigger(CheckpointKind.SAVEPOINT, now_ms=0)
     checkpoints.acknowledge(ONE, snapshot(GRAPH, SUBTASKS[0]), now_ms=1)
@@ -97,7 +97,7 @@ def test_the_reason_of_a_timeout_names_the_subtasks_that_have_not_acknowledged()
     assert str(SUBTASKS[0]) not in aborted.reason
 
 
-def test_a_failed_manifest_aborts_its_checkpoint_but_a_shutdown_keeps_one_in_phase_recording() -> None:
+def test_a_checkpoint_in_phase_recording_is_not_aborted_by_a_shutdown_but_by_a_failed_manifest() -> None:
     checkpoints = coordinator()
     checkpoints.trigger(CheckpointKind.PERIODIC, now_ms=0)
     acknowledge_all(checkpoints, ONE)
@@ -112,7 +112,7 @@ def test_a_failed_manifest_aborts_its_checkpoint_but_a_shutdown_keeps_one_in_pha
     assert [pending.phase for pending in checkpoints.pending] == [CheckpointPhase.RECORDING]
 
 
-def test_after_too_many_consecutive_failures_the_job_fails_and_no_checkpoint_is_triggered() -> None:
+def test_after_too_many_consecutive_failed_checkpoints_the_job_fails() -> None:
     checkpoints = coordinator(interval_ms=10)
     assert checkpoints.tick(10) == [Trigger(ONE, CheckpointKind.PERIODIC)]
     effects = checkpoints.tick(60)
@@ -123,7 +123,7 @@ def test_after_too_many_consecutive_failures_the_job_fails_and_no_checkpoint_is_
 
 
 @pytest.mark.parametrize(("tolerable", "failing"), [(0, 1), (3, 4), (None, None)])
-def test_the_job_fails_at_the_first_failed_checkpoint_above_the_limit_if_there_is_a_limit(
+def test_the_job_fails_when_the_number_of_failed_checkpoints_in_a_row_exceeds_the_limit(
     tolerable: int | None, failing: int | None
 ) -> None:
     checkpoints = coordinator(interval_ms=None, tolerable_failed_checkpoints=tolerable)
@@ -136,7 +136,7 @@ def test_the_job_fails_at_the_first_failed_checkpoint_above_the_limit_if_there_i
     assert failing is None
 
 
-def test_a_completed_checkpoint_resets_the_failure_count() -> None:
+def test_a_completed_checkpoint_resets_the_number_of_consecutive_failures() -> None:
     checkpoints = coordinator(interval_ms=None)
     for number in (1, 3):
         checkpoints.trigger(CheckpointKind.SAVEPOINT, now_ms=0)
@@ -148,7 +148,7 @@ def test_a_completed_checkpoint_resets_the_failure_count() -> None:
         checkpoints.entry_created(CheckpointId(number + 1), now_ms=0)
 
 
-def test_the_minimum_pause_starts_at_the_end_of_the_previous_checkpoint() -> None:
+def test_the_minimum_pause_between_checkpoints_starts_at_the_end_of_the_previous_checkpoint() -> None:
     checkpoints = coordinator(interval_ms=10, min_pause_ms=30, timeout_ms=1_000)
     checkpoints.tick(10)
     acknowledge_all(checkpoints, ONE)
@@ -172,7 +172,7 @@ SOURCE_AND_SINK = (SubtaskId(0, 0), SubtaskId(1, 0))
 FIRST, SECOND = Generation(1), Generation(2)
 
 
-def test_the_last_checkpoint_is_final_if_all_subtasks_have_ended() -> None:
+def test_the_last_checkpoint_of_a_run_has_kind_final_once_all_subtasks_have_ended() -> None:
     last = LastCheckpoint(SOURCE_AND_SINK)
     last.subtask_ended(SOURCE_AND_SINK[0])
     assert last.kind is None
@@ -180,7 +180,7 @@ def test_the_last_checkpoint_is_final_if_all_subtasks_have_ended() -> None:
     assert last.kind is CheckpointKind.FINAL
 
 
-def test_the_last_checkpoint_of_a_suspend_request_is_final_if_all_subtasks_have_ended() -> None:
+def test_a_suspend_request_takes_a_checkpoint_of_kind_final_once_all_subtasks_have_ended() -> None:
     last = LastCheckpoint(SOURCE_AND_SINK)
     last.suspend()
     assert last.kind is CheckpointKind.SUSPEND
@@ -189,7 +189,7 @@ def test_the_last_checkpoint_of_a_suspend_request_is_final_if_all_subtasks_have_
     assert last.kind is CheckpointKind.FINAL
 
 
-def test_a_recovery_keeps_a_suspend_request_and_resets_ended_subtasks() -> None:
+def test_a_suspend_request_stays_pending_after_a_recovery() -> None:
     last = LastCheckpoint(SOURCE_AND_SINK)
     for subtask in SOURCE_AND_SINK:
         last.subtask_ended(subtask)
@@ -200,7 +200,7 @@ def test_a_recovery_keeps_a_suspend_request_and_resets_ended_subtasks() -> None:
     assert last.kind is CheckpointKind.SUSPEND
 
 
-def test_the_last_checkpoint_counts_only_if_it_is_the_newest_of_its_own_generation() -> None:
+def test_a_suspend_request_completes_only_with_the_checkpoint_that_was_taken_for_it() -> None:
     last = LastCheckpoint(SOURCE_AND_SINK)
     last.suspend()
     assert not last.is_completed(FIRST, CheckpointId(4)), "checkpoint 4 was not triggered as the last one"
@@ -208,10 +208,10 @@ def test_the_last_checkpoint_counts_only_if_it_is_the_newest_of_its_own_generati
     assert not last.is_completed(FIRST, None)
     assert not last.is_completed(FIRST, CheckpointId(4))
     assert last.is_completed(FIRST, CheckpointId(5))
-    assert not last.is_completed(SECOND, CheckpointId(5)), "the new generation has emitted records since"
+    assert not last.is_completed(SECOND, CheckpointId(5)), "the new generation has emitted records since checkpoint 5"
 
 
-def test_a_suspend_checkpoint_does_not_count_as_the_final_one() -> None:
+def test_a_checkpoint_of_kind_suspend_does_not_count_as_the_checkpoint_of_kind_final() -> None:
     last = LastCheckpoint(SOURCE_AND_SINK)
     last.suspend()
     last.expect(FIRST, CheckpointId(5))
@@ -220,6 +220,6 @@ def test_a_suspend_checkpoint_does_not_count_as_the_final_one() -> None:
     assert not last.is_completed(FIRST, CheckpointId(5))
 
 
-def test_expecting_a_last_checkpoint_of_a_job_that_is_not_ending_is_a_programming_error() -> None:
+def test_a_running_job_that_does_not_end_cannot_expect_a_last_checkpoint() -> None:
     with pytest.raises(AssertionError, match="not ending"):
         LastCheckpoint(SOURCE_AND_SINK).expect(FIRST, CheckpointId(5))

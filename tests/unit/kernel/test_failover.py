@@ -43,7 +43,7 @@ def test_the_first_restart_is_immediate_and_later_delays_double_up_to_the_limit(
     assert not restarts.on_failure(1_000)
 
 
-def test_a_completed_checkpoint_resets_restart_count_and_delay() -> None:
+def test_a_completed_checkpoint_resets_the_number_and_the_delay_of_restarts() -> None:
     restarts = RestartPolicy(RestartConfig(attempts_max=2))
     assert [restarts.on_failure(0) for _ in range(3)] == [True, True, False]
     assert restarts.restarts == 2
@@ -53,7 +53,7 @@ def test_a_completed_checkpoint_resets_restart_count_and_delay() -> None:
     assert restarts.may_deploy(5), "the next restart has no delay"
 
 
-def test_downtime_is_the_time_from_the_first_failure_until_the_job_runs() -> None:
+def test_downtime_is_the_time_from_the_first_failure_until_all_subtasks_run_again() -> None:
     restarts = RestartPolicy(RestartConfig(attempts_max=5, initial_delay_ms=100))
     assert restarts.on_running(0) is None, "the first start is not a recovery"
     assert restarts.on_failure(1_000)

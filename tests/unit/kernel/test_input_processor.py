@@ -36,7 +36,7 @@ def test_a_subtask_becomes_idle_when_its_last_active_input_ends(watermark_ms: in
     assert subtask.receive(FrameKind.END, B) == [BecomeIdle()]
 
 
-def test_an_input_end_that_completes_an_alignment_makes_the_subtask_idle_before_the_snapshot() -> None:
+def test_if_the_end_of_an_input_completes_an_alignment_the_subtask_becomes_idle_before_its_snapshot() -> None:
     subtask = Subtask()
     subtask.receive(FrameKind.IDLE, A)
     assert subtask.receive(FrameKind.BARRIER, A, 1) == []
@@ -50,13 +50,13 @@ def test_an_idle_subtask_does_not_become_idle_again_when_an_idle_input_ends() ->
     assert subtask.receive(FrameKind.END, B) == []
 
 
-def test_when_an_input_ends_the_watermark_advances_to_that_of_the_other_input() -> None:
+def test_when_an_input_ends_the_watermark_advances_to_the_watermark_of_the_other_input() -> None:
     subtask = Subtask()
     subtask.receive(FrameKind.WATERMARK, A, 9)
     assert subtask.receive(FrameKind.END, B) == [AdvanceWatermark(9)]
 
 
-def test_a_subtask_whose_inputs_all_ended_does_not_become_idle() -> None:
+def test_a_subtask_does_not_become_idle_when_all_its_inputs_have_ended() -> None:
     subtask = Subtask()
     subtask.receive(FrameKind.END, A)
     assert subtask.receive(FrameKind.END, B) == [InputsEnded(run_operators=True)]
@@ -66,10 +66,8 @@ def test_inputs_that_were_idle_at_the_snapshot_are_idle_after_the_restore() -> N
     start = {A: InputStart(watermark_ms=5, idle=True), B: InputStart(watermark_ms=9)}
     subtask = Subtask(start)
     assert [end.idle for end in subtask.protocol.input_snapshots()] == [True, False]
-    assert subtask.receive(FrameKind.WATERMARK, B, 12) == [AdvanceWatermark(12)], (
-        "the idle input does not hold back the watermark"
-    )
-    assert subtask.receive(FrameKind.WATERMARK, A, 13) == [], "the active input holds back the watermark again"
+    assert subtask.receive(FrameKind.WATERMARK, B, 12) == [AdvanceWatermark(12)], "the watermark ignores the idle input"
+    assert subtask.receive(FrameKind.WATERMARK, A, 13) == [], "the watermark waits for the active input again"
     assert subtask.receive(FrameKind.WATERMARK, B, 20) == [AdvanceWatermark(13)]
 
 

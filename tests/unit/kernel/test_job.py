@@ -133,7 +133,7 @@ class Job:
         ]
 
 
-def test_a_job_appends_its_start_prepares_deploys_and_then_starts_all_slots() -> None:
+def test_a_job_appends_its_start_to_the_log_before_it_deploys_and_starts_all_slots() -> None:
     job = Job()
     assert job.log == StartGeneration(Generation(1), None, CheckpointId(1))
     assert only(Prepare, job.log_created()) == [Prepare(Generation(1), None, None, (SOURCE,))]
@@ -145,7 +145,7 @@ def test_a_job_appends_its_start_prepares_deploys_and_then_starts_all_slots() ->
     assert len(sent(Start, job.receive(1, Deployed(Generation(1))))) == 2
 
 
-def test_splits_are_assigned_on_request_until_none_remain() -> None:
+def test_each_request_for_a_split_gets_a_split_until_all_splits_are_assigned() -> None:
     job = Job().running()
     answers = [sent(AssignSplit, job.receive(0, RequestSplit(job.generation, SOURCE, 0)))[0] for _ in range(3)]
     assert [answer.split and answer.split.id for answer in answers] == ["split0", "split1", None]
@@ -167,7 +167,7 @@ def test_a_checkpoint_is_committed_only_after_its_log_entry_exists() -> None:
     assert len(commit.committables) == SLOTS
 
 
-def test_a_savepoint_requested_while_a_checkpoint_is_pending_is_taken_once_afterwards() -> None:
+def test_a_savepoint_request_during_a_pending_checkpoint_is_executed_after_the_checkpoint() -> None:
     job = Job().running()
     assert sent(TriggerCheckpoint, job.observe(job.master.savepoint(0)))
     assert not sent(TriggerCheckpoint, job.observe(job.master.savepoint(0))), "only one checkpoint is pending at a time"
@@ -178,7 +178,7 @@ def test_a_savepoint_requested_while_a_checkpoint_is_pending_is_taken_once_after
     assert not sent(TriggerCheckpoint, job.observe(job.master.tick(30)))
 
 
-def test_a_savepoint_requested_during_a_recovery_is_taken_when_the_job_runs_again() -> None:
+def test_a_savepoint_request_during_a_recovery_is_executed_when_the_job_runs_again() -> None:
     job = Job().running()
     job.master.on_slot_lost(register(1).incarnation, "killed", 10)
     assert not sent(TriggerCheckpoint, job.observe(job.master.savepoint(15)))
@@ -191,7 +191,7 @@ def test_a_savepoint_requested_during_a_recovery_is_taken_when_the_job_runs_agai
     assert {one.checkpoint for one in sent(TriggerCheckpoint, job.observe(job.master.tick(70)))} == {1}
 
 
-def test_a_requested_savepoint_also_serves_a_requested_checkpoint() -> None:
+def test_a_savepoint_also_completes_a_pending_checkpoint_request() -> None:
     job = Job().running()
     assert triggered(job.observe(job.master.checkpoint(0))) == [CheckpointKind.MANUAL]
     assert not triggered(job.observe(job.master.checkpoint(0))), "only one checkpoint is pending at a time"
@@ -200,7 +200,7 @@ def test_a_requested_savepoint_also_serves_a_requested_checkpoint() -> None:
     job.completed(1)
     assert triggered(job.observe(job.master.tick(10))) == [CheckpointKind.SAVEPOINT]
     job.completed(2)
-    assert not triggered(job.observe(job.master.tick(20))), "the request is served only once"
+    assert not triggered(job.observe(job.master.tick(20))), "no second checkpoint is triggered"
 
 
 def test_a_commit_waits_for_all_earlier_commits() -> None:
@@ -247,7 +247,7 @@ def test_after_the_loss_of_a_slot_the_job_restores_the_last_completed_checkpoint
     assert {deploy.next_checkpoint for deploy in deploys} == {2}
 
 
-def test_the_restore_point_is_not_chosen_while_an_append_is_open() -> None:
+def test_a_recovery_chooses_its_restore_point_only_after_an_open_append_is_closed() -> None:
     job = Job().running()
     job.observe(job.master.savepoint(0))
     job.acknowledged(1)
@@ -298,7 +298,7 @@ def test_a_job_fails_after_too_many_restarts_without_a_completed_checkpoint() ->
     assert "broken" in finish.reason
 
 
-def test_a_slot_that_does_not_answer_a_cancel_in_time_is_dropped() -> None:
+def test_a_slot_that_does_not_confirm_a_cancel_in_time_is_dropped() -> None:
     job = Job().running()
     job.receive(0, SubtaskFailed(job.generation, None, "InputError", "broken", True), 0)
     job.receive(0, Cancelled(Generation(1)), 0)
@@ -308,7 +308,7 @@ def test_a_slot_that_does_not_answer_a_cancel_in_time_is_dropped() -> None:
     assert job.log == StartGeneration(Generation(2), None, CheckpointId(1))
 
 
-def test_a_silent_slot_is_dropped_but_not_because_of_a_pause_of_the_coordinator() -> None:
+def test_a_silent_slot_is_dropped_unless_the_coordinator_itself_was_paused() -> None:
     job = Job().running()
     assert job.master.tick(0) == []
     assert job.master.tick(5_000 - 4_000) != [], "the periodic checkpoint is due"
@@ -320,7 +320,7 @@ def test_a_silent_slot_is_dropped_but_not_because_of_a_pause_of_the_coordinator(
     assert [drop.incarnation for drop in only(DropSlot, effects)] == [register(1).incarnation]
 
 
-def test_a_suspended_job_ends_after_its_last_checkpoint_is_committed() -> None:
+def test_a_suspended_job_ends_only_after_its_last_checkpoint_is_committed() -> None:
     job = Job().running()
     assert sent(TriggerCheckpoint, job.observe(job.master.suspend(0)))
     job.completed(1)
@@ -343,7 +343,7 @@ def test_a_cancelled_job_stops_without_a_checkpoint() -> None:
     assert sent(Stop, job.receive(9, register(9))), "a slot that registers after the cancel is stopped"
 
 
-def test_the_end_of_a_job_waits_for_an_open_append_and_its_commit() -> None:
+def test_a_job_ends_only_after_its_open_append_and_the_commit_of_that_checkpoint() -> None:
     job = Job().running()
     job.observe(job.master.savepoint(0))
     job.acknowledged(1)
@@ -355,7 +355,7 @@ def test_the_end_of_a_job_waits_for_an_open_append_and_its_commit() -> None:
     assert only(Finish, job.master.on_committed(commit.permit, 0))
 
 
-def test_an_ending_job_does_not_deploy_a_prepared_generation() -> None:
+def test_a_job_that_is_ending_does_not_deploy_a_prepared_generation() -> None:
     job = Job().running()
     job.observe(job.master.savepoint(0))
     (commit,) = only(Commit, job.completed(1))
@@ -388,7 +388,7 @@ def test_a_driver_that_the_control_plane_supersedes_waits_only_for_an_open_appen
     job.acknowledged(1)
     job.observe(job.master.on_manifest_written(job.generation, CheckpointId(1), 0))
     assert not only(Finish, job.master.superseded("the control plane reports another driver", 0)), (
-        "the entry is possibly in the log"
+        "it is unknown whether the log has the entry"
     )
     (finish,) = only(Finish, job.log_created())
     assert finish == Finish(JobOutcome.SUPERSEDED, "the control plane reports another driver", "Superseded")
@@ -407,7 +407,7 @@ def test_a_job_fails_if_all_attempts_of_an_append_fail() -> None:
     assert (finish.outcome, finish.kind) == (JobOutcome.FAILED, "StorageError")
 
 
-def test_a_commit_that_fails_permanently_fails_the_job_even_if_other_commits_wait() -> None:
+def test_a_permanently_failed_commit_fails_the_job_even_if_other_commits_are_waiting() -> None:
     job = Job().running()
     for checkpoint in (1, 2):
         job.observe(job.master.savepoint(0))
@@ -418,7 +418,7 @@ def test_a_commit_that_fails_permanently_fails_the_job_even_if_other_commits_wai
     assert "checkpoint 1 is completed but could not be committed: disk missing" in finish.reason
 
 
-def test_too_few_slots_fail_the_job_with_the_number_of_registered_slots() -> None:
+def test_the_error_for_too_few_slots_shows_the_number_of_registered_slots() -> None:
     job = Job()
     job.log_created()
     job.master.on_prepared({SOURCE: ()}, 0)
@@ -426,11 +426,11 @@ def test_too_few_slots_fail_the_job_with_the_number_of_registered_slots() -> Non
     assert job.master.tick(50) == []
     job.receive(0, Heartbeat(1), 299)
     (finish,) = only(Finish, job.master.tick(300))
-    assert "needs 2 slots and 1 registered" in finish.reason
+    assert "needs 2 slots, but only 1 registered" in finish.reason
     assert "free cores" in finish.reason
 
 
-def test_if_slots_end_before_registering_the_job_fails_with_the_reason_from_spark() -> None:
+def test_if_slots_end_before_they_register_the_job_fails_with_the_reason_from_spark() -> None:
     job = Job()
     job.log_created()
     job.master.on_prepared({SOURCE: ()}, 0)
@@ -438,7 +438,7 @@ def test_if_slots_end_before_registering_the_job_fails_with_the_reason_from_spar
     assert job.master.on_slot_ended_early("Container killed for exceeding memory limits", 10) == []
     job.receive(0, Heartbeat(1), 299)
     (finish,) = only(Finish, job.master.tick(300))
-    assert "needs 2 slots and 1 registered" in finish.reason
+    assert "needs 2 slots, but only 1 registered" in finish.reason
     assert finish.reason.endswith("Container killed for exceeding memory limits")
 
 

@@ -22,7 +22,7 @@ NEW = OperatorUid("new")
 # ---- the append to the job log -----------------------------------------------------------------
 
 
-def test_an_append_is_open_until_the_log_has_the_entry() -> None:
+def test_an_append_stays_open_until_the_log_contains_its_entry() -> None:
     append = PendingAppend(attempts_max=2, retry_ms=10)
     assert not append.is_open
     assert append.append(REQUEST) == AppendLog(REQUEST)
@@ -31,7 +31,7 @@ def test_an_append_is_open_until_the_log_has_the_entry() -> None:
     assert not append.is_open
 
 
-def test_a_failed_append_is_retried_with_a_delay_and_closed_after_the_last_attempt() -> None:
+def test_a_failed_append_is_retried_with_a_delay_until_the_last_attempt_has_failed() -> None:
     append = PendingAppend(attempts_max=2, retry_ms=10)
     append.append(REQUEST)
     assert append.retry(REQUEST) == AppendLog(REQUEST, 10)
@@ -49,7 +49,7 @@ def test_the_attempts_of_each_append_are_counted_separately() -> None:
     assert append.retry(REQUEST) == AppendLog(REQUEST, 10)
 
 
-def test_a_second_append_or_an_answer_to_another_append_is_a_programming_error() -> None:
+def test_only_one_append_can_be_open_at_a_time() -> None:
     append = PendingAppend(attempts_max=2, retry_ms=10)
     with pytest.raises(AssertionError, match="not open"):
         append.created(REQUEST)
@@ -69,12 +69,12 @@ def preparation(point: RestorePoint | None, attempts_max: int = 3) -> Preparatio
     return Preparation(TWO, point, [SOURCE, NEW], Backoff(attempts_max=attempts_max, first_delay_ms=10))
 
 
-def test_a_job_without_a_checkpoint_commits_nothing_and_enumerates_splits_of_all_sources() -> None:
+def test_a_job_without_a_checkpoint_enumerates_the_splits_of_all_sources() -> None:
     prepare = preparation(None).start()
     assert (prepare.permit, prepare.point, prepare.enumerate_sources, prepare.delay_ms) == (None, None, (SOURCE, NEW), 0)
 
 
-def test_a_restored_job_commits_its_checkpoint_and_enumerates_splits_only_of_new_sources() -> None:
+def test_a_restored_job_enumerates_only_the_splits_of_new_sources() -> None:
     restored = restore_point(GRAPH)
     prepare = preparation(restored).start()
     assert prepare.permit == CommitPermit(CheckpointId(7), TWO)
@@ -90,7 +90,7 @@ def test_a_failed_preparation_is_retried_with_increasing_delays_until_the_last_a
     assert retries[0] is not None and retries[0].enumerate_sources == first.enumerate_sources
 
 
-def test_split_assigners_contain_the_unread_splits_of_the_checkpoint_and_the_new_splits() -> None:
+def test_a_split_assigner_contains_the_unread_splits_of_the_checkpoint_and_all_new_splits() -> None:
     assigners = preparation(restore_point(GRAPH)).assigners({NEW: [Split("fresh", None)]})
     assert assigners.keys() == {SOURCE, NEW}
     assigned = [split.id for split in iter(lambda: assigners[SOURCE].request(0), None)]
@@ -132,13 +132,13 @@ def test_a_failed_commit_is_retried_up_to_the_limit_before_later_commits() -> No
     assert [commit.permit for commit in commits.done(permit(1))] == [permit(2)]
 
 
-def test_an_answer_for_an_unknown_commit_has_no_effect() -> None:
+def test_the_result_of_an_unknown_commit_has_no_effect() -> None:
     commits = queue(2, 3)
     assert commits.done(permit(1)) == []
     assert len(commits) == 2
 
 
-def test_answers_to_dropped_commits_have_no_effect() -> None:
+def test_the_result_of_a_dropped_commit_has_no_effect() -> None:
     commits = queue(1, 2)
     commits.drop_all()
     assert permit(1) not in commits

@@ -1,4 +1,4 @@
-"""Planning what each slot restores from a completed checkpoint."""
+"""Planning which state each slot restores from a completed checkpoint."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_without_a_checkpoint_all_channels_start_at_zero() -> None:
     assert {restored.sequence for restore in restores for restored in restore.channels} == {0}
 
 
-def test_the_same_graph_restores_each_state_in_its_own_slot() -> None:
+def test_without_a_change_of_the_graph_each_slot_restores_its_own_state() -> None:
     of = graph(2)
     restores = plan_restore(of, point(of))
     for slot, restore in enumerate(restores):
@@ -68,17 +68,17 @@ def test_each_slot_restores_the_state_of_its_key_groups_after_a_rescale(before: 
         assert all(file.key_groups and file.key_groups[0] <= last and first <= file.key_groups[1] for file in files)
 
 
-def test_after_a_rescale_sequence_numbers_continue_above_the_highest_used_one() -> None:
+def test_after_a_rescale_sequence_numbers_continue_above_the_highest_number_used_before() -> None:
     restores = plan_restore(graph(3), point(graph(2)))
     assert {restored.sequence for restore in restores for restored in restore.channels} == {5}
     assert {restored.watermark_ms for restore in restores for restored in restore.channels} == {1_000}, (
-        "the lowest watermark of the edge"
+        "the lowest watermark of all channels of the edge"
     )
 
 
 @pytest.mark.parametrize("slots", [2, 3])
 @pytest.mark.parametrize("idle", [0, 1, 4])
-def test_idle_channels_stay_idle_but_after_a_rescale_only_if_all_channels_were_idle(slots: int, idle: int) -> None:
+def test_a_rescale_restores_channels_as_idle_only_if_all_channels_were_idle(slots: int, idle: int) -> None:
     of = graph(2)
     complete = point(of)
     numbers = iter(range(4))
@@ -91,7 +91,7 @@ def test_idle_channels_stay_idle_but_after_a_rescale_only_if_all_channels_were_i
     assert sum(found.values()) == expected
 
 
-def test_unfinished_splits_are_reassigned_with_their_positions_before_pending_ones() -> None:
+def test_unfinished_splits_are_reassigned_with_their_positions_before_pending_splits() -> None:
     assigner = restored_assigners(point(graph(2)))[SOURCE]
     assert [assigner.request(0) for _ in range(4)] == [
         Split("split0", None, 3),
@@ -102,13 +102,13 @@ def test_unfinished_splits_are_reassigned_with_their_positions_before_pending_on
     assert assigner.snapshot() == AssignerState((), ("split0", "split1", "waiting"), 3)
 
 
-def test_an_assigned_split_that_no_subtask_restores_is_finished() -> None:
+def test_a_split_counts_as_finished_if_it_is_assigned_and_no_subtask_restores_it() -> None:
     restored = SplitAssigner.restored(AssignerState((), ("done",), 4), ())
     assert restored.request(0) is None
     assert restored.snapshot().finished == 5
 
 
-def test_an_inconsistent_checkpoint_is_refused_with_the_name_of_the_channel() -> None:
+def test_the_error_for_an_inconsistent_checkpoint_names_the_channel() -> None:
     of = graph(2)
     complete = point(of)
     inconsistent = list(complete.subtasks)
@@ -119,12 +119,12 @@ def test_an_inconsistent_checkpoint_is_refused_with_the_name_of_the_channel() ->
         plan_restore(of, replace(complete, subtasks=tuple(inconsistent)))
 
 
-def test_state_without_an_operator_is_refused_with_the_name_of_the_operator() -> None:
+def test_the_error_for_state_without_an_operator_names_the_operator() -> None:
     with pytest.raises(RestoreError, match="operator 'totals' has state .* uid='totals'"):
         plan_restore(graph(2, totals="renamed"), point(graph(2)))
 
 
-def test_an_ended_subtask_stays_ended_but_after_a_rescale_only_if_all_subtasks_had_ended() -> None:
+def test_a_rescale_restores_subtasks_as_ended_only_if_all_subtasks_had_ended() -> None:
     of = graph(2)
     one, both = (SubtaskId(0, 0),), (SubtaskId(0, 0), SubtaskId(0, 1))
     assert [restore.ended for restore in plan_restore(of, point(of, ended=one))] == [one, ()]
@@ -135,8 +135,8 @@ def test_an_ended_subtask_stays_ended_but_after_a_rescale_only_if_all_subtasks_h
 
 
 def pipeline(slots: int, *names: str) -> PhysicalGraph:
-    """Return a source of parallelism 2, followed by operators with one subtask per slot. With two slots, all operators are fused into
-    one chain."""
+    """Return a source of parallelism 2, followed by operators with one subtask per slot. With two slots, all operators are fused
+    into one chain."""
     operators = [LogicalOperator(SOURCE, "source", OperatorKind.SOURCE, (), COLUMNS, "", parallelism=2)]
     for name in names:
         before = Input(operators[-1].uid)
@@ -156,7 +156,8 @@ def ended_pipeline(of: PhysicalGraph, *, chains: tuple[int, ...]) -> RestorePoin
 
 
 def test_a_chain_has_not_ended_if_one_of_its_operators_had_not_ended() -> None:
-    """Otherwise the job would finish without the records that the operator has buffered (found by seed 121904 of the simulator)."""
+    """If the chain had ended, the job would finish without the records that the operator has buffered (found by seed 121904 of
+    the simulator)."""
     of = pipeline(3, "hold")
     assert [chain.operators for chain in of.chains] == [("source",), ("hold", "sink")]
     assert [chain.operators for chain in pipeline(2, "hold").chains] == [("source", "hold", "sink")]
@@ -166,7 +167,7 @@ def test_a_chain_has_not_ended_if_one_of_its_operators_had_not_ended() -> None:
     assert [restore.ended for restore in plan_restore(pipeline(2, "hold"), both)] == [(SubtaskId(0, 0),), (SubtaskId(0, 1),)]
 
 
-def test_an_ended_operator_stays_ended_in_a_new_chain() -> None:
+def test_an_operator_that_had_ended_is_restored_as_ended_in_a_new_chain() -> None:
     at = ended_pipeline(pipeline(2, "hold"), chains=(0,))
     assert [restore.ended for restore in plan_restore(pipeline(3, "hold"), at)] == [
         (SubtaskId(0, 0), SubtaskId(1, 0)), (SubtaskId(0, 1), SubtaskId(1, 1)), (SubtaskId(1, 2),),

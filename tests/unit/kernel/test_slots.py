@@ -22,12 +22,13 @@ def test_a_slot_makes_only_legal_phase_changes(before: SlotPhase, after: SlotPha
     slot = Slot(register(0), 0, phase=before)
     if after in LEGAL[before]:
         slot.move(after)
+        assert slot.phase is after
     else:
         with pytest.raises(AssertionError):
             slot.move(after)
 
 
-def test_slots_are_allocated_only_when_enough_are_idle() -> None:
+def test_slots_are_allocated_only_when_enough_slots_are_idle() -> None:
     slots = SlotTable(2)
     slots.add(register(0), now_ms=0)
     assert slots.allocate() is None
@@ -37,7 +38,7 @@ def test_slots_are_allocated_only_when_enough_are_idle() -> None:
     assert [(slot.incarnation, slot.index) for slot in allocated] == [("slot0", 0), ("slot1", 1)]
 
 
-def test_a_remaining_slot_keeps_its_index_and_a_new_slot_gets_the_free_index() -> None:
+def test_a_slot_keeps_its_index_when_another_slot_is_replaced() -> None:
     slots = SlotTable(3)
     for number in (2, 1, 0):
         slots.add(register(number), now_ms=0)
@@ -71,10 +72,10 @@ def test_every_slot_is_deployed_with_its_index_and_all_peers() -> None:
     assert {slot.phase for slot in allocated} == {SlotPhase.DEPLOYING}
 
 
-def test_slots_start_when_all_slots_are_deployed() -> None:
+def test_slots_start_only_after_all_slots_have_confirmed_their_deployment() -> None:
     deployment, (first, second), _ = deployed(table(2))
     assert not deployment.on_deployed(first)
-    assert not deployment.on_deployed(first), "a repeated answer is counted once"
+    assert not deployment.on_deployed(first), "a repeated answer of a slot is counted once"
     assert deployment.on_deployed(second)
     assert deployment.start(ONE) == [Send(slot.incarnation, Start(ONE)) for slot in (first, second)]
     assert {first.phase, second.phase} == {SlotPhase.RUNNING}
@@ -108,7 +109,7 @@ def test_spare_slots_receive_no_messages() -> None:
     assert deployment.send_to_sources(Stop("over")) == to_allocated_slots
 
 
-def test_messages_for_sources_are_sent_only_to_slots_with_a_source() -> None:
+def test_messages_for_sources_are_sent_only_to_slots_that_run_a_source_subtask() -> None:
     slots = table(2)
     _, (first, _), _ = deployed(slots)
     one_source = Deployment(slots, graph(1), [SOURCE])

@@ -19,7 +19,7 @@ def test_the_watermark_is_the_minimum_over_all_inputs() -> None:
     assert tracker.on_watermark(A, 5) is None, "the watermark does not decrease"
 
 
-def test_idle_and_ended_inputs_do_not_hold_back_the_watermark() -> None:
+def test_the_watermark_ignores_idle_and_ended_inputs() -> None:
     tracker = WatermarkTracker({A: 5, B: None})
     assert tracker.on_idle(B) == 5
     assert not tracker.idle

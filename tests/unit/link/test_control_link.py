@@ -56,14 +56,14 @@ def test_events_arrive_unchanged_and_in_order(control_plane: ControlPlane, tmp_p
     assert list(read_unconfirmed(tmp_path / "run")) == []
 
 
-def test_the_last_events_arrive_before_the_link_closes(control_plane: ControlPlane, tmp_path: Path) -> None:
+def test_closing_the_control_link_first_sends_the_last_events(control_plane: ControlPlane, tmp_path: Path) -> None:
     run = Run(tmp_path, address(control_plane))
     run.spool.append(failed(1))
     run.link.close()
     assert control_plane.seen() == [failed(1)] and control_plane.gaps == 0
 
 
-def test_events_recorded_during_an_outage_arrive_afterwards(control_plane: ControlPlane, tmp_path: Path) -> None:
+def test_events_that_are_recorded_during_an_outage_are_sent_after_the_outage(control_plane: ControlPlane, tmp_path: Path) -> None:
     run = Run(tmp_path, address(control_plane))
     run.spool.append(failed(1))
     control_plane.wait_for(lambda seen: len(seen) == 1)
@@ -91,7 +91,7 @@ def test_each_command_is_executed_and_answered_once_and_in_order(control_plane: 
     run.link.close()
 
 
-def test_a_refused_or_failed_command_is_answered_with_the_reason(control_plane: ControlPlane, tmp_path: Path) -> None:
+def test_the_answer_to_a_refused_or_failed_command_contains_the_reason(control_plane: ControlPlane, tmp_path: Path) -> None:
     run = Run(tmp_path, address(control_plane))
     run.refusal = "refused during a restart"
     control_plane.command(TakeSavepoint())
@@ -109,7 +109,7 @@ FINAL = [(401, "unauthenticated"), (404, "no-run"), (410, "fenced"), (410, "over
 
 
 @pytest.mark.parametrize(("status", "code"), FINAL)
-def test_a_run_that_the_control_plane_refuses_stops_sending_and_keeps_its_events(
+def test_a_run_that_the_control_plane_refuses_sends_no_more_events_but_keeps_them(
     control_plane: ControlPlane, tmp_path: Path, status: int, code: str
 ) -> None:
     control_plane.status, control_plane.code = status, code
@@ -150,7 +150,7 @@ def test_error_responses_of_a_proxy_are_ignored_and_the_request_is_retried(
 
 
 @pytest.mark.parametrize(("status", "code"), FINAL)
-def test_the_request_for_commands_is_refused_after_the_end_of_the_run(
+def test_after_the_end_of_a_run_the_control_plane_refuses_its_request_for_commands(
     control_plane: ControlPlane, status: int, code: str
 ) -> None:
     control_plane.status, control_plane.code = status, code
@@ -161,11 +161,12 @@ def test_a_wrong_token_is_refused(control_plane: ControlPlane, tmp_path: Path) -
     run = Run(tmp_path, address(control_plane, "another-token"))
     run.spool.append(failed(1))
     run.link.close()
-    assert control_plane.events == []
+    assert control_plane.events == [] and len(list(read_unconfirmed(tmp_path / "run"))) == 1
+    assert LinkClient(address(control_plane, "another-token")).commands(after=CommandId(0), wait_s=0.0).refused
 
 
 @pytest.mark.parametrize("failure", ["down", "silent", "refusing"])
-def test_closing_the_link_has_a_time_limit_if_the_control_plane_fails(
+def test_closing_the_link_ends_after_a_time_limit_if_the_control_plane_does_not_respond(
     control_plane: ControlPlane, tmp_path: Path, failure: str
 ) -> None:
     if failure == "down":
@@ -197,12 +198,12 @@ def test_an_invalid_address_is_refused(url: str) -> None:
 
 
 @pytest.mark.parametrize("token", ["", "two\nlines", "ümlaut"])
-def test_an_invalid_token_is_refused_and_the_message_does_not_contain_it(token: str) -> None:
+def test_the_error_for_an_invalid_token_does_not_contain_the_token(token: str) -> None:
     with pytest.raises(ConfigError, match="Invalid run token") as refused:
         LinkAddress("http://weir.example/runs/1", token)
     assert not token or token not in str(refused.value)
 
 
-def test_a_token_is_not_in_the_repr(control_plane: ControlPlane) -> None:
+def test_the_repr_of_the_link_options_does_not_contain_the_token(control_plane: ControlPlane) -> None:
     assert TOKEN not in repr(address(control_plane)) and TOKEN not in str(address(control_plane))
     assert TOKEN not in repr(LinkClient(address(control_plane)))

@@ -63,7 +63,7 @@ def driver(tmp_path: Path) -> Iterator[Driver]:
     created.spool.close()
 
 
-def test_an_event_is_sent_after_a_short_delay_together_with_later_events(driver: Driver) -> None:
+def test_events_of_a_short_period_are_sent_in_one_request(driver: Driver) -> None:
     assert driver.due() is None and driver.delivery.wait_ms(0) is None
     driver.append()
     assert driver.due() is None and driver.delivery.wait_ms(driver.now_ms) == LINGER_MS
@@ -80,7 +80,7 @@ def test_events_are_sent_without_delay_when_the_run_ends(driver: Driver) -> None
     assert driver.delivery.due(driver.now_ms, hurry=True) is not None
 
 
-def test_confirmed_events_are_dropped_and_the_others_are_sent(driver: Driver) -> None:
+def test_only_events_that_are_not_confirmed_are_sent(driver: Driver) -> None:
     driver.append(3)
     driver.post()
     driver.answer(Stored(EventNumber(2)))
@@ -107,14 +107,14 @@ def test_a_request_without_response_is_retried_with_increasing_delays(driver: Dr
     assert not driver.delivery.failing
 
 
-def test_the_next_request_waits_for_the_time_in_retry_after(driver: Driver) -> None:
+def test_the_next_request_is_sent_after_the_time_in_the_retry_after_header(driver: Driver) -> None:
     driver.append()
     driver.post()
     driver.answer(ControlPlaneUnavailable("status 429", retry_after_ms=7_000))
     assert driver.delivery.wait_ms(driver.now_ms) == 7_000
 
 
-def test_after_a_reported_gap_the_missing_events_are_sent_after_a_delay(driver: Driver) -> None:
+def test_if_the_control_plane_reports_a_gap_the_missing_events_are_sent_after_a_delay(driver: Driver) -> None:
     driver.append(3)
     driver.post()
     driver.answer(Stored(EventNumber(1)))
@@ -135,7 +135,7 @@ def test_a_request_contains_the_number_of_the_oldest_available_event(driver: Dri
     assert (post.first, post.oldest) == (3, 3)
 
 
-def test_batches_get_smaller_until_the_control_plane_accepts_them(driver: Driver) -> None:
+def test_a_batch_that_is_too_large_is_sent_again_in_smaller_batches(driver: Driver) -> None:
     for number in range(3_000):
         driver.spool.append(sample(number))
     sizes = [len(driver.post().body)]
@@ -175,7 +175,7 @@ def test_a_refused_run_sends_no_further_requests(driver: Driver) -> None:
     assert driver.delivery.refused == RunRefused("the run is over")
 
 
-def test_a_confirmation_of_unsent_events_is_ignored(driver: Driver) -> None:
+def test_a_confirmation_of_events_that_were_not_sent_is_ignored(driver: Driver) -> None:
     driver.append(2)
     driver.post()
     driver.append()
@@ -229,7 +229,7 @@ def test_each_event_arrives_once_and_in_order_despite_lost_requests_and_response
     assert [event.number for event in control_plane.events] == list(range(1, recorded + 1)) and control_plane.gaps == 0
 
 
-def test_a_restored_control_plane_lacks_only_events_that_the_driver_has_deleted(driver: Driver) -> None:
+def test_after_a_restore_of_the_control_plane_the_driver_sends_all_events_that_it_still_has(driver: Driver) -> None:
     rng = random.Random(1)
     control_plane = ControlPlane(rng)
     driver.append(10)

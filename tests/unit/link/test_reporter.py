@@ -81,7 +81,7 @@ def test_a_failure_is_reported_with_its_reason_and_its_recovery_with_the_downtim
     ]
 
 
-def test_a_requested_cancel_is_not_a_restart(recorder: Recorder) -> None:
+def test_a_cancel_that_the_user_requested_is_not_reported_as_a_restart(recorder: Recorder) -> None:
     running(recorder)
     recorder.reporter.on_phase(JobPhase.CANCELLING, ONE)
     recorder.reporter.on_phase(JobPhase.ENDED, ONE)
@@ -92,13 +92,13 @@ def test_a_requested_cancel_is_not_a_restart(recorder: Recorder) -> None:
 
 
 @pytest.mark.parametrize("outcome", JobOutcome)
-def test_every_outcome_has_a_final_state(recorder: Recorder, outcome: JobOutcome) -> None:
+def test_every_job_outcome_is_reported_as_a_final_state(recorder: Recorder, outcome: JobOutcome) -> None:
     recorder.reporter.on_finish(Finish(outcome, "reason", "Kind"))
     (event,) = recorder.new_events()
     assert isinstance(event, RunStateChanged) and event.state.final and (event.reason, event.kind) == ("reason", "Kind")
 
 
-def test_trigger_acknowledgements_and_completion_of_a_checkpoint_are_reported(recorder: Recorder) -> None:
+def test_the_trigger_the_acknowledgements_and_the_completion_of_a_checkpoint_are_reported(recorder: Recorder) -> None:
     running(recorder)
     recorder.reporter.on_report(Report.triggered(SEVEN, CheckpointKind.SAVEPOINT))
     recorder.now_ms += 12
@@ -139,7 +139,7 @@ def test_metrics_of_each_slot_are_reported_every_two_seconds(recorder: Recorder)
     assert (samples[1].metrics.subtasks[0].index, samples[1].metrics.subtasks[0].queued_us) == (1, 8)
 
 
-def test_a_report_gives_exactly_one_event(recorder: Recorder) -> None:
+def test_each_call_of_the_reporter_records_exactly_one_event(recorder: Recorder) -> None:
     report: Report = Report.triggered(SEVEN, CheckpointKind.PERIODIC)
     recorder.reporter.on_report(report)
     assert len(recorder.new_events()) == 1

@@ -57,7 +57,7 @@ def test_events_are_numbered_and_stored_in_order(tmp_path: Path) -> None:
     assert pending(events_spool) == stored(tmp_path) == list(EVENTS)
 
 
-def test_a_batch_is_as_large_as_the_limit_allows_and_has_at_least_one_event(tmp_path: Path) -> None:
+def test_a_batch_has_as_many_events_as_the_limit_allows_but_at_least_one(tmp_path: Path) -> None:
     events_spool = spool(tmp_path)
     for number in range(1, 11):
         events_spool.append(failed(number))
@@ -67,7 +67,7 @@ def test_a_batch_is_as_large_as_the_limit_allows_and_has_at_least_one_event(tmp_
     assert pending(events_spool, after=9, bytes_max=0) == [failed(10)] and pending(events_spool, after=10) == []
 
 
-def test_confirmed_events_are_dropped_and_files_with_only_confirmed_events_are_deleted(tmp_path: Path) -> None:
+def test_a_file_is_deleted_when_all_its_events_are_confirmed(tmp_path: Path) -> None:
     events_spool = spool(tmp_path, segment_bytes=200)
     for number in range(1, 31):
         events_spool.append(failed(number))
@@ -83,7 +83,7 @@ def test_confirmed_events_are_dropped_and_files_with_only_confirmed_events_are_d
     assert stored(tmp_path) == [failed(31)]
 
 
-def test_above_the_size_limit_only_samples_are_dropped_and_their_number_is_recorded(tmp_path: Path) -> None:
+def test_above_the_size_limit_of_the_spool_only_metrics_samples_are_dropped(tmp_path: Path) -> None:
     clock = Clock()
     events_spool = spool(tmp_path, clock, samples_bytes_max=400)
     while not events_spool.pending(after=NONE, bytes_max=1 << 30) or events_spool._pending_bytes < 400:
@@ -101,7 +101,7 @@ def test_above_the_size_limit_only_samples_are_dropped_and_their_number_is_recor
     assert pending(events_spool) == [SamplesDropped(1, 1_040, 1_040), sample(5)]
 
 
-def test_a_truncated_last_line_is_ignored(tmp_path: Path) -> None:
+def test_a_truncated_last_line_of_a_spool_file_is_ignored(tmp_path: Path) -> None:
     events_spool = spool(tmp_path)
     events_spool.append(failed(1))
     events_spool.append(failed(2))
@@ -125,19 +125,19 @@ def test_events_are_still_sent_if_they_cannot_be_written_to_disk(tmp_path: Path)
     assert pending(events_spool) == []
 
 
-def test_a_directory_with_events_of_an_earlier_process_is_refused(tmp_path: Path) -> None:
+def test_a_spool_directory_with_events_of_an_earlier_process_is_refused(tmp_path: Path) -> None:
     spool(tmp_path).append(failed(1))
     with pytest.raises(ConfigError, match="contains events of an earlier process"):
         spool(tmp_path)
 
 
-def test_an_unwritable_directory_is_refused(tmp_path: Path) -> None:
+def test_an_unwritable_spool_directory_is_refused(tmp_path: Path) -> None:
     (tmp_path / "run").write_text("a file")
     with pytest.raises(ConfigError, match="Cannot store events in"):
         spool(tmp_path)
 
 
-def test_the_callback_is_called_for_each_recorded_event_but_not_for_dropped_ones(tmp_path: Path) -> None:
+def test_the_callback_is_called_only_for_events_that_are_not_dropped(tmp_path: Path) -> None:
     events_spool, notified = spool(tmp_path, samples_bytes_max=0), []
     events_spool.appended = lambda: notified.append(1)
     events_spool.append(failed(1))
@@ -145,7 +145,7 @@ def test_the_callback_is_called_for_each_recorded_event_but_not_for_dropped_ones
     assert len(notified) == 1
 
 
-def test_events_on_disk_are_json_lines(tmp_path: Path) -> None:
+def test_events_are_stored_on_disk_as_json_lines(tmp_path: Path) -> None:
     events_spool = spool(tmp_path)
     events_spool.append(failed(1))
     (segment,) = (tmp_path / "run").iterdir()

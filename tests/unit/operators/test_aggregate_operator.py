@@ -26,7 +26,7 @@ def batch_of(keys: list[int]) -> pa.RecordBatch:
     return pa.record_batch({"k": keys}, schema=SCHEMA)
 
 
-def test_results_are_emitted_in_bounded_batches_and_an_empty_batch_gives_no_result() -> None:
+def test_the_batches_of_results_have_a_limited_number_of_rows() -> None:
     operator = opened(batch_rows=4)
     results = [batch for batch in operator.process(batch_of([1] * 10), 0) if batch is not None]
     assert [batch.num_rows for batch in results] == [4, 4, 2]
@@ -34,7 +34,7 @@ def test_results_are_emitted_in_bounded_batches_and_an_empty_batch_gives_no_resu
     assert list(operator.process(batch_of([]), 0)) == []
 
 
-def test_the_rows_of_a_batch_are_applied_only_when_their_results_are_pulled() -> None:
+def test_a_batch_is_applied_to_the_state_only_when_its_results_are_pulled() -> None:
     operator = opened(batch_rows=1)
     step = operator.process(batch_of([1, 2, 3]), 0)
     next(step)

@@ -1,4 +1,4 @@
-"""Slicing batches so that they are bounded in bytes."""
+"""Slicing batches so that each slice has a limited number of bytes."""
 
 from __future__ import annotations
 
@@ -33,12 +33,8 @@ def column(kind: pa.DataType, lengths: list[int]) -> pa.Array:
     lengths=st.lists(st.integers(0, 40) | st.integers(500, 3_000), max_size=60),
     begin=st.integers(0, 10),
 )
-@example(
-    kind=pa.string_view(), lengths=[0, 5, 13, 0, 13, 738, 40, 13, 5, 0, 0, 19], begin=0
-)  # because views are larger than offsets
-def test_slices_contain_the_rows_in_order_and_exceed_the_limit_only_with_a_single_row(
-    kind: pa.DataType, lengths: list[int], begin: int
-) -> None:
+@example(kind=pa.string_view(), lengths=[0, 5, 13, 0, 13, 738, 40, 13, 5, 0, 0, 19], begin=0)  # a view is larger than an offset
+def test_only_a_slice_with_a_single_row_can_exceed_the_byte_limit(kind: pa.DataType, lengths: list[int], begin: int) -> None:
     numbers = pa.array(range(len(lengths)), pa.int32())
     batch = pa.RecordBatch.from_arrays([column(kind, lengths), numbers], names=["v", "n"]).slice(begin)
     slices = list(slice_by_bytes(batch, 1_000))
@@ -52,15 +48,15 @@ def test_a_small_batch_is_returned_unchanged() -> None:
     batch = pa.record_batch({"v": ["x" * 100] * 9})
     assert [part is batch for part in slice_by_bytes(batch, 1_000)] == [True]
     (part,) = slice_by_bytes(batch.slice(2, 3), 400)
-    assert part.num_rows == 3, "the size is that of its own rows, not that of the batch it was sliced from"
+    assert part.num_rows == 3, "the size of a slice does not include other rows of the batch"
 
 
-def test_string_views_are_not_sliced_if_slicing_does_not_reduce_their_size() -> None:
+def test_a_batch_of_string_views_is_not_sliced_if_slices_would_not_be_smaller_than_the_batch() -> None:
     batch = pa.record_batch({"v": column(pa.list_(pa.string_view()), [100] * 1_000)})
     assert len(list(slice_by_bytes(batch, 50_000))) <= 4
 
 
-def test_slices_are_bounded_in_rows_and_bytes() -> None:
+def test_a_slice_has_a_limited_number_of_rows_and_bytes() -> None:
     batch = pa.record_batch({"v": ["x" * 100] * 10})
     assert [part.num_rows for part in slice_batch(batch, 4)] == [4, 4, 2]
     assert [part.num_rows for part in slice_batch(batch, 4, 250)] == [2, 2, 2, 2, 2]
@@ -70,7 +66,7 @@ def test_slices_are_bounded_in_rows_and_bytes() -> None:
 @pytest.mark.parametrize("partitioning", [Partitioning.HASH, Partitioning.REBALANCE, Partitioning.BROADCAST, Partitioning.GLOBAL])
 @pytest.mark.parametrize("kind", [pa.string(), pa.string_view()])
 @pytest.mark.parametrize("rows", [500, 5_000])
-def test_partitioners_emit_batches_of_bounded_bytes_for_long_strings(
+def test_partitioners_emit_batches_with_a_limited_number_of_bytes(
     partitioning: Partitioning, kind: pa.DataType, rows: int
 ) -> None:
     schema = pa.schema([("k", pa.int64()), ("text", kind)])
@@ -86,7 +82,7 @@ def test_partitioners_emit_batches_of_bounded_bytes_for_long_strings(
     assert sorted(key for part in sent for key in part["k"].to_pylist()) == sorted([*range(5_000)] * times)
 
 
-def test_partitioner_buffers_for_wide_rows_are_bounded_in_bytes() -> None:
+def test_the_buffers_of_a_partitioner_have_a_limited_number_of_bytes() -> None:
     names = [f"d{number}" for number in range(40)]
     schema = pa.schema([("k", pa.int64()), *((name, pa.decimal128(30, 2)) for name in names)])
     sender = make_partitioner(Partitioning.HASH, schema, ("k",), 2, 128, 0, 65_536)
@@ -99,7 +95,7 @@ def test_partitioner_buffers_for_wide_rows_are_bounded_in_bytes() -> None:
 
 
 @pytest.mark.parametrize("rows", [511, 512, 65_536])
-def test_a_batch_whose_slices_share_memory_is_not_sliced(rows: int) -> None:
+def test_a_batch_is_not_sliced_further_if_its_slices_share_most_of_the_memory(rows: int) -> None:
     words = pa.array([f"{number:020}" for number in range(1_000)])
     dictionary = pa.DictionaryArray.from_arrays(pa.array([number % 1_000 for number in range(rows)], pa.int16()), words)
     batch = pa.record_batch({"v": dictionary})

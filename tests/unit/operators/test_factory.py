@@ -40,7 +40,7 @@ def test_sources_and_sinks_are_created_by_the_connector_port() -> None:
     assert port.calls == [("in", {"kind": "text"}), ("out", SCHEMA)]
 
 
-def test_an_aggregate_is_built_from_its_configuration() -> None:
+def test_an_aggregate_operator_is_built_from_its_configuration() -> None:
     assert isinstance(build_operator(counts("n", "in", "word"), [SCHEMA], CodeBundle(), Recording()), AggregateOperator)
     with pytest.raises(ProtocolError, match="AggregateConfig"):
         build_operator(replace(counts("n", "in", "word"), config={"key": ["word"]}), [SCHEMA], CodeBundle(), Recording())

@@ -57,7 +57,7 @@ def test_a_polars_function_can_return_polars_or_arrow_data_with_any_column_order
     assert all(batch.schema == SCHEMA for batch in results)
 
 
-def test_a_result_larger_than_the_batch_size_is_sliced() -> None:
+def test_a_result_with_more_rows_than_the_batch_size_is_sliced() -> None:
     results = process(MapBatchesOperator(lambda batch: pa.Table.from_batches([batch] * 5), SCHEMA, WHERE), BATCH, batch_rows=8)
     assert max(sizes(results)) <= 8
     assert sum(sizes(results)) == 50
@@ -68,7 +68,7 @@ def test_an_empty_result_or_batch_gives_no_output() -> None:
     assert process(MapBatchesOperator(lambda batch: 1 / 0, SCHEMA, WHERE), BATCH.slice(0, 0)) == []
 
 
-def test_a_blocking_function_runs_in_the_background_and_the_operator_yields_none_meanwhile() -> None:
+def test_the_operator_yields_none_until_its_blocking_function_returns() -> None:
     waiting: list[tuple[Callable[[], object], Future[object]]] = []
 
     def run_in_background(work: Callable[[], object]) -> BackgroundCall:
@@ -90,7 +90,7 @@ def test_a_blocking_function_runs_in_the_background_and_the_operator_yields_none
     assert len(waiting) == 2
 
 
-def test_an_error_in_a_blocking_function_is_raised_in_the_loop() -> None:
+def test_an_error_of_a_blocking_function_is_raised_in_the_thread_of_the_loop() -> None:
     def run_in_background(work: Callable[[], object]) -> BackgroundCall:
         future: Future[object] = Future()
         try:
@@ -125,7 +125,7 @@ def test_the_error_for_an_invalid_result_names_the_operator(function: Callable[[
     assert str(raised.value).startswith(WHERE)
 
 
-def test_nulls_in_a_column_that_is_not_nullable_are_refused() -> None:
+def test_a_null_in_a_column_that_is_not_nullable_is_refused() -> None:
     schema = pa.schema([pa.field("n", pa.int64(), nullable=False)])
     with pytest.raises(UserCodeError, match="column 'n' must not be null"):
         process(
@@ -136,7 +136,7 @@ def test_nulls_in_a_column_that_is_not_nullable_are_refused() -> None:
         )
 
 
-def test_a_union_passes_batches_through_and_casts_different_layouts() -> None:
+def test_a_union_casts_batches_only_if_their_arrow_layout_differs_from_its_schema() -> None:
     wide = BATCH.cast(pa.schema([("word", pa.large_string()), ("n", pa.int64())]))
     results = process(UnionOperator(SCHEMA), BATCH, wide, BATCH.slice(0, 0))
     assert [batch.schema == SCHEMA for batch in results] == [True, True]

@@ -80,7 +80,7 @@ def test_a_hash_partitioner_routes_each_record_exactly_once_and_preserves_order(
     assert sent == expected
 
 
-def test_a_buffer_is_returned_as_soon_as_it_is_full() -> None:
+def test_a_partitioner_returns_a_buffer_as_soon_as_the_buffer_is_full() -> None:
     routing = partitioner(Partitioning.HASH, FIXED, 2, batch_rows=8)
     routed = routing.add(batch_of(FIXED, list(range(100)), 0))
     assert len(routed) >= 10 and {part.num_rows for _, part in routed} == {8}
@@ -88,7 +88,8 @@ def test_a_buffer_is_returned_as_soon_as_it_is_full() -> None:
 
 
 def test_later_records_do_not_overwrite_returned_batches() -> None:
-    """A batch that fills half of its buffer is returned with the buffer. A smaller batch is copied, and the buffer is reused."""
+    """A batch that fills at least half of its buffer is returned without a copy. A batch that fills less is copied, and the
+    buffer is used again."""
     routing = partitioner(Partitioning.HASH, FIXED, 2, batch_rows=64)
     kept = []
     for first, rows in ((0, 4), (100, 60), (200, 4), (300, 100)):
@@ -99,10 +100,12 @@ def test_later_records_do_not_overwrite_returned_batches() -> None:
         assert [part.to_pylist() for _, part in routed] == expected_rows
 
 
-def test_a_flushed_small_batch_does_not_reference_the_large_buffer() -> None:
+def test_a_small_batch_is_copied_when_it_is_flushed_and_does_not_keep_its_large_buffer() -> None:
     routing = partitioner(Partitioning.HASH, FIXED, 2, batch_rows=65_536)
     routing.add(batch_of(FIXED, list(range(10)), 0))
-    for _, part in routing.flush():
+    flushed = routing.flush()
+    assert sum(part.num_rows for _, part in flushed) == 10
+    for _, part in flushed:
         assert sum(buffer.size for column in part.columns for buffer in column.buffers() if buffer is not None) < 1000
 
 
@@ -113,20 +116,22 @@ def test_a_partitioner_with_one_target_passes_batches_unchanged() -> None:
         assert target == 0 and sent is batch
 
 
-def test_forward_sends_to_the_same_subtask_and_global_to_the_first() -> None:
+def test_forward_and_global_partitioning_send_every_batch_to_a_fixed_subtask() -> None:
     batch = batch_of(FIXED, [1], 0)
     assert partitioner(Partitioning.FORWARD, FIXED, 4, source=3).add(batch) == [(3, batch)]
     assert partitioner(Partitioning.GLOBAL, FIXED, 4, source=3).add(batch) == [(0, batch)]
 
 
-def test_broadcast_sends_every_target_the_same_batch() -> None:
+def test_broadcast_partitioning_sends_the_same_batch_to_every_target() -> None:
     batch = batch_of(FIXED, [1, 2], 0)
     assert [target for target, sent in partitioner(Partitioning.BROADCAST, FIXED, 3).add(batch) if sent is batch] == [0, 1, 2]
 
 
 @settings(max_examples=60, deadline=None)
 @given(sizes=st.lists(st.integers(0, 40), max_size=8), targets=st.integers(2, 5), source=st.integers(0, 4))
-def test_rebalance_distributes_evenly_and_keeps_the_order(sizes: list[int], targets: int, source: int) -> None:
+def test_rebalance_partitioning_gives_every_target_the_same_number_of_records_in_order(
+    sizes: list[int], targets: int, source: int
+) -> None:
     routing = partitioner(Partitioning.REBALANCE, FIXED, targets, source=source)
     sent: dict[int, list[int]] = defaultdict(list)
     first = 0
@@ -144,19 +149,21 @@ def test_rebalance_distributes_evenly_and_keeps_the_order(sizes: list[int], targ
 
 
 @pytest.mark.parametrize("max_parallelism", [128, 100])
-def test_the_numba_kernel_computes_the_targets_of_the_key_group_formula(max_parallelism: int) -> None:
+def test_the_numba_kernel_computes_the_same_targets_as_the_key_group_formula(max_parallelism: int) -> None:
     keys = np.arange(5000)
     routing = make_partitioner(Partitioning.HASH, pa.schema([("k", pa.int64())]), ("k",), 7, max_parallelism, 0, 65_536)
     routing.add(pa.record_batch({"k": keys}))
     groups = key_groups_of(hash_columns([pa.array(keys)]), max_parallelism)
     owners = np.array([subtask_of(int(group), 7, max_parallelism) for group in groups])
-    for target, part in routing.flush():
+    flushed = routing.flush()
+    assert sum(part.num_rows for _, part in flushed) == len(keys)
+    for target, part in flushed:
         assert np.array_equal(part["k"].to_numpy(), keys[owners == target])
 
 
 @pytest.mark.parametrize("null_first", [True, False])
 def test_records_stay_in_order_when_batches_with_and_without_nulls_alternate(null_first: bool) -> None:
-    """The partitioner handles batches with and without nulls by different code paths. Records must not overtake each other."""
+    """Different code paths of the partitioner handle batches with nulls and batches without nulls."""
     routing = partitioner(Partitioning.HASH, FIXED, 2, batch_rows=8)
     with_null: list[int | None] = [1, 1, 1, None]
     without: list[int | None] = [1] * 5

@@ -73,7 +73,7 @@ def test_filter_rows_gives_the_same_rows_as_a_python_filter(given_rows: list[dic
     assert all(0 < size <= batch_rows for size in sizes(results))
 
 
-def test_endless_results_of_a_row_are_emitted_in_bounded_batches() -> None:
+def test_an_endless_result_of_a_row_is_emitted_in_batches_of_limited_size() -> None:
     def endless(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
         for n in itertools.count():
             assert n < 40, "the operator pulled more results than three batches need"
@@ -101,7 +101,7 @@ def test_a_row_is_a_dict_with_a_python_value_for_each_type() -> None:
     assert results.equals(batch)
 
 
-def test_rows_of_a_batch_without_columns_are_empty() -> None:
+def test_the_rows_of_a_batch_without_columns_are_empty_dicts() -> None:
     assert to_rows(pa.RecordBatch.from_pylist([{"a": 1}, {"a": 2}]).select([])) == [{}, {}]
 
 
@@ -112,7 +112,7 @@ def fails(operator: MapOperator | FlatMapOperator | FilterRowsOperator, message:
     return raised.value
 
 
-def test_the_error_of_a_function_names_operator_function_line_and_row() -> None:
+def test_the_error_for_a_failed_function_names_the_operator_the_function_its_line_and_the_row() -> None:
     def parse(row: dict[str, Any]) -> dict[str, Any]:
         row["word"] = "overwritten"
         return {"word": "x", "n": 1 // (row["n"] - 2)}
@@ -125,7 +125,7 @@ def test_the_error_of_a_function_names_operator_function_line_and_row() -> None:
     assert "test_row_operators.py:" in str(error)
 
 
-def test_the_error_of_a_generator_function_names_the_row() -> None:
+def test_the_error_for_a_failed_generator_function_shows_the_row() -> None:
     def split(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield row
         if row["n"] == 1:
@@ -137,7 +137,7 @@ def test_the_error_of_a_generator_function_names_the_row() -> None:
     )
 
 
-def test_the_message_is_short_if_the_repr_of_the_row_is_long_or_fails() -> None:
+def test_the_error_message_is_short_even_if_the_repr_of_the_row_is_long_or_fails() -> None:
     error = fails(
         MapOperator(lambda row: {"word": Unprintable(), "n": 1}, SCHEMA, WHERE), "column 'word' is string .* repr raised"
     )
@@ -163,7 +163,7 @@ class Unprintable:
         (["x", 1], "of type list. Return a dict"),
         ({"word": 7, "n": 1}, "column 'word' is string in the schema, but the function returned 7 of type int"),
         ({"word": "x", "n": "1"}, "column 'n' is int64 in the schema, but the function returned '1' of type str"),
-        ({"word": "x", "n": 1.7}, "column 'n' is int64 .* returned 1.7 of type float .* Round it"),
+        ({"word": "x", "n": 1.7}, "column 'n' is int64 .* returned 1.7 of type float .* Round the value"),
         ({"word": "x", "n": 2**70}, "column 'n' is int64"),
         ({"word": "x", "n": True}, "column 'n' is int64 .* returned True of type bool"),
     ],
@@ -174,7 +174,7 @@ def test_the_error_for_a_row_that_does_not_match_the_schema_names_column_and_val
         fails(FlatMapOperator(lambda row: [returned], SCHEMA, WHERE), message)
 
 
-def test_none_in_a_column_that_is_not_nullable_is_refused() -> None:
+def test_the_value_none_is_refused_in_a_column_that_is_not_nullable() -> None:
     schema = pa.schema([pa.field("word", pa.string(), nullable=False)])
     fails(MapOperator(lambda row: {"word": None}, schema, WHERE), "column 'word' must not be null")
 
@@ -185,5 +185,5 @@ def test_flat_map_requires_an_iterable_of_dicts(returned: object) -> None:
 
 
 @pytest.mark.parametrize("returned", [None, 1, "yes"])
-def test_filter_rows_requires_true_or_false(returned: object) -> None:
+def test_filter_rows_requires_a_function_that_returns_true_or_false(returned: object) -> None:
     fails(FilterRowsOperator(lambda row: returned, WHERE), "Return True or False")

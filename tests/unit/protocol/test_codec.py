@@ -57,7 +57,7 @@ TREE = Tree(
 )
 
 
-def test_values_round_trip_through_json() -> None:
+def test_encoded_values_round_trip_through_json() -> None:
     assert codec.loads(Tree, codec.dumps(TREE)) == TREE
     assert codec.to_json(Empty()) == {} and codec.from_json(Empty, {}) == Empty()
 
@@ -91,7 +91,9 @@ def test_a_missing_field_gets_its_default_value() -> None:
         (("below", "leaves"), [{"name": 1}], "Tree.below.leaves[0].name: expected str, got int"),
     ],
 )
-def test_a_value_of_the_wrong_type_is_refused_with_its_path(path: tuple[str | int, ...], value: object, message: str) -> None:
+def test_the_error_for_a_value_of_the_wrong_type_names_the_path_to_the_value(
+    path: tuple[str | int, ...], value: object, message: str
+) -> None:
     written = codec.to_json(TREE)
     holder: object = written
     for step in path[:-1]:
@@ -107,7 +109,7 @@ def test_a_value_without_a_json_form_is_a_programming_error() -> None:
         codec.to_json({"a": {1, 2}})
 
 
-def test_nan_is_neither_written_nor_read() -> None:
+def test_the_codec_neither_encodes_nor_decodes_nan() -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
         codec.dumps(Leaf("a", float("nan")))
     with pytest.raises(ProtocolError, match="Leaf is not JSON .NaN is not a JSON number"):

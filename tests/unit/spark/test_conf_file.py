@@ -26,6 +26,6 @@ def test_a_value_can_contain_equals_signs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["spark.a", "spark.a =", "other.a 1", "spark. 1"])
-def test_an_invalid_line_is_refused_with_its_number(tmp_path: Path, line: str) -> None:
+def test_the_error_for_an_invalid_line_shows_the_line_number(tmp_path: Path, line: str) -> None:
     with pytest.raises(ConfigError, match=r"line 2: not a Spark setting"):
         _settings(tmp_path, f"spark.x 1\n{line}\n")

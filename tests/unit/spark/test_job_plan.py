@@ -25,7 +25,7 @@ def job() -> Job:
     return made
 
 
-def test_the_plan_of_a_new_job_follows_its_options() -> None:
+def test_the_plan_of_a_new_job_contains_the_values_of_its_options() -> None:
     planned = plan_job(job(), MemoryStorage(), RunOptions("unused", parallelism=3, heartbeat_timeout_ms=700, retained=5))
     plan = planned.plan
     assert (plan.job, plan.graph.slots, plan.retained) == ("small", 3, 5)
@@ -40,7 +40,7 @@ def test_checkpoint_limits_are_passed_to_the_job_master() -> None:
         interval_ms=7, timeout_ms=500, min_pause_ms=30, tolerable_failed_checkpoints=None
     )
     defaults = plan_job(job(), MemoryStorage(), RunOptions("unused")).plan.config.checkpoints
-    assert defaults == CheckpointConfig(), "the defaults are those of the job master"
+    assert defaults == CheckpointConfig(), "the run options have the defaults of the job master"
 
 
 def test_a_job_with_an_empty_log_starts_with_generation_1_and_checkpoint_1() -> None:
@@ -50,7 +50,7 @@ def test_a_job_with_an_empty_log_starts_with_generation_1_and_checkpoint_1() -> 
     assert getattr(append, "request", None) == StartGeneration(Generation(1), None, CheckpointId(1))
 
 
-def test_a_graph_too_large_to_send_is_refused_with_its_largest_operator(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_for_a_graph_that_is_too_large_to_send_names_the_largest_operator(monkeypatch: pytest.MonkeyPatch) -> None:
     made = Job("large")
     for name, rows in (("small", 10), ("large", 5_000)):
         table = pa.table({"n": [rows * number * number for number in range(rows)]})
@@ -61,19 +61,19 @@ def test_a_graph_too_large_to_send_is_refused_with_its_largest_operator(monkeypa
         plan_job(made, MemoryStorage(), RunOptions("unused"))
 
 
-def test_secret_options_are_not_in_the_repr() -> None:
+def test_the_repr_of_run_options_does_not_contain_secrets() -> None:
     options = RunOptions("cp", storage_options={"secret_access_key": "hush"}, spark_conf={"spark.authenticate.secret": "hush"})
     assert "hush" not in repr(options)
 
 
 @pytest.mark.parametrize("outcome", [JobOutcome.FAILED, JobOutcome.SUPERSEDED])
-def test_a_failed_result_is_raised_with_its_cause(outcome: JobOutcome) -> None:
+def test_a_failed_job_raises_an_error_with_the_cause(outcome: JobOutcome) -> None:
     result = JobResult(outcome, "disk missing", "SinkError", JobProgress(frozenset()).snapshot(), {})
     with pytest.raises(JobFailed, match="SinkError: disk missing"):
         result.raise_if_failed()
 
 
 @pytest.mark.parametrize("outcome", [JobOutcome.FINISHED, JobOutcome.SUSPENDED, JobOutcome.CANCELED])
-def test_a_successful_result_is_returned(outcome: JobOutcome) -> None:
+def test_raise_if_failed_returns_the_result_of_a_successful_job(outcome: JobOutcome) -> None:
     result = JobResult(outcome, "", "", JobProgress(frozenset()).snapshot(), {})
     assert result.raise_if_failed() is result

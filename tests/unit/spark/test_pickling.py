@@ -12,13 +12,13 @@ from weir.errors import GraphError
 from weir.spark.pickling import pack_code
 
 
-def test_unpickled_functions_have_their_captured_variables() -> None:
+def test_a_function_keeps_its_captured_variables_when_it_is_pickled() -> None:
     factor = 3
     packed = pack_code({"map:1": lambda value: value * factor})
     assert pickle.loads(packed["map:1"])(7) == 21
 
 
-def test_the_error_for_an_unpicklable_function_names_the_operator_and_a_solution() -> None:
+def test_the_error_for_a_function_that_cannot_be_pickled_names_the_operator_and_a_solution() -> None:
     lock = threading.Lock()
 
     def guarded(value: int) -> int:
@@ -33,7 +33,7 @@ def test_the_error_for_an_unpicklable_function_names_the_operator_and_a_solution
     assert "inside the function" in message
 
 
-def test_the_error_for_an_unpicklable_object_names_the_attribute_that_cannot_be_pickled(tmp_path: Path) -> None:
+def test_the_error_for_an_object_that_cannot_be_pickled_names_the_attribute(tmp_path: Path) -> None:
     class Enrich:
         def __init__(self) -> None:
             self.file = open(tmp_path / "log", "w")  # noqa: SIM115  # it must stay open
@@ -47,7 +47,7 @@ def test_the_error_for_an_unpicklable_object_names_the_attribute_that_cannot_be_
     enrich.file.close()
 
 
-def test_the_module_of_the_job_is_pickled_by_value(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_functions_of_the_job_module_are_pickled_by_value(monkeypatch: pytest.MonkeyPatch) -> None:
     module = types.ModuleType("a_job_file")
     source = "BASE = 40\ndef add(value):\n    return BASE + value\n"
     exec(source, module.__dict__)  # noqa: S102  # a module without a file, which no worker can import

@@ -18,7 +18,7 @@ def test_a_slot_is_not_restarted_after_three_errors_at_its_start() -> None:
     assert [type(decision) for decision in decisions] == [Restart, Restart, Abandon]
 
 
-def test_an_error_after_a_stable_run_resets_the_error_count() -> None:
+def test_a_long_run_without_errors_resets_the_error_count_of_a_slot() -> None:
     restarts = SlotRestarts()
     for _ in range(10):
         assert isinstance(restarts.decide(SlotEnding.RAISED, uptime_s=STABLE_S), Restart)

@@ -27,7 +27,7 @@ def test_a_local_master_gets_one_core_per_slot_by_default(given: str, used: str)
 
 
 @pytest.mark.parametrize("setting", sorted(FIXED))
-def test_a_different_value_of_a_fixed_setting_is_refused_with_the_reason(setting: str) -> None:
+def test_the_error_for_a_different_value_of_a_fixed_setting_gives_the_reason(setting: str) -> None:
     right, reason = FIXED[setting]
     reject_unsupported({setting: right.upper()}, where="here")
     wrong = {"true": "false", "false": "true"}.get(right, "7")
@@ -50,12 +50,12 @@ def test_unsupported_settings_are_refused(setting: str) -> None:
     ["spark.authenticate.secret", "spark.hadoop.fs.s3a.secret.key", "spark.hadoop.fs.s3a.access.key", "spark.ssl.keyPassword",
      "spark.hadoop.fs.azure.account.oauth2.client.token"],
 )  # fmt: skip
-def test_settings_that_spark_redacts_are_secret(setting: str) -> None:
+def test_settings_that_spark_redacts_in_its_logs_count_as_secret(setting: str) -> None:
     assert is_secret(setting)
 
 
 @pytest.mark.parametrize("setting", ["spark.authenticate", "spark.ui.enabled", "spark.master", "spark.sql.session.timeZone"])
-def test_settings_that_the_launch_needs_are_not_secret(setting: str) -> None:
+def test_settings_that_the_launch_needs_do_not_count_as_secret(setting: str) -> None:
     assert not is_secret(setting)
 
 
@@ -71,7 +71,7 @@ def test_only_a_driver_with_a_master_on_its_own_host_binds_to_loopback(master: s
     assert (settings.get("spark.driver.bindAddress") == "127.0.0.1") is loopback
 
 
-def test_user_settings_override_defaults_and_java_options_are_kept(tmp_path: Path) -> None:
+def test_user_settings_override_the_defaults_and_extend_the_java_options(tmp_path: Path) -> None:
     extra = {"spark.network.timeout": "60s", "spark.driver.extraJavaOptions": "-Dmine=1", "spark.app.name": "theirs"}
     settings = session_settings("yarn", 1, app_name="job name", extra=extra, scratch=tmp_path)
     assert settings["spark.network.timeout"] == "60s"
@@ -79,13 +79,13 @@ def test_user_settings_override_defaults_and_java_options_are_kept(tmp_path: Pat
     assert settings["spark.app.name"] == "job name"
 
 
-def test_a_standalone_master_without_its_secret_is_refused(tmp_path: Path) -> None:
+def test_a_standalone_master_without_an_authentication_secret_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="WEIR_SPARK_CONF_FILE"):
         session_settings("spark://host:7077", 1, app_name="x", extra={}, scratch=tmp_path)
 
 
 @pytest.mark.parametrize("master", ["yarn", "k8s://https://host:6443"])
-def test_yarn_and_kubernetes_require_declared_python_memory(master: str) -> None:
+def test_on_yarn_and_kubernetes_the_python_memory_must_be_set(master: str) -> None:
     with pytest.raises(ConfigError, match=rf"The master {master} kills executors .* --conf spark.executor.pyspark.memory=4g"):
         require_python_memory(master, {"spark.executor.memory": "4g"})
     for name in PYTHON_MEMORY:
@@ -93,5 +93,5 @@ def test_yarn_and_kubernetes_require_declared_python_memory(master: str) -> None
 
 
 @pytest.mark.parametrize("master", ["local[2,4]", "spark://host:7077"])
-def test_other_masters_need_no_declared_python_memory(master: str) -> None:
+def test_on_other_masters_the_python_memory_need_not_be_set(master: str) -> None:
     require_python_memory(master, {})

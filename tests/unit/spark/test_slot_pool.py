@@ -23,7 +23,8 @@ BOOTSTRAP = SlotBootstrap(job="job", host="host", port=1, secret=b"")
 
 
 class Spark:
-    """A fake Spark session with one executor and two cores. Each Spark job returns or raises what ``collect`` does."""
+    """A fake Spark session with one executor and two cores. Each Spark job returns the result of ``collect`` or raises its
+    error."""
 
     def __init__(self, collect: Callable[[], list[SlotEnd]]) -> None:
         executors = SimpleNamespace(size=lambda: 1, apply=lambda index: SimpleNamespace(maxTasks=lambda: 2))
@@ -65,13 +66,13 @@ def raising(error: Exception) -> Callable[[], list[SlotEnd]]:
         (TypeError("cannot pickle 'lock' object"), r"Cannot start slot 0 \(TypeError: cannot pickle 'lock' object\)"),
     ],
 )
-def test_an_error_of_the_slot_thread_is_reported(error: Exception, message: str) -> None:
+def test_an_error_in_the_thread_of_a_slot_is_reported(error: Exception, message: str) -> None:
     failures: queue.Queue[SlotError] = queue.Queue()
     with pool(raising(error), on_failure=failures.put):
         assert re.match(message, str(failures.get(timeout=WAIT_S)))
 
 
-def test_a_failure_before_the_callback_is_set_is_reported_when_it_is_set() -> None:
+def test_a_failure_before_the_callback_is_set_is_reported_when_the_callback_is_set() -> None:
     slots = pool(raising(java_error(jvm_ended)))
     slots.start()
     for thread in slots._threads:
@@ -84,7 +85,7 @@ def test_a_failure_before_the_callback_is_set_is_reported_when_it_is_set() -> No
     slots.close(grace_s=0.0)
 
 
-def test_each_lost_slot_is_reported_with_the_reason_from_spark() -> None:
+def test_the_report_of_a_lost_slot_contains_the_reason_from_spark() -> None:
     killed = "Job aborted: Container killed by YARN for exceeding memory limits\nDriver stacktrace:\nat scala"
     ends = iter([java_error(lambda: killed)] * 2)
     over = threading.Event()
@@ -106,7 +107,7 @@ def test_each_lost_slot_is_reported_with_the_reason_from_spark() -> None:
         over.set()
 
 
-def test_a_slot_that_raises_at_each_start_is_reported_with_its_error() -> None:
+def test_the_report_of_a_slot_that_fails_at_each_start_contains_its_error() -> None:
     failures: queue.Queue[SlotError] = queue.Queue()
     end = SlotEnd(error="no free port in 7000-7001; widen --data-ports", trace="Traceback ...")
     with pool(lambda: [end], on_failure=failures.put):

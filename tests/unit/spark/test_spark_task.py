@@ -16,12 +16,12 @@ BOOTSTRAP = SlotBootstrap(job="job", host="host", port=1, secret=b"")
 
 
 def end_of(main: Any, monkeypatch: pytest.MonkeyPatch) -> SlotEnd:
-    monkeypatch.setattr(spark_task, "current_spark_task", lambda: TASK_INFO)  # The test runs outside a Spark task.
+    monkeypatch.setattr(spark_task, "current_spark_task", lambda: TASK_INFO)  # outside a Spark task
     (end,) = run_slot_task(main, BOOTSTRAP, 0, [0])
     return end
 
 
-def test_errors_of_weir_are_reported_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_message_of_an_error_class_of_weir_is_reported_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
     def main(bootstrap: SlotBootstrap, index: int, task_info: SparkTaskInfo) -> None:
         raise ConfigError("no free port in 7000-7001; widen --data-ports")
 
@@ -30,7 +30,7 @@ def test_errors_of_weir_are_reported_unchanged(monkeypatch: pytest.MonkeyPatch) 
     assert "Traceback" in end.trace
 
 
-def test_unexpected_errors_are_reported_with_type_and_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_report_of_an_unexpected_error_contains_its_type_and_line(monkeypatch: pytest.MonkeyPatch) -> None:
     def main(bootstrap: SlotBootstrap, index: int, task_info: SparkTaskInfo) -> None:
         raise ValueError("not a number")
 
@@ -39,5 +39,5 @@ def test_unexpected_errors_are_reported_with_type_and_line(monkeypatch: pytest.M
     assert end.error.startswith("ValueError: not a number (test_spark_task.py:") and end.error.endswith(" main)")
 
 
-def test_a_slot_that_returns_has_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slot_that_returns_normally_reports_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     assert end_of(lambda bootstrap, index, task_info: None, monkeypatch) == SlotEnd(error=None)

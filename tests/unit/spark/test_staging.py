@@ -84,7 +84,7 @@ def completed(*checkpoints: int) -> ProgressSnapshot:
     return progress.snapshot()
 
 
-def test_each_run_without_state_stages_in_a_new_directory(tmp_path: Path) -> None:
+def test_each_run_without_state_writes_its_staged_rows_to_a_new_directory(tmp_path: Path) -> None:
     shared = str(tmp_path / "staging")
     one, other = (StagingDirectories(LocalStorage(tmp_path / run), "job", shared) for run in ("run1", "run2"))
     directories = {one.directory(UID, None), one.directory(UID, None), other.directory(UID, None)}
@@ -145,7 +145,7 @@ def test_a_superseded_run_deletes_only_its_own_marker(tmp_path: Path) -> None:
     for progress, remaining in ((completed(), 1), (completed(1), 0)):
         older_marker.write()
         own_marker.write()
-        assert own_marker.other_markers() == frozenset(), "a new run is possibly waiting for its slots"
+        assert own_marker.other_markers() == frozenset(), "a new run can be waiting for its slots"
         os.utime(tmp_path / ".weir-probe" / "job" / "run-1", (0, 0))
         _clean_up(rows, own_marker, own_marker.other_markers(), progress)
         assert len(storage.list(".weir-probe/")) == remaining
@@ -162,7 +162,7 @@ def test_no_staging_directory_is_deleted_if_a_manifest_is_unreadable(tmp_path: P
     assert os.path.exists(unreferenced)
 
 
-def test_in_memory_checkpoint_storage_is_refused(tmp_path: Path) -> None:
+def test_memory_storage_is_refused_for_checkpoints_of_a_spark_job(tmp_path: Path) -> None:
     job = Job("small")
     job.read(sources.iterable([{"n": 1}]), uid="in").write(sinks.console(), uid="out")
     with pytest.raises(ConfigError, match="Cannot write checkpoints to memory://: each slot would have a separate memory"):
@@ -170,7 +170,7 @@ def test_in_memory_checkpoint_storage_is_refused(tmp_path: Path) -> None:
 
 
 class RecordingPlanner:
-    """A SparkPlanner without Spark. It stages each directory only once and records the directories."""
+    """A SparkPlanner without Spark that stages each directory only once and records the directories."""
 
     def __init__(self) -> None:
         self.ran: list[str] = []
@@ -185,7 +185,7 @@ class RecordingPlanner:
         return StagedDataFrame(directory, encode_schema(self.schema(query)))
 
 
-def test_a_query_that_changed_after_a_failed_start_is_staged_again(tmp_path: Path) -> None:
+def test_the_rows_of_a_query_are_staged_again_if_the_query_changed_after_a_failed_start(tmp_path: Path) -> None:
     rows = StagingDirectories(LocalStorage(tmp_path), "job", None)
     planner = RecordingPlanner()
     with use_planner(planner):

@@ -61,24 +61,24 @@ VECTORS: list[tuple[pa.Array, int]] = [
 
 
 @pytest.mark.parametrize(("column", "expected"), VECTORS)
-def test_hashes_have_their_fixed_values(column: pa.Array, expected: int) -> None:
+def test_the_hashes_of_known_keys_do_not_change_between_versions(column: pa.Array, expected: int) -> None:
     assert int(hash_columns([column])[0]) == expected
 
 
-def test_hashes_of_several_columns_have_fixed_values_that_depend_on_the_column_order() -> None:
+def test_the_hash_of_several_columns_depends_on_the_column_order() -> None:
     left, right = pa.array([7]), pa.array(["JFK"])
     assert int(hash_columns([left, right])[0]) == 0xDA2DF3F2D59876EC
     assert int(hash_columns([right, left])[0]) == 0xA388FE68D16F8B5C
 
 
-def test_key_groups_have_their_fixed_values() -> None:
+def test_the_key_groups_of_known_keys_do_not_change_between_versions() -> None:
     groups = key_groups_of(hash_columns([pa.array(range(8))]), 128)
     assert groups.tolist() == [113, 122, 83, 37, 106, 25, 73, 104]
     assert key_groups_of(hash_columns([pa.array(range(8))]), 100).tolist() == [9, 82, 87, 61, 94, 93, 69, 92]
 
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.none(), max_size=50))
-def test_the_hash_of_an_integer_equals_the_python_definition(values: list[int | None]) -> None:
+def test_the_hash_of_an_integer_equals_the_hash_that_plain_python_computes(values: list[int | None]) -> None:
     hashes = hash_columns([pa.array(values, pa.int64())])
     assert hashes.tolist() == [hash_of_words(NULL if value is None else value) for value in values]
 
@@ -113,7 +113,7 @@ def test_the_hash_of_an_integer_is_the_same_in_every_width_and_slice(values: lis
         assert hash_columns([column.dictionary_encode().slice(begin)]).tolist() == expected[begin:]
 
 
-def test_the_hash_of_a_null_does_not_depend_on_its_buffer() -> None:
+def test_the_hash_of_a_null_does_not_depend_on_the_bytes_in_its_buffer() -> None:
     buffers = [pa.py_buffer(b"\x02"), pa.py_buffer(np.array([123, 7], dtype=np.int64))]
     dirty = pa.Array.from_buffers(pa.int64(), 2, buffers)
     assert hash_columns([dirty]).tolist() == hash_columns([pa.array([None, 7], pa.int64())]).tolist()
@@ -126,8 +126,9 @@ def test_booleans_of_a_slice_that_starts_inside_a_byte_are_hashed_correctly() ->
         assert hash_columns([pa.array(values).slice(begin)]).tolist() == whole[begin:]
 
 
-def test_keys_are_distributed_evenly_over_key_groups_and_low_bits() -> None:
-    """Consecutive keys spread evenly over the key groups. The keys of a group spread evenly over the low bits that the hash index uses."""
+def test_keys_are_distributed_evenly_over_key_groups_and_over_the_low_bits_of_the_hash() -> None:
+    """Consecutive keys spread evenly over the key groups. The keys of a group spread evenly over the low bits that the hash index
+    uses."""
     hashes = hash_columns([pa.array(np.arange(128 * 1024))])
     groups = key_groups_of(hashes, 128)
     sizes = np.bincount(groups, minlength=128)
@@ -137,6 +138,6 @@ def test_keys_are_distributed_evenly_over_key_groups_and_low_bits() -> None:
 
 
 @pytest.mark.parametrize("type_", [pa.float32(), pa.float64(), pa.list_(pa.int64()), pa.struct([("a", pa.int64())])])
-def test_a_type_that_cannot_be_a_key_is_refused_with_its_name(type_: pa.DataType) -> None:
-    with pytest.raises(SchemaError, match=r"column 'price' of type .* cannot be a key. Cast it to"):
+def test_the_error_for_a_type_that_cannot_be_a_key_names_the_type(type_: pa.DataType) -> None:
+    with pytest.raises(SchemaError, match=r"column 'price' of type .* cannot be a key. Cast the column to"):
         hash_columns([pa.array([], type_)], ["price"])

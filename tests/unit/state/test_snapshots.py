@@ -64,10 +64,11 @@ def contents(state: ColumnarAggregates, snapshot: OperatorSnapshot, files: Memor
 def test_a_snapshot_contains_the_state_at_its_freeze_despite_later_updates(
     data: st.DataObject, emit: Emit, key: tuple[str, ...]
 ) -> None:
-    """Executes updates, freezes, copy steps, discards and writes in random order. Several snapshots can be unfinished at a time."""
+    """Executes updates, freezes, copy steps, discards and writes in random order. Several snapshots can be unfinished at a
+    time."""
     files = MemoryFiles()
     with pytest.MonkeyPatch.context() as patch:
-        # Small copy steps and a small undo log, so that a few rows need many steps and several segments.
+        # Make copy steps and the undo log small, so that a few rows need many steps and several segments.
         patch.setattr(change_tracker, "COPY_BYTES", 1)
         patch.setattr(change_tracker, "COPY_BYTES_FRESH", 1)
         patch.setattr(change_tracker, "UNDO_ENTRIES", 256)
@@ -101,7 +102,7 @@ def test_a_snapshot_contains_the_state_at_its_freeze_despite_later_updates(
 @pytest.mark.parametrize("key", [("k",), ("w",), ("k", "w")])
 @pytest.mark.parametrize("emit", Emit)
 @pytest.mark.parametrize(("before", "after"), [(1, 1), (1, 3), (3, 1), (2, 5)])
-def test_state_is_redistributed_by_key_group_after_a_rescale(
+def test_a_rescale_distributes_state_by_key_group(
     key: tuple[str, ...], emit: Emit, before: int, after: int, files: MemoryFiles
 ) -> None:
     random = np.random.default_rng(1)
@@ -150,13 +151,13 @@ def test_a_state_file_contains_the_key_group_of_each_row_and_records_their_range
     assert [str(type_) for type_ in read.schema.types] == ["int64", "uint16", "int64", "int64", "double", "int64", "int64"]
 
 
-def test_an_empty_table_writes_no_file(files: MemoryFiles) -> None:
+def test_the_snapshot_of_an_empty_table_has_no_file(files: MemoryFiles) -> None:
     snapshot = table().freeze(CHECKPOINT)
     assert snapshot.advance()
     assert snapshot.write(files).files == () and files.files == {}
 
 
-def test_freezing_does_not_allocate_memory() -> None:
+def test_the_freeze_of_a_snapshot_does_not_allocate_memory() -> None:
     state = table()
     state.update(batch_of(list(range(1000)), 0))
     before = state.nbytes
@@ -164,9 +165,9 @@ def test_freezing_does_not_allocate_memory() -> None:
     assert state.nbytes == before
 
 
-def test_buffers_of_finished_and_aborted_snapshots_are_reused(files: MemoryFiles) -> None:
+def test_the_buffers_of_finished_and_discarded_snapshots_are_used_again(files: MemoryFiles) -> None:
     state = table()
-    for turn in range(3):  # after the last update, the index has no entries to move
+    for turn in range(3):  # after the third update, the hash index has no more entries to move
         state.update(batch_of(list(range(1000)), turn))
     sizes = []
     for turn in range(6):
@@ -185,7 +186,7 @@ def test_buffers_of_finished_and_aborted_snapshots_are_reused(files: MemoryFiles
     assert len(set(sizes)) == 1, "memory does not grow with the number of snapshots"
 
 
-def test_buffers_of_a_snapshot_discarded_during_its_write_are_freed_after_the_write() -> None:
+def test_if_a_snapshot_is_discarded_during_its_write_its_buffers_are_freed_after_the_write() -> None:
     state = table()
     state.update(batch_of(list(range(100)), 0))
     first = state.freeze(CHECKPOINT)
@@ -202,7 +203,7 @@ def test_buffers_of_a_snapshot_discarded_during_its_write_are_freed_after_the_wr
     assert len(state._changes._free) == 1
 
 
-def test_a_snapshot_discarded_before_its_write_writes_nothing(files: MemoryFiles) -> None:
+def test_a_snapshot_that_was_discarded_before_its_write_has_no_file(files: MemoryFiles) -> None:
     state = table()
     state.update(batch_of([1], 0))
     snapshot = state.freeze(CHECKPOINT)
@@ -236,7 +237,7 @@ def snapshot_of(state: ColumnarAggregates, files: MemoryFiles) -> OperatorSnapsh
     return snapshot.write(files)
 
 
-def test_state_with_a_different_schema_is_refused_and_the_message_shows_both_schemas(files: MemoryFiles) -> None:
+def test_the_error_for_state_with_a_different_schema_shows_both_schemas(files: MemoryFiles) -> None:
     snapshot = snapshot_of(table(("k",)), files)
     with pytest.raises(
         RestoreError, match=r"operator 'sums': the state in sums-0 is not compatible(.|\n)*k: int64(.|\n)*w: string"
@@ -244,7 +245,7 @@ def test_state_with_a_different_schema_is_refused_and_the_message_shows_both_sch
         table(("w",)).restore([snapshot], files)
 
 
-def test_a_different_number_of_key_groups_is_refused_and_the_message_names_the_correct_one(files: MemoryFiles) -> None:
+def test_the_error_for_a_wrong_number_of_key_groups_names_the_correct_number(files: MemoryFiles) -> None:
     snapshot = snapshot_of(table(), files)
     with pytest.raises(
         RestoreError, match=r"the state has 128 key groups, but the job's max_parallelism is 256. Set max_parallelism to 128"
@@ -259,7 +260,7 @@ def test_the_error_for_a_truncated_state_file_names_the_file(files: MemoryFiles)
         table().restore([snapshot], files)
 
 
-def test_state_files_with_a_duplicate_key_are_refused(files: MemoryFiles) -> None:
+def test_a_state_file_with_a_duplicate_key_is_refused(files: MemoryFiles) -> None:
     snapshot = snapshot_of(table(), files)
     with pytest.raises(CheckpointError, match="duplicate keys"):
         table().restore([snapshot, snapshot], files)

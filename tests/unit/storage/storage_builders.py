@@ -130,7 +130,7 @@ class RunningJob:
         return file
 
     def complete(self, checkpoint: int, *, also: tuple[StateFile, ...] = (), savepoint: bool = False) -> StateFile:
-        """Write state file, manifest and log entry of a checkpoint, and return the state file.
+        """Write the state file, the manifest and the log entry of a checkpoint, and return the state file.
 
         ``also`` lists files of earlier checkpoints that the manifest references.
         """

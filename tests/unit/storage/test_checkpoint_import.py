@@ -33,7 +33,7 @@ OURS = "other flights"
 
 
 class Origin(RunningJob):
-    """A job whose manifests can be restored. They contain a graph, and state and committables of a sink."""
+    """A job whose manifests can be restored. The manifests contain a graph, and state and committables of a sink."""
 
     graph: LogicalGraph = word_count()
 
@@ -112,7 +112,7 @@ def test_a_new_job_resumes_from_an_imported_checkpoint(open_again: Callable[[], 
     assert manifest.assigners == read_manifest(source.storage, source.layout, source.log.view.kept[-1]).assigners
 
 
-def test_an_import_does_not_change_the_original_and_does_not_depend_on_it() -> None:
+def test_an_imported_checkpoint_can_be_restored_after_its_original_is_deleted() -> None:
     source, target_job = origin(), target()
     before = contents(source.storage)
     found = imported(source, target_job)
@@ -138,7 +138,7 @@ def test_the_state_of_sinks_is_not_imported() -> None:
     assert state.inline == {"offsets": [1, 2, {"lag": None}]}, "other operators keep their state"
 
 
-def test_the_newest_checkpoint_of_the_branch_or_the_requested_one_is_imported() -> None:
+def test_an_import_copies_the_newest_checkpoint_of_the_branch_unless_another_one_is_requested() -> None:
     source = origin(checkpoints=3)
     source.start(2, restored_from=1)  # abandons checkpoints 2 and 3
     for chosen, file in ((None, "1"), (3, "3")):
@@ -149,7 +149,7 @@ def test_the_newest_checkpoint_of_the_branch_or_the_requested_one_is_imported() 
         assert bytes(data) == b"state of " + file.encode()
 
 
-def test_each_referenced_file_is_copied_exactly_once() -> None:
+def test_an_import_copies_each_referenced_file_exactly_once() -> None:
     source = origin(checkpoints=0)
     large, shared = source.write_state(1, data=bytes(5 << 20)), source.write_state(1, attempt="b")
     source.complete_with_sink(1, large, shared)
@@ -176,7 +176,7 @@ def test_an_import_of_a_damaged_checkpoint_has_no_effect(damage: str) -> None:
     with pytest.raises(CheckpointError, match=rf"Cannot import checkpoint .*#2: .*{file.path}"):
         imported(source, target_job, 2)
     assert target_job.log.read()[0].generation == 0
-    assert imported(source, target_job, 1).checkpoint == 1, "another checkpoint can be imported"
+    assert imported(source, target_job, 1).checkpoint == 1, "a checkpoint without staged rows can be imported"
 
 
 def test_a_missing_checkpoint_is_refused() -> None:
@@ -187,7 +187,7 @@ def test_a_missing_checkpoint_is_refused() -> None:
         imported(Origin(MemoryStorage()), target())
 
 
-def test_a_checkpoint_that_reads_staged_rows_is_refused() -> None:
+def test_a_checkpoint_of_a_job_that_reads_staged_rows_cannot_be_imported() -> None:
     source = origin(checkpoints=0)
     source.graph = graph(
         operator("lines", OperatorKind.SOURCE, config={"kind": "dataframe", "directory": "/x"}),
@@ -198,7 +198,7 @@ def test_a_checkpoint_that_reads_staged_rows_is_refused() -> None:
         imported(source, target())
 
 
-def test_an_import_into_a_job_with_checkpoints_needs_a_confirmation() -> None:
+def test_an_import_into_a_job_that_has_checkpoints_needs_a_confirmation() -> None:
     source, target_job = origin(), target()
     target_job.start(1)
     target_job.complete(1)
@@ -214,7 +214,7 @@ def test_an_import_into_a_job_with_checkpoints_needs_a_confirmation() -> None:
             again.storage.put(path, (data,))
         found = imported(source, again, abandonable=confirmed)
         view, _ = again.log.read()
-        assert found.checkpoint == 2 + 1 + SKIPPED_IDS_MAX, "an id that the previous driver cannot have used"
+        assert found.checkpoint == 2 + 1 + SKIPPED_IDS_MAX, "the import uses an id that the previous driver cannot have used"
         assert [one.checkpoint for one in view.restorable] == [found.checkpoint]
         assert [one.checkpoint for one in view.abandoned] == [1, 2], "the abandoned checkpoints can be restored"
         assert [(left.checkpoint, left.after) for left in view.abandonment_due] == [(1, 0), (2, 0)], "their output is revoked"
@@ -274,7 +274,7 @@ def test_an_import_that_fails_at_any_write_has_no_effect_and_can_be_repeated() -
         storage.left = 100
         again = imported(source, target(storage), abandonable=(1,))
         assert verify(storage, target_job.layout, again.checkpoint).intact
-        # Files of the failed attempt are deleted once the job has continued.
+        # The garbage collector deletes the files of the failed attempt after the job has continued.
         after = target(storage)
         after.start(again.generation + 1, restored_from=again.checkpoint)
         for number in range(1, 4):
@@ -302,7 +302,7 @@ class OvertakenStorage(MemoryStorage):
 
 
 @pytest.mark.parametrize("other", ["imports", "starts"])
-def test_an_import_has_no_effect_if_another_process_writes_to_the_log_first(other: str) -> None:
+def test_an_import_has_no_effect_if_another_process_appends_to_the_job_log_first(other: str) -> None:
     source, storage = origin(), OvertakenStorage()
     if other == "imports":
         storage.first = lambda: imported(source, target(storage), 1)

@@ -29,7 +29,7 @@ def test_a_file_of_any_size_is_read_back_completely(tmp_path: Path, size: int) -
     assert bytes(storage.get("one/file")) == data
 
 
-def test_a_shorter_file_does_not_contain_bytes_of_the_file_it_replaces(tmp_path: Path) -> None:
+def test_a_file_does_not_contain_bytes_of_the_longer_file_that_was_written_before(tmp_path: Path) -> None:
     storage = LocalStorage(tmp_path)
     storage.put("one", [b"x" * (MEBIBYTE + 5_000)])
     storage.put("two", [b"y" * (BYTES_MIN + 3)])
@@ -45,7 +45,7 @@ def test_a_file_is_written_without_direct_io_if_the_file_system_does_not_support
 
     def refusing_open(path: str, flags: int, *rest: int) -> int:
         if flags & os.O_DIRECT:
-            os.close(real_open(path, flags & ~os.O_DIRECT, *rest))  # as on Linux, the file is created before the call fails
+            os.close(real_open(path, flags & ~os.O_DIRECT, *rest))  # Linux also creates the file before the call fails
             raise OSError(errno.EINVAL, "Invalid argument")
         return real_open(path, flags, *rest)
 
@@ -71,7 +71,7 @@ def test_a_partial_write_is_continued(tmp_path: Path, monkeypatch: pytest.Monkey
     assert bytes(storage.get("file")) == data
 
 
-def test_a_full_disk_raises_storage_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_write_to_a_full_disk_raises_storage_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(descriptor: int, chunk: bytes, offset: int) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 

@@ -46,7 +46,7 @@ def _assert_all_kept_can_be_restored(storage: CheckpointStorage) -> None:
 # ---- checkpoints to retire ---------------------------------------------------------------------
 
 
-def test_the_newest_checkpoints_are_retained_and_older_ones_retired() -> None:
+def test_checkpoints_that_are_older_than_the_retained_ones_are_retired() -> None:
     view = fold(started(1), *(completed(1, number) for number in range(1, 6)))
     assert plan_retention(view, keep=2) == (1, 2, 3)
     assert plan_retention(view, keep=5) == plan_retention(view, keep=9) == ()
@@ -77,7 +77,7 @@ def test_abandoned_checkpoints_are_kept_by_default() -> None:
     assert plan_retention(view, keep=1, keep_abandoned=False) == (1, 3, 4)
 
 
-def test_retaining_no_checkpoint_is_refused() -> None:
+def test_a_retention_policy_of_zero_checkpoints_is_refused() -> None:
     with pytest.raises(ConfigError, match="at least 1"):
         plan_retention(fold(started(1)), keep=0)
 
@@ -92,7 +92,7 @@ def job(storage: CheckpointStorage) -> RunningJob:
     return running
 
 
-def test_files_of_a_retired_checkpoint_are_deleted_unless_another_one_references_them(job: RunningJob) -> None:
+def test_the_files_of_a_retired_checkpoint_are_deleted_unless_another_checkpoint_references_them(job: RunningJob) -> None:
     base = job.complete(1)
     delta = job.complete(2, also=(base,))
     job.complete(3, also=(base,))
@@ -138,7 +138,7 @@ def test_no_file_is_deleted_if_the_outcome_of_the_log_entry_is_unknown() -> None
     assert job.paths() == before
 
 
-def test_files_that_a_pending_checkpoint_references_are_protected(job: RunningJob) -> None:
+def test_files_that_a_pending_checkpoint_references_are_not_deleted(job: RunningJob) -> None:
     first = job.complete(1)
     job.complete(2)
     outcome = _retire(job, 1, protected=(first.path,))
@@ -174,7 +174,7 @@ def test_files_of_a_retired_checkpoint_with_a_damaged_manifest_are_deleted_as_or
 # ---- orphans ----------------------------------------------------------------------------------
 
 
-def test_only_unreferenced_files_older_than_all_retained_checkpoints_are_orphans(job: RunningJob) -> None:
+def test_an_unreferenced_file_is_an_orphan_only_if_it_is_older_than_all_retained_checkpoints(job: RunningJob) -> None:
     aborted = job.write_state(1)
     kept = job.complete(2)
     aborted_later = job.write_state(3)
@@ -188,7 +188,7 @@ def test_only_unreferenced_files_older_than_all_retained_checkpoints_are_orphans
     assert in_flight.path in job.paths()
 
 
-def test_orphans_newer_than_a_pinned_checkpoint_are_deleted(job: RunningJob) -> None:
+def test_orphans_that_are_newer_than_a_pinned_checkpoint_are_deleted(job: RunningJob) -> None:
     pinned_file = job.complete(1, savepoint=True)
     aborted = job.write_state(2)
     job.complete(3)
@@ -205,7 +205,7 @@ def test_files_of_a_failed_attempt_are_kept_until_their_checkpoint_is_retired(jo
     assert _delete_orphans(job) == [attempt.path]
 
 
-def test_files_of_a_retired_branch_are_deleted_although_older_checkpoints_are_retained(job: RunningJob) -> None:
+def test_the_files_of_a_retired_branch_are_deleted_although_older_checkpoints_are_retained(job: RunningJob) -> None:
     for number in (1, 2):
         job.complete(number)
     attempt = job.write_state(2, attempt="declined")
@@ -214,7 +214,7 @@ def test_files_of_a_retired_branch_are_deleted_although_older_checkpoints_are_re
     assert _delete_orphans(job) == [attempt.path]
 
 
-def test_files_of_an_abandoned_branch_are_kept(job: RunningJob) -> None:
+def test_the_files_of_an_abandoned_branch_are_kept(job: RunningJob) -> None:
     for number in (1, 2, 3):
         job.complete(number)
     job.start(2, restored_from=1)
@@ -224,7 +224,7 @@ def test_files_of_an_abandoned_branch_are_kept(job: RunningJob) -> None:
     _assert_all_kept_can_be_restored(job.storage)
 
 
-def test_files_of_a_newer_generation_without_log_entry_are_kept(job: RunningJob) -> None:
+def test_the_files_of_a_newer_generation_are_kept_even_if_it_has_no_log_entry_yet(job: RunningJob) -> None:
     job.complete(7)
     successor = RunningJob(job.storage, generation=Generation(2))
     written = successor.write_state(2)
@@ -294,7 +294,7 @@ def _complete_retire_and_delete_orphans(job: RunningJob, base: StateFile) -> Non
     _delete_orphans(job)
 
 
-def test_after_a_crash_at_any_step_the_next_run_restores_and_deletes_all_orphans() -> None:
+def test_after_a_crash_at_any_step_the_next_run_can_restore_and_deletes_all_orphans() -> None:
     finished = False
     for cut in range(20):
         storage = _CrashingStorage()
@@ -325,12 +325,12 @@ def test_after_a_crash_at_any_step_the_next_run_restores_and_deletes_all_orphans
             file.path for record in after.log.view.kept for file in read_manifest(storage, LAYOUT, record).referenced_files()
         }
         manifests = {record.manifest_path for record in after.log.view.kept}
-        assert set(after.paths()) == needed | manifests, f"an orphan remains after a crash at step {cut}"
+        assert set(after.paths()) == needed | manifests, f"an orphaned file is left after a crash at step {cut}"
     assert finished, "the test does not try all steps"
 
 
-def test_the_retirement_is_in_the_log_before_the_first_file_is_deleted() -> None:
-    """Otherwise a zombie could restore a checkpoint whose files are partly deleted."""
+def test_a_checkpoint_is_retired_in_the_log_before_its_first_file_is_deleted() -> None:
+    """If files were deleted first, a zombie could restore a checkpoint whose files are partly deleted."""
     for cut in range(4):
         storage = _CrashingStorage()
         job = RunningJob(storage)
@@ -348,7 +348,7 @@ def test_the_retirement_is_in_the_log_before_the_first_file_is_deleted() -> None
 # ---- inspection -----------------------------------------------------------------------------------
 
 
-def test_the_report_of_an_intact_checkpoint_counts_files_and_bytes(job: RunningJob) -> None:
+def test_the_verification_of_an_intact_checkpoint_counts_its_files_and_bytes(job: RunningJob) -> None:
     base = job.complete(1)
     own = job.complete(2, also=(base,))
     report = verify(job.storage, job.layout, CheckpointId(2))
@@ -363,7 +363,7 @@ def test_the_report_of_an_intact_checkpoint_counts_files_and_bytes(job: RunningJ
         (lambda storage, path: storage.put(path, (b"x" * storage.get(path).nbytes,)), "is damaged"),
     ],
 )
-def test_the_report_lists_every_damaged_file(
+def test_the_verification_of_a_checkpoint_lists_every_damaged_file(
     job: RunningJob, damage: Callable[[CheckpointStorage, str], None], reason: str
 ) -> None:
     base = job.complete(1)
@@ -376,14 +376,14 @@ def test_the_report_lists_every_damaged_file(
     assert all(reason in problem.problem for problem in report.problems)
 
 
-def test_the_report_includes_a_damaged_manifest(job: RunningJob) -> None:
+def test_the_verification_of_a_checkpoint_reports_a_damaged_manifest(job: RunningJob) -> None:
     job.complete(1)
     job.storage.put(job.layout.absolute("checkpoints/1/manifest-g1.json"), (b"{}",))
     report = verify(job.storage, job.layout, CheckpointId(1))
     assert [problem.path for problem in report.problems] == [job.layout.absolute("checkpoints/1/manifest-g1.json")]
 
 
-def test_the_list_shows_the_status_of_each_checkpoint(job: RunningJob) -> None:
+def test_the_list_of_checkpoints_shows_the_status_of_each_checkpoint(job: RunningJob) -> None:
     job.complete(1)
     job.complete(2, savepoint=True)
     job.complete(3)
@@ -400,14 +400,14 @@ def test_the_list_shows_the_status_of_each_checkpoint(job: RunningJob) -> None:
     assert (listed[-1].state_bytes, listed[-1].branch, listed[1].is_savepoint) == (file.bytes, "b2", True)
 
 
-def test_jobs_in_a_storage_are_found_by_their_logs(job: RunningJob) -> None:
+def test_the_jobs_in_a_storage_are_found_by_their_logs(job: RunningJob) -> None:
     job.storage.put("elsewhere/log.json", (b"x",))
     job.storage.put("not a job/log/00000001.json", (b"x",))
     RunningJob(job.storage, layout=JobLayout("b")).start(1)
     assert list_jobs(job.storage) == ("b", JOB)
 
 
-def test_a_manifest_is_read_again_only_if_the_last_call_did_not_request_it() -> None:
+def test_the_cache_forgets_the_references_of_a_manifest_that_a_call_does_not_request() -> None:
     class Counting(MemoryStorage):
         manifests_read = 0
 

@@ -39,7 +39,7 @@ def test_a_process_reads_the_entries_of_another_process(storage: CheckpointStora
     assert [found.path for found in storage.list(LAYOUT.log)] == [LAYOUT.log_entry(number) for number in (1, 2, 3)]
 
 
-def test_a_reader_reads_only_new_entries() -> None:
+def test_a_second_read_of_the_log_loads_only_new_entries() -> None:
     class Recording(MemoryStorage):
         def __init__(self) -> None:
             super().__init__()
@@ -60,7 +60,7 @@ def test_a_reader_reads_only_new_entries() -> None:
     assert storage.fetched == {4, 5}
 
 
-def test_a_process_whose_number_is_taken_gets_all_new_entries(storage: CheckpointStorage) -> None:
+def test_an_append_at_a_number_that_is_taken_returns_all_new_entries(storage: CheckpointStorage) -> None:
     old, new = _log_of_three(storage), JobLog(storage, LAYOUT)
     new.read()
     fence = started(2, restored_from=2, first_checkpoint=4)
@@ -73,7 +73,9 @@ def test_a_process_whose_number_is_taken_gets_all_new_entries(storage: Checkpoin
     assert (outcome.view.generation, outcome.next_number) == (2, 6)
 
 
-def test_a_paused_driver_that_resumes_cannot_complete_its_checkpoint(storage: CheckpointStorage) -> None:
+def test_a_driver_that_was_paused_cannot_complete_its_checkpoint_if_another_driver_has_started(
+    storage: CheckpointStorage,
+) -> None:
     paused, successor = _log_of_three(storage), JobLog(storage, LAYOUT)
     successor.read()
     successor.append(started(2, restored_from=1, branch="b2", first_checkpoint=4), at=4)
@@ -94,7 +96,7 @@ class _no_error:
     def __exit__(self, *_: object) -> None: ...
 
 
-def test_an_entry_appended_twice_is_in_the_log_once(storage: CheckpointStorage) -> None:
+def test_an_entry_that_is_appended_twice_is_in_the_log_once(storage: CheckpointStorage) -> None:
     log = _log_of_three(storage)
     entry = completed(1, 3)
     for attempt in range(2):
@@ -104,7 +106,9 @@ def test_an_entry_appended_twice_is_in_the_log_once(storage: CheckpointStorage) 
     assert log.read()[1] == 5
 
 
-def test_a_process_whose_number_is_taken_can_append_at_the_next_number(storage: CheckpointStorage) -> None:
+def test_after_an_append_at_a_number_that_is_taken_the_entry_can_be_appended_at_the_next_number(
+    storage: CheckpointStorage,
+) -> None:
     run, user = _log_of_three(storage), JobLog(storage, LAYOUT)
     user.read()
     user.append(pinned(1, 1), at=4)
@@ -115,7 +119,9 @@ def test_a_process_whose_number_is_taken_can_append_at_the_next_number(storage: 
     assert isinstance(run.append(entry, at=lost.next_number), Appended)
 
 
-def test_of_concurrent_appends_exactly_one_succeeds_at_each_number(open_again: Callable[[], CheckpointStorage]) -> None:
+def test_if_several_processes_append_at_the_same_number_exactly_one_append_succeeds(
+    open_again: Callable[[], CheckpointStorage],
+) -> None:
     _log_of_three(open_again())
     writers = 4
 
@@ -164,7 +170,7 @@ print(*won)
 """
 
 
-def test_concurrent_processes_get_distinct_generations(tmp_path: Path) -> None:
+def test_processes_that_start_at_the_same_time_get_different_generations(tmp_path: Path) -> None:
     script = [sys.executable, "-c", _APPEND_GENERATIONS, str(tmp_path), JOB]
     writers = [
         subprocess.Popen([*script, str(writer)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for writer in range(3)
@@ -181,7 +187,8 @@ def test_concurrent_processes_get_distinct_generations(tmp_path: Path) -> None:
 
 
 class _LostResponseStorage(MemoryStorage):
-    """Storage that loses the responses of the first creates. For each of them, ``written`` says whether the object is written anyway."""
+    """Storage that loses the responses of the first creates. ``written`` lists whether each of these creates writes its object
+    anyway."""
 
     def __init__(self, written: list[bool], *, failing_gets: bool = False, error: type[StorageError] = UnknownOutcome) -> None:
         super().__init__()
@@ -203,7 +210,7 @@ class _LostResponseStorage(MemoryStorage):
 
 
 @pytest.mark.parametrize("written", [[True], [False], [False, True], [False, False], [True, True]])
-def test_the_outcome_of_an_append_without_response_is_found_by_reading_the_log(written: list[bool]) -> None:
+def test_after_an_append_without_a_response_the_process_reads_the_log_to_find_the_outcome(written: list[bool]) -> None:
     storage = _LostResponseStorage(list(written))
     log = JobLog(storage, LAYOUT)
     outcome = log.append(started(1), at=1)
@@ -212,7 +219,7 @@ def test_the_outcome_of_an_append_without_response_is_found_by_reading_the_log(w
     assert len(storage.list("")) == 1
 
 
-def test_an_append_whose_attempts_all_fail_is_unknown_and_can_be_repeated() -> None:
+def test_an_append_has_an_unknown_outcome_if_all_its_attempts_fail() -> None:
     storage = _LostResponseStorage([False] * CREATE_ATTEMPTS_MAX)
     log, entry = JobLog(storage, LAYOUT), started(1)
     with pytest.raises(UnknownOutcome, match="Entry 1 of the log of job route delays/2026 may or may not be written"):
@@ -220,7 +227,7 @@ def test_an_append_whose_attempts_all_fail_is_unknown_and_can_be_repeated() -> N
     assert isinstance(log.append(entry, at=1), Appended)
 
 
-def test_a_write_that_took_effect_late_is_found_when_the_append_is_repeated() -> None:
+def test_a_repeated_append_finds_the_entry_that_an_earlier_attempt_wrote() -> None:
     storage = _LostResponseStorage([False] * CREATE_ATTEMPTS_MAX)
     log, entry = JobLog(storage, LAYOUT), started(1)
     with pytest.raises(UnknownOutcome):
@@ -230,7 +237,7 @@ def test_a_write_that_took_effect_late_is_found_when_the_append_is_repeated() ->
     assert isinstance(log.append(entry, at=1), Appended)
 
 
-def test_an_entry_that_cannot_be_read_back_is_unknown() -> None:
+def test_an_append_has_an_unknown_outcome_if_its_entry_cannot_be_read_back() -> None:
     storage = _LostResponseStorage([True])
     log, entry = JobLog(storage, LAYOUT), started(1)
     storage.failing_gets = True
@@ -243,7 +250,7 @@ def test_an_entry_that_cannot_be_read_back_is_unknown() -> None:
     assert isinstance(log.append(entry, at=1), Appended)
 
 
-def test_a_full_disk_is_not_an_unknown_outcome() -> None:
+def test_an_append_to_a_full_disk_raises_storage_full_and_writes_no_entry() -> None:
     storage = _LostResponseStorage([False], error=StorageFull)
     log = JobLog(storage, LAYOUT)
     with pytest.raises(StorageFull):
@@ -251,7 +258,7 @@ def test_a_full_disk_is_not_an_unknown_outcome() -> None:
     assert isinstance(log.append(started(1), at=1), Appended)
 
 
-def test_an_append_without_response_reports_a_taken_number_if_another_process_was_faster() -> None:
+def test_an_append_without_a_response_reports_number_taken_if_another_process_was_faster() -> None:
     storage = _LostResponseStorage([])
     first_log, second_log = JobLog(storage, LAYOUT), JobLog(storage, LAYOUT)
     second_log.append(started(1), at=1)
@@ -273,14 +280,14 @@ def test_appending_beyond_the_end_of_the_log_is_a_programming_error(storage: Che
         _log_of_three(storage).append(completed(1, 3), at=5)
 
 
-def test_a_gap_in_the_log_is_reported(storage: CheckpointStorage) -> None:
+def test_a_gap_in_the_log_is_an_error(storage: CheckpointStorage) -> None:
     _log_of_three(storage)
     storage.delete([LAYOUT.log_entry(2)])
     with pytest.raises(CheckpointError, match=r"has a gap: .*00000002.json is missing, but .*00000003.json exists.*backup"):
         JobLog(storage, LAYOUT).read()
 
 
-def test_any_damage_to_an_entry_is_detected() -> None:
+def test_any_damage_to_a_log_entry_is_detected() -> None:
     storage = MemoryStorage()
     _log_of_three(storage)
     path = LAYOUT.log_entry(2)
@@ -294,7 +301,7 @@ def test_any_damage_to_an_entry_is_detected() -> None:
             JobLog(storage, LAYOUT).read()
 
 
-def test_an_entry_of_a_newer_version_is_refused() -> None:
+def test_a_log_entry_of_a_newer_version_is_refused() -> None:
     storage = MemoryStorage()
     _log_of_three(storage)
     from weir.storage.base import checksum
@@ -305,7 +312,7 @@ def test_an_entry_of_a_newer_version_is_refused() -> None:
         JobLog(storage, LAYOUT).read()
 
 
-def test_a_contradictory_log_is_refused_with_the_name_of_the_entry() -> None:
+def test_the_error_for_a_contradictory_log_names_the_entry() -> None:
     storage = MemoryStorage()
     _log_of_three(storage)
     storage.put(LAYOUT.log_entry(4), (storage.get(LAYOUT.log_entry(3)),))
@@ -313,7 +320,7 @@ def test_a_contradictory_log_is_refused_with_the_name_of_the_entry() -> None:
         JobLog(storage, LAYOUT).read()
 
 
-def test_log_entries_are_readable_json() -> None:
+def test_a_log_entry_is_readable_json() -> None:
     storage = MemoryStorage()
     _log_of_three(storage)
     value = json.loads(bytes(storage.get(LAYOUT.log_entry(2))))

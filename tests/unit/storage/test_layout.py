@@ -23,7 +23,7 @@ _NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=60)
 @example("Ünïcode 漢字")
 @example("%2e%2e")
 @example(".2e")
-def test_every_name_is_encoded_as_a_safe_path_segment_and_can_be_decoded(name: str) -> None:
+def test_every_job_name_can_be_encoded_as_a_safe_path_segment_and_decoded_again(name: str) -> None:
     segment = encode_segment(name)
     assert re.fullmatch(r"[A-Za-z0-9_.-]+", segment)
     assert len(segment) <= SEGMENT_CHARACTERS_MAX
@@ -36,19 +36,19 @@ def test_every_name_is_encoded_as_a_safe_path_segment_and_can_be_decoded(name: s
 @given(st.lists(_NAMES | st.text("ab./", min_size=150, max_size=400), min_size=2, max_size=2, unique=True))
 @example(["a" * 300, "a" * 301])
 @example([".", ".2e"])
-def test_different_names_have_different_segments(names: list[str]) -> None:
+def test_different_names_are_encoded_as_different_path_segments(names: list[str]) -> None:
     assert encode_segment(names[0]) != encode_segment(names[1])
 
 
 @given(st.text("ab./é", min_size=150, max_size=400))
 @example("a." * 60 + "b")
-def test_a_long_name_and_its_encoded_form_have_the_same_directory(name: str) -> None:
+def test_a_long_job_name_and_its_encoded_form_give_the_same_directory(name: str) -> None:
     segment = encode_segment(name)
     assert encode_segment(decode_segment(segment)) == segment
     assert JobLayout(segment).root == JobLayout(name).root
 
 
-def test_plain_names_are_not_changed() -> None:
+def test_a_name_without_special_characters_is_its_own_path_segment() -> None:
     assert encode_segment("per-route_2") == "per-route_2"
     assert encode_segment("per route") == "per.20route"
 
@@ -58,7 +58,7 @@ def test_an_empty_name_is_refused() -> None:
         encode_segment("")
 
 
-def test_a_file_name_contains_generation_and_checkpoint() -> None:
+def test_the_generation_and_the_checkpoint_can_be_read_from_the_name_of_a_state_file() -> None:
     identity = FileIdentity(Generation(3), CheckpointId(12))
     uid = OperatorUid("a/b")
     assert identify(pack_path(generation=Generation(3), checkpoint=CheckpointId(12), attempt="x-1.0")) == identity
@@ -78,7 +78,7 @@ def test_a_file_name_contains_generation_and_checkpoint() -> None:
         "state/g1-c1-s0-a.arrow",
     ],
 )
-def test_other_file_names_have_no_generation_and_checkpoint(path: str) -> None:
+def test_no_generation_and_checkpoint_is_read_from_any_other_file_name(path: str) -> None:
     assert identify(path) is None
 
 

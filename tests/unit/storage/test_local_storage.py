@@ -40,10 +40,10 @@ def _staged(storage: LocalStorage) -> list[str]:
     return os.listdir(Path(storage.url.removeprefix("file://")) / STAGING)
 
 
-def test_a_file_is_synced_before_its_name_appears_and_its_directory_afterwards(
+def test_a_file_is_synced_before_it_gets_its_name_and_its_directory_is_synced_afterwards(
     storage: LocalStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An object is durable only if the system calls have this order."""
+    """An object is durable only if the system calls have the order that this test checks."""
     calls: list[str] = []
     fsync, link, replace = os.fsync, os.link, os.replace
 
@@ -82,10 +82,10 @@ def test_the_parents_of_all_new_directories_are_synced(tmp_path: Path, monkeypat
     assert synced == ["a/root/job"]
     synced.clear()
     LocalStorage(tmp_path / "a" / "root").put("job/object", (b"x",))
-    assert synced == ["a/root/job", "a/root"], "another process has possibly created the directory and not synced it yet"
+    assert synced == ["a/root/job", "a/root"], "another process can have created the directory without syncing it yet"
 
 
-def test_a_recreated_directory_is_synced_again_even_with_the_same_inode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_directory_that_was_deleted_and_created_again_is_synced_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[str] = []
     monkeypatch.setattr(local, "_fsync_directory", lambda directory: synced.append(os.path.relpath(directory, tmp_path)))
     stat = os.stat
@@ -117,7 +117,7 @@ def test_a_write_whose_directory_cannot_be_synced_has_an_unknown_outcome(
         storage.put("log/2", (b"x",))
 
 
-def test_a_link_that_is_repeated_after_a_lost_response_counts_as_created(
+def test_a_create_succeeds_if_the_file_system_repeats_its_link_call_after_a_lost_response(
     storage: LocalStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     link = os.link
@@ -174,7 +174,7 @@ except StorageFull as error:
 """
 
 
-def test_a_file_that_exceeds_the_size_limit_leaves_no_partial_file(storage: LocalStorage, tmp_path: Path) -> None:
+def test_a_write_that_exceeds_the_file_size_limit_leaves_no_partial_file(storage: LocalStorage, tmp_path: Path) -> None:
     script = [sys.executable, "-c", _WRITE_BEYOND_THE_LIMIT, str(tmp_path / "checkpoints")]
     output = subprocess.run(script, check=True, capture_output=True, text=True).stdout
     assert "state/large: file size limit reached" in output
@@ -189,14 +189,14 @@ def test_the_error_for_a_read_only_directory_says_how_to_fix_it(read_only_direct
             probe_storage(LocalStorage(root))
 
 
-def test_a_file_in_place_of_the_directory_is_reported(tmp_path: Path) -> None:
+def test_the_error_for_a_file_with_the_path_of_the_storage_directory_names_the_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a directory")
     for root in (tmp_path / "file", tmp_path / "file" / "below"):
         with pytest.raises(ConfigError, match="A file has the name of"):
             probe_storage(LocalStorage(root))
 
 
-def test_a_file_in_place_of_a_subdirectory_is_reported(storage: LocalStorage) -> None:
+def test_the_error_for_a_file_with_the_path_of_a_subdirectory_names_the_file(storage: LocalStorage) -> None:
     storage.put("log", (b"an object",))
     with pytest.raises(StorageError, match="A file has the name of"):
         storage.create("log/1", b"x")
@@ -216,7 +216,7 @@ while True:
 """
 
 
-def test_a_writer_killed_during_a_write_leaves_no_partial_object(storage: LocalStorage, tmp_path: Path) -> None:
+def test_a_writer_that_is_killed_during_a_write_leaves_no_partial_object(storage: LocalStorage, tmp_path: Path) -> None:
     for written_before in range(1, 5):
         script = [sys.executable, "-c", _WRITE_REPEATEDLY, str(tmp_path / "checkpoints")]
         writer = subprocess.Popen(script, stdout=subprocess.PIPE, text=True)
@@ -245,7 +245,7 @@ def test_staging_files_of_killed_writers_are_deleted_after_a_day(storage: LocalS
     assert storage.clear_staging() == 0
 
 
-def test_a_partial_deletion_leaves_no_empty_directory(
+def test_an_interrupted_deletion_leaves_no_empty_directory(
     storage: LocalStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for path in ("job/a/1", "job/b/1"):
@@ -272,7 +272,7 @@ def test_a_directory_is_removed_with_its_last_object(storage: LocalStorage, tmp_
     assert os.listdir(tmp_path / "checkpoints") == [STAGING]
 
 
-def test_concurrent_writes_and_deletions_in_one_directory_succeed(tmp_path: Path) -> None:
+def test_concurrent_writes_and_deletions_in_the_same_directory_succeed(tmp_path: Path) -> None:
     def write_and_delete(worker: int) -> None:
         storage = LocalStorage(tmp_path)
         for number in range(15):
@@ -286,13 +286,15 @@ def test_concurrent_writes_and_deletions_in_one_directory_succeed(tmp_path: Path
     assert LocalStorage(tmp_path).list("") == []
 
 
-def test_a_directory_deleted_during_its_creation_is_created_again(storage: LocalStorage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_directory_that_is_deleted_during_its_creation_is_created_again(
+    storage: LocalStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     original_mkdir = Path.mkdir
     interrupted: list[Path] = []
 
     def mkdir(path: Path, *arguments: Any, **options: Any) -> None:
         if not interrupted:
-            # As in pathlib, if the directory exists but is deleted before pathlib checks its type.
+            # pathlib raises this error if the directory exists but is deleted before pathlib checks its type.
             interrupted.append(path)
             raise FileExistsError(17, "File exists", str(path))
         original_mkdir(path, *arguments, **options)
@@ -302,7 +304,7 @@ def test_a_directory_deleted_during_its_creation_is_created_again(storage: Local
     assert bytes(storage.get("shared/directory/a")) == b"x" and interrupted
 
 
-def test_many_small_buffers_are_written_in_order_despite_partial_writes(
+def test_many_small_buffers_are_written_in_order_even_if_the_kernel_writes_only_a_part(
     storage: LocalStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parts = [b"%05d" % number for number in range(3000)]
@@ -312,7 +314,7 @@ def test_many_small_buffers_are_written_in_order_despite_partial_writes(
     assert bytes(storage.get("parts")) == b"".join(parts)
 
 
-def test_a_directory_is_not_an_object(storage: LocalStorage) -> None:
+def test_get_raises_not_found_for_the_path_of_a_directory(storage: LocalStorage) -> None:
     storage.put("a/b", (b"x",))
     with pytest.raises(ObjectNotFound):
         storage.get("a")

@@ -62,7 +62,7 @@ def test_a_trimmed_log_contains_only_the_summary_and_later_entries(storage: Chec
     assert [info.checkpoint for info in list_checkpoints(storage, LAYOUT)] == [1, 2, 3, 4]
 
 
-def test_a_second_summary_replaces_the_first() -> None:
+def test_a_trim_after_a_second_summary_deletes_the_first_summary() -> None:
     storage = MemoryStorage()
     log = _written(storage)
     for checkpoint in range(4, 10):
@@ -73,7 +73,7 @@ def test_a_second_summary_replaces_the_first() -> None:
     assert JobLog(storage, LAYOUT).read()[0] == log.view
 
 
-def test_a_summary_whose_number_is_taken_deletes_nothing() -> None:
+def test_a_summary_whose_number_is_taken_deletes_no_entries() -> None:
     storage = MemoryStorage()
     log = _written(storage)
     _append(JobLog(storage, LAYOUT), completed(1, 4))
@@ -106,7 +106,7 @@ def test_an_invalid_summary_is_refused(generation: int, view: dict[str, object],
 # ---- reading ---------------------------------------------------------------------------------
 
 
-def test_readers_see_the_same_view_after_any_part_of_a_trim() -> None:
+def test_a_reader_sees_the_same_view_after_any_part_of_a_trim() -> None:
     storage = MemoryStorage()
     log = _written(storage)
     _summarise(log)
@@ -121,7 +121,7 @@ def test_readers_see_the_same_view_after_any_part_of_a_trim() -> None:
 
 
 @pytest.mark.parametrize("number", range(1, BASE))
-def test_damage_below_the_summary_has_no_effect(number: int) -> None:
+def test_damage_to_an_entry_before_the_summary_has_no_effect(number: int) -> None:
     storage = MemoryStorage()
     log = _written(storage)
     _summarise(log)
@@ -131,7 +131,7 @@ def test_damage_below_the_summary_has_no_effect(number: int) -> None:
     assert _numbers(storage) == [BASE]
 
 
-def test_a_gap_above_the_summary_is_reported() -> None:
+def test_a_gap_after_the_summary_is_an_error() -> None:
     storage = MemoryStorage()
     log = _written(storage)
     _summarise(log)
@@ -153,9 +153,9 @@ def test_a_damaged_summary_is_reported() -> None:
 
 
 class _ObservedStorage:
-    """Storage as a process sees it. ``before`` is called before each step of a call.
+    """The storage of one process. ``before`` is called before each step of a call.
 
-    Like a file system, it first lists all names, then looks up each object and leaves out deleted ones.
+    Like a file system, a listing first reads all names, then looks up each object and omits deleted objects.
     """
 
     url = "observed://"
@@ -192,7 +192,8 @@ class _ObservedStorage:
 
 
 class _Owner:
-    """Runs the job in steps. Each step completes a checkpoint, summarises the log, or deletes an entry. Records each view of the log."""
+    """Runs the job in steps. Each step completes a checkpoint, summarises the log, or deletes an entry. Records each view of the
+    log."""
 
     def __init__(self, storage: MemoryStorage, *, rounds: int) -> None:
         self._storage = storage
@@ -225,7 +226,9 @@ class _Owner:
 @pytest.mark.parametrize("backwards", [False, True])
 @pytest.mark.parametrize("has_read", [False, True], ids=["all entries", "new entries"])
 @pytest.mark.parametrize("steps_per_call", [1, 2, 5, 11, 40])
-def test_a_reader_sees_a_consistent_log_during_a_trim(steps_per_call: int, has_read: bool, backwards: bool) -> None:
+def test_a_process_that_reads_the_log_during_a_trim_sees_a_consistent_log(
+    steps_per_call: int, has_read: bool, backwards: bool
+) -> None:
     for first_step in range(60):
         storage = MemoryStorage()
         owner = _Owner(storage, rounds=4)
@@ -255,7 +258,7 @@ def test_a_reader_sees_a_consistent_log_during_a_trim(steps_per_call: int, has_r
 
 
 def _paused_processes(storage: CheckpointStorage) -> dict[int, JobLog]:
-    """Write ``HISTORY``. Return a process for each entry that was paused before the entry, by the number it would use next."""
+    """Write ``HISTORY``. For the number of each entry, return a process that was paused before the entry was written."""
     paused: dict[int, JobLog] = {}
     writer = JobLog(storage, LAYOUT)
     for number, entry in enumerate(HISTORY, start=1):
@@ -276,12 +279,12 @@ def _start_successor_and_trim(storage: CheckpointStorage) -> JobLog:
 
 
 def _possible_entry(number: int) -> Entry:
-    """Return an entry that a process can append if it has read only the entries before ``number``."""
+    """Return a valid entry for a process that has read only the entries before ``number``."""
     return started(1) if number == 1 else completed(1, 9)
 
 
 @pytest.mark.parametrize("number", range(1, BASE))
-def test_a_paused_run_that_creates_a_trimmed_number_is_superseded(storage: CheckpointStorage, number: int) -> None:
+def test_a_paused_run_is_superseded_if_it_creates_an_entry_with_a_trimmed_number(storage: CheckpointStorage, number: int) -> None:
     paused_log = _paused_processes(storage)[number]
     successor = _start_successor_and_trim(storage)
     before = successor.read()
@@ -297,7 +300,7 @@ def test_a_paused_run_that_creates_a_trimmed_number_is_superseded(storage: Check
 
 
 @pytest.mark.parametrize("number", range(4, BASE))
-def test_a_pin_at_a_trimmed_number_must_be_appended_again(storage: CheckpointStorage, number: int) -> None:
+def test_the_entry_of_a_pin_must_be_appended_again_if_its_number_was_trimmed(storage: CheckpointStorage, number: int) -> None:
     user = _paused_processes(storage)[number]
     owner = JobLog(storage, LAYOUT)
     _summarise(owner)
@@ -311,7 +314,7 @@ def test_a_pin_at_a_trimmed_number_must_be_appended_again(storage: CheckpointSto
     assert owner.read()[0].pinned == ()
 
 
-def test_a_start_at_a_trimmed_number_must_be_appended_again() -> None:
+def test_the_entry_of_a_start_must_be_appended_again_if_its_number_was_trimmed() -> None:
     storage = MemoryStorage()
     paused_log = _paused_processes(storage)[4]
     owner = JobLog(storage, LAYOUT)
@@ -327,7 +330,7 @@ def test_a_start_at_a_trimmed_number_must_be_appended_again() -> None:
 
 @pytest.mark.parametrize("backwards", [False, True])
 @pytest.mark.parametrize("number", range(2, BASE))
-def test_a_process_paused_while_it_checks_its_entry_is_superseded(number: int, backwards: bool) -> None:
+def test_a_process_is_superseded_if_it_was_paused_while_it_checked_its_entry(number: int, backwards: bool) -> None:
     """During the pause, a newer summary is written and some or all older entries are deleted."""
     for pause, deletions in itertools.product(range(1, 9), range(12)):
         storage = MemoryStorage()
@@ -378,7 +381,7 @@ class _Failing(MemoryStorage):
             super().delete([path])
 
 
-def test_the_outcome_of_an_entry_that_cannot_be_checked_is_unknown() -> None:
+def test_an_append_has_an_unknown_outcome_if_its_entry_cannot_be_checked() -> None:
     storage = _Failing()
     log = _written(storage)
     storage.lists = 1
@@ -391,7 +394,7 @@ def test_the_outcome_of_an_entry_that_cannot_be_checked_is_unknown() -> None:
     assert outcome.number == BASE
 
 
-def test_repeating_an_append_with_unknown_outcome_raises_superseded_if_a_successor_trimmed_it() -> None:
+def test_a_repeated_append_raises_superseded_if_a_newer_generation_has_trimmed_its_number() -> None:
     storage = _Failing()
     log = _written(storage)
     storage.lists = 1
@@ -409,7 +412,7 @@ def test_repeating_an_append_with_unknown_outcome_raises_superseded_if_a_success
     assert successor.view.newest.checkpoint == 4
 
 
-def test_a_write_that_arrives_after_its_number_was_trimmed_is_not_an_entry() -> None:
+def test_an_object_that_is_written_after_its_number_was_trimmed_is_not_a_log_entry() -> None:
     storage = MemoryStorage()
     log, entry = _written(storage), completed(1, 4)
     second_log = JobLog(storage, LAYOUT)
@@ -425,7 +428,7 @@ def test_a_write_that_arrives_after_its_number_was_trimmed_is_not_an_entry() -> 
     assert isinstance(log.append(entry, at=BASE), NumberTaken)
 
 
-def test_an_interrupted_trim_is_continued_later() -> None:
+def test_the_next_trim_completes_an_interrupted_trim() -> None:
     storage = _Failing()
     log = _written(storage)
     _summarise(log)

@@ -42,7 +42,7 @@ def test_a_recovery_continues_the_same_branch() -> None:
     assert view.abandonment_due == ()
 
 
-def test_a_rollback_abandons_later_checkpoints_and_starts_a_branch() -> None:
+def test_a_rollback_abandons_all_later_checkpoints_and_starts_a_branch() -> None:
     view = fold(started(1), completed(1, 1), completed(1, 2), completed(1, 3))
     assert view.abandoned_by(CheckpointId(1)) == (2, 3)
     assert view.branch_after(CheckpointId(1), view.next_generation) == "b2"
@@ -55,14 +55,14 @@ def test_a_rollback_abandons_later_checkpoints_and_starts_a_branch() -> None:
     assert [record.checkpoint for record in view.withdrawn] == [2, 3]
 
 
-def test_starting_without_state_abandons_all_checkpoints() -> None:
+def test_a_start_without_state_abandons_all_checkpoints() -> None:
     view = fold(started(1), completed(1, 1), started(2, branch="b2", first_checkpoint=2))
     assert view.newest is None
     assert [record.checkpoint for record in view.abandonment_due] == [1]
     assert view.branch_after(None, view.next_generation) == "b2"
 
 
-def test_an_undo_returns_to_the_abandoned_branch_and_reinstates_it() -> None:
+def test_an_undo_returns_to_the_abandoned_branch_and_reinstates_its_output() -> None:
     view = fold(
         started(1), completed(1, 1), completed(1, 2), completed(1, 3),
         started(2, restored_from=1, branch="b2", first_checkpoint=4), abandoned(2, "b1", 1, 2, 3), completed(2, 4),
@@ -77,12 +77,12 @@ def test_an_undo_returns_to_the_abandoned_branch_and_reinstates_it() -> None:
     assert [record.checkpoint for record in view.withdrawn] == [4]
 
 
-def test_restoring_a_middle_checkpoint_of_an_abandoned_branch_starts_a_new_branch() -> None:
+def test_a_restore_of_a_checkpoint_inside_an_abandoned_branch_starts_a_new_branch() -> None:
     view = fold(started(1), completed(1, 1), completed(1, 2), completed(1, 3), started(2, branch="b2", first_checkpoint=4))
     assert view.branch_after(CheckpointId(2), view.next_generation) == "b3"
 
 
-def test_an_abandonment_that_is_not_recorded_yet_can_be_undone() -> None:
+def test_an_undo_is_possible_before_the_abandonment_is_recorded_in_the_log() -> None:
     view = fold(
         started(1), completed(1, 1), completed(1, 2),
         started(2, restored_from=1, branch="b2", first_checkpoint=3),
@@ -92,7 +92,7 @@ def test_an_abandonment_that_is_not_recorded_yet_can_be_undone() -> None:
     assert [record.checkpoint for record in view.reinstatement_due] == [2]
 
 
-def test_a_reinstatement_that_is_not_recorded_yet_can_be_abandoned() -> None:
+def test_a_branch_can_be_abandoned_again_before_its_reinstatement_is_recorded_in_the_log() -> None:
     view = fold(
         started(1), completed(1, 1), completed(1, 2),
         started(2, restored_from=1, branch="b2", first_checkpoint=3), abandoned(2, "b1", 1, 2),
@@ -113,7 +113,7 @@ def test_an_abandonment_is_due_until_any_generation_records_it() -> None:
     assert view.apply(abandoned(3, "b1", 1, 2)).abandonment_due == ()
 
 
-def test_ancestry_follows_restores_to_the_first_checkpoint() -> None:
+def test_the_ancestry_of_a_checkpoint_goes_back_to_the_first_checkpoint_of_the_job() -> None:
     view = fold(
         started(1), completed(1, 1), completed(1, 2), completed(1, 3),
         started(2, restored_from=2, branch="b2", first_checkpoint=4), completed(2, 4), completed(2, 5),
@@ -124,7 +124,7 @@ def test_ancestry_follows_restores_to_the_first_checkpoint() -> None:
     assert view.ancestry(CheckpointId(3)) == (1, 2, 3)
     assert view.retired == ()
     view = view.apply(retired(3, 2, 4))
-    assert view.ancestry(CheckpointId(6)) == (1, 6), "the ancestry includes retired checkpoints"
+    assert view.ancestry(CheckpointId(6)) == (1, 6), "the ancestry of a checkpoint includes retired checkpoints"
 
 
 def test_an_entry_of_a_fenced_generation_has_no_effect() -> None:
@@ -135,7 +135,7 @@ def test_an_entry_of_a_fenced_generation_has_no_effect() -> None:
         assert view.apply(late).ignored_entries == 1
 
 
-def test_the_restore_of_a_retired_checkpoint_is_refused_with_its_number() -> None:
+def test_the_error_for_the_restore_of_a_retired_checkpoint_names_the_checkpoint() -> None:
     view = fold(started(1), *(completed(1, number) for number in range(1, 5)), retired(1, 1, 2))
     assert _ids(view) == [3, 4]
     assert view.status(CheckpointId(1)) is CheckpointStatus.RETIRED
@@ -146,7 +146,7 @@ def test_the_restore_of_a_retired_checkpoint_is_refused_with_its_number() -> Non
     assert view.restore_point(CheckpointId(3)).manifest_path == "checkpoints/3/manifest-g1.json"
 
 
-def test_ids_of_uncompleted_checkpoints_are_not_reused() -> None:
+def test_the_id_of_a_checkpoint_that_did_not_complete_is_not_used_again() -> None:
     view = fold(started(1), completed(1, 1), started(2, restored_from=1, first_checkpoint=9))
     assert view.next_checkpoint == 9
     assert "already used" in (view.objection(completed(2, 8)) or "")
@@ -176,7 +176,7 @@ def test_a_completed_savepoint_is_pinned_and_can_be_unpinned() -> None:
         (reinstated(1, "b1", 2), "need no reinstatement"),
     ],
 )
-def test_an_invalid_entry_is_refused(entry: Entry, reason: str) -> None:
+def test_an_entry_that_contradicts_the_view_is_refused(entry: Entry, reason: str) -> None:
     view = fold(started(1), completed(1, 1, savepoint=True), completed(1, 2))
     assert reason in (view.objection(entry) or "")
     with pytest.raises(CheckpointError, match=reason):
@@ -226,7 +226,7 @@ def _valid_logs(draw: st.DrawFn) -> list[Entry]:
 
 
 @given(_valid_logs())
-def test_checkpoints_of_the_current_branch_stay_restorable_in_every_log(entries: list[Entry]) -> None:
+def test_in_every_valid_log_all_checkpoints_of_the_current_branch_can_be_restored(entries: list[Entry]) -> None:
     view, ids, published = LogView(), set[int](), set[int]()
     for entry in entries:
         before = view
@@ -251,7 +251,7 @@ def test_checkpoints_of_the_current_branch_stay_restorable_in_every_log(entries:
 
 
 @given(_valid_logs())
-def test_entries_and_views_round_trip_through_their_encoding(entries: list[Entry]) -> None:
+def test_log_entries_and_log_views_round_trip_through_their_encoding(entries: list[Entry]) -> None:
     assert [decode_entry(encode_entry(entry)) for entry in entries] == entries
     view = fold(*entries)
     assert codec.loads(LogView, codec.dumps(view)) == view
@@ -273,7 +273,7 @@ def test_a_summary_replaces_all_entries_before_it(entries: list[Entry], data: st
         assert codec.dumps(view) == codec.dumps(complete)
 
 
-def test_a_summary_of_a_fenced_generation_has_no_effect() -> None:
+def test_the_summary_of_a_fenced_generation_has_no_effect() -> None:
     view = fold(started(1), completed(1, 1))
     entry = summary(view, nonce="n", timestamp_ms=7)
     later = view.apply(started(2, restored_from=1, first_checkpoint=5))

@@ -37,7 +37,7 @@ def test_a_manifest_is_readable_json() -> None:
     assert value["assigners"]["flights"]["pending"][0]["id"] == "s2"
 
 
-def test_each_file_is_listed_once_and_committables_of_all_subtasks_are_collected() -> None:
+def test_a_manifest_lists_each_file_once_and_the_committables_of_all_subtasks() -> None:
     committable = Committable(JOB, UID, Generation(1), CheckpointId(7), 0, {"file": "x"})
     subtasks = tuple(
         SubtaskSnapshot(0, index, (OperatorSnapshot(UID, index, FILES[: index + 1], committables=(committable,)),), (), (), False,
@@ -56,7 +56,7 @@ def test_each_file_is_listed_once_and_committables_of_all_subtasks_are_collected
     assert (statistics.sync_us_max, statistics.alignment_ms_max) == (1, 2.0)
 
 
-def test_the_names_of_files_show_which_bytes_the_checkpoint_wrote_itself() -> None:
+def test_a_file_name_shows_whether_the_checkpoint_itself_wrote_the_file() -> None:
     written, of_checkpoint_6, of_generation_1, packed, packed_in_checkpoint_6 = (
         "state/u/g2-c7-s0-a.0.arrow", "state/u/g2-c6-s0-a.0.arrow", "state/u/g1-c7-s0-a.0.arrow",
         "state/packed.slots/g2-c7-a.pack", "state/packed.slots/g2-c6-a.pack",
@@ -99,7 +99,7 @@ def test_the_manifest_of_another_checkpoint_is_refused() -> None:
         read_manifest(storage, LAYOUT, other)
 
 
-def test_the_error_for_a_newer_manifest_format_asks_for_an_upgrade() -> None:
+def test_the_error_for_a_newer_manifest_format_asks_the_user_to_upgrade_weir() -> None:
     value = json.loads(encode_manifest(manifest_of(1, 7, FILES)))
     with pytest.raises(ProtocolError, match="upgrade Weir"):
         decode_manifest(json.dumps(value | {"format": 3, "new_field": 1}).encode())

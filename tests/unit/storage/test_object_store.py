@@ -25,7 +25,8 @@ def _storage(endpoint: str, path: str = "bucket/p", create_timeout_s: float = 20
 
 
 class _Relay:
-    """A proxy between client and server. It drops the response to each request for which ``drops_response`` returns True."""
+    """A proxy between client and server. The proxy drops the response to each request for which ``drops_response`` returns
+    True."""
 
     def __init__(self, endpoint: str, drops_response: Callable[[bytes], bool], *, hang: bool = False) -> None:
         host, _, port = endpoint.removeprefix("http://").partition(":")
@@ -128,14 +129,14 @@ def test_a_missing_bucket_is_reported(s3_endpoint: str) -> None:
         lambda: storage.list(""),
         lambda: storage.get("a"),
     ):
-        with pytest.raises(StorageError, match="nowhere.*bucket does not exist. Create it") as raised:
+        with pytest.raises(StorageError, match="nowhere.*bucket does not exist. Create the bucket") as raised:
             use()
-        assert type(raised.value) is StorageError, "the outcome is not unknown"
+        assert type(raised.value) is StorageError, "the outcome is known"
     with pytest.raises(ConfigError, match="Cannot use checkpoint storage .*nowhere"):
         probe_storage(storage)
 
 
-def test_a_refusal_of_the_server_is_not_an_unknown_outcome(s3_endpoint: str) -> None:
+def test_an_error_response_of_the_server_makes_the_outcome_known(s3_endpoint: str) -> None:
     """The server responds with status 403 to every request."""
     listener = socket.create_server(("127.0.0.1", 0))
 
@@ -174,7 +175,7 @@ print([storage.create(f"shared/{number}", name.encode()) for number in range(10)
 """
 
 
-def test_of_several_processes_exactly_one_creates_each_object(s3_endpoint: str, tmp_path: Path) -> None:
+def test_if_several_processes_create_the_same_object_exactly_one_succeeds(s3_endpoint: str, tmp_path: Path) -> None:
     url = f"s3://bucket/{tmp_path.name}"
     writers = [
         subprocess.Popen(

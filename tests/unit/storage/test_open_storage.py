@@ -11,7 +11,7 @@ from weir.storage.location import open_storage
 from weir.storage.memory import MemoryStorage
 
 
-def test_a_plain_path_and_a_file_url_are_the_same_directory(tmp_path: Path) -> None:
+def test_a_plain_path_and_a_file_url_can_name_the_same_directory(tmp_path: Path) -> None:
     directory = tmp_path / "with space"
     open_storage(str(directory)).put("a", (b"x",))
     assert bytes(open_storage(directory.as_uri()).get("a")) == b"x"
@@ -54,6 +54,6 @@ def test_an_invalid_storage_url_is_refused(url: str, reason: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["s3://bucket/prefix", "gs://bucket/prefix", "az://container/prefix"])
-def test_object_stores_are_selected_by_url_scheme(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_kind_of_object_store_is_selected_by_the_url_scheme(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "account")
     assert open_storage(url).url == url

@@ -12,7 +12,7 @@ from weir.storage.memory import MemoryStorage
 from weir.storage.probe import SharedStorageMarker
 
 
-def test_a_slot_that_finds_the_marker_of_its_driver_continues(tmp_path: Path) -> None:
+def test_a_slot_accepts_a_directory_that_contains_the_marker_of_its_driver(tmp_path: Path) -> None:
     SharedStorageMarker(LocalStorage(tmp_path), "a job", 7).write()
     slot = SharedStorageMarker(LocalStorage(tmp_path), "a job", 7)
     slot.check()
@@ -20,21 +20,21 @@ def test_a_slot_that_finds_the_marker_of_its_driver_continues(tmp_path: Path) ->
     slot.check()
 
 
-def test_a_directory_with_the_same_path_on_a_different_host_is_refused(tmp_path: Path) -> None:
+def test_a_slot_refuses_a_directory_that_has_the_same_path_but_is_on_a_different_host(tmp_path: Path) -> None:
     SharedStorageMarker(LocalStorage(tmp_path / "driver"), "job", 7).write()
     with pytest.raises(ConfigError, match="is not the one on the driver's host.* file system that all hosts share") as caught:
         SharedStorageMarker(LocalStorage(tmp_path / "slot"), "job", 7).check()
     assert caught.value.retry is Retry.NEVER
 
 
-def test_the_marker_of_a_different_run_is_ignored() -> None:
+def test_a_slot_does_not_accept_the_marker_of_a_different_run() -> None:
     storage = MemoryStorage()
     SharedStorageMarker(storage, "job", 7).write()
     with pytest.raises(ConfigError):
         SharedStorageMarker(storage, "job", 8).check()
 
 
-def test_a_run_deletes_its_own_marker_and_those_of_fenced_runs() -> None:
+def test_a_run_deletes_its_own_marker_and_the_markers_of_fenced_runs() -> None:
     storage = MemoryStorage()
     fenced_run, new_run, other_job = (
         SharedStorageMarker(storage, "job", 7),

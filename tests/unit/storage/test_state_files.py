@@ -49,20 +49,20 @@ def test_a_state_file_is_read_back_completely(storage: CheckpointStorage) -> Non
     assert _read(storage, file) == b"onetwothree"
 
 
-def test_a_large_file_is_a_separate_object(storage: CheckpointStorage) -> None:
+def test_a_large_state_file_is_a_separate_object(storage: CheckpointStorage) -> None:
     (file,) = _put(storage, LARGE)
     assert re.fullmatch(r"state/per-route/g2-c7-s3-a\.\d+\.arrow", file.path) and file.offset == 0
     assert storage.get(LAYOUT.absolute(file.path)) == LARGE == _read(storage, file)
 
 
-def test_small_files_of_a_slot_share_an_object(storage: CheckpointStorage) -> None:
+def test_small_state_files_of_a_slot_are_stored_in_one_pack(storage: CheckpointStorage) -> None:
     files = _put(storage, b"one", LARGE, b"", b"three" * 100)
     assert len({file.path for file in files}) == len(storage.list(LAYOUT.state)) == 2
     assert [file.offset for file in files] == [0, 0, 64, 64]
     assert [_read(storage, file) for file in files] == [b"one", LARGE, b"", b"three" * 100]
 
 
-def test_a_shared_object_has_a_limited_size(storage: CheckpointStorage) -> None:
+def test_a_pack_has_a_limited_size(storage: CheckpointStorage) -> None:
     files = _put(storage, *[b"x" * (PACKED_BYTES_MAX // 2)] * 5)
     assert sorted(one.bytes for one in storage.list(LAYOUT.state)) == [PACKED_BYTES_MAX // 2, PACKED_BYTES_MAX, PACKED_BYTES_MAX]
     assert all(_read(storage, file) == b"x" * (PACKED_BYTES_MAX // 2) for file in files)
@@ -78,7 +78,7 @@ class _FailingOnce(MemoryStorage):
         super().put(path, data)
 
 
-def test_a_flush_fails_if_writing_a_shared_object_failed_before() -> None:
+def test_a_flush_fails_if_an_earlier_write_of_a_pack_failed() -> None:
     """The writer of the first file has already returned, so the error must also be raised by the final flush."""
     storage, half = _FailingOnce(), b"x" * (PACKED_BYTES_MAX // 2 + 1)
     files = _files(storage)
@@ -91,12 +91,12 @@ def test_a_flush_fails_if_writing_a_shared_object_failed_before() -> None:
             files.flush()
 
 
-def test_an_empty_flush_stores_nothing(storage: CheckpointStorage) -> None:
+def test_a_flush_without_files_writes_no_object(storage: CheckpointStorage) -> None:
     assert _put(storage) == []
     assert storage.list(LAYOUT.state) == []
 
 
-def test_a_reader_fetches_a_shared_object_once(storage: CheckpointStorage) -> None:
+def test_a_reader_fetches_each_pack_only_once(storage: CheckpointStorage) -> None:
     files = _put(storage, b"one", b"two")
     reader = StateReader(storage, LAYOUT, CHECKPOINT)
     assert reader.read(files[0]).to_pybytes() == b"one"
@@ -104,7 +104,7 @@ def test_a_reader_fetches_a_shared_object_once(storage: CheckpointStorage) -> No
     assert reader.read(files[1]).to_pybytes() == b"two"
 
 
-def test_arrow_opens_a_file_inside_a_shared_object(storage: CheckpointStorage) -> None:
+def test_arrow_can_open_a_state_file_inside_a_pack(storage: CheckpointStorage) -> None:
     table = pa.table({"key": [1, 2], "count": pa.array([5, 6], pa.int64())})
     sink = pa.BufferOutputStream()
     with pa.ipc.new_file(sink, table.schema) as ipc:
@@ -113,8 +113,9 @@ def test_arrow_opens_a_file_inside_a_shared_object(storage: CheckpointStorage) -
     assert pa.ipc.open_file(StateReader(storage, LAYOUT, CHECKPOINT).read(file)).read_all() == table
 
 
-def test_object_names_are_unique_within_and_between_attempts(storage: CheckpointStorage) -> None:
-    """A slot that aligns slowly writes its snapshots in several objects. A later object must not replace an earlier one."""
+def test_the_object_names_of_state_files_are_unique_within_and_between_attempts(storage: CheckpointStorage) -> None:
+    """A slot that aligns slowly writes its snapshots in several objects. A new object must not replace an object of the same
+    checkpoint."""
     for attempt in ("a", "b", "b"):
         files = _files(storage, attempt)
         for content in (b"x", LARGE):
@@ -124,7 +125,7 @@ def test_object_names_are_unique_within_and_between_attempts(storage: Checkpoint
     assert len(storage.list(LAYOUT.state)) == 24
 
 
-def test_the_checksum_does_not_depend_on_the_division_into_parts(storage: CheckpointStorage) -> None:
+def test_the_checksum_of_a_state_file_does_not_depend_on_its_division_into_parts(storage: CheckpointStorage) -> None:
     assert checksum((b"ab", b"", memoryview(b"c"))) == checksum((b"abc",)) == "xxh3:06b05ab6733a618578af5f94892f3950"
 
 
@@ -144,7 +145,7 @@ def _damage(storage: CheckpointStorage, file: StateFile, damaged: bytes | None) 
         (None, "is missing"),
     ],
 )
-def test_the_error_for_a_damaged_file_names_its_checkpoint_and_a_solution(
+def test_the_error_for_a_damaged_pack_names_the_checkpoint_and_a_solution(
     storage: CheckpointStorage, damaged: bytes | None, reason: str
 ) -> None:
     first, second = _put(storage, b"one", b"two")
@@ -159,13 +160,15 @@ def test_the_error_for_a_damaged_file_names_its_checkpoint_and_a_solution(
     ("damaged", "reason"),
     [(LARGE[1:], f"has {len(LARGE) - 1} bytes, but {len(LARGE)} were written"), (LARGE[1:] + b"y", "its checksum is")],
 )
-def test_a_damaged_large_file_is_reported(storage: CheckpointStorage, damaged: bytes, reason: str) -> None:
+def test_the_error_for_a_damaged_large_file_names_the_checkpoint_and_a_solution(
+    storage: CheckpointStorage, damaged: bytes, reason: str
+) -> None:
     (file,) = _put(storage, LARGE)
     _damage(storage, file, damaged)
     with pytest.raises(CheckpointError, match=rf"Cannot restore checkpoint 7: .*g2-c7-s3-a\.\d+\.arrow .*{reason}.*--from"):
         _read(storage, file)
 
 
-def test_a_file_path_outside_the_storage_is_refused(storage: CheckpointStorage) -> None:
+def test_the_path_of_a_state_file_outside_the_storage_is_refused(storage: CheckpointStorage) -> None:
     with pytest.raises(StorageError, match="not a path in"):
         StateReader(storage, LAYOUT, CHECKPOINT).read(StateFile("../../../etc/hostname", 1, "xxh3:00"))

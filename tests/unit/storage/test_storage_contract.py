@@ -50,14 +50,14 @@ def test_a_deleted_object_can_be_created_again(storage: CheckpointStorage) -> No
     assert storage.create("only/here", b"y")
 
 
-def test_reading_an_absent_object_raises_not_found(storage: CheckpointStorage) -> None:
+def test_get_raises_not_found_for_an_object_that_does_not_exist(storage: CheckpointStorage) -> None:
     storage.put("a/b", (b"x",))
     for path in ("nothing", "a", "a/b/c", "a/c"):
         with pytest.raises(ObjectNotFound, match=path):
             storage.get(path)
 
 
-def test_a_listing_contains_exactly_the_objects_below_its_prefix_in_order(storage: CheckpointStorage) -> None:
+def test_a_listing_contains_exactly_the_objects_whose_path_has_its_prefix_in_order(storage: CheckpointStorage) -> None:
     for path in ("b/2", "b/10", "a/1", "bc/1", "b/c/d", "z"):
         storage.put(path, (path.encode(),))
     assert [found.path for found in storage.list("b/")] == ["b/10", "b/2", "b/c/d"]
@@ -82,7 +82,7 @@ def test_a_path_outside_the_root_is_refused(storage: CheckpointStorage, path: st
     assert storage.list("") == []
 
 
-def test_of_concurrent_creates_of_an_object_exactly_one_succeeds(open_again: Open) -> None:
+def test_if_an_object_is_created_several_times_at_once_exactly_one_create_succeeds(open_again: Open) -> None:
     stores = [open_again() for _ in range(4)]
     with ThreadPoolExecutor(len(stores)) as pool:
         for number in range(5):
@@ -134,7 +134,7 @@ class _TruncatingStorage(MemoryStorage):
         (_TruncatingStorage, "data that differs from the data written"),
     ],
 )
-def test_a_probe_refuses_storage_that_cannot_guarantee_exactly_once(kind: type[MemoryStorage], reason: str) -> None:
+def test_a_probe_refuses_storage_that_cannot_guarantee_exactly_once_output(kind: type[MemoryStorage], reason: str) -> None:
     storage = kind()
     with pytest.raises(ConfigError, match=reason):
         probe_storage(storage)

@@ -1,4 +1,4 @@
-"""A slot in a test environment. Tests advance its clock and run its background work. It has no sockets."""
+"""A slot in a test environment without sockets. Tests advance the clock of the slot and run its background work."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Rows:
 
 
 class ListSource(SourceOperator):
-    """A source with one split. Each poll returns the next batch."""
+    """A source with one split. Each poll of the source returns the next batch."""
 
     def __init__(self, batches: Sequence[Rows]) -> None:
         self.batches = list(batches)
@@ -234,7 +234,7 @@ def graph(slots: int) -> PhysicalGraph:
     )
     compiled = compile_graph(LogicalGraph("job", operators), slots=slots)
     chain = compiled.chains[1]
-    # Without the sink, so that the keyed operator is the last one.
+    # Remove the sink, so that the keyed operator is the last operator.
     return PhysicalGraph(
         compiled.logical,
         slots,

@@ -39,7 +39,7 @@ class Channel:
         return frame
 
 
-def test_a_channel_has_room_until_the_bytes_of_a_window_are_in_transit() -> None:
+def test_a_channel_has_room_until_the_bytes_in_transit_fill_its_window() -> None:
     wire = Channel()
     for _ in range(4):
         assert wire.output.has_room()
@@ -49,7 +49,7 @@ def test_a_channel_has_room_until_the_bytes_of_a_window_are_in_transit() -> None
     assert wire.output.has_room()
 
 
-def test_an_empty_channel_admits_one_batch_larger_than_the_window() -> None:
+def test_an_empty_channel_admits_one_batch_that_is_larger_than_the_window() -> None:
     wire = Channel()
     wire.send(3 * WINDOW_BYTES)
     assert len(wire.sent) == 1
@@ -59,7 +59,7 @@ def test_an_empty_channel_admits_one_batch_larger_than_the_window() -> None:
     assert len(wire.sent) == 2
 
 
-def test_a_control_event_waits_only_for_earlier_frames_and_needs_no_credit() -> None:
+def test_a_control_event_waits_for_earlier_frames_but_needs_no_credit() -> None:
     wire = Channel()
     wire.send(WINDOW_BYTES)
     wire.send(MIB)
@@ -73,7 +73,7 @@ def test_a_control_event_waits_only_for_earlier_frames_and_needs_no_credit() -> 
     ]
 
 
-def test_a_control_event_is_sent_immediately_without_credit_if_no_frame_waits() -> None:
+def test_a_control_event_is_sent_without_credit_if_no_earlier_frame_is_waiting() -> None:
     wire = Channel()
     wire.send(WINDOW_BYTES)
     wire.output.send_control_event(FrameKind.BARRIER, ONE, 1, 7)
@@ -87,7 +87,7 @@ def test_returning_more_credit_than_is_in_use_is_refused() -> None:
         wire.output.on_credit(9)
 
 
-def test_credit_of_small_batches_is_combined_until_the_channel_is_empty() -> None:
+def test_the_credit_of_several_small_batches_is_returned_in_one_message() -> None:
     credits: list[int] = []
     channel = InputChannel(CHANNEL, 0, lambda _, given_back: credits.append(given_back))
     frames = [Frame(FrameKind.DATA, CHANNEL, ONE, 1, number, 8, None, 8) for number in range(3)]
@@ -111,7 +111,7 @@ def test_a_local_channel_counts_bytes_until_the_consumer_releases_them() -> None
 
 
 @given(st.lists(st.one_of(st.integers(1, 2 * WINDOW_BYTES), st.none()), max_size=60))
-def test_at_most_a_window_or_one_batch_is_in_transit_and_frames_stay_in_order(steps: list[int | None]) -> None:
+def test_the_bytes_in_transit_never_exceed_the_window_or_one_batch(steps: list[int | None]) -> None:
     wire = Channel()
     requested = 0
     consumed: list[int] = []

@@ -1,4 +1,4 @@
-"""When a slot copies and writes the snapshots of its subtasks."""
+"""Tests when a slot copies and writes the snapshots of its subtasks."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Handle:
 
 @dataclass
 class Clock:
-    """A clock that advances 1 ms at each read. Half of the time, the thread waits for a core."""
+    """A clock that advances 1 ms at each read. The thread waits for a core for half of that time."""
 
     now_ns: int = 0
     waited_ns: int = field(default=0)
@@ -73,7 +73,7 @@ def run_async_phase(checkpoints: SlotCheckpoints) -> SlotEnvironment:
     return ports
 
 
-def test_writing_starts_when_all_subtasks_of_the_slot_have_their_snapshots() -> None:
+def test_a_slot_writes_snapshots_when_all_its_subtasks_have_taken_one() -> None:
     checkpoints = SlotCheckpoints(2)
     first, second = local(1, 0, Handle()), local(1, 1, Handle())
     checkpoints.add(first)
@@ -86,7 +86,7 @@ def test_writing_starts_when_all_subtasks_of_the_slot_have_their_snapshots() -> 
     assert checkpoints.due(0) == []
 
 
-def test_writing_waits_until_all_snapshots_are_copied() -> None:
+def test_a_slot_writes_snapshots_only_after_all_of_them_are_copied() -> None:
     checkpoints = SlotCheckpoints(2)
     first, second = local(1, 0, Handle()), local(1, 1, Handle(units=2))
     checkpoints.add(first)
@@ -98,7 +98,7 @@ def test_writing_waits_until_all_snapshots_are_copied() -> None:
     assert checkpoints.due(0) == [first, second]
 
 
-def test_writing_starts_after_a_time_limit_if_a_subtask_aligns_slowly() -> None:
+def test_a_slot_writes_snapshots_after_a_time_limit_if_one_subtask_aligns_slowly() -> None:
     checkpoints = SlotCheckpoints(2)
     checkpoints.add(local(1, 0, Handle()))
     run_async_phase(checkpoints)
@@ -118,7 +118,7 @@ def test_a_snapshot_without_state_does_not_wait_for_other_subtasks() -> None:
     assert len(checkpoints.due(0)) == 1
 
 
-def test_an_aborted_checkpoint_is_neither_copied_nor_written() -> None:
+def test_the_snapshots_of_an_aborted_checkpoint_are_neither_copied_nor_written() -> None:
     checkpoints = SlotCheckpoints(2)
     waiting, gathering, later = Handle(), Handle(units=5), Handle()
     checkpoints.add(local(1, 0, waiting))
@@ -142,7 +142,7 @@ def test_snapshots_of_an_aborted_checkpoint_do_not_count_for_the_next_checkpoint
     assert checkpoints.due(0) == []
 
 
-def test_all_snapshots_are_discarded_with_the_deployment() -> None:
+def test_all_snapshots_are_discarded_when_the_deployment_ends() -> None:
     checkpoints = SlotCheckpoints(3)
     waiting, gathering = Handle(), Handle(units=5)
     checkpoints.add(local(1, 0, waiting))
@@ -154,7 +154,7 @@ def test_all_snapshots_are_discarded_with_the_deployment() -> None:
     assert checkpoints.gathering is None and checkpoints.wake_at_ns() is None
 
 
-def test_a_snapshot_whose_copy_step_failed_is_not_advanced_again() -> None:
+def test_no_further_copy_step_of_a_snapshot_is_run_after_one_has_failed() -> None:
     checkpoints = SlotCheckpoints(1)
     checkpoints.add(local(1, 0, Handle(fails=True)))
     with pytest.raises(ValueError, match="no such row"):

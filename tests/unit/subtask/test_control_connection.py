@@ -1,4 +1,4 @@
-"""The thread that supervises a slot. If the thread fails, the slot must end."""
+"""The thread that supervises a slot. The slot must end if this thread fails."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WAIT_S = 20.0
 
 
 class Coordinator:
-    """A fake coordinator that calls ``answer`` for each message. It does not answer if ``answer`` is None."""
+    """A fake coordinator that calls ``answer`` for each message. The coordinator does not answer if ``answer`` is None."""
 
     def __init__(self) -> None:
         self.server = ControlServer(
@@ -70,7 +70,7 @@ def test_a_slot_ends_if_its_registration_is_not_answered_before_the_lease_expire
     control.close()
 
 
-def test_the_lease_from_the_coordinator_replaces_the_initial_lease(coordinator: Coordinator) -> None:
+def test_the_lease_that_the_coordinator_grants_replaces_the_initial_lease(coordinator: Coordinator) -> None:
     ended: queue.Queue[str] = queue.Queue()
     coordinator.answer = lambda peer: coordinator.server.send(peer, encode(Lease(1)))
     control = new_connection(coordinator, ended)

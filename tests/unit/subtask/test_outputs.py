@@ -10,7 +10,7 @@ from weir.protocol.ids import ChannelId, Generation
 from weir.subtask.channels import OutputEdge, Outputs, RemoteOutput
 
 
-def test_a_forward_edge_connects_subtasks_of_the_same_index() -> None:
+def test_a_forward_edge_connects_subtasks_that_have_the_same_index() -> None:
     sent: list[Frame] = []
     edge = Edge(index=4, source=0, target=1, target_input=0, partitioning=Partitioning.FORWARD)
     channel = ChannelId(4, 2, 2)

@@ -48,7 +48,7 @@ class FailingPartitioner(RoundRobin):
         raise OverflowError(OVERFLOW_MESSAGE)
 
 
-def test_a_partitioner_that_fails_to_flush_fails_its_subtask(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_in_the_flush_of_a_partitioner_fails_its_subtask(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = Bench(ListSource([Rows(1), Rows(2)]), Collecting())
     monkeypatch.setattr(bench, "partitioner", lambda *_: FailingPartitioner())
     bench_with_split(bench.deploy()).turns()
@@ -128,7 +128,7 @@ def test_a_failed_slot_sends_no_acknowledgements() -> None:
     assert not bench.messages(Acknowledge)
 
 
-def test_only_the_snapshot_that_cannot_be_written_is_declined() -> None:
+def test_a_slot_declines_only_the_snapshot_that_cannot_be_written() -> None:
     bench, work, done = bench_writing(FullDiskHandle(""), Written(SOURCE, 0))
     bench.now_ns += 5_000_000
     done(work(), None)
@@ -139,7 +139,7 @@ def test_only_the_snapshot_that_cannot_be_written_is_declined() -> None:
     assert bench.files.flushes == 1
 
 
-def test_all_snapshots_are_declined_if_they_cannot_be_made_durable() -> None:
+def test_a_slot_declines_all_snapshots_if_the_final_flush_fails() -> None:
     bench, work, done = bench_writing(Written(SOURCE, 0), Written(SOURCE, 0))
     bench.files.fails = True
     with pytest.raises(OSError, match="disk full") as failed:
@@ -149,14 +149,14 @@ def test_all_snapshots_are_declined_if_they_cannot_be_made_durable() -> None:
     assert not bench.messages(Acknowledge)
 
 
-def test_a_snapshot_that_can_neither_be_written_nor_discarded_fails_the_subtask() -> None:
+def test_a_subtask_fails_if_its_snapshot_can_be_neither_written_nor_discarded() -> None:
     bench = bench_with_triggered_checkpoint("discard")
     bench.background_work.pop()[1](None, OSError("disk full"))
     (failed,) = bench.messages(SubtaskFailed)
     assert (failed.subtask, failed.kind) == (SubtaskId(1, 0), "KeyError")
 
 
-def test_an_acknowledgement_that_is_too_long_for_a_message_fails_the_slot(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slot_fails_if_an_acknowledgement_is_too_long_for_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = bench_with_split(Bench(ListSource([Rows(1)]), Collecting()).deploy())
     send = bench.send_control
 
@@ -188,7 +188,7 @@ def _gathered() -> Any:
     return SubtaskCheckpoint(CheckpointId(1), SubtaskId(1, 0), [Handle("discard")], (), (), (), False, 0, 0, 0, 0, 0)
 
 
-def test_gauges_that_raise_are_not_part_of_the_metrics() -> None:
+def test_the_metrics_do_not_include_gauges_that_raise_an_error() -> None:
     class OperatorWithGauges(Collecting):
         def gauges(self) -> dict[str, int | float]:
             raise ZeroDivisionError
@@ -203,7 +203,7 @@ def test_gauges_that_raise_are_not_part_of_the_metrics() -> None:
 
 
 @pytest.mark.parametrize("reason", ["x" * 100_000_000, "caf\udce9.txt: no such file"])
-def test_a_failure_reason_that_is_long_or_not_encodable_is_sent_in_a_valid_message(reason: str) -> None:
+def test_a_failure_reason_is_shortened_and_encoded_so_that_it_fits_into_a_message(reason: str) -> None:
     def work(batch: Batch) -> Step:
         raise OSError(reason)
 
@@ -216,7 +216,7 @@ def test_a_failure_reason_that_is_long_or_not_encodable_is_sent_in_a_valid_messa
     assert not bench.messages(Decline)
 
 
-def test_gauges_that_are_nan_or_infinite_are_not_part_of_the_metrics() -> None:
+def test_the_metrics_do_not_include_gauges_that_are_nan_or_infinite() -> None:
     class OperatorWithGauges(Collecting):
         def gauges(self) -> dict[str, int | float]:
             return {"keys": 3, "rate": float("nan"), "lag": float("inf")}

@@ -51,7 +51,7 @@ def test_a_slot_reports_its_deployment_and_waits_for_the_start_message() -> None
     assert len(bench.messages(RequestSplit)) == 1, "the split is requested only once"
 
 
-def test_records_and_then_the_end_of_input_flow_from_the_source_through_the_chain() -> None:
+def test_the_end_of_input_follows_the_last_record_through_a_chain() -> None:
     keyed = Collecting()
     bench = bench_with_split(Bench(ListSource([Rows(1, 2), Rows(3)]), keyed).deploy())
     bench.turns()
@@ -62,10 +62,10 @@ def test_records_and_then_the_end_of_input_flow_from_the_source_through_the_chai
     assert [ended.subtask for ended in bench.messages(SubtaskEnded)] == [SubtaskId(0, 0), SubtaskId(1, 0)]
 
 
-def test_downstream_subtasks_run_before_the_source() -> None:
+def test_in_each_turn_downstream_subtasks_run_before_the_source() -> None:
     keyed = Collecting()
     bench = bench_with_split(Bench(ListSource([Rows(number) for number in range(5)]), keyed).deploy())
-    source = bench.runtime._program._parts[SOURCE]  # type: ignore[attr-defined]  # the bench itself
+    source = bench.runtime._program._parts[SOURCE]  # type: ignore[attr-defined]  # ``Bench`` is the program
     lag = 0
     while bench.turns(1):
         lag = max(lag, 5 - len(source.batches) - len(keyed.arrived))
@@ -143,20 +143,20 @@ class Batches(Collecting):
         return iter(())
 
 
-def test_waiting_small_batches_are_joined_and_their_credit_is_returned() -> None:
+def test_small_batches_that_are_waiting_in_a_channel_are_joined_into_one_batch() -> None:
     keyed = Batches()
     bench = Bench(ListSource([]), keyed, slots=2, batch_rows=4).deploy()
     for sequence, rows in enumerate([("a",), ("b", "c"), ("d", "e"), ("f", "g", "h"), ("i",)]):
         bench.runtime.on_frame(data(FROM_PEER, sequence, Rows(*rows)))
     bench.turns()
-    # The limit is four rows. The first two batches have three rows, and the third does not fit. A batch of three rows is not joined,
-    # because it exceeds half of the limit.
+    # The limit is four rows. The first two batches have three rows in total, so the third batch does not fit. The batch of three
+    # rows exceeds half of the limit, so it is not joined.
     assert keyed.batches == [("a", "b", "c"), ("d", "e"), ("f", "g", "h"), ("i",)]
     credits = [frame.argument for slot, frame in bench.frames if slot == 1 and frame.kind is FrameKind.CREDIT]
     assert sum(credits) == 5 * 8
 
 
-def test_batches_that_the_program_cannot_join_are_not_joined() -> None:
+def test_batches_are_processed_separately_if_the_program_cannot_join_them() -> None:
     keyed = Batches()
     bench = Bench(ListSource([]), keyed, slots=2)
     bench.joins = False
@@ -235,13 +235,13 @@ def bench_holding_rows(monkeypatch: pytest.MonkeyPatch) -> Bench:
     return bench_with_split(bench.deploy())
 
 
-def test_an_idle_slot_flushes_its_partitioners_immediately(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slot_without_work_flushes_its_partitioners_immediately(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = bench_holding_rows(monkeypatch)
     bench.turns()
     assert sent(bench) == [FrameKind.DATA]
 
 
-def test_during_alignment_partitioners_are_flushed_after_a_delay(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slot_that_aligns_flushes_its_partitioners_after_a_delay(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = bench_holding_rows(monkeypatch)
     bench.runtime.on_frame(control_event(FrameKind.BARRIER, FROM_PEER, 0, 1))
     bench.turns()
@@ -253,7 +253,7 @@ def test_during_alignment_partitioners_are_flushed_after_a_delay(monkeypatch: py
     assert sent(bench) == [FrameKind.DATA]
 
 
-def test_a_missing_frame_between_batches_that_are_joined_fails_the_slot() -> None:
+def test_a_slot_fails_if_a_frame_is_missing_between_two_batches_that_it_joins() -> None:
     bench = Bench(ListSource([]), Batches(), slots=2).deploy()
     for sequence in (0, 2):
         bench.runtime.on_frame(data(FROM_PEER, sequence, Rows(sequence)))
@@ -262,7 +262,7 @@ def test_a_missing_frame_between_batches_that_are_joined_fails_the_slot() -> Non
     assert "expected 1" in failed.reason
 
 
-def test_an_aborted_checkpoint_unblocks_the_data_behind_its_barrier() -> None:
+def test_the_abort_of_a_checkpoint_unblocks_the_data_behind_its_barrier() -> None:
     keyed = Collecting()
     bench = Bench(ListSource([]), keyed, slots=2).deploy()
     for frame in (control_event(FrameKind.BARRIER, FROM_PEER, 0, 1), data(FROM_PEER, 0, Rows("after"))):
@@ -275,13 +275,13 @@ def test_an_aborted_checkpoint_unblocks_the_data_behind_its_barrier() -> None:
     assert keyed.snapshots == []
 
 
-def test_a_source_without_room_sends_nothing_and_needs_no_wakeup() -> None:
+def test_a_source_is_not_polled_while_its_outputs_have_no_room() -> None:
     big = [Rows(number, nbytes=3 * MIB) for number in range(8)]
     bench = bench_with_split(Bench(ListSource(big), Collecting(), slots=2).deploy())
     bench.turns()
     to_peer = [frame for slot, frame in bench.frames if slot == 1 and frame.kind is FrameKind.DATA]
     assert len(to_peer) == 1
-    assert bench.runtime.wake_at_ns() is None, "with a wake-up time in the past, the loop would busy-wait"
+    assert bench.runtime.wake_at_ns() is None, "the loop would busy-wait if the wake-up time were in the past"
     account = bench.runtime._deployment.subtasks[-1].account  # type: ignore[union-attr]  # it was deployed above
     before = account.backpressured_ns
     bench.now_ns += 50_000
@@ -292,7 +292,7 @@ def test_a_source_without_room_sends_nothing_and_needs_no_wakeup() -> None:
     assert bench.turns() > 0
 
 
-def test_a_subtask_in_a_blocking_call_is_busy_and_one_without_room_is_backpressured() -> None:
+def test_a_subtask_is_busy_during_a_blocking_call_and_backpressured_without_room() -> None:
     waiting = [True]
 
     def work(batch: Batch) -> Step:
@@ -303,7 +303,7 @@ def test_a_subtask_in_a_blocking_call_is_busy_and_one_without_room_is_backpressu
     bench.turns()
     consumer, source = bench.runtime._deployment.subtasks  # type: ignore[union-attr]  # it was deployed above
     backpressured, busy = source.account.backpressured_ns, consumer.account.busy_ns
-    # The first turn is before the loop polls the blocking call, the second one after.
+    # The first turn is before the loop polls the blocking call, and the second turn is after the poll.
     for passed_ns in (100_000, 2_000_000):
         bench.now_ns += passed_ns
         bench.runtime.turn()
@@ -321,7 +321,7 @@ def seconds(ns: int) -> int:
     return round(ns / 1_000_000_000)
 
 
-def test_time_in_which_the_loop_sleeps_counts_as_the_previous_condition_of_a_subtask() -> None:
+def test_while_the_loop_sleeps_each_subtask_keeps_its_last_condition() -> None:
     bench = Bench(ListSource([Rows(1)]), Collecting()).deploy()
     bench.turns()
     consumer, source = bench.runtime._deployment.subtasks  # type: ignore[union-attr]  # it was deployed above
@@ -332,7 +332,7 @@ def test_time_in_which_the_loop_sleeps_counts_as_the_previous_condition_of_a_sub
     assert seconds(source.account.queued_ns) == seconds(consumer.account.queued_ns) == 0
 
 
-def test_a_runnable_subtask_is_queued_while_another_one_runs() -> None:
+def test_a_subtask_that_could_run_is_queued_while_another_subtask_runs() -> None:
     def work(batch: Batch) -> Step:
         bench.now_ns += 1_000_000_000
         yield from ()
@@ -345,7 +345,7 @@ def test_a_runnable_subtask_is_queued_while_another_one_runs() -> None:
     assert seconds(source.account.idle_ns) == 1, "during the second step, the source has only to request its next split"
 
 
-def test_a_step_that_waits_for_a_blocking_call_is_polled_after_a_millisecond() -> None:
+def test_the_loop_polls_a_blocking_call_again_after_a_millisecond() -> None:
     pulls: list[int] = []
 
     def work(batch: Batch) -> Step:
@@ -364,7 +364,7 @@ def test_a_step_that_waits_for_a_blocking_call_is_polled_after_a_millisecond() -
     assert pulls == [0, 1]
 
 
-def test_after_the_last_batch_of_a_step_a_trigger_does_not_wait_for_room() -> None:
+def test_a_checkpoint_trigger_after_the_last_batch_of_a_step_does_not_wait_for_room() -> None:
     bench = bench_with_split(
         Bench(ListSource([Rows("here"), Rows("there", nbytes=5 * MIB), Rows("later")]), Collecting(), slots=2).deploy()
     )
@@ -375,7 +375,7 @@ def test_after_the_last_batch_of_a_step_a_trigger_does_not_wait_for_room() -> No
     assert sent(bench) == [FrameKind.DATA, FrameKind.BARRIER]
 
 
-def test_a_step_of_several_batches_waits_for_room_before_each() -> None:
+def test_a_step_that_produces_several_batches_waits_for_room_before_each_batch() -> None:
     keyed = Collecting(lambda batch: iter([Rows(row) for row in batch.rows]))
     outputs = Outgoing()
     bench = bench_with_split(Bench(ListSource([Rows(1, 2, 3)]), keyed).deploy())
@@ -388,7 +388,7 @@ def test_a_step_of_several_batches_waits_for_room_before_each() -> None:
     assert outputs.batches == [(1,), (2,), (3,)]
 
 
-def test_a_slow_step_produces_one_batch_per_turn_even_if_there_is_room() -> None:
+def test_a_slow_step_produces_only_one_batch_per_turn() -> None:
     produced = []
 
     def slow(batch: Batch) -> Step:
@@ -406,7 +406,7 @@ def test_a_slow_step_produces_one_batch_per_turn_even_if_there_is_room() -> None
     assert produced == [1, 2, 3]
 
 
-def test_no_snapshot_is_taken_in_the_middle_of_a_step() -> None:
+def test_a_subtask_takes_no_snapshot_in_the_middle_of_a_step() -> None:
     waiting = [True]
 
     def work(batch: Batch) -> Step:
@@ -449,7 +449,7 @@ def test_an_operator_that_raises_fails_its_subtask_and_stops_the_slot(
 
 
 @pytest.mark.parametrize(("retry", "restartable"), [(Retry.NEVER, False), (Retry.BACKOFF, True)])
-def test_an_input_error_names_the_source_and_is_restartable_if_a_retry_can_help(retry: Retry, restartable: bool) -> None:
+def test_the_report_of_an_input_error_names_the_source(retry: Retry, restartable: bool) -> None:
     class Unreadable(ListSource):
         def poll(self) -> Batch | None:
             raise InputError("the disk did not answer", retry=retry)
@@ -461,7 +461,7 @@ def test_an_input_error_names_the_source_and_is_restartable_if_a_retry_can_help(
     assert failed.restartable is restartable
 
 
-def test_a_lost_data_connection_fails_the_slot() -> None:
+def test_a_slot_fails_if_a_data_connection_is_lost() -> None:
     bench = Bench(ListSource([]), Collecting(), slots=2).deploy()
     bench.runtime.on_peer_lost(1, "connection reset")
     (failed,) = bench.messages(SubtaskFailed)
@@ -469,7 +469,7 @@ def test_a_lost_data_connection_fails_the_slot() -> None:
     assert "slot 1" in failed.reason
 
 
-def test_a_missing_frame_fails_the_slot() -> None:
+def test_a_slot_fails_if_a_frame_is_missing() -> None:
     bench = Bench(ListSource([]), Collecting(), slots=2).deploy()
     bench.runtime.on_frame(data(FROM_PEER, 1, Rows("second")))
     bench.turns()
@@ -487,7 +487,7 @@ def test_frames_and_messages_of_another_generation_have_no_effect() -> None:
     assert not bench.messages(Acknowledge)
 
 
-def test_a_late_deployment_of_a_cancelled_generation_has_no_effect() -> None:
+def test_a_deploy_message_that_arrives_after_the_cancel_of_its_generation_has_no_effect() -> None:
     bench = Bench(ListSource([]), Collecting())
     bench.runtime.on_control(CancelSubtasks(Generation(3)))
     assert bench.messages(Cancelled) == [Cancelled(Generation(3))]
@@ -497,7 +497,7 @@ def test_a_late_deployment_of_a_cancelled_generation_has_no_effect() -> None:
     assert bench.runtime.generation == 4
 
 
-def test_a_source_restored_as_ended_requests_no_split_and_its_end_is_not_processed_again() -> None:
+def test_a_source_that_is_restored_as_ended_requests_no_split() -> None:
     keyed = Collecting()
     ended = (SubtaskId(0, 0), SubtaskId(1, 0))
     bench = Bench(ListSource([Rows(1)]), keyed).deploy(ended=ended)
@@ -507,7 +507,7 @@ def test_a_source_restored_as_ended_requests_no_split_and_its_end_is_not_process
     assert not keyed.ended, "on_end_of_input was called before the snapshot"
 
 
-def test_a_subtask_restored_as_ended_is_ended_in_its_next_snapshot() -> None:
+def test_the_next_snapshot_of_a_subtask_that_is_restored_as_ended_records_its_end() -> None:
     ended = (SubtaskId(0, 0), SubtaskId(1, 0))
     bench = Bench(ListSource([Rows(1)]), Collecting()).deploy(ended=ended)
     bench.runtime.on_control(TriggerCheckpoint(ONE, CheckpointId(1)))
@@ -518,7 +518,7 @@ def test_a_subtask_restored_as_ended_is_ended_in_its_next_snapshot() -> None:
     assert [(one.chain, one.ended) for one in snapshots] == [(0, True), (1, True)]
 
 
-def test_a_split_assigned_in_an_earlier_epoch_is_refused() -> None:
+def test_a_split_that_was_assigned_for_an_earlier_epoch_is_refused() -> None:
     bench = Bench(ListSource([Rows(1)]), Collecting()).deploy()
     bench.turns()
     bench.runtime.on_control(TriggerCheckpoint(ONE, CheckpointId(1)))

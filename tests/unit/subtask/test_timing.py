@@ -7,7 +7,7 @@ from pathlib import Path
 from weir.subtask.timing import CoreWaitClock
 
 
-def test_core_wait_is_the_value_of_the_linux_kernel_for_the_thread_that_reads_first() -> None:
+def test_the_core_wait_clock_measures_the_thread_that_reads_it_first() -> None:
     wait = CoreWaitClock()
     before = wait.read_ns()
     readings: list[int] = []

@@ -30,7 +30,7 @@ def put_java_wheel(environment: bootstrap.Environment) -> None:
     (package / "__init__.py").touch()
 
 
-def test_a_stamp_is_current_until_its_inputs_change(environment: bootstrap.Environment) -> None:
+def test_the_stamp_of_a_setup_is_current_until_its_inputs_change(environment: bootstrap.Environment) -> None:
     environment.write_stamp({"made_from": "a", "java": []})
     assert bootstrap.is_current(environment.read_stamp(), "a", environment, NO_JAVA)
     assert not bootstrap.is_current(environment.read_stamp(), "b", environment, NO_JAVA)
@@ -58,7 +58,9 @@ def test_a_stamp_is_not_current_if_the_java_wheel_is_forced_but_missing(environm
     assert not bootstrap.is_current(environment.read_stamp(), "a", environment, FORCED)
 
 
-def test_with_an_installed_java_wheel_the_stamp_does_not_depend_on_other_javas(environment: bootstrap.Environment) -> None:
+def test_if_the_java_wheel_is_installed_the_stamp_does_not_depend_on_other_java_versions(
+    environment: bootstrap.Environment,
+) -> None:
     environment.write_stamp({"made_from": "a", "java": ["/usr/bin/java 1"]})
     put_java_wheel(environment)
     assert bootstrap.is_current(environment.read_stamp(), "a", environment, NO_JAVA)
@@ -75,20 +77,20 @@ def test_changed_linter_settings_do_not_cause_a_new_setup(tmp_path: Path) -> Non
     assert bootstrap.project_table(project) != before
 
 
-def test_a_folder_that_is_not_a_virtual_environment_is_not_usable(environment: bootstrap.Environment) -> None:
+def test_a_folder_that_is_not_a_virtual_environment_is_not_used_as_one(environment: bootstrap.Environment) -> None:
     assert not environment.usable()
 
 
 def test_a_failed_command_is_reported_with_its_output(capfd: pytest.CaptureFixture[str]) -> None:
     program = "import sys; print(' + listed==1'); print('the cause'); sys.exit(3)"
-    with pytest.raises(bootstrap.SetupFailed, match="counting failed. Its message is above"):
+    with pytest.raises(bootstrap.SetupFailed, match="counting failed with the message above"):
         bootstrap.run("counting", [sys.executable, "-c", program], dict(os.environ), attempts=1)
     printed = capfd.readouterr().out
     assert "the cause" in printed
     assert "listed" not in printed
 
 
-def test_the_error_for_an_old_python_suggests_an_alternative() -> None:
+def test_the_error_for_a_python_version_that_is_too_old_suggests_an_alternative() -> None:
     source = Path(bootstrap.__file__).read_text().replace("PYTHON_MIN = (3, 11)", "PYTHON_MIN = (9, 0)")
     ran = subprocess.run([sys.executable, "-"], input=source, capture_output=True, text=True, check=False)
     assert ran.returncode == 1

@@ -31,13 +31,13 @@ def release(tmp_path: Path, text: str) -> Path:
     return created
 
 
-def test_chromium_is_used_if_chrome_is_also_installed(bin_dir: Path) -> None:
+def test_chromium_takes_precedence_over_chrome(bin_dir: Path) -> None:
     program(bin_dir, "google-chrome")
     chromium = program(bin_dir, "chromium")
     assert browser.find({"PATH": str(bin_dir)}) == chromium
 
 
-def test_the_configured_browser_takes_precedence_over_path(tmp_path: Path, bin_dir: Path) -> None:
+def test_the_browser_in_weir_chromium_takes_precedence_over_a_browser_on_path(tmp_path: Path, bin_dir: Path) -> None:
     program(bin_dir, "chromium")
     configured = program(tmp_path / "configured", "chrome")
     assert browser.find({"PATH": str(bin_dir), browser.VARIABLE: str(configured)}) == configured
@@ -49,8 +49,8 @@ def test_a_configured_browser_that_does_not_exist_is_refused(bin_dir: Path) -> N
         browser.chromium({"PATH": str(bin_dir), browser.VARIABLE: "/nonexistent/chrome"})
 
 
-def test_for_root_on_debian_chromium_is_installed(tmp_path: Path, bin_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    # A Python script, because PATH contains no shell commands.
+def test_chromium_is_installed_for_root_on_debian(tmp_path: Path, bin_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # The fake apt-get is a Python script, because PATH contains no shell commands.
     apt = bin_dir / "apt-get"
     apt.write_text(
         f"#!{sys.executable}\n"
@@ -76,12 +76,12 @@ def test_without_root_or_debian_the_error_says_how_to_install_a_browser(
         browser.chromium({"PATH": str(bin_dir)}, is_root=is_root, release=release(tmp_path, text))
 
 
-def test_errors_of_apt_are_reported(tmp_path: Path, bin_dir: Path) -> None:
+def test_the_error_for_a_failed_apt_get_contains_its_message(tmp_path: Path, bin_dir: Path) -> None:
     program(bin_dir, "apt-get", "echo 'E: no network' >&2; exit 100")
     with pytest.raises(browser.NoBrowser, match="apt-get update failed: E: no network"):
         browser.chromium({"PATH": str(bin_dir)}, is_root=True, release=release(tmp_path, DEBIAN))
 
 
-def test_the_sandbox_is_off_only_for_root() -> None:
+def test_the_sandbox_of_the_browser_is_off_only_for_root() -> None:
     assert "--no-sandbox" in browser.arguments(is_root=True)
     assert "--no-sandbox" not in browser.arguments(is_root=False)

@@ -25,7 +25,7 @@ def module_of(table: dict[Light, frozenset[Light]]) -> ModuleType:
     return module
 
 
-def test_a_transition_table_is_rendered_as_a_diagram_with_initial_and_final_states() -> None:
+def test_a_transition_table_is_rendered_as_a_state_diagram() -> None:
     table = {
         Light.RED: frozenset({Light.GREEN}),
         Light.GREEN: frozenset({Light.BROKEN, Light.RED}),
@@ -38,7 +38,7 @@ def test_a_transition_table_is_rendered_as_a_diagram_with_initial_and_final_stat
     assert "- **red**: Stop." in drawn
 
 
-def test_every_message_and_every_frame_is_described() -> None:
+def test_the_generated_protocol_documents_describe_every_message_and_every_frame() -> None:
     described = generate_docs.control_messages()
     for kind in (*messages.FromSlot.__args__, *messages.ToSlot.__args__):
         assert f"| **{kind.__name__}** |" in described
@@ -46,7 +46,9 @@ def test_every_message_and_every_frame_is_described() -> None:
         assert f"| {frame.name} | {frame.value} |" in generate_docs.data_frames()
 
 
-def test_check_reports_a_difference_and_does_not_write_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_the_option_check_differences_are_reported_and_no_file_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(generate_docs, "ROOT", tmp_path)
     monkeypatch.setattr(generate_docs, "FOLDER", tmp_path / "docs")
     assert generate_docs.main(["--check"]) == 1

@@ -42,7 +42,7 @@ def test_a_missing_java_home_is_ignored(tmp_path: Path) -> None:
     assert JavaProbe({"JAVA_HOME": "/nonexistent", "PATH": str(on_path.parent)}).suitable() == f"Java 17 ({on_path})"
 
 
-def test_a_java_that_does_not_run_is_not_suitable(tmp_path: Path) -> None:
+def test_a_java_program_that_fails_is_not_suitable(tmp_path: Path) -> None:
     java = fake_java(tmp_path, 'openjdk version "17.0.15"', exit_code=1)
     probe = JavaProbe({"PATH": str(java.parent)})
     assert probe.suitable() is None
@@ -56,7 +56,7 @@ def test_a_missing_java_is_reported(tmp_path: Path) -> None:
     assert "none found" in probe.why_wheel()
 
 
-def test_javas_in_different_directories_have_different_identities(tmp_path: Path) -> None:
+def test_java_programs_in_different_directories_have_different_identities(tmp_path: Path) -> None:
     first = fake_java(tmp_path / "a", 'openjdk version "17"')
     second = fake_java(tmp_path / "b", 'openjdk version "17"')
     identities = [JavaProbe({"PATH": str(java.parent)}).identity() for java in (first, second)]
@@ -64,5 +64,5 @@ def test_javas_in_different_directories_have_different_identities(tmp_path: Path
 
 
 @pytest.mark.parametrize(("value", "forced"), [("1", True), ("yes", True), ("0", False), ("", False)])
-def test_the_wheel_can_be_forced(value: str, forced: bool) -> None:
+def test_the_java_wheel_can_be_forced_by_an_environment_variable(value: str, forced: bool) -> None:
     assert JavaProbe({"PATH": "", "WEIR_FORCE_JDK_WHEEL": value}).wheel_forced is forced

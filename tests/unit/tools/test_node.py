@@ -27,7 +27,7 @@ def node_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / ".node"
 
 
-def test_the_node_in_the_environment_of_the_repository_is_not_the_system_node(
+def test_the_node_that_the_repository_installs_does_not_count_as_the_system_node(
     node_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own, system = installed(node_folder / "env" / "bin"), installed(tmp_path / "usr" / "bin")

@@ -62,7 +62,7 @@ def test_an_invalid_pip_conf_is_ignored(home: Path, tmp_path: Path) -> None:
     assert "UV_DEFAULT_INDEX" not in install_environment(environment_without_settings(home), tmp_path)
 
 
-def test_proxy_settings_are_kept_and_settings_that_change_the_target_directory_are_dropped(home: Path, tmp_path: Path) -> None:
+def test_pip_settings_that_change_the_target_directory_are_dropped(home: Path, tmp_path: Path) -> None:
     variables = environment_without_settings(
         home, HTTPS_PROXY="http://proxy.example:3128", PIP_TARGET="/elsewhere", VIRTUAL_ENV="/other"
     )
@@ -76,5 +76,5 @@ def test_without_a_home_directory_the_cache_is_in_the_repository(tmp_path: Path)
     assert environment["UV_CACHE_DIR"] == str(tmp_path / ".cache" / "uv")
 
 
-def test_with_a_home_directory_the_cache_is_in_it(home: Path, tmp_path: Path) -> None:
+def test_with_a_home_directory_the_cache_is_in_the_home_directory(home: Path, tmp_path: Path) -> None:
     assert "UV_CACHE_DIR" not in install_environment(environment_without_settings(home), tmp_path)

@@ -50,7 +50,7 @@ def test_the_plot_compares_the_newest_run_with_the_hand_written_program(tmp_path
 
 def test_the_caption_names_date_commit_and_machine(tmp_path: Path) -> None:
     caption = pictures.read_benchmark(write_results(tmp_path, *RESULTS)).caption
-    assert "2 slots. Medians of 2 runs" in caption
+    assert "2 slots.\nMedians of 2 runs (rates and shares)" in caption
     assert "23 November 2026, commit abc1234, Test CPU, 2 cores" in caption
 
 
@@ -94,7 +94,7 @@ def packages() -> None:
 
 
 @pytest.mark.usefixtures("packages")
-def test_a_screenshot_is_written_with_a_palette(tmp_path: Path) -> None:
+def test_a_screenshot_is_stored_as_an_image_with_a_palette(tmp_path: Path) -> None:
     from PIL import Image
 
     source, target = tmp_path / "source.png", tmp_path / "target.png"
@@ -106,7 +106,7 @@ def test_a_screenshot_is_written_with_a_palette(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("packages")
-def test_the_empty_bottom_of_a_screenshot_is_cut_off(tmp_path: Path) -> None:
+def test_the_empty_area_at_the_bottom_of_a_screenshot_is_cut_off(tmp_path: Path) -> None:
     from PIL import Image
 
     image = Image.new("RGB", (8, 200), "white")

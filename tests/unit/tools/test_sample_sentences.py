@@ -23,14 +23,16 @@ def test_python_docstrings_comments_messages_and_test_names_are_sentences(root: 
     path = root / "module.py"
     path.write_text(
         '"""Reads the log from its newest entry. The owner of the log trims it afterwards."""\n'
-        "# Slow disks need more than one attempt here.\n"
+        "# Slow disks need more than one attempt\n"
+        "# here, because they time out.\n"
+        "x = 1  # noqa: E501 a rule that the next line breaks\n"
         "def test_a_late_barrier_unblocks_its_channel():\n"
         "    raise ValueError(f'cannot read the entry {number} of this log')\n"
     )
     assert texts(path) == {
         "Reads the log from its newest entry.",
         "The owner of the log trims it afterwards.",
-        "Slow disks need more than one attempt here.",
+        "Slow disks need more than one attempt here, because they time out.",
         "a late barrier unblocks its channel",
         "cannot read the entry <...> of this log",
     }
@@ -44,5 +46,15 @@ def test_paragraphs_of_documents_are_sentences_and_code_blocks_are_not(root: Pat
 
 def test_typescript_comments_and_labels_are_sentences(root: Path) -> None:
     path = root / "Page.tsx"
-    path.write_text("/** Shows the newest checkpoints of one job. */\nconst text = 'No checkpoint has completed so far';\n")
-    assert texts(path) == {"Shows the newest checkpoints of one job.", "No checkpoint has completed so far"}
+    path.write_text(
+        "/** Shows the newest checkpoints of one job. */\n"
+        "// The server sorts the rows,\n"
+        "// newest first.\n"
+        "const text = 'No checkpoint has completed so far';\n"
+        "const first = useQuery<Row>; const second = state as unknown as List<Row>;\n"
+    )
+    assert texts(path) == {
+        "Shows the newest checkpoints of one job.",
+        "The server sorts the rows, newest first.",
+        "No checkpoint has completed so far",
+    }

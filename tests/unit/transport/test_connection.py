@@ -117,7 +117,7 @@ def test_a_divided_header_after_other_messages_is_joined() -> None:
             assert collector.messages == parts, f"divided at {first} and {second}"
 
 
-def test_reading_stops_at_the_byte_limit(pair: tuple[socket.socket, socket.socket]) -> None:
+def test_one_read_of_a_connection_stops_at_the_byte_limit(pair: tuple[socket.socket, socket.socket]) -> None:
     left, right = pair
     collector = Collector()
     inbox = MessageReader(FORMAT)
@@ -130,7 +130,7 @@ def test_reading_stops_at_the_byte_limit(pair: tuple[socket.socket, socket.socke
         assert len(collector.messages) == 20
 
 
-def test_a_stream_that_ends_inside_a_message_is_reported(pair: tuple[socket.socket, socket.socket]) -> None:
+def test_a_stream_that_ends_in_the_middle_of_a_message_is_an_error(pair: tuple[socket.socket, socket.socket]) -> None:
     left, right = pair
     with left, right:
         left.send(message(b"ab", b"cd")[:-1])
@@ -141,7 +141,7 @@ def test_a_stream_that_ends_inside_a_message_is_reported(pair: tuple[socket.sock
                 inbox.read(right, 100, Collector())
 
 
-def test_memory_is_allocated_only_for_the_current_message(pair: tuple[socket.socket, socket.socket]) -> None:
+def test_a_connection_allocates_memory_only_for_its_current_message(pair: tuple[socket.socket, socket.socket]) -> None:
     left, right = pair
     before = pa.total_allocated_bytes()
     inbox, collector = MessageReader(FORMAT), Collector()

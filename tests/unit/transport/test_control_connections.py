@@ -109,7 +109,7 @@ def test_a_send_from_another_thread_wakes_a_waiting_poll(network: ControlNetwork
     network.until(lambda: messages(network.events) == [b"heartbeat"])
 
 
-def test_many_wake_calls_cause_one_wake_up(network: ControlNetwork) -> None:
+def test_many_wake_calls_cause_only_one_wake_up(network: ControlNetwork) -> None:
     for _ in range(100_000):
         network.server.wake()
     assert network.server.poll(0, 60_000_000_000) == []
@@ -119,7 +119,7 @@ def test_many_wake_calls_cause_one_wake_up(network: ControlNetwork) -> None:
     waker.join()
 
 
-def test_an_endpoint_can_be_registered_in_a_data_exchange(network: ControlNetwork) -> None:
+def test_the_loop_of_a_data_exchange_can_also_serve_a_control_connection(network: ControlNetwork) -> None:
     client, end = network.connected()
     slot = new_slot(0)
     slot.exchange.register(client.fileno(), "control")
@@ -138,7 +138,7 @@ def test_an_endpoint_can_be_registered_in_a_data_exchange(network: ControlNetwor
     slot.exchange.close()
 
 
-def test_a_closed_connection_is_reported_once_with_its_peer(network: ControlNetwork) -> None:
+def test_a_closed_connection_is_reported_once_with_the_name_of_its_peer(network: ControlNetwork) -> None:
     client, _ = network.connected("slot-a")
     _, other = network.connected("slot-b")
     client.close()
@@ -208,7 +208,7 @@ def test_a_peer_that_does_not_read_its_messages_is_dropped(network: ControlNetwo
     intruder = Intruder(network.server.port, Claim(ConnectionPurpose.CONTROL, GENERATION, 0, 0, "sleeper"))
     turn_until(network.clock, lambda: intruder.socket is not None, network.events.turn, intruder.turn)
     network.events.turn(0)
-    data = bytes(MESSAGE_BYTES_MAX)  # the same object is queued repeatedly
+    data = bytes(MESSAGE_BYTES_MAX)  # the test queues the same message object repeatedly
     for _ in range(5):
         network.server.send(network.peers()[0].peer, data)
     network.events.turn(0)
@@ -216,7 +216,7 @@ def test_a_peer_that_does_not_read_its_messages_is_dropped(network: ControlNetwo
     intruder.close()
 
 
-def test_a_port_range_without_a_free_port_is_reported(network: ControlNetwork) -> None:
+def test_a_port_range_without_a_free_port_is_an_error(network: ControlNetwork) -> None:
     port = network.server.port
     with pytest.raises(ConfigError, match=f"port range {port}-{port}"):
         ControlServer(CREDENTIALS, host=HOST, ports=(port, port), generation=1, incarnation="c", log_connection=print)

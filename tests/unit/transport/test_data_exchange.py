@@ -84,7 +84,7 @@ def test_credit_is_sent_in_the_opposite_direction_of_the_data(mesh: Mesh) -> Non
     mesh.until(lambda: mesh.slots[1].frames == [credit])
 
 
-def test_frames_queued_before_the_connection_exists_are_sent_first(mesh: Mesh) -> None:
+def test_frames_that_were_queued_before_the_connection_exists_are_sent_first(mesh: Mesh) -> None:
     for slot in mesh.slots[1:]:
         slot.open(1, mesh.ports)
     frames = [data_frame(1, 0, sequence) for sequence in range(5)]
@@ -98,7 +98,7 @@ def test_frames_queued_before_the_connection_exists_are_sent_first(mesh: Mesh) -
     assert mesh.slots[0].frames == [*frames, late]
 
 
-def test_peers_of_a_newer_generation_wait_until_the_slot_opens_it(mesh: Mesh) -> None:
+def test_a_peer_of_a_newer_generation_waits_until_the_slot_opens_that_generation(mesh: Mesh) -> None:
     for slot in mesh.slots[1:]:
         slot.open(4, mesh.ports)
     for _ in range(30):
@@ -110,7 +110,7 @@ def test_peers_of_a_newer_generation_wait_until_the_slot_opens_it(mesh: Mesh) ->
     mesh.until(lambda: all(slot.exchange.ready() for slot in mesh.slots))
 
 
-def test_a_waiting_peer_that_disconnects_is_dropped_and_can_reconnect(mesh: Mesh) -> None:
+def test_a_peer_that_disconnects_while_it_waits_can_connect_again(mesh: Mesh) -> None:
     first = mesh.add_intruder(dialer=1)
     mesh.until(first.is_waiting_for_admission)
     first.close()
@@ -120,7 +120,7 @@ def test_a_waiting_peer_that_disconnects_is_dropped_and_can_reconnect(mesh: Mesh
     mesh.until(lambda: all(slot.exchange.ready() for slot in mesh.slots))
 
 
-def test_peers_of_an_old_generation_are_refused_or_dropped_if_they_wait(mesh: Mesh) -> None:
+def test_a_peer_of_an_old_generation_is_refused(mesh: Mesh) -> None:
     waiting = mesh.add_intruder(dialer=1, generation=2, dial_timeout_ns=500_000_000)
     mesh.until(waiting.is_waiting_for_admission)
     mesh.open(3)
@@ -132,9 +132,9 @@ def test_peers_of_an_old_generation_are_refused_or_dropped_if_they_wait(mesh: Me
 
 @pytest.mark.parametrize(
     ("dialer", "claimed_acceptor", "reason"),
-    [(1, 0, "already had a connection"), (9, 0, "must not dial"), (0, 0, "must not dial"), (1, 2, "it dialed slot 2")],
+    [(1, 0, "already had a connection"), (9, 0, "must not dial"), (0, 0, "must not dial"), (1, 2, "the peer dialed slot 2")],
 )
-def test_a_claim_that_does_not_match_the_deployment_is_refused(
+def test_a_peer_whose_claim_does_not_match_the_deployment_is_refused(
     mesh: Mesh, dialer: int, claimed_acceptor: int, reason: str
 ) -> None:
     mesh.open()
@@ -162,7 +162,7 @@ def test_a_peer_with_a_different_secret_is_refused_without_effect_on_others(mesh
     assert "did not prove" in unauthenticated.lost[0].reason
 
 
-def test_a_lost_peer_is_reported_once_after_its_frames(mesh: Mesh) -> None:
+def test_a_lost_peer_is_reported_once_after_its_last_frame(mesh: Mesh) -> None:
     mesh.open()
     frame = data_frame(1, 0, 0)
     mesh.slots[1].send(frame)
@@ -178,7 +178,7 @@ def test_a_lost_peer_is_reported_once_after_its_frames(mesh: Mesh) -> None:
     assert not zero.exchange.ready()
 
 
-def test_a_new_generation_receives_no_frames_of_the_old_one(mesh: Mesh) -> None:
+def test_a_new_generation_receives_no_frames_of_the_old_generation(mesh: Mesh) -> None:
     mesh.open(1)
     for target in (1, 2):
         for sequence in range(200):
@@ -218,7 +218,7 @@ def test_a_peer_that_sends_a_frame_of_another_channel_or_generation_is_dropped(m
     assert any(reason in note for note in mesh.slots[0].notes)
 
 
-def test_a_dialer_retries_until_the_acceptor_listens() -> None:
+def test_a_slot_tries_to_connect_until_its_peer_listens() -> None:
     with socket.create_server((HOST, 0)) as reserved:
         port = reserved.getsockname()[1]
     clock, dialer = Clock(), new_slot(1)
@@ -234,7 +234,7 @@ def test_a_dialer_retries_until_the_acceptor_listens() -> None:
     dialer.exchange.close()
 
 
-def test_a_dial_timeout_is_reported_with_a_reason() -> None:
+def test_the_report_of_a_connection_timeout_contains_the_reason() -> None:
     with socket.create_server((HOST, 0)) as reserved:
         port = reserved.getsockname()[1]
     clock, dialer = Clock(), new_slot(1, dial_timeout_ns=2_000_000_000)
@@ -244,7 +244,7 @@ def test_a_dial_timeout_is_reported_with_a_reason() -> None:
     dialer.exchange.close()
 
 
-def test_a_dialer_gives_up_after_a_timeout_if_the_acceptor_does_not_respond() -> None:
+def test_a_slot_stops_connecting_after_a_timeout_if_its_peer_does_not_respond() -> None:
     with socket.create_server((HOST, 0)) as silent:
         clock, dialer = Clock(), new_slot(1, dial_timeout_ns=25_000_000_000)
         dialer.open(1, {0: silent.getsockname()[1]})
@@ -266,7 +266,7 @@ def test_the_number_of_waiting_peers_is_limited(mesh: Mesh, monkeypatch: pytest.
     mesh.until(lambda: mesh.slots[0].exchange.waiting == 0)
 
 
-def test_ports_are_chosen_from_the_range_and_used_ones_are_skipped() -> None:
+def test_a_slot_listens_on_the_first_free_port_of_the_range() -> None:
     first = new_slot(0)
     port = first.exchange.port
     second = DataExchange(CREDENTIALS, host=HOST, ports=(port, min(port + 20, 65535)), incarnation="s", log_connection=print)

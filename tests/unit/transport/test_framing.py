@@ -50,12 +50,12 @@ BATCHES = {
 def test_a_batch_round_trips_through_its_encoding(name: str) -> None:
     batch = BATCHES[name]
     codec = BatchCodec(0, batch.schema)
-    for _ in range(2):  # the codec also encodes later batches
+    for _ in range(2):  # the codec can still encode another batch
         arrived = codec.batch(pa.py_buffer(wire(codec.pieces(batch))))
         assert arrived.equals(batch) and arrived.schema == batch.schema
 
 
-def test_large_columns_are_sent_and_read_without_copies() -> None:
+def test_a_large_column_is_sent_and_read_without_a_copy() -> None:
     batch = pa.record_batch({"a": pa.array(range(65_536)), "b": pa.array(range(65_536))})
     codec = BatchCodec(0, batch.schema)
     pieces = codec.pieces(batch)
@@ -82,7 +82,7 @@ def test_control_events_round_trip_through_their_encoding(
     assert decode(codec, data) == frame
 
 
-def test_a_data_frame_contains_the_size_that_its_sender_counts() -> None:
+def test_a_data_frame_contains_the_size_that_its_sender_subtracts_from_the_credit() -> None:
     codec = FrameCodec(schema_of_edge)
     frame = dataclasses.replace(data_frame(1, 0, 9), argument=777, bytes_held=777)
     arrived = decode(codec, wire(codec.encode(frame)))
@@ -97,7 +97,7 @@ def test_dictionary_columns_are_refused_when_the_edge_is_built() -> None:
             BatchCodec(4, pa.schema([("fine", pa.int64()), ("carrier", kind)]))
 
 
-def test_a_batch_with_a_different_schema_is_refused_and_the_next_batch_is_encoded() -> None:
+def test_a_batch_with_a_different_schema_is_refused_without_an_effect_on_the_next_batch() -> None:
     codec = BatchCodec(0, SCHEMA)
     with pytest.raises(SchemaError, match="edge 0"):
         codec.pieces(pa.record_batch({"key": [1.5], "word": ["a"]}))
@@ -105,7 +105,7 @@ def test_a_batch_with_a_different_schema_is_refused_and_the_next_batch_is_encode
     assert codec.batch(pa.py_buffer(wire(codec.pieces(batch)))).equals(batch)
 
 
-def test_each_flipped_bit_of_a_payload_is_detected() -> None:
+def test_any_flipped_bit_of_a_payload_is_detected() -> None:
     codec = FrameCodec(schema_of_edge)
     data = wire(codec.encode(data_frame(1, 0, 0)))
     for position in range(HEADER_BYTES, len(data)):
@@ -181,7 +181,7 @@ def test_the_number_of_rows_of_a_batch_without_columns_is_limited() -> None:
         FrameCodec(lambda edge: huge.schema).encode(frame)
 
 
-def test_a_row_too_large_for_a_frame_is_an_input_error() -> None:
+def test_a_row_that_is_too_large_for_a_frame_is_an_input_error() -> None:
     row = pa.record_batch([pa.array([bytes(PAYLOAD_BYTES_MAX + 1)], pa.large_binary())], names=["document"])
     frame = Frame(FrameKind.DATA, ChannelId(0, 1, 0), Generation(1), 0, 0, 0, row, 0)
     with pytest.raises(InputError, match="cannot send 1 rows of .* bytes.* Split such large rows") as raised:
@@ -213,7 +213,7 @@ def test_data_headers_with_impossible_sizes_are_refused(change: dict[str, Any], 
         FrameCodec(schema_of_edge).decode(valid_header(payload, **change), NONE, pa.py_buffer(payload))
 
 
-def test_the_content_hash_does_not_depend_on_the_division_into_buffers() -> None:
+def test_the_content_hash_of_a_payload_does_not_depend_on_its_division_into_buffers() -> None:
     assert EMPTY_HASH == 0x2D06800538D394C2
     assert content_hash((b"weir", b"", b" snapshots")) == content_hash((b"weir snapshots",)) == CONTENT_HASH_VECTOR
     assert decode_header(wire(FrameCodec(schema_of_edge).encode(barrier(1, 0, 5)))).content_hash == EMPTY_HASH

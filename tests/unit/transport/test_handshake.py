@@ -1,4 +1,4 @@
-"""The state machines of the handshake. The tests pass the messages between them."""
+"""Tests the state machines of both sides of the handshake, and passes the messages between them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def acceptor_of(
     return AcceptorHandshake(credentials, purpose, incarnation="slot-1-xyz", nonce=nonce)
 
 
-def test_both_sides_authenticate_and_the_owner_admits_the_dialer() -> None:
+def test_both_sides_authenticate_before_the_owner_admits_the_connecting_side() -> None:
     dialer, acceptor = dialer_of(), acceptor_of()
     assert acceptor.receive(dialer.receive(acceptor.receive(dialer.hello))) == b""
     assert acceptor.state is HandshakeState.PROVED and dialer.state is HandshakeState.PROVED
@@ -45,7 +45,7 @@ def test_both_sides_authenticate_and_the_owner_admits_the_dialer() -> None:
     assert dialer.expected_bytes == acceptor.expected_bytes == 0
 
 
-def test_a_claim_cannot_be_read_before_it_is_proven() -> None:
+def test_the_claim_of_a_peer_cannot_be_read_before_its_proof_is_verified() -> None:
     dialer, acceptor = dialer_of(), acceptor_of()
     acceptor.receive(dialer.hello)
     with pytest.raises(AssertionError, match="not proven"):
@@ -55,14 +55,14 @@ def test_a_claim_cannot_be_read_before_it_is_proven() -> None:
 @pytest.mark.parametrize(
     "other_credentials", [JobCredentials(b"the secret of an attacker", "orders"), JobCredentials(CREDENTIALS.secret, "p")]
 )
-def test_a_dialer_refuses_an_acceptor_with_a_different_secret_or_job(other_credentials: JobCredentials) -> None:
+def test_the_connecting_side_refuses_a_listening_side_with_a_different_secret_or_job(other_credentials: JobCredentials) -> None:
     dialer, acceptor = dialer_of(), acceptor_of(other_credentials)
     with pytest.raises(AuthenticationError, match="acceptor did not prove"):
         dialer.receive(acceptor.receive(dialer.hello))
     assert dialer.state is HandshakeState.FAILED
 
 
-def test_an_acceptor_refuses_a_dialer_with_an_invalid_proof() -> None:
+def test_the_listening_side_refuses_a_connecting_side_with_an_invalid_proof() -> None:
     acceptor = acceptor_of()
     acceptor.receive(dialer_of(JobCredentials(b"the secret of an attacker", "orders")).hello)
     with pytest.raises(AuthenticationError, match="dialer did not prove"):
@@ -70,7 +70,7 @@ def test_an_acceptor_refuses_a_dialer_with_an_invalid_proof() -> None:
     assert acceptor.state is HandshakeState.FAILED
 
 
-def test_messages_recorded_on_one_connection_are_refused_on_another() -> None:
+def test_the_messages_of_one_handshake_are_refused_in_another_handshake() -> None:
     dialer, acceptor = dialer_of(), acceptor_of()
     reply = acceptor.receive(dialer.hello)
     proof = dialer.receive(reply)
@@ -93,26 +93,26 @@ def test_a_message_that_is_sent_back_to_its_sender_is_refused() -> None:
     dialer, acceptor = dialer_of(), acceptor_of()
     reply = acceptor.receive(dialer.hello)
     with pytest.raises(AuthenticationError):
-        acceptor.receive(reply[-32:])  # the acceptor's own MAC as the dialer's proof
+        acceptor.receive(reply[-32:])  # the MAC of the listening side, instead of the proof of the connecting side
     second_acceptor = acceptor_of()
     other = dialer_of()
     proof = other.receive(second_acceptor.receive(other.hello))
     with pytest.raises(AuthenticationError):
-        other.receive(proof)  # the dialer's own proof as the acceptance
+        other.receive(proof)  # the proof of the connecting side, instead of the acceptance of the listening side
 
 
-def test_a_reply_of_a_second_acceptor_is_not_accepted_as_a_proof() -> None:
-    """An attacker could forward the reply of one acceptor to another acceptor as the proof of a dialer."""
+def test_the_reply_of_another_listening_side_is_not_accepted_as_a_proof() -> None:
+    """An attacker could forward the reply of one listening process to another one, as the proof of a connecting process."""
     first = acceptor_of(nonce=b"1" * 32)
     hello = dialer_of().hello
     first.receive(hello)
-    second = acceptor_of(nonce=b"1" * 32)  # the same nonce as that of the first acceptor
+    second = acceptor_of(nonce=b"1" * 32)  # both listening sides use the same nonce
     reply = second.receive(hello)
     with pytest.raises(AuthenticationError):
         first.receive(reply[-32:])
 
 
-def test_a_different_purpose_in_the_hello_is_refused() -> None:
+def test_a_hello_message_with_a_different_purpose_is_refused() -> None:
     with pytest.raises(AuthenticationError, match="purpose"):
         acceptor_of(purpose=ConnectionPurpose.CONTROL).receive(dialer_of().hello)
     # If an attacker changes the purpose in transit, the control port responds, but the MACs do not match.
@@ -123,7 +123,7 @@ def test_a_different_purpose_in_the_hello_is_refused() -> None:
         dialer.receive(acceptor.receive(bytes(hello)))
 
 
-def test_the_handshake_fails_if_any_byte_of_the_hello_is_changed() -> None:
+def test_the_handshake_fails_if_any_byte_of_the_hello_message_is_changed() -> None:
     for position in range(HELLO_BYTES):
         dialer, acceptor = dialer_of(), acceptor_of()
         hello = bytearray(dialer.hello)
@@ -156,7 +156,7 @@ def test_random_bytes_are_refused(hello: bytes, proof: bytes) -> None:
     assert acceptor.state is HandshakeState.FAILED
 
 
-def test_the_secret_is_neither_in_the_messages_nor_in_the_repr() -> None:
+def test_neither_the_messages_nor_the_repr_contain_the_secret() -> None:
     dialer, acceptor = dialer_of(), acceptor_of()
     reply = acceptor.receive(dialer.hello)
     proof = dialer.receive(reply)
@@ -172,7 +172,7 @@ def test_invalid_secrets_and_incarnations_are_refused() -> None:
         dialer_of(claim=dataclasses.replace(CLAIM, incarnation="x" * 65))
 
 
-def test_every_state_except_the_final_ones_can_fail() -> None:
+def test_the_handshake_can_fail_in_every_state_that_is_not_a_final_state() -> None:
     assert set(LEGAL) == set(HandshakeState)
     for state, targets in LEGAL.items():
         assert (HandshakeState.FAILED in targets) == (state not in (HandshakeState.DONE, HandshakeState.FAILED))

@@ -54,7 +54,7 @@ def damaged(rng: random.Random, frames: list[bytes]) -> bytes:
             return b"".join(shuffled)
         case 4:
             stream = bytearray(b"".join(frames))
-            offset = rng.choice((48, 52))  # the header fields with the sizes of determinants and payload
+            offset = rng.choice((48, 52))  # header offsets of the size of the determinants and of the payload
             claimed = rng.choice((1, PAYLOAD_BYTES_MAX, PAYLOAD_BYTES_MAX + 1, 2**32 - 1))
             stream[offset : offset + 4] = claimed.to_bytes(4, "little")
             return bytes(stream)
@@ -80,7 +80,7 @@ def mangled(rng: random.Random, payload: bytes) -> bytes:
     for _ in range(rng.randint(1, 6)):
         if not data:
             break
-        # Mostly in the first bytes, which contain the structure of the message.
+        # Damage mostly the first bytes, which contain the structure of the message.
         position = rng.randrange(min(len(data), rng.choice((8, 64, 300, 1 << 20))))
         if rng.random() < 0.5:
             data[position] = rng.choice(ODD_VALUES)
@@ -139,14 +139,17 @@ def test_no_damaged_stream_crashes_or_hangs_a_connection() -> None:
     before = pa.total_allocated_bytes()
     endings = [attack(seed) for seed in range(CASES)]
     assert pa.total_allocated_bytes() == before, "the memory of dropped frames is released"
-    # The attacks have an effect: most streams are detected as damaged, and a few are valid or only truncated.
+    # The attacks have an effect if most streams are detected as damaged, and a few are valid or only truncated.
     assert endings.count("dropped") > CASES // 2 and endings.count("ended") > CASES // 50
 
 
 KINDS = {
     "integers": pa.record_batch({"a": pa.array([1, None, 3] * 20), "b": pa.array([1, 2, 3] * 20, pa.uint8())}),
     "texts": pa.record_batch(
-        {"a": ["x", None, "word"] * 20, "b": pa.array(["a view long enough to be out of line", "", None] * 20, pa.string_view())}
+        {
+            "a": ["x", None, "word"] * 20,
+            "b": pa.array(["a text that is not stored inline", "", None] * 20, pa.string_view()),
+        }
     ),
     "nested": pa.record_batch({"l": [[1, 2], None, []] * 9, "s": [{"x": 1, "y": "a"}, None, {"x": None, "y": "b"}] * 9}),
     "others": pa.record_batch({"b": [True, None] * 30, "n": pa.nulls(60), "f": pa.array([b"four", None] * 30, pa.binary(4))}),
@@ -219,7 +222,7 @@ def frames_of(slot: Slot, source: int) -> list[Frame]:
     return [frame for frame in slot.frames if frame.channel.source == source]
 
 
-def test_the_undamaged_streams_of_the_attacks_are_decoded() -> None:
+def test_the_streams_of_the_attacks_are_valid_before_they_are_damaged() -> None:
     for seed in range(50):
         codec = FrameCodec(schema_of_edge)
         for data in valid_frames(random.Random(seed)):

@@ -44,7 +44,7 @@ class Clock:
 
 
 def turn_until(clock: Clock, done: Callable[[], bool], *turns: Callable[[int], None], turn_ns: int = TURN_NS) -> None:
-    """Run turns of all participants until ``done`` holds. The fake clock advances ``turn_ns`` per turn."""
+    """Run turns of all participants until ``done`` returns True. The fake clock advances ``turn_ns`` per turn."""
     for _ in range(TURNS_MAX):
         if done():
             return
@@ -133,12 +133,12 @@ class Intruder:
             handler(mask, now_ns)
 
     def is_waiting_for_admission(self) -> bool:
-        """Return whether the acceptor is authenticated and has not yet accepted the proof."""
+        """Return whether the listening side is authenticated and has not yet accepted the proof."""
         waiting: bool = self._dialer.is_waiting_for_admission()
         return waiting
 
     def send(self, data: bytes) -> None:
-        """Send as many bytes as the socket accepts. Errors are ignored, because the other end is possibly closed."""
+        """Send as many bytes as the socket accepts. Errors are ignored, because the other end can be closed."""
         assert self.socket is not None
         try:
             self.socket.send(data)

@@ -1,4 +1,7 @@
-"""Whether a graph can restore a checkpoint. The driver checks this, too; a plan checks it before the job is stopped."""
+"""Whether a graph can restore a checkpoint.
+
+The driver checks the compatibility, too, but a plan checks it before the job is stopped.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ def fit(manifest: Manifest, wanted: Version, *, maker: Version | None) -> Compat
         return found
     if _check(manifest, maker).incompatibility is None:
         return found
-    return CompatibilityResult(None, (f"the compatibility of its state cannot be checked in advance: {found.incompatibility}",))
+    return CompatibilityResult(None, (f"the graph's compatibility cannot be checked in advance: {found.incompatibility}",))
 
 
 def _check(manifest: Manifest, version: Version) -> CompatibilityResult:
@@ -56,7 +59,7 @@ def _check(manifest: Manifest, version: Version) -> CompatibilityResult:
         old = codec.from_json(PhysicalGraph, manifest.graph)
         new = codec.from_json(PhysicalGraph, dict(version.graph)).logical
     except ProtocolError as error:
-        return CompatibilityResult(None, (f"the compatibility of its state is unknown: {error}",))
+        return CompatibilityResult(None, (f"the compatibility of the checkpoint's state is unknown: {error}",))
     try:
         graph = compile_graph(
             _as_staged(new, old.logical), slots=version.parallelism, fixed_max_parallelism=old.max_parallelism

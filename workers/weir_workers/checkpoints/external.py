@@ -1,4 +1,7 @@
-"""Checkpoints that users name by path. Weir does not trust them: it only reads them, and only below the allowed roots."""
+"""Checkpoints that users name by path.
+
+Weir does not trust these checkpoints, so it only reads them, and only below the allowed roots.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,10 @@ def find(path: str, checkpoint: int | None, *, job: str, allowed: Iterable[str])
 
 
 def _refuse_outside(path: str, allowed: Iterable[str]) -> None:
-    """Raise ConfigError if the path, or the target of a link in it, is outside the allowed roots. Only this host can resolve links."""
+    """Raise ConfigError if the path, or the target of a link in it, is outside the allowed roots.
+
+    This check is made here because only this host can resolve its links.
+    """
     within = [root for root in allowed if is_within(path, root)]
     if not within:
         raise ConfigError(f"{path} is not below a location that this installation allows (WEIR_RESTORE_ROOTS)")

@@ -54,7 +54,7 @@ class InspectionRequest:
     path: str | None
     checkpoint_at_path: int | None
     allowed: tuple[str, ...]
-    """The directories that may contain ``path``."""
+    """The directories below which ``path`` is allowed."""
     maker: Version | None = None
     """The version that took the checkpoint, if the checkpoint belongs to this job."""
     verified: Verified | None = None
@@ -175,7 +175,7 @@ def _inspect_newest(subject: InspectionRequest) -> PlanInspection:
         manifest = read_manifest(seen.storage, seen.layout, newest) if newest is not None else None
     except _UNREADABLE as error:
         return _inspection(
-            subject, notes=[f"the compatibility of its state is unknown, because its checkpoints cannot be read: {error}"]
+            subject, notes=[f"the compatibility of the job's state is unknown, because its checkpoints cannot be read: {error}"]
         )
     found = _compatibility(subject, manifest) if manifest is not None else CompatibilityResult(None)
     # The positions are unknown, because the checkpoint does not exist yet.
@@ -194,7 +194,7 @@ def _sink_effects(subject: InspectionRequest, seen: _Storage, checkpoints: Itera
     kinds = {sink.sink: sink.kind for sink in subject.sinks if not sink.revocable}
     records: dict[str, int | None] = dict.fromkeys(kinds)
     if kinds and len(numbers) <= MANIFESTS_COUNTED:
-        # Without a readable manifest the number stays unknown; the rollback is still possible.
+        # Without a readable manifest the number of records stays unknown, but the rollback is still possible.
         with suppress(*_UNREADABLE):
             committed = list(_committed_payloads(seen, numbers))
             for uid, kind in kinds.items():

@@ -1,5 +1,8 @@
-"""Write pins to the job log. Every process that retires checkpoints respects the pins in the job log. This includes a running driver,
-because the driver must read the entries of other processes before it can append its own."""
+"""Write pins to the job log.
+
+Every process that retires checkpoints respects the pins in the job log. A running driver respects pins, too, because it
+must read the entries of other processes before it can append its own entries.
+"""
 
 from __future__ import annotations
 

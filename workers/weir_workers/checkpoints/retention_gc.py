@@ -1,9 +1,10 @@
 """Garbage collection of a stopped job: retire its expired checkpoints and delete their files.
 
-The collection first appends a generation to the job log. The new generation fences a driver that was only paused, so that the driver cannot
-resume from a deleted checkpoint. Then the collection appends the retirement, and deletes the files. The collection stops if another process
-has appended to the log in the meantime, because its decision is then possibly outdated. The collection can be interrupted at any point: a
-restore never finds missing files, and the next collection completes the work.
+The collection first appends a generation to the job log. The new generation fences a driver that was only paused, so that the
+driver cannot resume from a deleted checkpoint. Then the collection appends the retirement, and deletes the files. The
+collection stops if another process has appended to the log in the meantime, because the decision of the collection is then
+possibly outdated. The collection can be interrupted at any point, because a restore still finds all its files and the next
+collection completes the work.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def collect(seen: JobStorage, decided: GcDecision, *, may_continue: Callable[[],
             if numbers:
                 deletion_problem = collector.retire(numbers, reason) or deletion_problem
         if not collector.lost:
-            # This also deletes files of crashed processes and aborted checkpoints.
+            # The collection also deletes files of crashed processes and aborted checkpoints.
             deletion_problem = collector.sweep() or deletion_problem
     kept = {int(record.checkpoint) for record in seen.view.kept}
     finished = () if collector.lost else decided.finish

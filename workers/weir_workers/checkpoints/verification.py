@@ -36,8 +36,8 @@ def verify_part(
 ) -> Outcome:
     """Verify files, starting with number ``part.files_done``, until ``bytes_max`` are read or the time is up. Verifies at least one.
 
-    A running driver can retire the checkpoint and delete its files in the meantime. The driver writes the retirement to the job log first,
-    so this function reads the log again before it reports damage."""
+    A running driver can retire the checkpoint and delete its files during the verification. The driver writes the retirement
+    to the job log first, so this function reads the log again before it reports damage."""
     try:
         storage = open_(part.place.directory)
         layout = JobLayout(part.place.name)

@@ -9,6 +9,8 @@ from pathlib import Path
 from weir_workers.drivers.run_directory import RunDirectory
 
 _DELETING = ".deleting-"
+_DELETING_BEFORE = ".going-"
+"""The prefix with which older versions marked a directory for deletion. Such directories can remain after an upgrade."""
 
 
 def remove(directory: RunDirectory) -> bool:
@@ -25,7 +27,8 @@ def remove(directory: RunDirectory) -> bool:
 
 def finish_interrupted(data_dir: Path) -> int:
     """Finish interrupted deletions, and return their number. Raises OSError."""
-    paths = list((data_dir / "runs").glob(f"{_DELETING}*"))
+    runs = data_dir / "runs"
+    paths = [*runs.glob(f"{_DELETING}*"), *runs.glob(f"{_DELETING_BEFORE}*")]
     for path in paths:
         _remove(path)
     return len(paths)

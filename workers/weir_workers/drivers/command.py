@@ -75,8 +75,8 @@ def run_command(
 
 
 def _start_options(start: Mapping[str, Any], at_least: int | None) -> list[str]:
-    """Return the options that determine the checkpoint from which the run starts. They include ``--yes``, because the preview has shown the
-    user which checkpoints are abandoned."""
+    """Return the options that determine the checkpoint from which the run starts. The options include ``--yes``, because the
+    preview has shown the user which checkpoints are abandoned."""
     match start["mode"]:
         case "from":
             return ["--from", str(start["checkpoint"]), "--yes"]
@@ -91,9 +91,9 @@ def graph_command(body: Mapping[str, Any], *, job: str) -> list[str]:
 
 
 def compile_environment(worker: Mapping[str, str], more: Mapping[str, str], *, also: str, code: Path) -> dict[str, str]:
-    """Return the environment of a process that compiles a job: the variables of the worker that are in ``COMPILE_VARIABLES`` or that
-    ``also`` names (comma-separated names, or prefixes with a star), then ``more``. Settings of the control plane are left out, even if
-    ``also`` names them."""
+    """Return the environment of a process that compiles a job. It consists of ``more`` and the variables of the worker that
+    ``COMPILE_VARIABLES`` or ``also`` (comma-separated names, or prefixes with a star) names. Settings of the control plane
+    are left out, even if ``also`` names them."""
     allowed = (*COMPILE_VARIABLES, *filter(None, (pattern.strip() for pattern in also.split(","))))
     inherited = environment(worker, {}, code=code)
     return {name: value for name, value in inherited.items() if _matches(name, allowed)} | {"PYTHONUNBUFFERED": "1"} | dict(more)
@@ -104,8 +104,8 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
 
 
 def environment(worker: Mapping[str, str], more: Mapping[str, str], *, code: Path) -> dict[str, str]:
-    """Return the environment of a driver: the environment of the worker without the settings of the control plane, then ``more``. Other
-    credentials are kept, because the driver needs them to read and write the data of the job."""
+    """Return the environment of a driver: the environment of the worker without the settings of the control plane, and
+    ``more``. Other credentials are kept, because the driver needs them to read and write the data of the job."""
     kept = {
         name: value
         for name, value in worker.items()

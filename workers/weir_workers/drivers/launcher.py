@@ -1,10 +1,10 @@
 """Become the driver of a run: ``python -m weir_workers.drivers.launcher RUN_DIRECTORY``, with the command as JSON on standard
 input.
 
-The process detaches from its parent and its session, so that it continues if the worker crashes or the terminal is closed. It takes the
-lock of the run. If another process holds the lock, the run was submitted twice and has a driver already, so this process exits.
-Otherwise it writes its identity to a file and becomes the driver by exec, which keeps the lock. This module imports little, because it runs
-for every driver."""
+The process detaches from its parent and its session, so that it continues if the worker crashes or the terminal is closed.
+The process takes the lock of the run. If another process holds the lock, the run was submitted twice and has a driver
+already, so this process exits. Otherwise this process writes its identity to a file and becomes the driver by exec, which
+keeps the lock. This module imports little, because it runs for every driver."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def main() -> None:
     directory = Path(sys.argv[1])
     request = json.load(sys.stdin)
     if os.fork():
-        # The worker waits for this process, not for the driver.
+        # The worker waits for the end of this process, not of the driver.
         os._exit(0)
     os.setsid()
     descriptor = os.open(directory / "lock", os.O_RDWR | os.O_CREAT, 0o600)
@@ -62,7 +62,7 @@ def _write_identity(directory: Path) -> None:
 
 
 def _started() -> float:
-    """Return the start time of this process as psutil reports it. Exec does not change it."""
+    """Return the start time of this process as psutil reports it. Exec does not change the start time."""
     try:
         import psutil
     except ImportError:

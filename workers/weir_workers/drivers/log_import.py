@@ -1,6 +1,6 @@
-"""Checkpoints that a driver completed but did not report before it died, not even in its spool. A checkpoint is complete when its entry is
-in the job log. The driver was killed after it wrote this entry and before it wrote the event. Without this import, the control plane would
-show the checkpoint as failed although the next driver resumes from it."""
+"""Checkpoints that a driver completed but did not report before it died, not even in its spool. A checkpoint is complete when
+its entry is in the job log. The driver was killed after it had written this entry to the job log and before it wrote the
+event. Without this import, the control plane would show the checkpoint as failed although the next driver resumes from it."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ def unreported_checkpoints(
 ) -> tuple[NumberedEvent, ...]:
     """Return the missing completions as events that follow the last stored event of the driver.
 
-    ``generation``: the last runtime generation that the driver reported; older generations belong to other drivers. ``known``: the
-    checkpoints that are stored as completed. ``after``: the number of the last stored event of the run. Returns nothing if the log or a
-    manifest cannot be read; the garbage collection and the verification report that."""
+    ``generation``: the last runtime generation that the driver reported; older generations belong to other drivers.
+    ``known``: the checkpoints that are stored as completed. ``after``: the number of the last stored event of the run.
+    Returns nothing if the log or a manifest cannot be read, because garbage collection and verification report this
+    problem."""
     try:
         job = open_job_storage(open_storage(place.directory), place)
         missing = [record for record in job.view.kept if record.generation >= generation and record.checkpoint not in known]

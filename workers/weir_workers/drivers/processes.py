@@ -39,8 +39,10 @@ def _launcher_environment() -> dict[str, str]:
 
 
 def is_alive(directory: RunDirectory, process: ProcessIdentity | None) -> bool:
-    """Return whether the driver is alive or being started. ``process`` is the stored identity of the driver's process, if any. It is used
-    only if the run has no directory."""
+    """Return whether the driver is alive or being started.
+
+    ``process`` is the stored identity of the driver's process, if any. ``process`` is used only if the run has no directory.
+    """
     if directory.path.is_dir():
         return directory.is_alive() or directory.is_starting()
     return process is not None and _find(process) is not None

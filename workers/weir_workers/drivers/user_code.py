@@ -21,8 +21,8 @@ _DAMAGED = (
 
 
 def unpack(kind: ArtifactKind, name: str, data: bytes, folder: Path) -> Path | None:
-    """Write the artifact into ``folder``, replacing its content. Returns the path of the archive if the artifact is one. Raises
-    ConfigError for an archive that cannot be unpacked."""
+    """Write the artifact into ``folder``, replacing its content. Returns the path of the archive if the artifact is an
+    archive. Raises ConfigError for an archive that cannot be unpacked."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o700, parents=True)
     if kind is ArtifactKind.PYTHON:

@@ -89,7 +89,7 @@ def migrate(data_dir: Directory = None, output: OutputOption = OutputFormat.TEXT
             typer.echo(f"upgraded the schema to {after} (before: {before or 'empty'})")
 
 
-# Names of modules. pyproject.toml lists their distributions, with a reason for each.
+# Names of modules. pyproject.toml lists the distributions of these modules, with a reason for each.
 _REQUIRED = ("alembic", "celery", "fastapi", "psutil", "psycopg", "pydantic_settings", "redis", "sqlalchemy", "uvicorn")
 
 

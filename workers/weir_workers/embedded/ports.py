@@ -1,5 +1,7 @@
-"""TCP ports of this host: which are free, and which process listens. Check the process, because another program may answer at a port of
-the platform."""
+"""TCP ports of this host: which are free, and which process listens.
+
+Check the process, because another program can answer at a port of the platform.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +13,13 @@ import psutil
 from weir.errors import ConfigError
 
 TRIES = 100
-"""Maximum number of requests to the kernel for a port that is not in ``but``. The kernel can offer the same port twice."""
+"""How often ``free_port`` asks the operating system for a port, which can offer an excluded port several times."""
 
 
-def free_port(wanted: int | None = None, *, but: Collection[int | None] = ()) -> int:
-    """Return ``wanted`` if it is free, otherwise another free port. Never return a port in ``but``, because other servers of this platform
-    use these ports. If another program takes the returned port before the server does, the server fails to start. Raises ConfigError."""
-    for port in (*([wanted] if wanted and wanted not in but else []), *[0] * TRIES):
+def free_port(wanted: int | None = None, *, excluded: Collection[int | None] = ()) -> int:
+    """Return ``wanted`` if it is free, otherwise another free port. The ``excluded`` ports, which other servers of this platform use,
+    are never returned. If another program takes the returned port before the server does, the server fails to start. Raises ConfigError."""
+    for port in (*([wanted] if wanted and wanted not in excluded else []), *[0] * TRIES):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
@@ -25,7 +27,7 @@ def free_port(wanted: int | None = None, *, but: Collection[int | None] = ()) ->
             except OSError:
                 continue
             found: int = probe.getsockname()[1]
-        if found not in but:
+        if found not in excluded:
             return found
     raise ConfigError("no free port on 127.0.0.1")
 

@@ -27,7 +27,7 @@ class ServerUser:
     gid: int
 
     def own(self, path: Path) -> None:
-        """Give ``path`` and everything below it to this user."""
+        """Make this user the owner of ``path`` and of everything below it."""
         os.chown(path, self.uid, self.gid)
         for folder, names, files in os.walk(path):
             for name in (*names, *files):
@@ -43,7 +43,7 @@ def server_user() -> ServerUser | None:
         entry = pwd.getpwnam(UNPRIVILEGED)
     except KeyError:
         raise ConfigError(
-            f"Postgres does not run as root, and this machine has no user '{UNPRIVILEGED}': run this as an ordinary user"
+            f"Postgres does not run as root, and this machine has no user '{UNPRIVILEGED}': run the command as an ordinary user"
         ) from None
     return ServerUser(entry.pw_uid, entry.pw_gid)
 
@@ -57,7 +57,8 @@ def spawn(
     user: ServerUser | None = None,
     signal_if_parent_dies: signal.Signals = signal.SIGTERM,
 ) -> subprocess.Popen[bytes]:
-    """Start a child process in its own session, so that Ctrl-C does not reach it. Its output is appended to ``log``.
+    """Start a child process in its own session, so that Ctrl-C does not reach it. The output of the child is appended to
+    ``log``.
 
     On Linux, the kernel sends ``signal_if_parent_dies`` to the child when the calling thread ends. Raises OSError.
     """
@@ -106,7 +107,10 @@ def _libc() -> ctypes.CDLL:
 
 @dataclass(frozen=True, slots=True)
 class ProcessId:
-    """A process of this host. ``began`` is its start time, which distinguishes processes with the same pid, even after a reboot."""
+    """A process of this host.
+
+    ``began`` is the start time of the process, which distinguishes processes with the same pid, even after a reboot.
+    """
 
     number: int
     began: str
@@ -142,7 +146,7 @@ def began(number: int) -> str | None:
 
 
 def _began_on_linux(number: int) -> str | None:
-    """Return the boot id and the clock ticks since boot. Setting the clock does not change them."""
+    """Return the boot id and the clock ticks since boot. Setting the clock does not change these values."""
     try:
         # The process name, in parentheses, may itself contain parentheses.
         fields = Path(f"/proc/{number}/stat").read_text(errors="replace").rpartition(")")[2].split()
@@ -161,7 +165,10 @@ def _boot() -> str:
 
 
 def end_all(processes: Iterable[tuple[ProcessId, signal.Signals]], *, grace_s: float) -> Sequence[ProcessId]:
-    """Send each process its signal and wait; kill those still alive after ``grace_s``. Returns the processes that were alive."""
+    """Send each process its signal and wait; kill the processes that are still alive after ``grace_s``.
+
+    Returns the processes that were alive.
+    """
     living = [(process, which) for process, which in processes if process.lives]
     for process, which in living:
         process.signal(which)

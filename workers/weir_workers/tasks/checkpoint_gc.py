@@ -34,7 +34,7 @@ def maintain_checkpoints() -> None:
 
 @task("weir.collect_garbage", time_limit_s=60)
 def collect_garbage(job_id: int) -> None:
-    """Read the log of the job. If the job does not run, garbage-collect its expired checkpoints."""
+    """Read the log of the job. If the job is not running, garbage-collect its expired checkpoints."""
     collect_job_garbage(current(), job_id)
 
 

@@ -33,7 +33,7 @@ TIME_S = 90.0
 CPU_S = 120
 FILE_BYTES_MAX = 1 << 30
 MEMORY_BYTES_MAX = 4 << 30
-"""Limit per process, because Postgres and the drivers of other jobs may run on the same host."""
+"""The limit applies to each process, because Postgres and the drivers of other jobs can run on the same host."""
 MESSAGE_CHARACTERS_MAX = 2_000
 
 
@@ -41,7 +41,7 @@ MESSAGE_CHARACTERS_MAX = 2_000
 def compile_spec(spec_id: int) -> None:
     """Store the graph of a spec, or the reason why it does not compile."""
     context = current()
-    # The task may be enqueued again while it still runs.
+    # The task can be enqueued again while it is still running.
     with try_advisory_lock(context.database, LockKind.COMPILE, spec_id) as locked:
         if locked:
             _compile(context, spec_id)
@@ -63,7 +63,7 @@ def _compile(context: Context, spec_id: int) -> None:
     except SoftTimeLimitExceeded:
         problem = "loading the job file takes too long"
     except Exception as error:
-        # Store any failure: without a result, the spec would be compiled forever.
+        # Store any failure, because a spec without a result would be compiled again forever.
         log.exception("cannot compile a spec", spec=spec_id)
         problem = f"compilation failed: {type(error).__name__}: {error}"
     with context.database.session() as session:
@@ -106,7 +106,7 @@ def _run(arguments: list[str], environment: dict[str, str], folder: Path) -> tup
             status = process.wait(TIME_S)
         except subprocess.TimeoutExpired:
             raise ConfigError(
-                f"loading the job file takes longer than {TIME_S:.0f} s: it must only describe the job, not run it"
+                f"loading the job file takes longer than {TIME_S:.0f} s: the file must only describe the job, not run it"
             ) from None
         finally:
             _end_group(process)
@@ -118,7 +118,7 @@ def _run(arguments: list[str], environment: dict[str, str], folder: Path) -> tup
 def _limit() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S + 5))
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES_MAX, FILE_BYTES_MAX))
-    # RLIMIT_AS would not work: a JVM reserves far more address space than it uses.
+    # RLIMIT_AS would not work, because a JVM reserves far more address space than it uses.
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES_MAX, MEMORY_BYTES_MAX))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 

@@ -63,7 +63,7 @@ def _watch(context: Context, run: Run) -> None:
             kill_if_hung(context, run, known)
         return
     if known is None and directory.process_identity() is None:
-        return  # not started yet: the reconciler submits the run again
+        return  # the driver has not started yet, and the reconciler submits the run again
     _import_spool(context, run, directory)
     _import_unreported_checkpoints(context, run)
     with context.database.session() as session:
@@ -79,11 +79,11 @@ def _watch(context: Context, run: Run) -> None:
 
 def _end_zombie(context: Context, run: Run) -> None:
     """Kill a fenced driver. If the job has another run, the fenced driver can do no harm, because it cannot append to the job log any more.
-    Otherwise, only this function stops the driver."""
+    If the job has no other run, only this function stops the driver."""
     directory = RunDirectory.of(context.settings.data_dir, run.directory)
     process = directory.process_identity()
     if process is not None and directory.path.is_dir() and directory.is_alive():
-        log.warning("a fenced driver still runs; killing it", run=run.id, pid=process.pid)
+        log.warning("a fenced driver is still running; killing it", run=run.id, pid=process.pid)
         processes.kill(process)
 
 
@@ -91,12 +91,12 @@ def _kill_if_cancelled(context: Context, run: Run, process: ProcessIdentity) -> 
     with context.database.session() as session:
         cancelled_at = repository.cancelled_at(session, run.id)
     if must_be_killed(cancelled_at, now()):
-        log.warning("a canceled driver still runs; killing it", run=run.id, pid=process.pid)
+        log.warning("a canceled driver is still running; killing it", run=run.id, pid=process.pid)
         processes.kill(process)
 
 
 def _register(context: Context, run: Run, directory: RunDirectory) -> None:
-    """Store the process of the driver with its run."""
+    """Store the identity of the driver's process with its run."""
     process = directory.process_identity()
     if process is None:
         return

@@ -33,7 +33,7 @@ def kill_if_hung(context: Context, run: Run, process: ProcessIdentity) -> None:
     with context.database.session() as session:
         since = unreachable_since(moment, alive_since(session, moment))
         if since is None or run.last_contact_at >= since:
-            return  # this is the usual case, and it avoids reading the job log
+            return  # in this usual case, do not read the job log
         spec = jobs.find_spec_by_id(session, run.spec_id)
         chosen = JobSpec.model_validate(spec.body).checkpointing
         place = location_of_run(session, run.id)

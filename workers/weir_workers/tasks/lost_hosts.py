@@ -1,4 +1,4 @@
-"""Reassign the jobs of lost hosts: hosts whose workers send no heartbeats, so that nothing watches their drivers."""
+"""Reassign the jobs of lost hosts. A host is lost if its workers send no heartbeats: nothing watches its drivers any more."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def reassign_from_lost_hosts(context: Context, moment: datetime) -> None:
 
 
 def _reassign(context: Context, run: Run, known: KnownCheckpoint | None, since: datetime) -> None:
-    """Reassign one job. Its next driver fences the old one through the job log."""
+    """Reassign one job. The job's next driver fences the old driver through the job log."""
     obstacle = reassignment_obstacle(known) if known is not None else None
     with context.database.session() as session:
         reassigned = reassign(session, run, obstacle, since=since)
@@ -80,7 +80,7 @@ def reassignment_obstacle(known: KnownCheckpoint) -> str | None:
         storage = open_storage(place.directory)
         view = JobLog(storage, JobLayout(place.name)).read()[0]
     except (StorageError, ConfigError, CheckpointError) as error:
-        return f"its checkpoints cannot be read from another host: {error}"
+        return f"the job's checkpoints cannot be read from another host: {error}"
     if presence_in_log(view, known.number, known.generation) is LogPresence.UNKNOWN:
         return (
             f"checkpoint {known.number} is not in {storage.url} on other hosts: use a checkpoint directory that all hosts share"

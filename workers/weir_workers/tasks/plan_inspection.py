@@ -30,14 +30,17 @@ rollback to it."""
 def inspect(plan_id: int) -> None:
     """Check whether the checkpoint of the plan is intact and compatible, and which checkpoints and input the plan affects."""
     context = current()
-    # The task may be enqueued again while it still runs.
+    # The task can be enqueued again while it is still running.
     with try_advisory_lock(context.database, LockKind.INSPECT, plan_id) as locked:
         if locked:
             inspect_plan(context, plan_id)
 
 
 def inspect_plan(context: Context, plan_id: int) -> None:
-    """Inspect storage for one plan. Does nothing while the version of the plan is being compiled: the task is enqueued again later."""
+    """Inspect storage for one plan.
+
+    Does nothing while the version of the plan is being compiled, because the task is enqueued again later.
+    """
     with context.database.session() as session:
         plan = repository.find(session, plan_id)
         spec = jobs.find_spec(session, plan.job_id, plan.request["spec"]) if plan is not None else None

@@ -15,13 +15,14 @@ from weir_workers.task import task
 
 log = structlog.get_logger(__name__)
 ROUND_S = 10.0
-"""After this time a task deletes no further directory, because the same worker processes also watch drivers. The next task continues."""
+"""A task that has run for this many seconds stops deleting, because its worker process must also watch drivers. The next task deletes
+the remaining directories."""
 RUNS_AT_ONCE = 50
 
 
 @task("weir.clean_up_runs")
 def clean_up_runs() -> None:
-    """Have the hosts that have old files of runs delete them."""
+    """Enqueue the deletion of old files of runs on each host that has such files."""
     context = current()
     with context.database.session() as session:
         cleanup.enqueue_due(session, context.settings, context.tasks)
@@ -52,7 +53,7 @@ def delete_old_files(context: Context, clock_s: Callable[[], float]) -> None:
             try:
                 deleted = remove(RunDirectory.of(context.settings.data_dir, run.directory))
             except OSError as error:
-                # The next task retries, because the run is not marked as cleaned up. Continue with the other runs.
+                # The next task tries again, because the run is not marked as cleaned up. Continue with the other runs.
                 log.warning("cannot remove the files of a run", run=run.id, problem=str(error))
                 continue
             if deleted:

@@ -67,7 +67,7 @@ def _claim(context: Context, run_id: int) -> Run | None:
             return None
         # Record a heartbeat, because the last heartbeat of this host can be too old.
         record_host_heartbeat(session, context.host, now())
-        # Timeouts count from now, because the task may have waited in the queue.
+        # Timeouts count from now, because the task has possibly waited in the queue.
         run.submitted_at = now()
         return run
 

@@ -21,7 +21,7 @@ from weir_workers.webhooks.sender import Sender
 log = structlog.get_logger(__name__)
 WEBHOOKS_AT_ONCE = 8
 ROUND_S = 15.0
-"""After this time a task starts no further message."""
+"""A task that has run for this many seconds sends no further messages."""
 
 
 @task("weir.deliver", time_limit_s=90)

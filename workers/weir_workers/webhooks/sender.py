@@ -1,5 +1,5 @@
 """Send one webhook message over HTTP, with a time limit. The sender resolves the name, checks the addresses and connects to a checked
-address. It does not follow redirects or use proxies."""
+address. The sender does not follow redirects or use proxies."""
 
 from __future__ import annotations
 

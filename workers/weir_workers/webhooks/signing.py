@@ -23,7 +23,7 @@ KEY_CHARACTERS_MAX = 4_096
 
 def headers(message_id: str, sent_at_s: int, body: bytes, key: bytes | None) -> dict[str, str]:
     """Return the headers of one attempt. ``sent_at_s`` is the time of the attempt, in seconds since 1970. The signature covers the time, so
-    that an attacker cannot replay an old message as a new one. If ``key`` is None, the message is not signed."""
+    that an attacker cannot replay an old message as a new message. If ``key`` is None, the message is not signed."""
     result = {"webhook-id": message_id, "webhook-timestamp": str(sent_at_s)}
     if key is not None:
         signed = f"{message_id}.{sent_at_s}.".encode() + body

@@ -19,14 +19,14 @@ from weir_backend.kit.rate_limits import RateLimit, origin
 STATE_COOKIE = "weir_oidc"
 COOKIE_PATH = OIDC_PATH
 AT_ONCE_MAX = 8
-"""A slow provider must not occupy all threads."""
+"""The limit of concurrent requests to the provider. A slow provider must not occupy all threads."""
 _ONCE = RateLimit("oidc-states", 1, flow.STATE_S + flow.CLOCK_SKEW_S, "responses to one login")
 router = APIRouter(prefix="/session/oidc", tags=["session"])
 Text = Annotated[str | None, Query(max_length=4096)]
 
 
 def _provider(request: Request, services: ServicesDep) -> Provider:
-    """Raises NotFound if OpenID Connect is not configured, TooMany."""
+    """Raises NotFound if OpenID Connect is not configured, and TooMany after too many login attempts from this address."""
     settings = services.settings
     if oidc_display_name(settings) is None:
         raise NotFound(

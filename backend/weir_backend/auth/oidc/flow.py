@@ -1,4 +1,5 @@
-"""The OpenID Connect authorization code flow, up to verified claims. It uses no database, and HTTP only through ``Provider``."""
+"""The OpenID Connect authorization code flow, up to verified claims. The flow uses no database, and sends HTTP requests only through
+``Provider``."""
 
 from __future__ import annotations
 
@@ -24,15 +25,17 @@ log = structlog.get_logger(__name__)
 STATE_S = 600
 CLOCK_SKEW_S = 60
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512"]
-"""Only algorithms with public keys: with a shared key, every verifier could forge tokens. Never ``none``."""
+"""Weir accepts only algorithms with public keys, because with a shared key every verifier could forge tokens. ``none`` is never
+accepted."""
 
 _HEADERS = jws.JWSRegistry(algorithms=ALGORITHMS, strict_check_header=False)
-"""Providers add non-standard header fields. Unknown critical fields are still refused."""
+"""The registry accepts unknown header fields, because providers add non-standard fields. The registry still refuses unknown fields
+that the token marks as critical."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoginState:
-    """The state of a login, which the browser keeps in a signed cookie while it is at the provider."""
+    """The state of a login, which the browser keeps in a signed cookie while the user logs in at the provider."""
 
     state: str
     nonce: str
@@ -72,7 +75,7 @@ def sign_state(settings: Settings, begun: LoginState) -> str:
 
 
 def verify_state(settings: Settings, cookie: str | None, state: str | None) -> LoginState:
-    """Return the state in the cookie. Raises Unauthenticated if it is not signed by us, has expired, or differs from ``state``."""
+    """Return the state in the cookie. Raises Unauthenticated if the cookie is not signed by Weir, has expired, or differs from ``state``."""
     try:
         claims = jwt.decode(cookie or "", _key(settings), algorithms=["HS256"]).claims
         jwt.JWTClaimsRegistry(exp={"essential": True}).validate(claims)
@@ -123,7 +126,7 @@ def verify_token(provider: Provider, token: str, *, client_id: str, nonce: str) 
     several = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
     if claims.get("azp", None if several else client_id) != client_id:
         raise refused("The identity token was issued for another client.")
-    # The library also accepts lists, but a nonce and a subject are single strings.
+    # The library also accepts lists as values, but a nonce and a subject must be single strings.
     if claims["nonce"] != nonce or not 0 < len(claims["sub"]) <= 255 or not claims["sub"].isprintable():
         raise refused("The identity token is not valid.")
     return claims
@@ -135,5 +138,5 @@ def refused(reason: str) -> Unauthenticated:
 
 
 def _key(settings: Settings) -> OctKey:
-    # A separate key, so that data signed for another purpose is not accepted as a state.
+    # The state has a separate signing key, so that data signed for another purpose is not accepted as a state.
     return OctKey.import_key(hmac.digest(settings.secret_key.get_secret_value().encode(), b"weir oidc state", "sha256"))

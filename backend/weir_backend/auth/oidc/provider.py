@@ -23,20 +23,22 @@ TIMEOUT_S = 5.0
 ANSWER_BYTES_MAX = 1 << 20
 DOCUMENT_CACHE_S = 3600.0
 DOCUMENT_RETRY_S = 2.0
-"""Requests within this time after a failure fail at once; otherwise they would queue behind each other's timeouts."""
+"""After the provider has failed, logins are refused for this many seconds without a new request to the provider. Otherwise each login
+would wait for the timeouts of earlier logins."""
 KEYS_REFRESH_S = 30.0
-"""Minimum time between refreshes of the keys for an unknown key id, which an attacker can choose."""
+"""The minimum time between two downloads of the keys of the provider. A token with an unknown key id causes a download, and an
+attacker can choose key ids."""
 
 
 def oidc_display_name(settings: Settings) -> str | None:
-    """Return the display name of the provider. None: OpenID Connect is not configured."""
+    """Return the display name of the provider, or None if OpenID Connect is not configured."""
     if settings.oidc_issuer is None or settings.oidc_client_id is None:
         return None
     return settings.oidc_name or settings.oidc_issuer.host or str(settings.oidc_issuer)
 
 
 class Provider:
-    """The provider of an installation. Thread-safe."""
+    """The OpenID Connect provider of an installation. Thread-safe."""
 
     def __init__(self, issuer: str) -> None:
         self._issuer = issuer.rstrip("/")
@@ -61,7 +63,8 @@ class Provider:
             return self._document
 
     def key(self, key_id: str | None) -> Key | None:
-        """Return a key. None: the provider has no such key, or the refresh interval has not passed. Raises Unavailable."""
+        """Return the key ``key_id``, or None if the key is unknown. Before it returns None, download the keys again, unless the
+        last download was less than ``KEYS_REFRESH_S`` ago. Raises Unavailable."""
         address = self.document()["jwks_uri"]
         with self._lock:
             found = _find(self._keys, key_id)
@@ -75,13 +78,14 @@ class Provider:
             return found
 
     def identity_token(self, form: dict[str, str], client_id: str, client_secret: str | None) -> str:
-        """Exchange the code in ``form`` for an identity token. Raises Unauthenticated if the provider refuses it, Unavailable."""
+        """Exchange the code in ``form`` for an identity token. Raises Unauthenticated if the provider refuses the code, and
+        Unavailable if the provider is not usable."""
         document = self.document()
         authentication = None
         if client_secret is None:
             form = {**form, "client_id": client_id}
         elif "client_secret_basic" in document.get("token_endpoint_auth_methods_supported", ["client_secret_basic"]):
-            # RFC 6749, 2.3.1: both are encoded as in a form first.
+            # RFC 6749, 2.3.1: the client id and the secret are first encoded as in a form.
             authentication = httpx2.BasicAuth(quote(client_id, safe=""), quote(client_secret, safe=""))
         else:
             form = {**form, "client_id": client_id, "client_secret": client_secret}

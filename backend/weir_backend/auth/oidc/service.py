@@ -24,9 +24,10 @@ _ORDER = [Role.ADMIN, Role.OPERATOR, Role.VIEWER]
 def log_in(
     session: Session, claims: Mapping[str, Any], *, role_claim: str, allow_new: bool, address: str | None, request_id: str | None
 ) -> Opened:
-    """Open a session for the subject of verified ``claims``. ``allow_new``: accept new users without a role. Raises Forbidden, Conflict."""
+    """Open a session for the subject of verified ``claims``. A new user without a role in ``claims`` becomes a viewer if
+    ``allow_new`` is True, and is refused otherwise. Raises Forbidden, Conflict."""
     wanted = role_in(claims, role_claim)
-    # Users are matched by subject, never by name: otherwise a name chosen at the provider could take over an existing account.
+    # Match users by subject, never by name. Otherwise a user could choose the name of an existing account at the provider and log in to it.
     subject = f"{claims['iss']} {claims['sub']}"
     user = repository.locked_user_of_subject(session, subject)
     if user is None:
@@ -49,7 +50,7 @@ def log_in(
 
 
 def role_in(claims: Mapping[str, Any], role_claim: str) -> Role | None:
-    """Return the highest role in the claim. None: the claim is missing. Unknown values count as viewer."""
+    """Return the highest role in the claim, or None if the claim is missing. If the claim contains no known role, return viewer."""
     claim = claims.get(role_claim)
     if claim is None:
         return None
@@ -59,7 +60,7 @@ def role_in(claims: Mapping[str, Any], role_claim: str) -> Role | None:
 
 def _change_role(session: Session, user: User, wanted: Role) -> None:
     if user.role is Role.ADMIN and repository.locked_administrators(session) == {user.id}:
-        log.warning("kept the role of the last administrator, although the provider names another", user_id=user.id)
+        log.warning("kept the role of the last administrator, although the provider names another role", user_id=user.id)
         return
     audit(session, PLATFORM, "update", "user", user.id, before={"role": user.role.value}, after={"role": wanted.value})
     user.role = wanted

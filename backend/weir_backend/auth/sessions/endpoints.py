@@ -29,7 +29,8 @@ router = APIRouter(prefix="/session", tags=["session"], max_body_size=BODY_BYTES
 def create_session(
     _: HashingTurn, body: LoginRequest, request: Request, response: Response, services: ServicesDep, session: SessionDep
 ) -> SessionCreatedRead:
-    """Log in with name and password. The session token is valid for 12 hours. It is in the response, for programs, and in a cookie."""
+    """Log in with name and password. The session token is valid for 12 hours. The response contains the token for programs, and sets it as a
+    cookie for browsers."""
     opened = service.log_in(
         session,
         services.rate_limiter,
@@ -51,7 +52,7 @@ def get_session(caller: ViewerCaller, session: SessionDep) -> SessionRead:
 
 @router.get("/status", operation_id="get_login_status", responses=answers(429))
 def get_login_status(visitor: OptionalCaller, services: ServicesDep, session: SessionDep) -> LoginStatusRead:
-    """Get the current session and the available ways to log in. Requires no token; an invalid token counts as none."""
+    """Get the current session and the available ways to log in. This request requires no token, and an invalid token is ignored."""
     seen = _read_session(*service.current(session, visitor), visitor.permissions) if visitor is not None else None
     name = oidc_display_name(services.settings)
     return LoginStatusRead(session=seen, oidc=OidcProviderRead(name=name, login_path=OIDC_PATH) if name is not None else None)

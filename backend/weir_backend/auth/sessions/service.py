@@ -20,13 +20,13 @@ from weir_backend.models import Token, TokenKind, User
 log = structlog.get_logger(__name__)
 LIFETIME = timedelta(hours=12)
 OPEN_MAX = 50
-"""Limit of sessions per user. A further login ends the oldest session."""
+"""The maximum number of sessions per user. If a user has this many sessions, the next login ends the oldest session."""
 
 LOGINS = RateLimit("logins", 30, 60, "login attempts from this address")
 NAMES = RateLimit("names", 10, 300, "login attempts for this user from this address")
-"""Per address, so that an attacker cannot lock out a user."""
+"""This limit counts login attempts per user and address, so that an attacker cannot lock out a user at another address."""
 NAMES_EVERYWHERE = RateLimit("names-everywhere", 500, 3600, "login attempts for this user")
-"""The limit for a distributed attack."""
+"""This limit slows down an attack on one user from many addresses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +39,16 @@ class Opened:
 def log_in(
     session: Session, rates: RateLimiter, name: str, password: str, *, address: str | None, request_id: str | None
 ) -> Opened:
-    """Raises TooMany, Unauthenticated. Neither the error nor its timing reveals what was incorrect."""
-    # Attempts are counted before they are made, so that concurrent attempts cannot exceed the limit.
+    """Raises TooMany, Unauthenticated. Neither the error nor its timing reveals whether the user name is unknown, the password is
+    incorrect, or the account is disabled."""
+    # Count an attempt before the password is compared, so that concurrent attempts cannot exceed the limit.
     rates.hit(LOGINS, origin(address))
     rates.hit(NAMES, _per_address(name, address))
     rates.hit(NAMES_EVERYWHERE, name)
     user = repository.locked_user_named(session, name)
     correct = passwords.matches(password, user.password_hash if user is not None else None)
     if user is None or not correct or user.disabled:
-        # The name is not logged, because users sometimes type their password there.
+        # The user name is not logged, because users sometimes type their password into its field.
         log.warning("login refused", user_id=user.id if user is not None else None, address=address)
         raise Unauthenticated(
             "login-refused",
@@ -65,7 +66,8 @@ def _per_address(name: str, address: str | None) -> str:
 
 
 def open_session(session: Session, user: User, how: str, *, address: str | None, request_id: str | None) -> Opened:
-    """Open a session for ``user``, who is authenticated and locked. The session keeps at most the current role; a higher role needs a new login."""
+    """Open a session for an authenticated user. The caller holds the lock on ``user``. A session never has more permissions than
+    the role at login; after a promotion, the user must log in again."""
     secret = new_secret()
     token = Token(
         user_id=user.id, name=f"login by {how}", kind=TokenKind.SESSION, role=user.role, rollback=user.rollback,
@@ -91,7 +93,7 @@ def log_out(session: Session, caller: Caller) -> None:
     """Raises Conflict."""
     _, token = current(session, caller)
     if token.kind is not TokenKind.SESSION:
-        raise Conflict("no-session", "This token is not a session.", f"Revoke it with DELETE /api/v1/tokens/{token.id}.")
+        raise Conflict("no-session", "This token is not a session.", f"Revoke the token with DELETE /api/v1/tokens/{token.id}.")
     token.revoked_at = now()
     publish(session, ACCOUNTS)
     audit(session, caller, "log-out", "session", token.id)
@@ -103,9 +105,11 @@ def change_password(session: Session, rates: RateLimiter, caller: Caller, old: s
     assert caller.user_id is not None
     user = repository.locked_user(session, caller.user_id)
     if user is None or user.password_hash is None:
-        raise Conflict("no-password", "This account has no password.", "An administrator can set one.")
+        raise Conflict("no-password", "This account has no password.", "Ask an administrator to set a password.")
     if not passwords.matches(old, user.password_hash):
-        raise Invalid("wrong-password", "The old password is incorrect.", "Try again, or ask an administrator for a new one.")
+        raise Invalid(
+            "wrong-password", "The old password is incorrect.", "Try again, or ask an administrator for a new password."
+        )
     rates.reset(NAMES, _per_address(caller.name, caller.address))
     user.password_hash = passwords.hashed(new)
     repository.revoke_sessions(session, user.id, except_token=caller.token_id)

@@ -1,4 +1,4 @@
-"""``/tokens``. Creation takes no Idempotency-Key, because its response contains a secret that is not stored."""
+"""``/tokens``. The creation of a token accepts no Idempotency-Key, because its response contains a secret that must not be stored."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ router = APIRouter(prefix="/tokens", tags=["tokens"], max_body_size=BODY_BYTES_M
 
 @router.get("", operation_id="list_tokens", response_model=list[TokenRead], responses=answers(401, 403, 422))
 def list_tokens(caller: ViewerCaller, wanted: ListingDep, session: SessionDep, response: Response) -> Sequence[Token]:
-    """List your tokens and sessions. Administrators list those of another user with the filter `user_id`, and all with `everybody` (true).
-    Further filters: `id`, `name` (part of it), `kind`, `live`."""
+    """List your tokens and sessions. Administrators list the tokens of another user with the filter `user_id`, and all tokens with `everybody`
+    (true). Further filters: `id`, `name` (part of it), `kind`, `live`."""
     return service.list_tokens(session, caller, wanted, response)
 
 
 @router.post("", operation_id="create_token", status_code=201, responses=answers(401, 403, 409, 413, 422))
 def create_token(body: TokenCreate, caller: ViewerCaller, session: SessionDep) -> TokenCreatedRead:
-    """Create a token for a program. Only this response contains it."""
+    """Create a token for a program. Only this response contains the token itself."""
     secret, token = service.create(
         session, caller, body.name, body.role, rollback=body.rollback, expires_in=timedelta(days=body.expires_in_days)
     )

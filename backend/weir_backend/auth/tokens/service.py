@@ -22,7 +22,7 @@ LIVE_MAX = 100
 
 
 def list_tokens(session: Session, caller: Caller, wanted: Listing, response: Response) -> Sequence[Token]:
-    """List the tokens of the caller. Administrators list those of others with the filter ``user_id`` or ``everybody``."""
+    """List the tokens of the caller. Administrators list the tokens of other users with the filter ``user_id`` or ``everybody``."""
     others = Permission.ADMINISTER in caller.permissions and (
         "user_id" in wanted.filter or wanted.filter.get("everybody") is True
     )
@@ -40,12 +40,12 @@ def get(session: Session, caller: Caller, token_id: int) -> Token:
 def create(
     session: Session, caller: Caller, name: str, role: Role, *, rollback: bool, expires_in: timedelta
 ) -> tuple[str, Token]:
-    """Create a token. Return its secret and its row. Raises Forbidden, Conflict."""
+    """Create a token. Return the secret and the row of the token. Raises Forbidden, Conflict."""
     missing = permissions_of(role, rollback=rollback) - caller.permissions
     if missing:
         raise Forbidden(
             "forbidden",
-            f"The new token would have permissions that the current one lacks: {', '.join(sorted(missing))}.",
+            f"The new token would have permissions that the current token lacks: {', '.join(sorted(missing))}.",
             "Choose a lower role, or omit rollback.",
         )
     assert caller.user_id is not None
@@ -61,7 +61,7 @@ def create(
         raise Forbidden(
             "expiry-too-late",
             f"The new token cannot outlive the token that creates it, which expires at {own.expires_at:%Y-%m-%d %H:%M} UTC.",
-            "Log in to create it, or choose an earlier expiry.",
+            "Log in to create the token, or choose an earlier expiry.",
         )
     secret = new_secret()
     token = Token(
@@ -76,14 +76,14 @@ def create(
 
 
 def revoke(session: Session, caller: Caller, token_id: int) -> None:
-    """Revoke a token; idempotent. Raises NotFound, and Forbidden for a token with more permissions than the caller's."""
+    """Revoke a token; idempotent. Raises NotFound, and Forbidden if the token has more permissions than the caller's token."""
     token = get(session, caller, token_id)
     missing = permissions_of(token.role, rollback=token.rollback) - caller.permissions
     if missing and Permission.ADMINISTER not in caller.permissions and token.id != caller.token_id:
         raise Forbidden(
             "forbidden",
             f"Token {token_id} has permissions that the current token lacks: {', '.join(sorted(missing))}.",
-            "Log in to revoke it.",
+            "Log in to revoke the token.",
         )
     if token.revoked_at is None:
         token.revoked_at = now()

@@ -56,8 +56,8 @@ def change_user(
     session: SessionDep,
     response: Response,
 ) -> UserRead:
-    """Update the role, permissions, status or password of a user. A lower role and a disabled account take effect immediately for all tokens.
-    A new password ends all sessions of the user."""
+    """Update the role, permissions, status or password of a user. A lower role or a disabled account takes effect immediately for all tokens of
+    the user. A new password ends all sessions of the user."""
     password_hash = hashed(body.password.get_secret_value()) if body.password is not None else None
     wanted = body.model_dump(exclude_none=True, exclude={"password"})
     user = service.change(session, caller, user_id, version, wanted, password_hash=password_hash)
@@ -67,5 +67,5 @@ def change_user(
 
 @router.delete("/{user_id}", operation_id="delete_user", status_code=204, responses=answers(401, 403, 404, 409, 412, 422))
 def delete_user(user_id: Id, version: IfMatch, caller: AdministratorCaller, session: SessionDep) -> None:
-    """Delete a user and their tokens. The audit log keeps their entries. If-Match is optional."""
+    """Delete a user and their tokens. The audit log keeps the entries of the user. If-Match is optional."""
     service.delete(session, caller, user_id, version)

@@ -1,4 +1,4 @@
-"""Users. Administrators manage them; the last enabled administrator cannot be removed."""
+"""Users. Administrators manage users; the last enabled administrator cannot be removed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def create(session: Session, caller: Caller, name: str, role: Role, *, rollback:
 def change(
     session: Session, caller: Caller, user_id: int, version: str | None, wanted: dict[str, Any], *, password_hash: str | None
 ) -> User:
-    """Update a user. ``wanted``: new values of role, rollback and disabled. Raises NotFound, Conflict, and as ``check_if_match`` does."""
+    """Update a user. ``wanted`` contains new values of role, rollback and disabled. Raises NotFound, Conflict, and the errors of
+    ``check_if_match``."""
     removes_admin = wanted.get("role", Role.ADMIN) is not Role.ADMIN or wanted.get("disabled", False)
     administrators = repository.locked_administrators(session) if removes_admin else set()
     user = _require(repository.locked_user(session, user_id), user_id)
@@ -62,7 +63,7 @@ def change(
 
 
 def delete(session: Session, caller: Caller, user_id: int, version: str | None) -> None:
-    """Delete a user and their tokens. The audit log keeps their entries. Raises NotFound, Conflict, PreconditionFailed, Invalid."""
+    """Delete a user and their tokens. The audit log keeps the entries of the user. Raises NotFound, Conflict, PreconditionFailed, Invalid."""
     administrators = repository.locked_administrators(session)
     user = _require(repository.locked_user(session, user_id), user_id)
     if version is not None:
@@ -78,7 +79,7 @@ def _check_not_last(administrators: set[int], without: int) -> None:
     if administrators == {without}:
         raise Conflict(
             "last-administrator",
-            "This is the last enabled administrator; without one, users could not be managed.",
+            "This is the last enabled administrator; without an administrator, users could not be managed.",
             "Make another user an administrator first.",
         )
 

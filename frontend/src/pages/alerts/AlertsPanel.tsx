@@ -12,7 +12,7 @@ import { useNow } from '../../shared/useNow';
 
 export type AlertRead = Schemas['AlertRead'];
 
-/** Refetch as often as workers evaluate rules, because streams do not contain alerts. */
+/** Alerts are refetched as often as workers evaluate rules, because streams do not contain alerts. */
 const ALERTS_REFRESH_MS = 15_000;
 
 interface Props {

@@ -8,10 +8,10 @@ type Entry = Schemas['AuditEntryRead'];
 
 export const resourceLabel = (resource: string, id: Entry['resource_id']): string => (id === null ? resource : `${resource} ${id}`);
 
-/** The resources that have their own page. */
+/** The resources that have their own page, with the paths of their lists. */
 const PAGES: Record<string, string> = { job: 'jobs', user: 'users', 'alert-rule': 'alert-rules', webhook: 'webhooks' };
 
-/** The resource of an audit entry, with a link if it has a page. */
+/** The resource of an audit entry, with a link if the resource has a page. */
 export function ResourceLink({ entry }: { entry: Entry }) {
   const { resource, resource_id, action } = entry;
   const name = resourceLabel(resource, resource_id);
@@ -37,14 +37,14 @@ interface OfJobProps {
 }
 
 /**
- * A link to a page below a job's page. The audit entry does not contain the job, so the resource is fetched. One request covers all rows of the page.
+ * A link to a page below a job's page. The audit entry does not contain the job, so the resource is fetched. One request fetches the resources of all rows.
  */
 function JobResourceLink({ reference, id, name, path }: OfJobProps) {
   const { referenceRecord } = useReference<{ id: number; job_id: number }>({ reference, id });
   return referenceRecord ? <TextLink path={`/jobs/${referenceRecord.job_id}/${path}`} name={name} /> : name;
 }
 
-/** Return the path of the list of all users' tokens, filtered by this name. */
+/** Return the path of the list of all users' tokens, filtered by the name of the entry's token. */
 function tokensPath({ before, after }: Entry): string {
   const tokenName = after?.name ?? before?.name;
   const filter = { everybody: true, ...(typeof tokenName === 'string' ? { name: tokenName } : {}) };

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { differences, summarizeFields } from './differences';
 
 describe('the differences of an audit entry', () => {
-  it('are listed for each field, including nested fields', () => {
+  it('are listed for each changed field, including nested fields', () => {
     expect(differences({ role: 'operator', labels: { team: 'ops', tier: '1' } }, { role: 'viewer', labels: { team: 'ops', owner: 'mira' } })).toEqual([
       { path: 'role', kind: 'changed', before: 'operator', after: 'viewer' },
       { path: 'labels.tier', kind: 'removed', before: '1', after: null },

@@ -1,6 +1,6 @@
-/** Computes the changed fields of an audit entry. Pure. */
+/** Pure functions that compute the changed fields of an audit entry. */
 interface Difference {
-  /** `spec.checkpointing.interval`. */
+  /** The path of the field, such as `spec.checkpointing.interval`. */
   path: string;
   kind: 'added' | 'removed' | 'changed';
   /** The value as text. Null if the field did not exist. */
@@ -10,7 +10,7 @@ interface Difference {
 
 type Fields = Record<string, unknown>;
 
-/** Return the changed fields in their original order. Fields of `before` come first. */
+/** Return the changed fields in their original order. The fields of `before` come first. */
 export function differences(before: Fields | null, after: Fields | null): Difference[] {
   const [old, now] = [flat(before ?? {}), flat(after ?? {})];
   const found: Difference[] = [];

@@ -31,7 +31,7 @@ export default function Audit() {
           <SelectFilter name="resource" label="Resource" allLabel="any" choices={choices(RESOURCES)} />
         </>
       }
-      empty={<EmptyState title="No changes yet">Every change appears here with its user and the previous values.</EmptyState>}
+      empty={<EmptyState title="No changes yet">Every change appears here with the user who made it and the previous values.</EmptyState>}
     >
       <DataTable bulkActionButtons={false} rowClick="expand" expand={<Detail />} expandSingle size="small">
         <DataTable.Col source="at" label="Time" sx={{ whiteSpace: 'nowrap' }} render={(entry: Entry) => <RowToggle more={rowLabel(entry)}><RelativeTime at={entry.at} clock /></RowToggle>} />

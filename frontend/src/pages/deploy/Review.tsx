@@ -78,7 +78,7 @@ function Compiling({ spec }: { spec: Spec }) {
           {passed > 2_000 && <> Running for {duration(passed)}.</>}
         </div>
       </Box>
-      {passed > LONG_MS && <Alert severity="warning" variant="outlined" sx={{ mt: 1.5 }}>Compiling takes longer than its time limit. Run weir doctor to check that a worker serves the queue weir.code.</Alert>}
+      {passed > LONG_MS && <Alert severity="warning" variant="outlined" sx={{ mt: 1.5 }}>Compilation is taking longer than its time limit. Run weir doctor to check that a worker serves the queue weir.code.</Alert>}
     </Panel>
   );
 }
@@ -105,7 +105,7 @@ function Valid({ spec }: { spec: Spec }) {
   const [compared, setCompared] = useState(false);
   const graph = useQuery({
     queryKey: ['job', job.id, 'specs', spec.number, 'graph'],
-    staleTime: Infinity, // a version's graph never changes
+    staleTime: Infinity, // because a version's graph never changes
     queryFn: ({ signal }) => unwrap(api.GET('/api/v1/jobs/{job_id}/specs/{number}/graph', { params: { path: { job_id: job.id, number: spec.number } }, signal })),
   });
   const inForce = spec.number === job.spec_number;
@@ -142,7 +142,7 @@ function Operators({ graph }: { graph: Record<string, unknown> }) {
   );
 }
 
-/** Starts a job that has never run. */
+/** A panel with a button that starts a job that has never run. */
 function StartPanel() {
   const job = useJob();
   const canOperate = useCan('operate');
@@ -181,9 +181,9 @@ function UpgradePanel({ spec, compared, onCompare }: { spec: Spec; compared: boo
       {!canOperate ? <>Compilation succeeded. An operator can upgrade the job to this version.</> : (
         <>
           <RadioGroup aria-label="Upgrade mode" value={mode} onChange={(_, value) => setMode(value as Mode)}>
-            <FormControlLabel value="savepoint" control={<Radio size="small" />} label="Stop with a final checkpoint and resume from it. No input is read twice." />
-            <FormControlLabel value="last-state" control={<Radio size="small" />} label="Stop immediately and resume from the newest checkpoint. Later input is read again." />
-            <FormControlLabel value="stateless" control={<Radio size="small" />} label="Stop with a final checkpoint and start without state. All input is read again, and committed output is revoked where the sink supports it. Requires the permission to roll back." />
+            <FormControlLabel value="savepoint" control={<Radio size="small" />} label="Stop with a final checkpoint and resume from this checkpoint. No input is read twice." />
+            <FormControlLabel value="last-state" control={<Radio size="small" />} label="Stop immediately and resume from the newest checkpoint. Input after this checkpoint is read again." />
+            <FormControlLabel value="stateless" control={<Radio size="small" />} label="Stop with a final checkpoint and start without state. All input is read again, and committed output is revoked if the sink supports this. This mode requires the permission to roll back." />
           </RadioGroup>
           <Button variant="contained" sx={{ mt: 1 }} disabled={propose.isPending} onClick={() => propose.mutate({ kind: 'upgrade', spec: spec.number, mode })}>Preview upgrade</Button>
         </>

@@ -4,12 +4,12 @@ import { useState, type ReactNode } from 'react';
 
 import { ApiProblem } from '../../api/problem';
 import { Panel } from '../../shared/Panel';
-import { fieldProblems, formProblems, suggestJobName, type Draft, type Problems, type TextFieldName } from './draft';
+import { fieldProblems, formProblems, problemsOfUnchangedFields, suggestJobName, type Draft, type FormValues, type TextFieldName } from './draft';
 import { FileInput } from './FileInput';
 
 interface Props {
   initial: Draft;
-  /** Hide the fields of the job itself, because the job already exists. */
+  /** Whether the form creates a version of an existing job. If so, the fields of the job itself are hidden. */
   isNewVersion: boolean;
   /** Describes the file that is used if the user chooses no file. Null if the user must choose a file. */
   defaultFile: string | null;
@@ -23,10 +23,9 @@ export function SpecForm({ initial, isNewVersion, defaultFile, busy, error, onSe
   const [draft, setDraft] = useState(initial);
   const [file, setFile] = useState<File | null>(null);
   const [submitted, setSubmitted] = useState(false);
-  const values: Record<string, unknown> = { ...draft, file };
+  const values: FormValues = { ...draft, file };
   const [sent, setSent] = useState(values);
-  // Show no error of the API at fields that the user has changed since the request.
-  const refused: Problems = Object.fromEntries(Object.entries(error instanceof ApiProblem ? fieldProblems(error) : {}).filter(([field]) => values[field] === sent[field]));
+  const refused = problemsOfUnchangedFields(error instanceof ApiProblem ? fieldProblems(error) : {}, sent, values);
   const invalid = formProblems(draft, { file, hasFile: defaultFile !== null });
   // Invalid fields are reported after the first attempt to submit.
   const problems = submitted ? { ...refused, ...invalid } : refused;
@@ -65,7 +64,7 @@ export function SpecForm({ initial, isNewVersion, defaultFile, busy, error, onSe
         />
         <FieldGrid>
           {!isNewVersion && field('name', 'Job name')}
-          {field('entry', 'Function', 'For an archive, use package.module:function')}
+          {field('entry', 'Function', 'If the file is an archive, enter package.module:function')}
           {!isNewVersion && field('description', 'Description')}
           {field('comment', 'Version comment')}
         </FieldGrid>
@@ -73,15 +72,15 @@ export function SpecForm({ initial, isNewVersion, defaultFile, busy, error, onSe
       <Panel title="Parallelism and checkpoints">
         <FieldGrid>
           {field('parallelism', 'Parallelism', 'Subtasks per operator')}
-          {field('interval', 'Checkpoint interval', 'For example 10s, 2m or 500ms. Empty: only manual checkpoints')}
-          {field('retained', 'Retained checkpoints', 'Savepoints and pinned checkpoints are retained in addition')}
-          {field('timeout', 'Checkpoint timeout', 'A checkpoint that takes longer fails')}
-          {field('minPause', 'Minimum pause', 'Between two checkpoints. Empty: none')}
-          {field('tolerable', 'Tolerable failed checkpoints', 'Failed checkpoints in a row before the job fails over. Empty: any number')}
+          {field('interval', 'Checkpoint interval', 'For example 10s, 2m or 500ms. Leave empty for manual checkpoints only')}
+          {field('retained', 'Retained checkpoints', 'Savepoints and pinned checkpoints are also retained')}
+          {field('timeout', 'Checkpoint timeout', 'A checkpoint that takes longer than this fails')}
+          {field('minPause', 'Minimum pause', 'The pause between two checkpoints. Leave empty for no minimum')}
+          {field('tolerable', 'Tolerable failed checkpoints', 'Failed checkpoints in a row before the job fails over. Leave empty for no limit')}
         </FieldGrid>
       </Panel>
       <Panel title="Parameters" actions={<Button size="small" onClick={() => set({ parameters: [...draft.parameters, { name: '', value: '' }] })}>Add parameter</Button>}>
-        {draft.parameters.length === 0 && <Typography sx={{ color: 'text.secondary' }}>Arguments of the function. Each is a number, true, false or text. Do not enter secrets: every user can read versions.</Typography>}
+        {draft.parameters.length === 0 && <Typography sx={{ color: 'text.secondary' }}>Parameters are arguments of the function. A value is a number, true, false or text. Do not enter secrets, because every user can read versions.</Typography>}
         <Box sx={{ display: 'flex', flexDirection: 'column', gap: 1.5, pt: 0.5 }}>
           {draft.parameters.map(({ name, value }, at) => {
             const change = (one: Partial<{ name: string; value: string }>): void => set({ parameters: draft.parameters.map((before, index) => (index === at ? { ...before, ...one } : before)) });

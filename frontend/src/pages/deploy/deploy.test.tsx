@@ -32,7 +32,7 @@ describe('deploying', () => {
     });
     fake.installation.advance(fake.installation.nowMs + 3_000);
     expect(await screen.findByRole('img', { name: /^4 operators: events \(source/ })).toBeVisible();
-    expect(screen.getByText(/^90s: a checkpoint that takes longer fails/)).toBeVisible();
+    expect(screen.getByText(/^90s \(a checkpoint that takes longer fails\)/)).toBeVisible();
     expect(screen.getByText('unlimited')).toBeVisible();
     await user.click(await screen.findByRole('button', { name: 'Start job' }));
     expect(await screen.findByRole('tab', { name: 'Overview' })).toBeVisible();
@@ -66,7 +66,7 @@ describe('deploying', () => {
     expect(fake.installation.jobs.filter(({ job }) => job.name === 'route-delays')).toHaveLength(1);
   });
 
-  it('can be repeated after the replaced job was deleted and the new job was refused', async () => {
+  it('if the old job was deleted but its replacement was refused, the user can deploy again', async () => {
     const { fake, user } = await renderPage('/jobs/deploy', { as: 'operator' });
     await user.upload(await screen.findByLabelText('Job file'), file('raise ValueError'));
     await user.click(screen.getByRole('button', { name: 'Upload and compile' }));
@@ -87,7 +87,7 @@ describe('deploying', () => {
     expect(fake.installation.jobs.filter(({ job }) => job.name === 'route-delays')).toHaveLength(1);
   });
 
-  it('shows the error of the API and keeps the form values', async () => {
+  it('shows the error of the API at the field and keeps the form values', async () => {
     const { user } = await renderPage('/jobs/deploy', { as: 'operator' });
     await user.click(await screen.findByRole('button', { name: 'Upload and compile' }));
     expect(screen.getByText('Choose a .py, .zip or .whl file')).toBeVisible();
@@ -122,7 +122,7 @@ describe('deploying', () => {
     const [plan] = fake.installation.find(3)!.plans;
     expect(plan!.request).toMatchObject({ kind: 'upgrade', spec: 3, mode: 'last-state' });
     fake.installation.advance(fake.installation.nowMs + 2_000);
-    expect(within(await screen.findByRole('region', { name: /Upgrade to version 3/ })).getByText(/the job stops immediately/)).toBeVisible();
+    expect(within(await screen.findByRole('region', { name: /Upgrade to version 3/ })).getByText(/the job stops without a last checkpoint/)).toBeVisible();
   });
 
   it('submits a version even if the job was started or stopped in the meantime', async () => {
@@ -134,7 +134,7 @@ describe('deploying', () => {
     expect(fake.installation.find(3)!.specs).toHaveLength(3);
   });
 
-  it('reports a version that another user created in the meantime, and can be repeated', async () => {
+  it('reports a version that another user created in the meantime, and submits the form again', async () => {
     const { fake, user } = await renderPage('/jobs/3/new-version', { as: 'operator' });
     const parallelism = await screen.findByRole('textbox', { name: 'Parallelism' });
     await user.clear(parallelism);
@@ -150,7 +150,7 @@ describe('deploying', () => {
     expect(one.specs[0]).toMatchObject({ number: 4, body: { parallelism: 6 } });
   });
 
-  it('can upgrade to an incompatible version without state', async () => {
+  it('a job can be upgraded to an incompatible version without state', async () => {
     const { fake, user } = await renderPage('/jobs/3/new-version');
     await user.upload(await screen.findByLabelText('Job file'), file('rekeyed'));
     await user.click(screen.getByRole('button', { name: 'Upload and compile' }));
@@ -171,7 +171,7 @@ describe('deploying', () => {
     expect(fake.installation.find(3)!.plans[0]!.request).toMatchObject({ kind: 'upgrade', spec: 3, mode: 'stateless' });
   });
 
-  it('requires the role operator', async () => {
+  it('deploying requires the role operator', async () => {
     await renderPage('/jobs/deploy', { as: 'viewer' });
     expect(await screen.findByText('You cannot deploy jobs')).toBeVisible();
   });

@@ -1,4 +1,4 @@
-/** Converts between the deploy form and job specs. Pure. */
+/** Pure functions that convert between the deploy form and job specs. */
 import type { ApiProblem } from '../../api/problem';
 import type { Schemas } from '../../api/types';
 import { defaultOf, fieldError } from '../../api/validation';
@@ -13,13 +13,13 @@ interface Parameter {
   value: string;
 }
 
-/** The form fields. Each has the name of its request field, which has the limits, the default and the errors of the API. */
+/** The request field of each form field. The API defines the limits and the default of the request field, and reports its errors. */
 const REQUEST_FIELDS = {
   name: 'name', description: 'description', comment: 'comment', entry: 'spec.entry', parallelism: 'spec.parallelism', interval: 'spec.checkpointing.interval',
   timeout: 'spec.checkpointing.timeout', minPause: 'spec.checkpointing.min_pause', tolerable: 'spec.checkpointing.tolerable_failed_checkpoints',
   retained: 'spec.checkpointing.retained',
 } as const;
-const FORMATS: Partial<Record<TextFieldName, string>> = { name: 'Use letters, digits and . _ -', entry: 'Use function, or package.module:function in an archive' };
+const FORMATS: Partial<Record<TextFieldName, string>> = { name: 'Use letters, digits and . _ -', entry: 'Enter the name of a function, or package.module:function for an archive' };
 const FIELD_OF_CODE: Record<string, string> = { 'name-taken': 'name', empty: 'file', 'not-an-archive': 'file', 'too-large': 'file' };
 
 export type TextFieldName = keyof typeof REQUEST_FIELDS;
@@ -27,10 +27,12 @@ const TEXT_FIELDS = Object.keys(REQUEST_FIELDS) as TextFieldName[];
 const mapFields = <Value>(map: (field: TextFieldName) => Value) => Object.fromEntries(TEXT_FIELDS.map((field) => [field, map(field)])) as Record<TextFieldName, Value>;
 
 /**
- * The field values as the user typed them. Numbers are converted when they are sent. If `interval` is empty, checkpoints are only triggered manually.
+ * The field values as the user typed them. Numbers are converted when the form is sent. If `interval` is empty, checkpoints are only triggered manually.
  * If `tolerable` is empty, the number of failed checkpoints is unlimited.
  */
 export type Draft = Record<TextFieldName, string> & { parameters: readonly Parameter[] };
+/** All values of the form. */
+export type FormValues = Draft & { file: File | null };
 /** Errors by form field. Errors of `parameters` are listed by parameter name. */
 export type Problems = Partial<Record<TextFieldName | 'file' | `parameters.${string}`, string>>;
 
@@ -46,7 +48,7 @@ export function draftFromSpec({ name, description }: Pick<Schemas['JobRead'], 'n
   };
 }
 
-/** The values to send. */
+/** Return the values to send. */
 function convert(draft: Draft) {
   const trimmed = mapFields((field) => draft[field].trim());
   const { entry, interval, minPause, tolerable, parallelism, retained } = trimmed;
@@ -56,7 +58,7 @@ function convert(draft: Draft) {
   };
 }
 
-/** The spec to send. `before`: the previous spec. Settings that have no form field are copied from it. */
+/** Return the spec to send. Settings that have no form field are copied from the previous spec, `before`. */
 export function specFromDraft(draft: Draft, digest: string, before: Record<string, unknown> = {}): JobSpec {
   const kept = before as Partial<JobSpec>;
   const { entry, parallelism, interval, timeout, minPause, tolerable, retained } = convert(draft);
@@ -70,7 +72,7 @@ export function specFromDraft(draft: Draft, digest: string, before: Record<strin
   };
 }
 
-/** Parse a parameter. 5 is a number, true is a boolean, and "5" in quotes is text. */
+/** Parse the value of a parameter. For example, `5` is a number, `true` is a boolean, and `"5"` is text. */
 export function parseScalar(text: string): Scalar {
   const trimmed = text.trim();
   if (trimmed === 'true' || trimmed === 'false') return trimmed === 'true';
@@ -82,15 +84,15 @@ export function parseScalar(text: string): Scalar {
   return /^".*"$/.test(trimmed) ? trimmed.slice(1, -1) : text;
 }
 
-/** The inverse of `parseScalar`. */
+/** Return the text that `parseScalar` parses to this value. */
 export function formatScalar(value: Scalar): string {
   if (typeof value !== 'string') return String(value);
   return parseScalar(value) === value ? value : `"${value}"`;
 }
 
 /**
- * Return the errors that prevent sending the form. `file`: the chosen file. `hasFile`: the previous version has a file, so the user need not choose
- * one.
+ * Return the errors that prevent sending the form. `file` is the chosen file. If `hasFile` is true, the previous version has a file, so the user need
+ * not choose a file.
  */
 export function formProblems(draft: Draft, { file, hasFile }: { file: Pick<File, 'name'> | null; hasFile: boolean }): Problems {
   const values = convert(draft);
@@ -104,7 +106,7 @@ export function formProblems(draft: Draft, { file, hasFile }: { file: Pick<File,
   return Object.fromEntries(Object.entries(found).filter(([, problem]) => problem !== null)) as Problems;
 }
 
-/** Suggest a job name for a file, such as route-delays for route_delays.py. */
+/** Return a suggested job name for a file, such as `route-delays` for route_delays.py. */
 export function suggestJobName(file: string): string {
   return file.replace(/\.(py|zip|whl)$/, '').replaceAll(/[^A-Za-z0-9]+/g, '-').replaceAll(/^-|-$/g, '').toLowerCase();
 }
@@ -114,4 +116,10 @@ export function fieldProblems({ code, message, body: { errors = {} } }: Pick<Api
   if (FIELD_OF_CODE[code]) return { [FIELD_OF_CODE[code]]: message };
   const ofParameters = Object.entries(errors).filter(([path]) => path.startsWith('spec.parameters.')).map(([path, error]) => [path.split('.').slice(1, 3).join('.'), error]);
   return Object.fromEntries([...TEXT_FIELDS.map((field) => [field, errors[REQUEST_FIELDS[field]]]), ...ofParameters].filter(([, error]) => error !== undefined));
+}
+
+/** Return the problems of fields that the user has not changed since the request. Any changed parameter hides the problems of all parameters. */
+export function problemsOfUnchangedFields(problems: Problems, sent: FormValues, now: FormValues): Problems {
+  const isUnchanged = (name: keyof FormValues): boolean => sent[name] === now[name];
+  return Object.fromEntries(Object.entries(problems).filter(([field]) => isUnchanged(field.split('.')[0] as keyof FormValues)));
 }

@@ -1,4 +1,4 @@
-/** Lays out a graph preview. Operators are in layers from left to right. Pure. */
+/** Lays out the preview of a graph with pure functions. Operators are in layers from left to right. */
 import { mean } from '../../shared/statistics';
 
 export interface Node {
@@ -63,7 +63,7 @@ export function layoutGraph(graph: Record<string, unknown>): Drawing {
   };
 }
 
-/** Return the layer of each operator, which is one more than the highest layer of its inputs. Feedback edges are ignored. */
+/** Return the layer of each operator, which is one more than the highest layer of its inputs. This function ignores feedback edges. */
 function layersOf(inputs: ReadonlyMap<string, readonly Input[]>): Map<string, number> {
   const found = new Map<string, number>();
   const visit = (uid: string, above: ReadonlySet<string>): number => {
@@ -79,7 +79,7 @@ function layersOf(inputs: ReadonlyMap<string, readonly Input[]>): Map<string, nu
   return found;
 }
 
-/** Return the row of each operator, which is as close to the rows of its inputs as the other operators of its layer permit. */
+/** Return the row of each operator. Within a layer, each operator gets the free row that is closest to the rows of its inputs. */
 function rowsOf(uids: readonly string[], inputs: ReadonlyMap<string, readonly Input[]>, layer: ReadonlyMap<string, number>): Map<string, number> {
   const rows = new Map<string, number>();
   const layers = Math.max(-1, ...layer.values()) + 1;

@@ -51,7 +51,7 @@ function Deploy({ instead }: { instead: BaseVersion | null }) {
     <SpecForm
       initial={instead ? draftFromSpec(instead.job, instead.body) : EMPTY_DRAFT}
       isNewVersion={false}
-      defaultFile={instead ? 'The file uploaded before' : null}
+      defaultFile={instead ? 'The file that was uploaded before' : null}
       busy={sending.isPending}
       error={sending.error}
       onSend={(draft, file) => sending.mutate({ draft, file })}
@@ -102,7 +102,7 @@ function NewVersion({ before }: { before: BaseVersion }) {
 function WithBaseVersion({ jobId, version, children }: { jobId: number; version: number | null; children: (before: BaseVersion) => ReactNode }) {
   const query = useQuery({
     queryKey: ['deploy', jobId, version],
-    // Do not refetch, because this would reset fields that the user has edited.
+    // Do not refetch, because a refetch would reset fields that the user has edited.
     staleTime: Infinity,
     gcTime: 0,
     queryFn: async ({ signal }): Promise<BaseVersion> => {

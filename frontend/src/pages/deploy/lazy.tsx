@@ -2,7 +2,7 @@ import { lazy, Suspense, type ComponentType } from 'react';
 
 import { LoadingState } from '../../shared/DataStates';
 
-/** The deploy pages. Their code is loaded when they are opened. */
+/** Return a page whose code is loaded when the page is opened. */
 function lazyPage(load: () => Promise<{ default: ComponentType }>): ComponentType {
   const Content = lazy(load);
   return function Later() {

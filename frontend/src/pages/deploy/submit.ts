@@ -23,20 +23,20 @@ export async function upload(file: File): Promise<string> {
 export interface BaseVersion {
   job: Schemas['JobRead'];
   body: Record<string, unknown>;
-  /** The number of the newest version when the form was opened. */
+  /** The number of the version that was the newest when the form was opened. */
   newest: number;
 }
 
-/** Another user has created a version since the form was opened. */
+/** The error if another user has created a version since the form was opened. */
 export class NewerVersionError extends Error {
   constructor(readonly newest: number) {
-    super(`Another user has created version ${newest}. Review its changes, then submit again to create the next version.`);
+    super(`Another user has created version ${newest}. Review the changes of that version, then submit again to create the next version.`);
   }
 }
 
 const artifactOf = (before: BaseVersion | null): string => String(before?.body.artifact ?? '');
 
-/** Create a job without starting it. `instead`: a job that did not compile and has never run. This job is deleted first. */
+/** Create a job without starting it. First delete the job `instead`, which did not compile and has never run. */
 export async function deploy(draft: Draft, file: File | null, instead: BaseVersion | null): Promise<Schemas['JobRead']> {
   const digest = file ? await upload(file) : artifactOf(instead);
   if (instead) await deleteReplacedJob(instead);

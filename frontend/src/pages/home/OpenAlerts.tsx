@@ -9,11 +9,11 @@ import { StateChip } from '../../shared/StateChip';
 import type { Job } from '../jobs/useAllJobs';
 import { StatCard } from './StatCard';
 
-/** Refetch as often as workers evaluate rules, because streams do not contain alerts. */
+/** Alerts are refetched as often as workers evaluate rules, because streams do not contain alerts. */
 const REFRESH_MS = 15_000;
 const SHOWN = 3;
 
-/** The number of firing alerts and the newest alerts. If the request fails, only this card shows the error. */
+/** The number of firing alerts, and the newest firing alerts. If the request for alerts fails, only this card shows the error. */
 export function OpenAlerts({ jobs }: { jobs: readonly Job[] }) {
   const { data, total, error } = useGetList<Schemas['AlertRead']>(
     'alerts',

@@ -17,13 +17,13 @@ describe('home', () => {
     expect(rows).toHaveLength(4);
   });
 
-  it('shows the stalest checkpoint of the jobs that should be running', async () => {
+  it('shows which of the jobs that should be running has the stalest checkpoint', async () => {
     await renderPage('/');
     const oldest = await screen.findByRole('region', { name: 'Stalest checkpoint' });
     expect(oldest).toHaveTextContent(/1 h 30 min.*orders-enrichment/);
   });
 
-  it('shows the number of covered jobs if there are more jobs than the page fetches', async () => {
+  it('says how many jobs it covers if there are more jobs than the page fetches', async () => {
     const installation = new Installation(Date.now());
     const resting = installation.find(7)!;
     for (let id = 10; id <= JOBS_MAX + 1; id += 1) installation.jobs.push({ ...resting, job: { ...resting.job, id, name: `job-${id}` } });
@@ -32,7 +32,7 @@ describe('home', () => {
     expect(decodeURIComponent(screen.getByRole('link', { name: 'Show all jobs that need attention' }).getAttribute('href')!)).toBe('/jobs?filter={"needs_attention":true}');
   });
 
-  it('updates when a job stops', async () => {
+  it('updates the counts when a job stops', async () => {
     const { fake } = await renderPage('/');
     await screen.findByText('3 running');
     fake.installation.runOperation(fake.installation.find(3)!, 'suspend');

@@ -74,7 +74,7 @@ function StalestCheckpoint({ jobs }: { jobs: Job[] }) {
       {oldest ? (
         <>
           <Link component={RouterLink} underline={oldest.ever ? 'hover' : 'always'} to={`/jobs/${oldest.job.id}`}>{oldest.job.name}</Link>
-          {oldest.ever ? '' : ' has no completed checkpoint since its start'}
+          {oldest.ever ? '' : ' has completed no checkpoint since its start'}
         </>
       ) : 'No job has the desired state RUNNING'}
     </StatCard>

@@ -13,13 +13,13 @@ export function mergeLive(jobs: readonly Job[], told: ReadonlyMap<number, JobSum
       ...job,
       desired_state: news.desired_state,
       state: currentState(job, news),
-      // The stream does not contain is_savepoint, but this page does not show this field.
+      // The stream does not contain is_savepoint, so use false. This page does not show the field.
       last_checkpoint: last ? { is_savepoint: false, ...last } : job.last_checkpoint,
     };
   });
 }
 
-/** Return the newest state. The stream has the state that the driver last reported. Only the server knows whether a driver is unreachable. */
+/** Return the newest state of a job. The stream contains the state that the driver last reported, so only fetched jobs can have the state RECONCILING. */
 export function currentState(job: Pick<Job, 'state'>, news: Pick<JobSummary, 'state'> | undefined): Job['state'] {
   return job.state === 'RECONCILING' ? job.state : (news?.state ?? job.state);
 }
@@ -31,8 +31,8 @@ export function countsByState(jobs: readonly Job[]): [state: StateOf<'run'>, cou
 }
 
 /**
- * Among the jobs whose desired state is RUNNING, return the job whose last completed checkpoint is the oldest. For a job without checkpoints, use its
- * start.
+ * Among the jobs whose desired state is RUNNING, return the job whose last completed checkpoint is the oldest. If a job has no completed
+ * checkpoint, the start of its run is used instead.
  */
 export function stalestCheckpoint(jobs: readonly Job[]): { job: Job; sinceMs: number; ever: boolean } | null {
   let oldest: { job: Job; sinceMs: number; ever: boolean } | null = null;

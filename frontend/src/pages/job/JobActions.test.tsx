@@ -3,21 +3,21 @@ import { describe, expect, it } from 'vitest';
 
 import { renderJob } from '../../testing/render';
 
-describe('job actions', () => {
+describe('the header of the job page', () => {
   it.each([
     [1, ['Trigger savepoint', 'Suspend', 'Cancel', 'More']],
     [7, ['Start', 'More']],
-  ])('of job %d are those that the API lists', async (id, labels) => {
+  ])('shows for job %d only the actions that the API lists', async (id, labels) => {
     await renderJob(id, '/runs', { as: 'operator' });
     await screen.findByRole('button', { name: 'More' });
     for (const name of ['Start', 'Trigger savepoint', 'Suspend', 'Cancel', 'More']) expect(screen.queryAllByRole('button', { name })).toHaveLength(labels.includes(name) ? 1 : 0);
   });
 
-  it('propose a plan to rescale the job, and show in the menu why they are disabled', async () => {
+  it('proposes a plan to rescale the job, and shows in the menu why an action is disabled', async () => {
     const { user } = await renderJob(1, '', { as: 'operator' });
     await user.click(await screen.findByRole('button', { name: 'More' }));
     const menu = await screen.findByRole('menu');
-    expect(within(menu).getByText(/is running\. Suspend or cancel it first\.$/)).toBeVisible();
+    expect(within(menu).getByText(/is running\. Suspend or cancel the job first\.$/)).toBeVisible();
     await user.click(within(menu).getByText('Rescale…'));
     const field = await screen.findByRole('textbox', { name: 'Parallelism' });
     await waitFor(() => expect(field).toHaveAccessibleDescription('1 to 1024; currently 4'));
@@ -30,7 +30,7 @@ describe('job actions', () => {
     expect(await screen.findByRole('heading', { name: /Rescale to parallelism 8/ })).toBeVisible();
   });
 
-  it('are not confirmed by pressing Enter a second time if they are destructive', async () => {
+  it('does not confirm a destructive action if the user presses Enter twice', async () => {
     const { fake, user } = await renderJob(1);
     (await screen.findByRole('button', { name: 'Cancel' })).focus();
     await user.keyboard('{Enter}');
@@ -44,7 +44,7 @@ describe('job actions', () => {
     expect(await screen.findByText('Cancel requested')).toBeVisible();
   });
 
-  it('delete a stopped job with a request that contains the displayed version', async () => {
+  it('deletes a stopped job with a request that contains the displayed version of the job', async () => {
     const { fake, user } = await renderJob(7);
     await user.click(await screen.findByRole('button', { name: 'More' }));
     await user.click(within(await screen.findByRole('menu')).getByText('Delete…'));

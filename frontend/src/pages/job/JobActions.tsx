@@ -14,7 +14,7 @@ import { disabledReason, hasAction, REQUEST_PENDING } from './actions';
 import { usePropose } from './recovery/useRecovery';
 import { useJob, useSpec } from './useJob';
 
-/** The verbs of the header and the menu, in order of display. The header has the verb savepoint while the job can be suspended. */
+/** The verbs of the header and of the menu "More", in order of display. The header shows `savepoint` only while the job can be suspended. */
 const HEADER = ['start', 'savepoint', 'suspend', 'cancel'] as const;
 const MENU = ['rescale', 'upgrade', 'delete'] as const;
 type JobVerb = (typeof HEADER)[number] | (typeof MENU)[number];
@@ -25,16 +25,16 @@ const LABEL: Record<JobVerb, string> = { start: 'Start', suspend: 'Suspend', can
 /** `accepted`: the notification that is shown after the API has accepted the request. */
 type Confirmation = Pick<ConfirmDialogProps, 'title' | 'description' | 'confirmLabel' | 'dismissLabel' | 'destructive'> & { accepted: string };
 const CONFIRMATION: Record<RequestVerb, Confirmation> = {
-  start: { title: 'Start', confirmLabel: 'Start', accepted: 'Start requested', description: 'The job resumes from its newest checkpoint. If it has no checkpoint, it starts without state.' },
-  suspend: { title: 'Suspend', confirmLabel: 'Suspend', accepted: 'Suspend requested', description: 'The job takes a last checkpoint and stops. When you start the job again, it resumes from this checkpoint.' },
+  start: { title: 'Start', confirmLabel: 'Start', accepted: 'Start requested', description: 'The job resumes from its newest checkpoint. A job without checkpoints starts without state.' },
+  suspend: { title: 'Suspend', confirmLabel: 'Suspend', accepted: 'Suspend requested', description: 'The job takes a last checkpoint and stops. When you start the job again, it resumes from its last checkpoint.' },
   cancel: {
     title: 'Cancel', confirmLabel: 'Cancel job', dismissLabel: 'Keep running', accepted: 'Cancel requested', destructive: true,
-    description: 'The job stops immediately, without a last checkpoint. When you start the job again, it reads all input since its newest checkpoint again.',
+    description: 'The job stops immediately, without a last checkpoint. When you start the job again, it resumes from its newest checkpoint and reads the input after that checkpoint again.',
   },
   savepoint: { title: 'Trigger savepoint of', confirmLabel: 'Trigger savepoint', accepted: 'Savepoint triggered', description: 'A savepoint stays until a user deletes it. The job continues to run.' },
   delete: {
     title: 'Delete', confirmLabel: 'Delete job', accepted: 'Job deleted', destructive: true,
-    description: 'The job is removed from this installation. The checkpoints and the output of the job are kept. The logs of its runs are deleted.',
+    description: 'The job is removed from this installation. The checkpoints and the output of the job are kept. The logs of all runs of the job are deleted.',
   },
 };
 
@@ -70,7 +70,7 @@ export function JobActions() {
     onSuccess: (_, verb) => {
       notify(CONFIRMATION[verb].accepted, { type: 'info' });
       if (verb === 'delete') void navigate('/jobs');
-      // Remove the deleted job from the cache, so that it is not refetched.
+      // After a deletion, refetch only the lists, because a request for the deleted job would fail.
       void queries.invalidateQueries({ queryKey: verb === 'delete' ? ['jobs', 'getList'] : ['jobs'] });
     },
     onError: (error) => notify(error.message, { type: 'error' }),
@@ -115,7 +115,7 @@ function MoreMenu({ onChoose }: { onChoose(verb: JobVerb): void }) {
             key={verb}
             dense
             disabled={disabledReason(actions, verb) !== null}
-            // The reason of a disabled item stays readable.
+            // Only the label of a disabled item is grey, so that the reason below the label stays readable.
             sx={{ '&.Mui-disabled': { opacity: 1 }, '&.Mui-disabled .MuiListItemText-primary': { color: 'text.disabled' } }}
             onClick={() => {
               setAnchor(null);
@@ -132,7 +132,7 @@ function MoreMenu({ onChoose }: { onChoose(verb: JobVerb): void }) {
 
 const { minimum: PARALLELISM_MIN, maximum: PARALLELISM_MAX } = FIELDS['RescaleRequest.parallelism'];
 
-/** Asks for the new parallelism, then proposes a plan. */
+/** A dialog that asks for the new parallelism of the job and then proposes a plan to rescale the job. */
 function Rescale({ onClose }: { onClose(): void }) {
   const job = useJob();
   const [input, setInput] = useState('');
@@ -152,8 +152,8 @@ function Rescale({ onClose }: { onClose(): void }) {
       >
         <DialogTitle id="rescale-title">Rescale {job.name}</DialogTitle>
         <DialogContent>
-          <DialogContentText sx={{ mb: 2 }}>The job takes a last checkpoint, stops, and resumes with this parallelism. The plan is shown for confirmation first.</DialogContentText>
-          {/* eslint-disable-next-line jsx-a11y/no-autofocus -- a dialog with one field */}
+          <DialogContentText sx={{ mb: 2 }}>The job takes a last checkpoint, stops, and resumes with the new parallelism. You can review the plan before it is applied.</DialogContentText>
+          {/* eslint-disable-next-line jsx-a11y/no-autofocus -- this is the only field of the dialog */}
           <TextField autoFocus label="Parallelism" value={input} onChange={({ target: { value } }) => setInput(value)} error={input !== '' && !valid} helperText={unchanged ? `The job already has parallelism ${current}.` : `${PARALLELISM_MIN} to ${PARALLELISM_MAX}${current === undefined ? '' : `; currently ${current}`}`} slotProps={{ htmlInput: { inputMode: 'numeric' } }} />
         </DialogContent>
         <DialogActions>

@@ -4,7 +4,7 @@ import { useNotify } from 'react-admin';
 import { useJobStore } from '../../live/JobLiveProvider';
 import { isFailedRequest, eventText } from './events/eventText';
 
-/** Shows a notification on every tab when an operation fails, because the API accepts operations at once and they can fail later. */
+/** Shows a notification on every tab when an operation fails. An operation can fail long after the API has accepted it. */
 export function OperationFailures() {
   const store = useJobStore();
   const notify = useNotify();

@@ -12,8 +12,8 @@ export function UnreachableDriver() {
   const contactMs = toMs(run.last_contact_at);
   return (
     <Alert severity="warning" role="none">
-      <span role="status">The driver of run {run.number} is unreachable. This page shows the last known state until Weir knows whether the driver is alive.</span>
-      {/* The text is outside the live region, because it changes every second. */}
+      <span role="status">The driver of run {run.number} is unreachable. This page shows the last known state until Weir has found out whether the driver is alive.</span>
+      {/* The last contact is outside the live region, because screen readers would announce it every second. */}
       {contactMs !== null && <> Last contact: {duration(now - contactMs)} ago.</>}
     </Alert>
   );

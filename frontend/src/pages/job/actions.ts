@@ -1,4 +1,4 @@
-/** The actions that the API lists on jobs, checkpoints and plans. The API decides which actions are allowed; the UI has no rules. */
+/** The actions that the API lists on jobs, checkpoints and plans. Only the API decides which actions are allowed. */
 import type { Schemas } from '../../api/types';
 
 type Action = Schemas['ActionRead'];
@@ -9,7 +9,7 @@ export const REQUEST_PENDING = 'Another request is in progress.';
 /** Return the reason why a verb is disabled, or null if it is allowed. */
 export function disabledReason(actions: readonly Action[], verb: Verb): string | null {
   const action = actions.find((one) => one.verb === verb);
-  return action ? action.reason : 'Not available in the current state.';
+  return action ? action.reason : 'This action is not available in the current state.';
 }
 
 export const hasAction = (actions: readonly Action[], verb: Verb): boolean => actions.some((one) => one.verb === verb);

@@ -17,12 +17,12 @@ import { UnreachableDriver } from './UnreachableDriver';
 import { tabAt, TABS } from './tabs';
 import { JobContext, useJob, type Job } from './useJob';
 
-/** The stream does not report when the API last heard from a driver, so the job is also polled. */
+/** The interval of polling. The job is also polled, because the stream does not report the time of the driver's last contact with the API. */
 const ASK_EVERY_MS = 15_000;
 
 export function JobPage() {
   const { jobId } = useParams();
-  if (!/^[1-9]\d*$/.test(jobId ?? '')) return <Page title="No such job"><EmptyState title="No such job">The URL contains no job ID.</EmptyState></Page>;
+  if (!/^[1-9]\d*$/.test(jobId ?? '')) return <Page title="No such job"><EmptyState title="No such job">The URL contains no valid job ID.</EmptyState></Page>;
   // The key remounts the page when the job changes, so that selections and input are not kept.
   return <OneJob key={jobId} jobId={Number(jobId)} />;
 }
@@ -68,7 +68,7 @@ function Shell() {
   );
 }
 
-/** A live stream reports ten times a second, but this component uses only its status. */
+/** Select only the status of a live connection, because a live stream changes its connection state ten times a second. */
 const shownLine = ({ connection }: JobLive): ConnectionState => (connection.status === 'live' ? LIVE : connection);
 
 function Mark() {
@@ -79,7 +79,7 @@ function Banner() {
   return <ConnectionBanner connection={useJobLive(shownLine)} />;
 }
 
-// The tab is memoized, because it does not depend on the rest of the page.
+// The content of the tab is memoized, because it does not depend on the rest of the page.
 const Content = memo(function Content({ id }: { id: number }) {
   return (
     <Routes>

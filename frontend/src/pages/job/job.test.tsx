@@ -56,8 +56,8 @@ describe('the job page', () => {
     fake.installation.emit(job, 'OperationEnded', { operation: 7, operation_kind: 'cancel', state: 'SUCCEEDED', problem: null }, false);
     fake.installation.emit(job, 'OperationEnded', { operation: 8, operation_kind: 'suspend', state: 'FAILED', problem }, false);
     fake.installation.advance(fake.installation.nowMs + 1_000);
-    expect(await screen.findByText(`suspend 8: failed: ${problem}`)).toBeVisible();
-    expect(screen.queryByText(/^cancel 7/)).toBeNull();
+    expect(await screen.findByText(`operation 8 (suspend) failed: ${problem}`)).toBeVisible();
+    expect(screen.queryByText(/^operation 7 /)).toBeNull();
   });
 
   it('shows no actions to viewers', async () => {
@@ -72,7 +72,7 @@ describe('the job page', () => {
     expect(screen.getByText(/^The driver of run \d+ is unreachable\. .*whether the driver is alive\.$/)).toHaveAttribute('role', 'status');
   });
 
-  it('shows a driver as unreachable only if the API does', () => {
+  it('shows a driver as unreachable only if the API reports it as unreachable', () => {
     const { job } = new Installation(Date.now()).find(1)!;
     const run = { ...job.run!, last_contact_at: new Date(Date.now() - 120_000).toISOString() };
     const page = (state: Job['state']) => <JobContext value={{ ...job, run: { ...run, state } }}><UnreachableDriver /></JobContext>;
@@ -83,7 +83,7 @@ describe('the job page', () => {
     expect(screen.getByRole('status')).not.toHaveTextContent(/contact/);
   });
 
-  it('opens the comparison of versions of a shared URL', async () => {
+  it('opens the comparison of versions that a shared URL names', async () => {
     const { user } = await renderJob(1, '/versions?compare=1..2');
     await user.click(within(await screen.findByRole('region', { name: 'Compare version 1 with version 2' })).getByRole('button', { name: 'Close' }));
     expect(globalThis.location.search).toBe('');
@@ -98,7 +98,7 @@ describe('the job page', () => {
     expect(screen.getByRole('tab', { name: 'Overview', selected: true })).toBeVisible();
   });
 
-  it('shows the error of a job that does not exist', async () => {
+  it('shows an error for a job that does not exist', async () => {
     await renderPage('/jobs/999');
     expect(await screen.findByText('Job 999 does not exist.')).toBeVisible();
     expect(screen.getByText(/Request 4f1c0a77/)).toBeVisible();

@@ -17,7 +17,7 @@ it('invalid parts of a graph are dropped, and unknown operators are named by uid
   expect(parseGraph({ chains: 'many', edges: 7, logical: null })).toEqual({ chains: [], edges: [] });
 });
 
-it('the partitioning is described and channels are counted', () => {
+it('the label of an edge names its partitioning and key, and the channels of an edge are counted', () => {
   const graph = parseGraph(json);
   const [edge] = graph.edges;
   expect(partitioningLabel(edge!)).toBe('hash origin, dest');

@@ -1,7 +1,7 @@
 import { lazy, type ComponentType, type LazyExoticComponent } from 'react';
 
 interface JobTab {
-  /** Path segment: `/jobs/7/checkpoints`. Empty for the first tab. */
+  /** Path segment: `/jobs/7/checkpoints`. The first tab has an empty path. */
   path: string;
   label: string;
   /** Whether the tab has pages with longer paths, such as `/jobs/7/recovery/3`. */

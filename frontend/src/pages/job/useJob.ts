@@ -8,14 +8,14 @@ export type Job = Schemas['JobRead'];
 
 export const JobContext = createContext<Job | null>(null);
 
-/** Return the job of this page. The stream updates it. Pass its `version` to `ifMatch`. */
+/** Return the job of this page, which the stream updates. To change the job, pass the `version` of the job to `ifMatch`. */
 export function useJob(): Job {
   const job = use(JobContext);
   if (job === null) throw new Error('useJob needs a JobContext.');
   return job;
 }
 
-/** The current version of the job's spec. */
+/** Query the current version of the job's spec. */
 export function useSpec() {
   const { id, spec_number } = useJob();
   return useQuery({
@@ -24,7 +24,7 @@ export function useSpec() {
   });
 }
 
-/** The graph that a run deployed. `keep`: return the graph of the previous run until the graph of this run is loaded. */
+/** Query the graph that a run has deployed. `keep`: return the graph of the previous run until the graph of this run is loaded. */
 export function useGraph(runId: number | null, { keep = false } = {}): UseQueryResult<Schemas['GraphRead']> {
   const { id } = useJob();
   return useQuery({
@@ -35,7 +35,7 @@ export function useGraph(runId: number | null, { keep = false } = {}): UseQueryR
   });
 }
 
-/** Return the newest run if it has deployed a graph, else null. */
+/** Return the id of the newest run if this run has deployed a graph, else null. */
 export function useDeployedRun(): number | null {
   const { run } = useJob();
   return run?.graph_id == null ? null : run.id;

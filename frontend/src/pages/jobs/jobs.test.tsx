@@ -9,7 +9,7 @@ describe('the list of jobs', () => {
     const row = (await screen.findByText('payments-fraud-score')).closest('tr')!;
     expect(within(row).getByText('running')).toBeVisible();
     expect(within(row).getByText(/s ago/)).toBeVisible();
-    // The column is hidden on narrow screens, and jsdom has no screen width.
+    // The throughput column is hidden on narrow screens, and jsdom has no screen width.
     expect(await within(row).findByText(/k\/s$/)).toBeInTheDocument();
     expect(within(row).getByText('2.42 M records')).toBeVisible();
   });

@@ -40,8 +40,7 @@ export function LoginPage() {
           </Box>
         </Box>
         {problem && <Alert severity="error" variant="outlined" sx={{ mb: 1 }}>{problem}</Alert>}
-        {/* The form is the only content of the page, so it takes the focus. */}
-        {/* eslint-disable-next-line jsx-a11y/no-autofocus */}
+        {/* eslint-disable-next-line jsx-a11y/no-autofocus -- the form is the only content of the page */}
         <TextField name="name" label="Name" autoComplete="username" autoFocus required fullWidth margin="normal" />
         <TextField name="password" label="Password" type="password" autoComplete="current-password" required fullWidth margin="normal" />
         <Button type="submit" variant="contained" fullWidth size="large" disabled={busy} sx={{ mt: 2 }}>
@@ -59,7 +58,7 @@ export function LoginPage() {
   );
 }
 
-/** The OpenID Connect provider. Null if none is configured, or the response has not arrived yet. */
+/** Return the OpenID Connect provider. Null if no provider is configured, or if the response has not arrived yet. */
 function useOidc(): Schemas['OidcProviderRead'] | null {
   const [oidc, setOidc] = useState<Schemas['OidcProviderRead'] | null>(null);
   useEffect(() => {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { renderPage } from '../../testing/render';
 
 describe('logging in', () => {
-  it('is required without a session, and returns to the requested page', async () => {
+  it('logging in is required without a session, and opens the requested page', async () => {
     const { user } = await renderPage('/jobs/1/runs', { as: null });
     expect(screen.getByRole('heading', { name: 'Log in to Weir' })).toBeVisible();
     await user.type(screen.getByLabelText(/Name/), 'operator');
@@ -13,13 +13,13 @@ describe('logging in', () => {
     expect(await screen.findByRole('tab', { name: 'Runs', selected: true })).toBeVisible();
   });
 
-  it('sends no request that fails on the first visit', async () => {
+  it('the first visit sends no request that fails', async () => {
     const { fake } = await renderPage('/', { as: null });
     expect(screen.queryByRole('alert')).toBeNull();
     expect(fake.requests.map(({ method, url }) => `${method} ${new URL(url).pathname}`)).toEqual(['GET /api/v1/session/status']);
   });
 
-  it('shows the name of the configured OpenID Connect provider', async () => {
+  it('the log-in page shows the name of the configured OpenID Connect provider', async () => {
     await renderPage('/', { as: null });
     expect(screen.queryByRole('link')).toBeNull();
     cleanup();
@@ -27,7 +27,7 @@ describe('logging in', () => {
     expect(await screen.findByRole('link', { name: 'Log in with Example Inc.' })).toHaveAttribute('href', '/api/v1/session/oidc');
   });
 
-  it('shows the error of the API', async () => {
+  it('the log-in page shows the error of the API', async () => {
     const { user } = await renderPage('/', { as: null });
     await user.type(screen.getByLabelText(/Name/), 'operator');
     await user.type(screen.getByLabelText(/Password/), 'wrong');
@@ -35,7 +35,7 @@ describe('logging in', () => {
     expect(await screen.findByText('Incorrect user name or password. Try again, or ask an administrator whether the account is disabled.')).toBeVisible();
   });
 
-  it('shows different errors for an unreachable API and a wrong password', async () => {
+  it('an unreachable API is not reported as a wrong password', async () => {
     const { fake, user } = await renderPage('/', { as: null });
     fake.unreachable = true;
     await user.type(screen.getByLabelText(/Name/), 'operator');
@@ -44,7 +44,7 @@ describe('logging in', () => {
     expect(await screen.findByText(/The API does not respond\./)).toBeVisible();
   });
 
-  it('is required again if the session ends while a page is open', async () => {
+  it('logging in is required again if the session ends while a page is open', async () => {
     const { fake, user } = await renderPage('/jobs/1', { as: 'operator' });
     await user.click(await screen.findByRole('button', { name: 'Trigger savepoint' }));
     fake.user = null;

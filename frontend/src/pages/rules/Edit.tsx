@@ -21,7 +21,7 @@ export default function EditRule() {
       publiclyReadable
       titleOf={({ name }) => name}
       titleAddon={({ enabled }) => <StateChip kind="switched" state={enabled ? 'on' : 'off'} />}
-      deleteWarning="Its firing alerts are resolved, and its past alerts are kept. To pause the rule, disable it instead."
+      deleteWarning="Firing alerts of this rule are resolved, and past alerts are kept. To pause the rule, disable it instead."
       transform={({ condition, ...rest }) => ({ ...rest, condition: conditionFromForm(condition as Record<string, unknown>) })}
       form={canEdit ? <RuleFields existing /> : null}
     >

@@ -12,7 +12,7 @@ const RECORDS = [fieldValidator('LagCondition.records'), requireLagLimit];
 const SECONDS = fieldValidator('LagCondition.seconds');
 const SOURCE = fieldValidator('LagCondition.source');
 
-/** The fields of a rule. The kind and the job of an existing rule cannot be changed. */
+/** The form fields of a rule. The kind and the job of an existing rule cannot be changed. */
 export function RuleFields({ existing = false }: { existing?: boolean }) {
   return (
     <>
@@ -20,7 +20,7 @@ export function RuleFields({ existing = false }: { existing?: boolean }) {
       {!existing && (
         <>
           <ReferenceInput source="job_id" reference="jobs" sort={{ field: 'name', order: 'ASC' }}>
-            <AutocompleteInput label="Job" optionText="name" filterToQuery={(q: string) => ({ q })} helperText="Empty: all jobs" />
+            <AutocompleteInput label="Job" optionText="name" filterToQuery={(q: string) => ({ q })} helperText="Leave empty for all jobs" />
           </ReferenceInput>
           <SelectInput source="condition.kind" label="Condition" choices={KINDS.map(({ id, name }) => ({ id, name }))} validate={required()} />
         </>
@@ -45,7 +45,7 @@ function Limits({ kind }: { kind: Kind | undefined }) {
         <>
           <NumberInput source="condition.records" label="Lag in records" min={1} step={1} validate={RECORDS} />
           <NumberInput source="condition.seconds" label="Lag in seconds of event time" min={0} validate={SECONDS} />
-          <TextInput source="condition.source" label="Source" helperText="The source's uid. Empty: any source" validate={SOURCE} />
+          <TextInput source="condition.source" label="Source" helperText="The uid of the source. Leave empty for any source" validate={SOURCE} />
         </>
       )}
     </Box>

@@ -9,18 +9,18 @@ describe('conditions of rules', () => {
     [{ kind: 'failures', count: 3 }, '3 failures in a row'],
     [{ kind: 'failures', count: 1 }, 'a failure'],
     [{ kind: 'restarts', count: 5, minutes: 10 }, '5 restarts within 10 min'],
-    [{ kind: 'lag', records: 1_000_000, seconds: 90, source: null }, 'a source behind by more than 1,000,000 records or 1 min 30 s'],
-    [{ kind: 'lag', records: null, seconds: 60, source: 'orders' }, 'source orders behind by more than 1 min'],
-  ])('%j', (condition, text) => expect(formatCondition(condition)).toBe(text));
+    [{ kind: 'lag', records: 1_000_000, seconds: 90, source: null }, 'lag of a source above 1,000,000 records or 1 min 30 s'],
+    [{ kind: 'lag', records: null, seconds: 60, source: 'orders' }, 'lag of source orders above 1 min'],
+  ])('%j is shown as %s', (condition, text) => expect(formatCondition(condition)).toBe(text));
 
-  it('have a form for every kind', () => expect(KINDS.map(({ id }) => id).sort()).toEqual([...alertKindValues].sort()));
+  it('every kind of condition has a form', () => expect(KINDS.map(({ id }) => id).sort()).toEqual([...alertKindValues].sort()));
 
-  it('contain only the fields of the selected kind', () => {
+  it('a condition contains only the fields of its kind', () => {
     expect(conditionFromForm({ kind: 'failures', minutes: 10, count: 3 })).toEqual({ kind: 'failures', count: 3 });
     expect(conditionFromForm({ kind: 'lag', records: 5, count: 3 })).toEqual({ kind: 'lag', records: 5, seconds: null, source: null });
   });
 
-  it('need a limit if the kind is a lag', () => {
+  it('a lag condition needs a limit', () => {
     expect(validateLag({ kind: 'lag', records: null })).toMatch(/Enter a limit/);
     expect([validateLag({ kind: 'lag', seconds: 3 }), validateLag({ kind: 'failures' })]).toEqual([undefined, undefined]);
   });

@@ -1,4 +1,4 @@
-/** Conditions of alert rules as text and as form values. Pure. */
+/** Pure functions that convert the conditions of alert rules to text and to form values. */
 import type { Schemas } from '../../api/types';
 import { count, pluralize, duration } from '../../format';
 
@@ -6,7 +6,7 @@ export type Condition = Schemas['AlertRuleRead']['condition'];
 export type Kind = Condition['kind'];
 
 export const KINDS: readonly { id: Kind; name: string; help: string }[] = [
-  { id: 'no-checkpoint', name: 'no checkpoint', help: 'Fires if no checkpoint completes within this time, or within two checkpoint intervals if that is longer.' },
+  { id: 'no-checkpoint', name: 'no checkpoint', help: 'Fires if no checkpoint completes within this time, or within two checkpoint intervals if these are longer.' },
   { id: 'failures', name: 'failures in a row', help: 'Fires after this many failures of the job or its checkpoints without a completed checkpoint in between.' },
   { id: 'restarts', name: 'restarts', help: 'Fires after this many restarts within this time.' },
   { id: 'lag', name: 'lag', help: 'Fires if a source’s lag exceeds a limit for one minute.' },
@@ -26,7 +26,7 @@ export function formatCondition(condition: Condition): string {
         condition.records === null || condition.records === undefined ? null : pluralize(condition.records, 'record'),
         condition.seconds === null || condition.seconds === undefined ? null : duration(condition.seconds * 1000),
       ].filter((one) => one !== null);
-      return `${condition.source ? `source ${condition.source}` : 'a source'} behind by more than ${limits.join(' or ')}`;
+      return `lag of ${condition.source ? `source ${condition.source}` : 'a source'} above ${limits.join(' or ')}`;
     }
   }
 }
@@ -41,7 +41,7 @@ export function conditionFromForm(filled: Record<string, unknown>): Record<strin
   return { kind, ...Object.fromEntries(FIELDS[kind].map((name) => [name, filled[name] ?? null])) };
 }
 
-/** Return an error if a lag condition has no limit. Undefined: valid. */
+/** Return an error if a lag condition has no limit, else undefined. */
 export function validateLag(filled: Record<string, unknown>): string | undefined {
   const { kind, records, seconds } = filled;
   return kind === 'lag' && (records ?? null) === null && (seconds ?? null) === null ? 'Enter a limit in records, in seconds or both' : undefined;

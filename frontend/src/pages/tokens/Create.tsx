@@ -21,8 +21,8 @@ const NAME = [required(), fieldValidator('TokenCreate.name', 'Use printable char
 const DAYS = [7, 30, 90, 180, 365].map((days) => ({ id: days, name: `in ${days} days` }));
 const DEFAULT_DAYS = 90;
 
-/** Do not use the data provider, because react-admin would cache the response with the secret. Only this component stores the secret. */
-export default function TokenCreate() {
+/** Creates a token without the data provider, because react-admin would cache the response with the secret. Only this component stores the secret. */
+export default function NewToken() {
   const [made, setMade] = useState<Schemas['TokenCreatedRead'] | null>(null);
   if (made) return <CreatedToken token={made} onMore={() => setMade(null)} />;
   return <Page title="New token"><Panel><TokenForm onMade={setMade} /></Panel></Page>;
@@ -47,7 +47,7 @@ function TokenForm({ onMade }: { onMade: (token: Schemas['TokenCreatedRead']) =>
       onSubmit={(filled: Record<string, unknown>) => mutate(filled as Schemas['TokenCreate'])}
     >
       <Box sx={{ ...FORM_STYLES, display: 'flex', flexDirection: 'column' }}>
-        <TextInput source="name" validate={NAME} helperText="Its purpose, for example: deployments from CI" autoComplete="off" />
+        <TextInput source="name" validate={NAME} helperText="The purpose of the token, for example: deployments from CI" autoComplete="off" />
         <RoleInput within={grantableRoles(permissions)} />
         {permissions.includes('rollback') && <RollbackInput />}
         <SelectInput source="expires_in_days" label="Expires" choices={DAYS} validate={required()} />

@@ -10,7 +10,7 @@ import { ConfirmDialog } from '../../shared/ConfirmDialog';
 import { useNow } from '../../shared/useNow';
 import { isValid, tokenState, type Token } from './tokenState';
 
-/** The tokens of the surrounding list. `showOwner`: add a column with the name of the user. */
+/** The tokens of the surrounding list. If `showOwner` is true, a column shows the user of each token. */
 export function TokenTable({ showOwner = false }: { showOwner?: boolean }) {
   return (
     <DataTable bulkActionButtons={false} rowClick={false} size="small">
@@ -59,7 +59,7 @@ function Revoke({ token }: { token: Token }) {
       {confirming && (
         <ConfirmDialog
           title={`Revoke token ${token.name}?`}
-          description={token.kind === 'api' ? 'Programs that use this token lose access immediately. This cannot be undone.' : 'Its user has to log in again.'}
+          description={token.kind === 'api' ? 'Programs that use this token lose access immediately. This cannot be undone.' : 'The user of this session must log in again.'}
           confirmLabel="Revoke token"
           destructive
           busy={isPending}

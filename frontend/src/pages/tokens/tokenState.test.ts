@@ -11,7 +11,7 @@ it.each([
   [token(DAY_MS / 2, { kind: 'session' }), 'valid', true],
   [token(30 * DAY_MS, { revoked_at: '2026-11-01T00:00:00Z' }), 'revoked', false],
   [token(-DAY_MS, { revoked_at: '2026-11-01T00:00:00Z' }), 'revoked', false],
-])('%j is %s', (one, state, live) => {
+])('token %j has the state %s', (one, state, live) => {
   expect(tokenState(one, NOW)).toBe(state);
   expect(isValid(tokenState(one, NOW))).toBe(live);
 });

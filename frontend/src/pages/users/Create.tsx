@@ -8,7 +8,7 @@ import { RoleInput, RollbackInput } from './RoleInputs';
 const NAME = [required(), fieldValidator('UserCreate.name', 'Use letters, digits and . @ + - _, separated by single spaces')];
 const PASSWORD = fieldValidator('UserCreate.password');
 
-export default function UserCreate() {
+export default function NewUser() {
   return (
     <CreatePage resource="users" title="New user" defaults={{ role: 'viewer', rollback: false }} transform={filledIn}>
       <TextInput source="name" validate={NAME} autoComplete="off" />

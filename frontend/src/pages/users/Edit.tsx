@@ -24,7 +24,7 @@ export default function EditUser() {
       titleOf={({ name }) => name}
       titleAddon={({ disabled }) => <StateChip kind="account" state={disabled ? 'disabled' : 'active'} />}
       actions={(user) => <ResetPassword key={user.id} user={user} />}
-      deleteWarning="Its tokens are revoked immediately. Its audit entries are kept. To reserve the name, disable the account instead."
+      deleteWarning="The user's tokens are revoked immediately, but the user's audit entries are kept. To reserve the name, disable the account instead."
       form={<Fields />}
     >
       {(user) => (
@@ -54,12 +54,12 @@ function Fields() {
       <OwnAccountNotice />
       <RoleInput />
       <RollbackInput />
-      <BooleanInput source="disabled" label="Disabled" helperText="The user cannot log in, and its tokens are rejected" />
+      <BooleanInput source="disabled" label="Disabled" helperText="A disabled user cannot log in, and the API rejects the user's tokens" />
     </>
   );
 }
 
-/** Warns users who edit their own account. */
+/** A warning for users who edit their own account. */
 function OwnAccountNotice() {
   const { data } = useGetIdentity();
   const user = useRecordContext<User>();

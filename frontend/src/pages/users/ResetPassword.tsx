@@ -28,7 +28,7 @@ export function ResetPassword({ user }: { user: Schemas['UserRead'] }) {
     if (made !== null) refresh();
     setMade(null);
   };
-  // Keep the dialog open during the request; otherwise the user would never see the new password.
+  // Keep the dialog open during the request, because the user would otherwise never see the new password.
   const canClose = made === null && !isPending;
   return (
     <>

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 
 import { holdResponses, renderPage } from '../../testing/render';
 
-it('the dialog cannot be closed until the generated password is shown', async () => {
+it('the password dialog cannot be closed until the generated password is shown', async () => {
   const rendered = await renderPage('/users/2');
   const { user } = rendered;
   await user.click(await screen.findByRole('button', { name: /Reset password|Set password/ }));
@@ -20,7 +20,7 @@ it('the dialog cannot be closed until the generated password is shown', async ()
   await waitFor(() => expect(dialog).not.toBeInTheDocument());
 });
 
-it('the dialog can be cancelled before a password is generated', async () => {
+it('the password dialog can be cancelled before a password is generated', async () => {
   const { user } = await renderPage('/users/2');
   await user.click(await screen.findByRole('button', { name: /Reset password|Set password/ }));
   const dialog = await screen.findByRole('dialog', { name: /^Set a new password for / });

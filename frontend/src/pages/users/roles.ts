@@ -17,7 +17,7 @@ export function grantableRoles(permissions: readonly string[]): Role[] {
 const ALPHABET = 'abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789';
 const LENGTH = 20;
 
-/** Generate a password of 20 characters from an alphabet of 56 without look-alikes. */
+/** Generate a password of 20 characters from an alphabet of 56 characters that do not look alike. */
 export function generatePassword(random: (count: number) => Uint32Array = (count) => crypto.getRandomValues(new Uint32Array(count))): string {
   return Array.from(random(LENGTH), (value) => ALPHABET[value % ALPHABET.length]).join('');
 }

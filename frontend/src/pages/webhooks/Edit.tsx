@@ -29,14 +29,14 @@ export default function EditWebhook() {
       publiclyReadable
       titleOf={({ name }) => name}
       titleAddon={({ enabled }) => <StateChip kind="switched" state={enabled ? 'on' : 'off'} />}
-      deleteWarning="Its deliveries are deleted as well. A webhook that a rule uses cannot be deleted."
+      deleteWarning="The deliveries of this webhook are deleted as well. A webhook that a rule uses cannot be deleted."
       form={canEdit ? <WebhookFields /> : null}
     >
       {(webhook) => (
         <>
           {canEdit && <Panel title="Test"><SendTest key={`${webhook.id} ${webhook.version}`} webhook={webhook} /></Panel>}
           <Panel title="Webhook">
-            <DescriptionList items={[['Receiver', webhook.receiver], ['Signing key', webhook.secret_reference ?? 'none: messages are not signed'], ['Created', <AbsoluteTime key="created" at={webhook.created_at} />]]} />
+            <DescriptionList items={[['Receiver', webhook.receiver], ['Signing key', webhook.secret_reference ?? 'none (messages are not signed)'], ['Created', <AbsoluteTime key="created" at={webhook.created_at} />]]} />
           </Panel>
           <ListPanel
             resource="deliveries"

@@ -15,10 +15,10 @@ export function WebhookFields() {
         source="secret_reference"
         label="Signing key reference"
         validate={KEY}
-        helperText="A variable or file of the workers, such as env:WEIR_WEBHOOK_KEY_OPS or file:ops. Empty: messages are not signed"
+        helperText="A variable or file of the workers, such as env:WEIR_WEBHOOK_KEY_OPS or file:ops. If this field is empty, messages are not signed"
         autoComplete="off"
       />
-      <BooleanInput source="enabled" label="Enabled" helperText="Disabling it discards pending deliveries" />
+      <BooleanInput source="enabled" label="Enabled" helperText="Disabling the webhook discards pending deliveries" />
     </>
   );
 }

@@ -11,7 +11,7 @@ type Delivery = Schemas['DeliveryRead'];
 
 const POLL_MS = 1_000;
 
-/** Sends a test message and polls its delivery until it ends. */
+/** Sends a test message and polls its delivery until the delivery ends. */
 export function SendTest({ webhook }: { webhook: Schemas['WebhookRead'] }) {
   const notify = useNotify();
   const queries = useQueryClient();
@@ -38,7 +38,7 @@ export function SendTest({ webhook }: { webhook: Schemas['WebhookRead'] }) {
       <Button variant="outlined" size="small" disabled={waiting} onClick={() => sent.mutate()}>{waiting ? 'Sending…' : 'Send test message'}</Button>
       <Box role="status" sx={{ display: 'flex', alignItems: 'center', gap: 1 }}>
         {delivery && <><StateChip kind="delivery" state={delivery.state} /><span>{describeDelivery(delivery)}</span></>}
-        {!delivery && <Box component="span" sx={{ color: 'text.secondary' }}>Sends a message like that of an alert{webhook.enabled ? '' : ', although the webhook is disabled'}.</Box>}
+        {!delivery && <Box component="span" sx={{ color: 'text.secondary' }}>Sends a message in the format of an alert{webhook.enabled ? '' : ', even though the webhook is disabled'}.</Box>}
       </Box>
       {found.error && <ErrorState error={found.error} onRetry={() => void found.refetch()} />}
     </Box>

@@ -24,7 +24,7 @@ export default function Webhooks() {
           <SelectFilter name="enabled" label="State" allLabel="any" choices={[{ value: true, label: 'on' }, { value: false, label: 'off' }]} />
         </>
       }
-      empty={<EmptyState title="No webhooks">Webhooks receive messages about alerts. {canCreate ? 'Create a webhook and select it in an alert rule.' : 'Administrators can create them.'}</EmptyState>}
+      empty={<EmptyState title="No webhooks">Webhooks receive messages about alerts. {canCreate ? 'Create a webhook and select it in an alert rule.' : 'Administrators can create webhooks.'}</EmptyState>}
     >
       <DataTable bulkActionButtons={false} rowClick={(id) => `/webhooks/${id}`} size="small">
         <DataTable.Col source="name" render={({ id, name }: Webhook) => <RowLink to={`/webhooks/${id}`}>{name}</RowLink>} />

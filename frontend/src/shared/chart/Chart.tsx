@@ -11,12 +11,12 @@ interface Props {
   title?: string;
   /** One sentence that describes the chart for screen readers. */
   label: string;
-  /** The option of the chart. The option must be memoised, that is, the same object until the data changes. */
+  /** The option of the chart. The option must be memoised, so that it is the same object until the data changes. */
   option: Option;
   height?: number;
 }
 
-/** An echarts chart. The first chart of a page loads echarts. Each page has pure functions that compute its options. */
+/** An echarts chart. The first chart of a page loads echarts. Each page has pure functions that compute the options of its charts. */
 export function Chart({ title, label, option, height = 170 }: Props) {
   return (
     <Box component="figure" sx={{ m: 0, minWidth: 0 }}>

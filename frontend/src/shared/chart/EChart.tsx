@@ -11,7 +11,7 @@ import { DrawQueue } from './drawQueue';
 
 register([LineChart, HeatmapChart, GridComponent, LegendComponent, TooltipComponent, VisualMapComponent, CanvasRenderer]);
 
-/** Return null if there is no canvas, as in jsdom. Nothing is drawn then. */
+/** The canvas context that measures texts. Null if there is no canvas, as in jsdom, and then charts are not drawn. */
 const pen = typeof ResizeObserver === 'undefined' ? null : document.createElement('canvas').getContext('2d');
 if (pen) {
   const ask = (text: string, font: string): number => {
@@ -21,15 +21,15 @@ if (pen) {
   setPlatformAPI({ measureText: (text, font) => ({ width: textWidth(text, font ?? '', ask) }) });
 }
 
-/** Shared by all charts. */
+/** The draw queue that all charts share. */
 const drawQueue = new DrawQueue();
 
-/** The first chart loads this file (see Chart.tsx). */
+/** This file is loaded when the first chart is rendered (see Chart.tsx). */
 export default function EChart({ option, height }: { option: Option; height: number }) {
   const box = useRef<HTMLDivElement>(null);
   const chart = useRef<ECharts | null>(null);
   const seen = useRef(true);
-  /** The newest option of a chart outside the viewport, drawn once it is visible. */
+  /** The newest option of a chart outside the viewport, which is drawn once the chart is visible. */
   const missed = useRef<Option | null>(null);
   useEffect(() => {
     const place = box.current!;
@@ -69,7 +69,7 @@ export default function EChart({ option, height }: { option: Option; height: num
     if (missed.current) return;
     // Merge the option, so that the tooltip stays open when new data arrives. A chart always has the same number of series.
     const draw = (): void => chart.current?.setOption(option);
-    // The first drawing is slow, so draw axes and lines in separate frames.
+    // The first drawing of a chart is slow, so draw axes and lines in separate frames.
     const begin = (): void => {
       chart.current?.setOption({ ...option, series: [] });
       drawQueue.request(place, draw);

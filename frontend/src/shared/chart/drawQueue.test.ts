@@ -23,7 +23,7 @@ describe('the draw queue', () => {
     expect(drawn).toHaveLength(3);
   });
 
-  it('replaces a repeated request of a chart and keeps its position', () => {
+  it('replaces the drawing if a chart repeats its request, and keeps its position', () => {
     const queue = new DrawQueue();
     const drawn: string[] = [];
     const one = {};
@@ -47,7 +47,7 @@ describe('the draw queue', () => {
     expect(drawn).toEqual(['here']);
   });
 
-  it('continues after drawing a chart has failed', () => {
+  it('draws the next chart after drawing a chart has failed', () => {
     const queue = new DrawQueue();
     const drawn: string[] = [];
     queue.request({}, () => {

@@ -3,7 +3,7 @@ export class DrawQueue {
   readonly #pending = new Map<object, () => void>();
   #frame: number | null = null;
 
-  /** Queue a drawing. A repeated request keeps its position and replaces the drawing. */
+  /** Queue a drawing. If a request with this key is pending, keep its position and replace its drawing. */
   request(key: object, draw: () => void): void {
     this.#pending.set(key, draw);
     if (this.#frame === null) this.#frame = requestAnimationFrame(this.#next);

@@ -1,4 +1,4 @@
-/** The options that all charts share: axes, a tooltip that is drawn on the canvas, and the theme's colours. Pure. */
+/** Pure functions for the options that all charts share, such as axes, a tooltip that is drawn on the canvas, and the theme's colours. */
 import type { HeatmapSeriesOption, LineSeriesOption } from 'echarts/charts';
 import type { GridComponentOption, LegendComponentOption, TooltipComponentOption, VisualMapComponentOption } from 'echarts/components';
 import type { ComposeOption } from 'echarts/core';
@@ -9,7 +9,7 @@ import type { Mode } from '../../theme/states';
 export type Option = ComposeOption<
   LineSeriesOption | HeatmapSeriesOption | GridComponentOption | LegendComponentOption | TooltipComponentOption | VisualMapComponentOption
 >;
-/** A point of a line: a time and a value. If the value is null, it is unknown, and the line is interrupted. */
+/** A point of a line, which has a time and a value. If the value is null, it is unknown, and the line is interrupted. */
 export type Point = [ms: number, value: number | null];
 
 /** The colours and font of a chart. */
@@ -26,9 +26,9 @@ export interface Series {
   name: string;
   colour: string;
   points: Point[];
-  /** Distinguishes lines without colour. */
+  /** Whether the line is dashed, which distinguishes lines without colour. */
   dashed?: boolean;
-  /** Whether to draw a dot for each point, for short series. */
+  /** Whether to draw a dot for each point, which is useful for short series. */
   dots?: boolean;
 }
 
@@ -37,7 +37,7 @@ interface TimeSeriesProps {
   theme: ChartTheme;
   /** Formats a value. */
   format: (value: number) => string;
-  /** Whether to stack the lines, if they are shares that add up to 1. */
+  /** Whether to stack the lines. Stack only shares that add up to 1. */
   stacked?: boolean;
   max?: number;
   scale?: Scale;
@@ -96,10 +96,10 @@ function raiseToFloor(floor: number, [ms, value]: Point): Point | [...Point, num
   return value !== null && value < floor ? [ms, floor, value] : [ms, value];
 }
 
-/** Return the axis label of the floor, where smaller values are drawn as well. */
+/** Return the label of the lowest value of the axis. The label starts with `≤`, because smaller values are drawn at the lowest value as well. */
 const orLess = (label: string): string => (label.startsWith('<') ? label : `≤ ${label}`);
 
-/** 5 s instead of 5.0 s; 0 without a unit. */
+/** Return a short axis label, such as `5 s` instead of `5.0 s`, and `0` without a unit. */
 const axisLabel = (value: number, format: (value: number) => string): string => (value === 0 ? '0' : dropZeroTenths(format(value)));
 
 interface HoveredPoint {
@@ -107,7 +107,7 @@ interface HoveredPoint {
   value?: unknown;
 }
 
-/** The time and the value of each line. */
+/** Return the text of a tooltip, which contains the time and the value of each line. */
 export function tooltipText(pointed: readonly HoveredPoint[], format: (value: number) => string): string {
   const at = pointed.map(({ value }) => (Array.isArray(value) ? (value[0] as number) : null)).find((one) => one !== null);
   const rows = pointed.flatMap(({ seriesName, value }) => (Array.isArray(value) && typeof value[1] === 'number' ? [`${seriesName}: ${format(Number(value[2] ?? value[1]))}`] : []));
@@ -117,7 +117,7 @@ export function tooltipText(pointed: readonly HoveredPoint[], format: (value: nu
 /** A line has a gap where points are missing for this number of steps. */
 const GAP_STEPS = 2.5;
 
-/** Combine times and values to points, with a null point in each gap. */
+/** Combine times and values into points, with a null point in each gap. */
 export function pointsOf(at: readonly string[], values: readonly (number | null)[], stepMs = Infinity): Point[] {
   const found: Point[] = [];
   let before: number | null = null;

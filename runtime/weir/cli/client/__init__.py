@@ -1,1 +1,1 @@
-"""A client of the control plane's API. ``weir run`` does not load it."""
+"""A client of the control plane's API. ``weir run`` does not load this package."""

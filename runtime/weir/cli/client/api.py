@@ -1,4 +1,4 @@
-"""A method for each endpoint of the API that commands use."""
+"""An API client with one method for each endpoint that commands use."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PAGE_ROWS = 500
 
 
 class ApiClient:
-    """All methods raise Refused, NotAllowed, Unreachable."""
+    """A client of the API. Every method that sends a request can raise Refused, NotAllowed and Unreachable."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
@@ -46,7 +46,7 @@ class ApiClient:
 
     @contextmanager
     def long_retries(self) -> Iterator[None]:
-        """Retry requests in the block for longer, because the command waits for minutes anyway."""
+        """Inside the ``with`` block, retry requests for longer than the API needs to restart."""
         before = self.http.retry_s
         self.http.retry_s = RETRY_WHILE_WAITING_S
         try:
@@ -59,7 +59,10 @@ class ApiClient:
     def rows(
         self, path: str, *, limit: int | None, filter: Mapping[str, Any] | None = None, sort: tuple[str, str] | None = None
     ) -> list[dict[str, Any]]:
-        """Return up to ``limit`` rows, or all rows, page by page, if it is None. ``sort``: a field, and ASC or DESC."""
+        """Read up to ``limit`` rows, or all rows if ``limit`` is None, page by page.
+
+        ``sort`` is a pair: the name of a field, and ASC or DESC.
+        """
         rows: list[dict[str, Any]] = []
         while limit is None or len(rows) < limit:
             count = PAGE_ROWS if limit is None else min(PAGE_ROWS, limit - len(rows))
@@ -100,7 +103,7 @@ class ApiClient:
         self.http.request("DELETE", f"/jobs/{job['id']}", headers=_if_match(job))
 
     def verb(self, job_id: int, verb: str) -> OperationRead:
-        """``start``, ``suspend``, ``cancel``, ``savepoints``, ``checkpoints``."""
+        """Request an operation. ``verb`` is ``start``, ``suspend``, ``cancel``, ``savepoints`` or ``checkpoints``."""
         return cast(OperationRead, self._post(f"/jobs/{job_id}/{verb}"))
 
     # ---- artifacts and specs -------------------------------------------------------------------------
@@ -179,7 +182,10 @@ class ApiClient:
         return cast("list[SubtaskSeriesRead]", response.json()["subtasks"])
 
     def log(self, run_id: int, offset: int) -> tuple[bytes, int, int]:
-        """Return a part of the driver's log, the size of the log, and the offset after the part. A negative offset counts from the end."""
+        """Return part of the driver's log, the size of the whole log, and the offset at which the next part starts.
+
+        A negative ``offset`` counts from the end of the log.
+        """
         response = self.http.request("GET", f"/runs/{run_id}/log", params={"offset": offset}, headers={"Accept": "text/plain"})
         return response.content, int(response.headers["X-Log-Size"]), int(response.headers["X-Log-Next"])
 
@@ -228,7 +234,7 @@ def open_client(endpoint: Endpoint | None = None) -> Iterator[ApiClient]:
 def find_job(client: ApiClient, name_or_id: str) -> JobRead:
     """Return the job with this name, or with this id if no job has the name.
 
-    Raises Refused if there is none. The message lists similar names.
+    Raises Refused if there is no such job. The error message lists jobs with similar names.
     """
     job = _job_or_none(client, name_or_id)
     if job is None:
@@ -252,7 +258,7 @@ def _job_or_none(client: ApiClient, name_or_id: str) -> JobRead | None:
 def _similar_names(client: ApiClient, name: str) -> str:
     names = [job["name"] for job in client.jobs()]
     if not names:
-        return "There are no jobs yet: weir deploy creates one."
+        return "There are no jobs yet. Create a job with weir deploy."
     by_lower = {name.lower(): name for name in names}
     similar = [by_lower[match] for match in get_close_matches(name.lower(), by_lower, n=3, cutoff=0.6)]
     return f"Did you mean {' or '.join(similar)}?" if similar else "weir jobs lists all jobs."

@@ -1,4 +1,4 @@
-"""The address of the API and the token: from the environment, or from the file that ``weir login`` writes."""
+"""The address of the API and the token, from the environment or from the file that ``weir login`` writes."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ URL, TOKEN = "WEIR_API_URL", "WEIR_TOKEN"
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """``url`` is the address of the platform, without ``/api/v1``. ``token`` is '' before a login, and excluded from repr."""
+    """``url`` is the address of the platform, without ``/api/v1``. ``token`` is '' before a login, and ``repr`` hides it."""
 
     url: str
     token: str = field(repr=False, default="")
 
     @property
     def is_local(self) -> bool:
-        """True if the address is on this machine, so that requests use no proxy and need no encryption."""
+        """Whether the platform is on this machine. Requests to a platform on this machine use no proxy and need no encryption."""
         host = urllib.parse.urlsplit(self.url).hostname or ""
         try:
             return ip_address(host).is_loopback
@@ -39,7 +39,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class SavedLogin:
-    """The content of the credentials file. ``name``: the user that the token belongs to."""
+    """The content of the credentials file. ``name`` is the user that the token belongs to."""
 
     url: str
     token: str = field(repr=False)
@@ -48,7 +48,7 @@ class SavedLogin:
 
 
 def parse_url(text: str, what: str) -> str:
-    """Parse ``https://host[:port]``. ``what`` is named in the error. Raises Refused."""
+    """Parse ``https://host[:port]``. ``what`` names the value in the error message. Raises Refused."""
     url = text.strip().rstrip("/").removesuffix("/api/v1")
     try:
         parts = urllib.parse.urlsplit(url)
@@ -68,7 +68,10 @@ def credentials_file(environment: Mapping[str, str]) -> Path:
 
 
 def find_endpoint(environment: Mapping[str, str]) -> Endpoint:
-    """Raises NotConfigured, and Refused if only the address or only the token is set, or if the file cannot be read."""
+    """Return the configured platform and its token. Raises NotConfigured if no platform is configured.
+
+    Raises Refused if only the address or only the token is set, or if the saved login cannot be read.
+    """
     url, token = environment.get(URL, "").strip(), environment.get(TOKEN, "").strip()
     saved = None if url and token else read_credentials(credentials_file(environment))
     if url:
@@ -77,7 +80,7 @@ def find_endpoint(environment: Mapping[str, str]) -> Endpoint:
             # Send a token only to the address that issued it.
             token = saved.token
         if not token:
-            raise Refused(f"{URL} is {url}, but there is no token for it. Set {TOKEN}, or run weir login --url {url}.")
+            raise Refused(f"{URL} is {url}, but no token for this address is saved. Set {TOKEN}, or run weir login --url {url}.")
         return Endpoint(url, _check_token(token))
     if token:
         raise Refused(f"{TOKEN} is set, but {URL} is not. Set both.")
@@ -96,12 +99,12 @@ def is_configured(environment: Mapping[str, str]) -> bool:
 
 def _check_token(token: str) -> str:
     if not token.isascii() or not token.isprintable() or " " in token:
-        raise Refused(f"{TOKEN} is not a token: a token is one word of printable ASCII characters. Check how it was copied.")
+        raise Refused(f"{TOKEN} is not a valid token. A token is one word of printable ASCII characters. Copy the token again.")
     return token
 
 
 def read_credentials(path: Path) -> SavedLogin | None:
-    """Return None if there is no such file. Raises Refused."""
+    """Return the saved login, or None if the file does not exist. Raises Refused."""
     try:
         content = json.loads(path.read_text())
         return SavedLogin(
@@ -113,13 +116,13 @@ def read_credentials(path: Path) -> SavedLogin | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise Refused(f"Cannot read {path}: {error.strerror}. Fix that, or delete the file and run weir login.") from None
+        raise Refused(f"Cannot read {path}: {error.strerror}. Fix the cause, or delete the file and run weir login.") from None
     except (ValueError, KeyError, TypeError, AttributeError, Refused):
-        raise Refused(f"{path} is damaged. Delete it and run weir login.") from None
+        raise Refused(f"{path} is damaged. Delete this file and run weir login.") from None
 
 
 def write_credentials(path: Path, credentials: SavedLogin) -> None:
-    """Write the file atomically, readable by this user only. Raises Refused."""
+    """Write the file atomically. Only this user can read the file. Raises Refused."""
     content = {
         "url": credentials.url,
         "token": credentials.token,
@@ -128,7 +131,7 @@ def write_credentials(path: Path, credentials: SavedLogin) -> None:
     }
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".credentials-")  # creates it with mode 0600
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".credentials-")  # creates the file with mode 0600
         try:
             with os.fdopen(descriptor, "w") as file:
                 file.write(json.dumps(content, indent=2) + "\n")
@@ -145,4 +148,4 @@ def delete_credentials(path: Path) -> None:
     try:
         path.unlink(missing_ok=True)
     except OSError as error:
-        raise Refused(f"Cannot delete {path}: {error.strerror}. It contains a token: delete it yourself.") from None
+        raise Refused(f"Cannot delete {path}: {error.strerror}. Delete this file, because it contains a token.") from None

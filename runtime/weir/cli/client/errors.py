@@ -16,11 +16,14 @@ from weir.cli.exit_codes import CommandError, Exit
 
 class NotConfigured(CommandError):
     def __init__(self) -> None:
-        super().__init__("No platform is configured. Run weir up or weir login, or set WEIR_API_URL and WEIR_TOKEN.")
+        super().__init__("No platform is configured. Run weir login --url ADDRESS, or set WEIR_API_URL and WEIR_TOKEN.")
 
 
 class Refused(CommandError):
-    """``status`` is the status of the response and ``code`` the code of its problem. They are 0 and '' if no request was sent."""
+    """``status`` and ``code`` are the status and the code of the problem in the API's response.
+
+    If the error does not come from a response, ``status`` is 0 and ``code`` is ''.
+    """
 
     def __init__(self, message: str, *, status: int = 0, code: str = "") -> None:
         super().__init__(message)

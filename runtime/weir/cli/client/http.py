@@ -1,4 +1,4 @@
-"""HTTP requests to the API, with retries; and event streams, which reconnect."""
+"""HTTP requests to the API, with retries, and event streams that reconnect."""
 
 from __future__ import annotations
 
@@ -21,24 +21,27 @@ if TYPE_CHECKING:
 API = "/api/v1"
 CONNECT_S = 5.0
 RESPONSE_S = 30.0
-"""Longer than the API waits for its database."""
+"""The timeout of a response, in seconds. The API waits for its database for a shorter time."""
 RETRY_S = 3.0
-"""How long a request is retried."""
+"""For how many seconds a failing request is retried."""
 RETRY_WHILE_WAITING_S = 60.0
-"""How long commands that wait for minutes anyway retry a request. It is long enough to survive a restart of the API."""
+"""For how many seconds a command that waits for an operation retries a failing request.
+
+A restart of the API takes less time.
+"""
 PAUSE_S, PAUSE_S_MAX = 0.1, 2.0
 STREAM_PAUSE_S = 0.2
 KEY = "Idempotency-Key"
 _TEMPORARY = frozenset({502, 503, 504})
 _BUSY = "idempotency-key-busy"
-"""The code of the problem that the API reports while the first request with the same idempotency key is still running."""
+"""The API returns this problem code while an earlier request with the same idempotency key is still running."""
 
 
 class HttpClient:
-    """One connection, kept open, for use by one thread. It does not follow redirects, which could leak the token."""
+    """An HTTP client for use in one thread. The client does not follow redirects, because a redirect could leak the token."""
 
     def __init__(self, endpoint: Endpoint, *, retry_s: float = RETRY_S, on_outage: Callable[[str], None] | None = None) -> None:
-        """``on_outage`` is called with a reason at the first retry of an outage, while a command waits."""
+        """When a request fails for the first time inside ``long_retries``, the client calls ``on_outage`` with the reason."""
         import httpx2
 
         self.endpoint = endpoint
@@ -69,10 +72,10 @@ class HttpClient:
         headers: Mapping[str, str] | None = None,
         once: bool = False,
     ) -> httpx2.Response:
-        """Send a request and return the successful response. ``path``: below ``/api/v1``.
+        """Send a request and return the successful response. ``path`` is relative to ``/api/v1``.
 
-        A GET is retried. A POST gets an idempotency key and is retried too. With ``once``, the POST is not retried,
-        because its response contains a secret. Raises Refused, NotAllowed, Unreachable.
+        A failing GET is retried. A failing POST is also retried, because it has an idempotency key. With ``once``, a POST is not
+        retried, because its response contains a secret. Raises Refused, NotAllowed, Unreachable.
         """
         all_headers = dict(headers or {})
         if method == "POST" and not once:
@@ -94,14 +97,14 @@ class HttpClient:
                     return response
                 reason = f"status {response.status_code}"
             except (self._httpx.ConnectError, self._httpx.ConnectTimeout) as error:
-                # Nothing was sent, so any request can be retried.
+                # The request was not sent, so any request can be retried.
                 reason = _reason(error)
             except self._httpx.HTTPError as error:
                 reason = _reason(error)
                 if not repeatable:
                     raise Unreachable(
-                        f"The platform at {self.endpoint.url} did not respond ({reason}). The request may have succeeded: check before "
-                        "you retry."
+                        f"The platform at {self.endpoint.url} did not respond ({reason}). The request may have succeeded. Check "
+                        "before you retry."
                     ) from None
             now = time.monotonic()
             if failing_since is None:
@@ -117,7 +120,10 @@ class HttpClient:
 
     @contextmanager
     def stream(self, path: str, *, params: Mapping[str, str | int], headers: Mapping[str, str]) -> Iterator[httpx2.Response]:
-        """Open a streaming GET. Raises Refused, NotAllowed, Unreachable; inside the block, errors of httpx2."""
+        """Open a streaming GET. Raises Refused, NotAllowed, Unreachable.
+
+        If reading the response fails inside the ``with`` block, httpx2 raises an error of its own.
+        """
         timeout = self._httpx.Timeout(RESPONSE_S, connect=CONNECT_S)
         try:
             with self._client.stream("GET", API + path, params=params, headers=dict(headers), timeout=timeout) as response:
@@ -135,7 +141,7 @@ class HttpClient:
             if status in _TEMPORARY:
                 return _unreachable(self.endpoint, f"status {status}")
             return Unreachable(
-                f"{self.endpoint.url} responds with status {status}, but not like the API of Weir. Check the address and any proxy."
+                f"The response of {self.endpoint.url} (status {status}) is not from Weir's API. Check the address and any proxy."
             )
         detail, code = str(problem.get("detail") or problem.get("title") or f"Status {status}"), str(problem.get("code", ""))
         next_step = str(problem.get("next_step") or "")
@@ -150,7 +156,7 @@ class HttpClient:
 
 
 def _sentences(detail: str, next_step: str) -> str:
-    """Join what failed and what to do into two sentences, and add missing capitals and full stops."""
+    """Join a problem's detail and next step into two sentences, and add a missing full stop and capital letter."""
     if not next_step:
         return detail
     return f"{detail.rstrip('.')}. {next_step[0].upper()}{next_step[1:]}"
@@ -164,7 +170,7 @@ def _is_temporary(response: httpx2.Response) -> bool:
 
 
 def _problem_of(response: httpx2.Response) -> dict[str, Any] | None:
-    """Return the problem document; None if the response does not come from the API."""
+    """Return the problem document, or None if the response does not come from the API."""
     if not response.headers.get("content-type", "").startswith("application/problem+json"):
         return None
     try:
@@ -180,7 +186,7 @@ def _retry_after_s(response: httpx2.Response | None) -> float:
 
 
 def _unreachable(endpoint: Endpoint, reason: str) -> Unreachable:
-    next_step = "Run weir doctor." if endpoint.is_local else "Check that it runs and that the address is right."
+    next_step = "Run weir doctor." if endpoint.is_local else "Check that the platform is running and that the address is right."
     return Unreachable(f"The platform at {endpoint.url} does not respond ({reason}). {next_step}")
 
 
@@ -193,7 +199,7 @@ def _reason(error: BaseException) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ServerEvent:
-    """``kind``: the SSE event name. ``data``: its JSON."""
+    """``kind`` is the name of a server-sent event. ``data`` is the event's JSON."""
 
     kind: str
     data: dict[str, Any]
@@ -202,10 +208,11 @@ class ServerEvent:
 def stream_events(
     http: HttpClient, path: str, *, after: int | None, retry_s: float = RETRY_WHILE_WAITING_S
 ) -> Generator[ServerEvent, None, None]:
-    """Yield events without end. After a disconnect it resumes after the last event, so that no event is lost or repeated.
+    """Yield events without end. After a disconnect, resume after the last event, so that no event is lost or repeated.
 
-    ``after`` is the id of the last known event. None means new events only. Raises Refused, NotAllowed, and Unreachable if no connection
-    succeeds for ``retry_s``.
+    ``after`` is the id of the last event that the caller knows. If ``after`` is None, yield only new events.
+
+    Raises Refused, NotAllowed. Raises Unreachable if no connection succeeds for ``retry_s`` seconds.
     """
     import httpx2
 
@@ -221,7 +228,7 @@ def stream_events(
                 connected = True
                 for message in httpx2.EventSource(response):
                     pause_s = STREAM_PAUSE_S
-                    # A comment can also carry an id, which is the position to resume from before the first event.
+                    # The API also sends ids without an event. A new connection resumes after the newest id of either kind.
                     last_id = message.id or last_id
                     if message.data:
                         yield ServerEvent(message.event, json_.loads(message.data))

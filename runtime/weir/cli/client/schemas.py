@@ -1,4 +1,4 @@
-"""Types of API responses: the fields that commands use. JSON output contains all fields of the response."""
+"""Types of API responses, with only the fields that commands use. The JSON output of a command contains all fields."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, TypedDict
 
 
 class OperationRead(TypedDict):
-    """It has ended if ``ended_at`` is set."""
+    """An operation, which has ended if ``ended_at`` is set."""
 
     id: int
     job_id: int
@@ -211,7 +211,7 @@ class OperatorNameRead(TypedDict):
 
 
 class SubtaskSeriesRead(TypedDict):
-    """Time series of one subtask; all lists have the length of ``at``."""
+    """Time series of one subtask. Each list of values has as many elements as ``at``, the list of times."""
 
     chain: int
     index: int

@@ -46,13 +46,13 @@ def login(
     password_stdin: Annotated[bool, typer.Option("--password-stdin", help="Read the password from standard input.")] = False,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
-    """Log in to a platform and save the token for the next commands. It expires after some hours."""
+    """Log in to a platform and save the token for the next commands. The token expires after some hours."""
     file = credentials.credentials_file(os.environ)
     last = _last_login(file)
     endpoint = _endpoint(url, last)
     if not endpoint.is_encrypted and not endpoint.is_local:
         print_message(
-            f"warning: {endpoint.url} is not encrypted, so the network can read your password. Use https:// if possible."
+            f"warning: {endpoint.url} is not encrypted, so others can read your password on the network. Use https:// instead."
         )
     if name is None:
         name = last.name if last is not None and last.url == endpoint.url else ""
@@ -68,14 +68,14 @@ def login(
     else:
         typer.echo(f"Logged in to {endpoint.url} as {session['name']} ({session['role']}) until {time_of(expires_at)} UTC.")
     if os.environ.get(credentials.TOKEN):
-        print_message(f"note: {credentials.TOKEN} is set and takes precedence. Unset it to use this login.")
+        print_message(f"note: {credentials.TOKEN} is set and takes precedence. Unset {credentials.TOKEN} to use this login.")
 
 
 def _last_login(file: Path) -> SavedLogin | None:
     try:
         return credentials.read_credentials(file)
     except Refused:
-        return None  # a damaged file is overwritten
+        return None  # the login overwrites a damaged credentials file
 
 
 def _endpoint(url: str | None, last: SavedLogin | None) -> Endpoint:
@@ -140,20 +140,20 @@ def logout(output: OutputOption = OutputFormat.TEXT) -> None:
 
 
 def create_token(
-    name: Annotated[str, typer.Option(help="What the token is for.")],
-    role: Annotated[Role, typer.Option(help="Role of the token, at most your own.")] = Role.OPERATOR,
-    rollback: Annotated[bool, typer.Option("--rollback", help="Also allow rollback and undo.")] = False,
-    days: Annotated[int, typer.Option(min=1, max=365, help="Days until it expires.")] = 90,
+    name: Annotated[str, typer.Option(help="Name of the token, such as its purpose.")],
+    role: Annotated[Role, typer.Option(help="Role of the token, at most your own role.")] = Role.OPERATOR,
+    rollback: Annotated[bool, typer.Option("--rollback", help="Also allow rollback and undo with this token.")] = False,
+    days: Annotated[int, typer.Option(min=1, max=365, help="Days until the token expires.")] = 90,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
-    """Create a token for a script. Standard output is the token alone; it is shown only once."""
+    """Create a token for a script. Standard output contains only the token, which is shown only once."""
     with open_client() as client:
         token = client.create_token({"name": name, "role": role.value, "rollback": rollback, "expires_in_days": days})
     if output is OutputFormat.JSON:
         print_json(token)
         return
     expires = time_of(token["expires_at"])
-    print_message(f"Token {token['id']} ({_role_text(token)}), valid until {expires} UTC. It is not shown again:")
+    print_message(f"Token {token['id']} ({_role_text(token)}), valid until {expires} UTC. The token is not shown again:")
     typer.echo(token["token"])
 
 
@@ -180,10 +180,10 @@ def _role_text(token: TokenRead) -> str:
 
 
 def revoke_token(
-    token_id: Annotated[int, typer.Argument(metavar="ID", min=1, help="Id from weir tokens list.")],
+    token_id: Annotated[int, typer.Argument(metavar="ID", min=1, help="Id of the token, as listed by weir tokens list.")],
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
-    """Revoke a token. Requests with it fail from now on."""
+    """Revoke a token. Requests with this token fail from now on."""
     with open_client() as client:
         client.revoke_token(token_id)
     if output is OutputFormat.JSON:

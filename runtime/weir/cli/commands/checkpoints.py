@@ -20,30 +20,33 @@ ROWS_MAX = 100
 
 
 def is_job(argument: str) -> bool:
-    """Return whether ``argument`` can be the name of a job: it is neither a URL nor an existing directory, and a platform is configured."""
+    """Return whether ``argument`` can be the name of a job: a valid name, not an existing path, and a platform is configured."""
     return _NAME.fullmatch(argument) is not None and not Path(argument).expanduser().exists() and is_configured(os.environ)
 
 
 def run_action(name: str, action: str, number: int | None, *, retired: bool, as_json: bool) -> None:
-    """Run ``list`` or ``show``. Raises Refused for ``verify``, which needs the files."""
+    """Run ``list`` or ``show``. Raises Refused for ``verify``, which needs the checkpoint files."""
     match action:
         case "list":
             print_list(name, retired=retired, as_json=as_json)
         case "show" if number is not None:
             print_one(name, number, as_json=as_json)
         case "show":
-            raise Refused(f"The checkpoint id is missing: weir checkpoints {name} show ID")
+            raise Refused(f"The checkpoint id is missing. Run weir checkpoints {name} show ID.")
         case "verify":
             raise Refused(
-                f"There is no directory '{name}'. The platform verifies a checkpoint when it plans a rollback: "
-                f"weir rollback {name} --to ID --dry-run"
+                f"There is no directory '{name}'. The platform verifies a checkpoint when it plans a rollback. Run "
+                f"weir rollback {name} --to ID --dry-run."
             )
         case _:
             raise Refused(f"Unknown action '{action}'. Use list, show or verify.")
 
 
 def print_list(name: str, *, retired: bool, as_json: bool) -> None:
-    """``retired``: include failed checkpoints and those whose files are deleted. JSON always includes them."""
+    """List the checkpoints of a job. With ``retired``, the table includes failed checkpoints and checkpoints with deleted files.
+
+    The JSON output always includes all checkpoints.
+    """
     with open_client() as client:
         job = find_job(client, name)
         found = client.checkpoints(job["id"], None if as_json else ROWS_MAX)
@@ -52,14 +55,14 @@ def print_list(name: str, *, retired: bool, as_json: bool) -> None:
         return
     shown = [one for one in found if retired or (one["discarded_at"] is None and one["state"] != "FAILED")]
     if shown:
-        columns = ("id", "completed (UTC)", "state", "trigger", "took", "state size", "notes")
-        print_rows(columns, map(_row, shown), right=frozenset({"id", "took", "state size"}))
+        columns = ("checkpoint", "completed (UTC)", "state", "trigger", "took", "state size", "notes")
+        print_rows(columns, map(_row, shown), right=frozenset({"checkpoint", "took", "state size"}))
     if not found:
-        typer.echo(f"No checkpoints of job '{job['name']}' yet.")
+        typer.echo(f"Job '{job['name']}' has no checkpoints yet.")
     elif len(shown) < len(found):
         typer.echo(f"{len(found) - len(shown)} failed or deleted checkpoints are not shown (--retired lists them).")
     if len(found) == ROWS_MAX:
-        typer.echo(f"Only the newest {ROWS_MAX} are listed; --json lists all.")
+        typer.echo(f"Only the newest {ROWS_MAX} checkpoints are listed. --json lists all checkpoints.")
 
 
 def _row(checkpoint: CheckpointRead) -> tuple[str, ...]:
@@ -84,7 +87,9 @@ def print_one(name: str, number: int, *, as_json: bool) -> None:
         job = find_job(client, name)
         found = client.rows("/checkpoints", limit=1, filter={"job_id": job["id"], "number": number})
         if not found:
-            raise Refused(f"Job '{job['name']}' has no checkpoint {number}. weir checkpoints {job['name']} lists them.")
+            raise Refused(
+                f"Job '{job['name']}' has no checkpoint {number}. weir checkpoints {job['name']} lists all checkpoints."
+            )
         detail = client.checkpoint(found[0]["id"])
     if as_json:
         print_json(detail)

@@ -1,4 +1,4 @@
-"""``weir deploy``: create a job from a file, or add a version to a job and upgrade it."""
+"""``weir deploy``: create a job from a file, or add a version to a job and upgrade the job to this version."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from weir.cli.logs import print_message
 from weir.cli.output import OutputFormat, OutputOption, print_json
 
 SPECS_COMPARED_MAX = 50
-"""How many older versions are compared with the new one."""
+"""The maximum number of older versions that are compared with the new version."""
 ATTEMPTS = 3
-"""The number of attempts, because another user can change the job between reading and updating it."""
+"""The maximum number of attempts to deploy. An attempt fails if another user changes the job during the attempt."""
 _CONFLICTS = frozenset({"changed", "job-changed", "name-taken", "being-inspected"})
-"""Codes of problems that a new attempt resolves."""
+"""Problem codes of the API after which another attempt to deploy can succeed."""
 _STARTING = frozenset({"deploy", "start", "apply-plan"})
-"""Kinds of operations after which a job runs."""
+"""Kinds of operations that end as soon as the job is running."""
 _TARGET = re.compile(r"(?P<path>.+?\.(?:py|zip|whl))(?::(?P<entry>.*))?", re.DOTALL)
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]*\.(py|zip|whl)")
 _FUNCTION = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -65,7 +65,10 @@ def deploy_command(
     tolerable_failed_checkpoints: options.TolerableFailedCheckpointsOption = options.TOLERABLE_FAILED_CHECKPOINTS,
     retained: options.RetainedOption = options.RETAINED,
     checkpoint_dir: Annotated[
-        str | None, typer.Option(help="Checkpoint storage, as the platform sees it. Default: a directory of the platform.")
+        str | None,
+        typer.Option(
+            help="Checkpoint storage that the platform can access. Default: a path inside the platform's data directory."
+        ),
     ] = None,
     staging_dir: options.StagingDirOption = None,
     conf: options.SparkConfOption = options.NO_PAIRS,
@@ -78,17 +81,20 @@ def deploy_command(
         ),
     ] = DeployMode.SAVEPOINT,
     description: Annotated[str | None, typer.Option(help="Description of the job.")] = None,
-    comment: Annotated[str, typer.Option(help="Comment on this version, such as a commit.")] = "",
+    comment: Annotated[str, typer.Option(help="Comment on this version, such as a commit id.")] = "",
     no_start: Annotated[
         bool, typer.Option("--no-start", help="Create the version, but do not start or upgrade the job.")
     ] = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait until the job runs. Exit code 1 if it does not start.")] = False,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Wait until the job runs. Exit with code 1 if the job does not start.")
+    ] = False,
     timeout: options.TimeoutOption = None,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
-    """Create a job from a file, or upgrade a job to a new version of it. Deploying the same version again changes nothing.
+    """Create a job from a file, or upgrade an existing job to the code in the file.
 
-    Options that are left out get their defaults, even if the job currently has different values.
+    Deploying the same version again changes nothing. An omitted option gets its default value, even if the job currently has a
+    different value.
     """
     deadline = Deadline(options.timeout_s(timeout))
     deployment = DeployRequest(
@@ -125,7 +131,7 @@ def deploy_command(
                 outcome.job = client.job(outcome.job["id"])
                 outcome.operation = client.operation(outcome.operation["id"]) if outcome.operation is not None else None
     if output is OutputFormat.JSON:
-        # Also print this after a failure, because a script needs the plan to undo it.
+        # Print the result after a failure, too, because a script needs the id of the plan to undo the plan.
         print_json(outcome.as_json())
     if problem is not None:
         raise problem
@@ -142,8 +148,8 @@ def _result(outcome: DeployResult, *, waited: bool) -> str:
     if waited and run is not None:
         return f"Job '{name}' is {job['state']} with version {job['spec_number']}, in run {run['number']}."
     if outcome.operation is not None and not waited:
-        return f"Deploying version {outcome.spec} of job '{name}'. weir status {name} shows its state; --wait waits for it."
-    return f"Created version {outcome.spec} of job '{name}', which is {job['state']} with version {job['spec_number']}."
+        return f"Deploying version {outcome.spec} of job '{name}'. weir status {name} shows its state. Add --wait to wait."
+    return f"Version {outcome.spec} of job '{name}' exists. The job is {job['state']} with version {job['spec_number']}."
 
 
 # ---- code and settings -------------------------------------------------------------------------
@@ -183,7 +189,10 @@ class DeployOptions:
 
 @dataclass(frozen=True, slots=True)
 class DeployRequest:
-    """``description`` None: unchanged. If ``start`` is False, only create the version."""
+    """If ``description`` is None, the job's description does not change.
+
+    If ``start`` is False, the job is not started or upgraded.
+    """
 
     name: str
     code: Code
@@ -207,7 +216,7 @@ def read_code(target: str) -> Code:
     if not data:
         raise Refused(f"{path} is empty.")
     if not _FILE_NAME.fullmatch(path.name):
-        raise Refused(f"Cannot deploy '{path.name}'. Rename it: file names may contain letters, digits and ._+- only.")
+        raise Refused(f"Cannot deploy '{path.name}'. Rename it. File names can contain only letters, digits and ._+- characters.")
     return Code(path.name, data, _entry(path, entry))
 
 
@@ -223,7 +232,10 @@ def _entry(path: Path, given: str | None) -> str:
 
 
 def spec_body(code: Code, settings: DeployOptions, current: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the body of a spec. Fields without an option keep their value of ``current``. Raises Refused, ConfigError."""
+    """Return the body of a spec, as sent to the API. Raises Refused, ConfigError.
+
+    Fields that no option sets keep their values from ``current``, the body of the current spec.
+    """
     if settings.interval != "none":
         options.parse_duration_ms(settings.interval, "--interval")
     options.parse_duration_ms(settings.checkpoint_timeout, "--checkpoint-timeout")
@@ -232,7 +244,7 @@ def spec_body(code: Code, settings: DeployOptions, current: Mapping[str, Any] | 
     for option, directory in (("--checkpoint-dir", settings.checkpoint_dir), ("--staging-dir", settings.staging_dir)):
         if directory is not None and "://" not in directory and not directory.startswith("/"):
             raise Refused(
-                f"{option} {directory} is relative, and the platform has another working directory. Use an absolute path or a URL."
+                f"{option} {directory} is a relative path, but the platform does not run in the current directory. Use an absolute path or a URL."
             )
     body = dict(current or {})
     checkpointing = dict(body.get("checkpointing", {}))
@@ -259,9 +271,9 @@ def spec_body(code: Code, settings: DeployOptions, current: Mapping[str, Any] | 
 
 
 def is_same(body: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Return whether all fields of ``body`` have the same value in ``other``.
+    """Return whether ``other`` contains all fields of ``body``, with equal values.
 
-    The field ``checkpointing`` of ``other`` can have additional members.
+    Additional fields of ``other`` are ignored. Additional fields inside ``checkpointing`` are also ignored.
     """
     return all(
         name in other
@@ -275,7 +287,10 @@ def is_same(body: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 @dataclass(slots=True)
 class DeployResult:
-    """``operation`` is None if the job did not need one. ``plan`` is the plan of the upgrade. Undoing it returns to the previous version."""
+    """``operation`` is None if the deployment needed no operation.
+
+    ``plan`` is the id of the plan that upgrades the job. An undo of this plan returns the job to its previous version.
+    """
 
     job: JobRead
     spec: int
@@ -290,7 +305,7 @@ class DeployResult:
 
 
 def deploy(client: ApiClient, deployment: DeployRequest, deadline: Deadline) -> DeployResult:
-    """Create or upgrade the job, without waiting until it runs. Raises Refused, OperationFailed, Aborted, Unreachable."""
+    """Create or upgrade the job, without waiting until it runs. Raises Refused, OperationFailed, AbortedByUser, Unreachable."""
     for attempts_left in reversed(range(ATTEMPTS)):
         try:
             return _deploy(client, deployment, deadline)
@@ -298,7 +313,7 @@ def deploy(client: ApiClient, deployment: DeployRequest, deadline: Deadline) -> 
             if error.code not in _CONFLICTS or attempts_left == 0:
                 raise
             print_message("  Another user changed the job. Retrying.")
-    raise AssertionError("the last attempt returns or raises")
+    raise AssertionError("the last attempt either returns or raises an error")
 
 
 def _deploy(client: ApiClient, deployment: DeployRequest, deadline: Deadline) -> DeployResult:
@@ -315,7 +330,7 @@ def _deploy(client: ApiClient, deployment: DeployRequest, deadline: Deadline) ->
     spec = _find_or_add_spec(client, job, body, deployment)
     job = client.job(job["id"])
     if not deployment.start:
-        note = f"created version {spec['number']}; version {job['spec_number']} stays the current one (--no-start)."
+        note = f"version {job['spec_number']} stays the current version (--no-start)."
         return DeployResult(job, spec["number"], job["spec_number"], changed=True, notes=[note])
     return _upgrade(client, deployment, job, spec, deadline)
 
@@ -352,19 +367,22 @@ def _keep_version(
 ) -> DeployResult:
     number = current["number"]
     if current["state"] == "INVALID":
-        raise OperationFailed(f"This is version {number} of job '{job['name']}', which does not compile: {current['problem']}")
+        raise OperationFailed(f"Version {number} of job '{job['name']}' is the same and does not compile: {current['problem']}")
     outcome = DeployResult(job, number, number, changed, operation=job["operation"])
     if deployment.start and job["desired_state"] != "RUNNING":
         outcome.operation = client.verb(job["id"], "start")
         outcome.changed = True
-        outcome.notes.append(f"version {number} is unchanged; the job was {job['desired_state']} and is starting.")
+        outcome.notes.append(f"version {number} is unchanged. The job was {job['desired_state']} and is starting.")
     elif not changed:
         outcome.notes.append(f"version {number} is unchanged.")
     return outcome
 
 
 def _find_or_add_spec(client: ApiClient, job: JobRead, body: dict[str, Any], deployment: DeployRequest) -> SpecRead:
-    """Return a version with this body. After an interrupted deployment or a rollback such a version exists. Otherwise create it."""
+    """Return the existing version with this body, or create a version.
+
+    After an interrupted deployment or a rollback, a version with this body can already exist.
+    """
     for spec in client.specs(job["id"], SPECS_COMPARED_MAX):
         if spec["state"] != "INVALID" and is_same(body, spec["body"]):
             print_message(f"  Reusing version {spec['number']}")
@@ -385,14 +403,15 @@ def _upgrade(client: ApiClient, deployment: DeployRequest, job: JobRead, spec: S
 
 
 def wait_until_deployed(client: ApiClient, deployment: DeployRequest, outcome: DeployResult, deadline: Deadline) -> None:
-    """Wait until the job runs.
+    """Wait until the job is running.
 
-    If the job is not started, wait until the version is compiled. Raises OperationFailed, Aborted, Unreachable.
+    If ``deployment`` does not start the job, only wait until the version is compiled.
+    Raises OperationFailed, AbortedByUser, Unreachable.
     """
     job = outcome.job
     if deployment.start or outcome.spec_before is None:
         if outcome.operation is not None and outcome.operation["kind"] in _STARTING:
-            # The operation succeeds once the job runs. `weir wait` checks whether it stays healthy.
+            # The operation succeeds once the job is running. `weir wait` checks whether the job stays healthy.
             outcome.operation = wait_for_operation(client, job, outcome.operation, deadline)
         elif deployment.start:
             wait_until_healthy(client, job, deadline, checkpoint=False)

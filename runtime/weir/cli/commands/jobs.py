@@ -1,4 +1,4 @@
-"""List jobs, show one, and change their desired state."""
+"""List jobs, show one job, and change the desired state of jobs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from weir.cli.options import JobArgument, LimitOption, TimeoutOption, WaitOption
 from weir.cli.output import OutputFormat, OutputOption, age_of, print_fields, print_json, print_rows, size_text, time_of
 
 METRICS_AGE_MAX = timedelta(seconds=90)
-"""Older samples do not describe the current throughput."""
+"""The maximum age of metric samples. Older samples do not describe the current throughput."""
 _PATHS = {"savepoint": "savepoints", "checkpoint": "checkpoints"}
 _LEVELS = ("ok", "low", "high")
 
@@ -43,7 +43,7 @@ def jobs(output: OutputOption = OutputFormat.TEXT) -> None:
     if output is OutputFormat.JSON:
         print_json(found)
     elif not found:
-        typer.echo("No jobs yet. Create one with weir deploy.")
+        typer.echo("No jobs yet. Create a job with weir deploy.")
     else:
         columns = ("id", "job", "state", "health", "version", "last checkpoint", "why")
         print_rows(columns, map(_job_row, found), right=frozenset({"id", "version"}))
@@ -133,7 +133,7 @@ def _operators(client: ApiClient, job: JobRead) -> list[dict[str, Any]]:
 
 
 def add_rates(operators: Sequence[dict[str, Any]], subtasks: Sequence[SubtaskSeriesRead]) -> None:
-    """Add to each operator the sum of the newest rates of its subtasks, and the highest backpressure of any of them.
+    """Add to each operator the sum of the newest rates of its subtasks, and the highest backpressure among the subtasks.
 
     The operators of a chain share one measurement.
     """
@@ -165,7 +165,7 @@ def wait(
     timeout: TimeoutOption = "5m",
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
-    """Wait until a job runs or has finished. Exit code 1 if it needs attention or the timeout expires."""
+    """Wait until a job runs or has finished. The exit code is 1 if the job needs attention or the timeout expires."""
     deadline = Deadline(timeout_s(timeout))
     with open_client() as client:
         job = wait_until_healthy(client, find_job(client, name), deadline, checkpoint=checkpoint)
@@ -177,10 +177,10 @@ def wait(
 
 
 _VERBS = {
-    "start": "Start a job from its newest checkpoint, if it has one. Restarts a failed job immediately.",
-    "suspend": "Stop a job with a final checkpoint. weir start resumes it.",
-    "cancel": "Stop a job without a final checkpoint. weir start replays from its newest checkpoint.",
-    "savepoint": "Take a savepoint, which is kept until a user deletes it. With --wait, print its checkpoint number.",
+    "start": "Start a job, from its newest checkpoint if there is one. A failed job restarts immediately.",
+    "suspend": "Stop a job with a final checkpoint. weir start resumes the job.",
+    "cancel": "Stop a job without a final checkpoint. weir start then replays input from the newest checkpoint.",
+    "savepoint": "Take a savepoint, which is kept until a user deletes it. With --wait, print the number of the savepoint.",
     "checkpoint": "Take a checkpoint now. With --wait, print the number of the checkpoint.",
 }
 
@@ -228,7 +228,7 @@ def _verb_result(job: JobRead, operation: OperationRead, *, waited: bool) -> str
 
 
 def delete(name: JobArgument, yes: YesOption = False, output: OutputOption = OutputFormat.TEXT) -> None:
-    """Delete a job that does not run. Its checkpoints and its output are kept."""
+    """Delete a job that is not running. The job's checkpoints and output are kept."""
     with open_client() as client:
         job = find_job(client, name)
         if not yes:
@@ -237,11 +237,14 @@ def delete(name: JobArgument, yes: YesOption = False, output: OutputOption = Out
     if output is OutputFormat.JSON:
         print_json({"deleted": job})
     else:
-        typer.echo(f"Deleted job '{job['name']}'. Its checkpoints and its output are kept.")
+        typer.echo(f"Deleted job '{job['name']}'. The job's checkpoints and output are kept.")
 
 
 def confirm(question: str, otherwise: str) -> None:
-    """Raises Refused if standard input is not a terminal, Aborted if the user does not answer yes. ``otherwise``: a sentence."""
+    """Ask the user to confirm. ``otherwise`` is a sentence about what happens if the user does not answer yes.
+
+    Raises Refused if standard input is not a terminal, and AbortedByUser if the user does not answer yes.
+    """
     if not sys.stdin.isatty():
         raise Refused(f"Cannot ask for confirmation: standard input is not a terminal. Add --yes to confirm. {otherwise}")
     try:

@@ -1,4 +1,4 @@
-"""``weir logs`` and ``weir events``: what a job's drivers log, and its event log."""
+"""``weir logs`` shows the logs of a job's drivers, and ``weir events`` shows the job's event log."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from weir.cli.output import OutputFormat, OutputOption, clock_of, print_json, sa
 CHUNK_BYTES = 256 << 10
 POLL_EVERY_S = 1.0
 _STANDARD_FIELDS = frozenset({"event", "level", "timestamp", "logger"})
-Follow = Annotated[bool, typer.Option("--follow", "-f", help="Keep printing new entries. Ctrl-C ends it.")]
+Follow = Annotated[bool, typer.Option("--follow", "-f", help="Keep printing new entries until Ctrl-C.")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -38,7 +38,7 @@ def events(
     limit: Annotated[int, typer.Option(min=0, max=100_000, help="Number of past events.")] = 50,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
-    """Show the events of a job, oldest first. JSON with --follow: one object per line."""
+    """Show the events of a job, oldest first. With --follow, JSON output is one object per line."""
     with open_client() as client, contextlib.suppress(*([KeyboardInterrupt] if follow else [])):
         job = find_job(client, name)
         found = list(reversed(client.events(job["id"], limit))) if limit else []
@@ -50,12 +50,12 @@ def events(
         if follow:
             _follow_events(client, job, found[-1]["number"] if found else None, output)
         elif not found:
-            typer.echo(f"No events of job '{job['name']}' yet.")
+            typer.echo(f"Job '{job['name']}' has no events yet.")
 
 
 def _follow_events(client: ApiClient, job: JobRead, after: int | None, output: OutputFormat) -> None:
     for message in stream_events(client.http, f"/jobs/{job['id']}/events/stream", after=after):
-        # The stream also carries updates for pages of the web UI.
+        # The stream also contains updates for pages of the web UI.
         if message.kind == "event":
             _print_event(message.data, output)
 
@@ -81,12 +81,12 @@ def logs(
     lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="Number of past lines.")] = 200,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
-    """Show the log of the driver of a job's newest run. JSON: the original lines, one object per line."""
+    """Show the log of the driver of a job's newest run. JSON output contains the unchanged lines of the log."""
     with open_client() as client, contextlib.suppress(*([KeyboardInterrupt] if follow else [])):
         job = find_job(client, name)
         if job["run"] is None and not follow:
             raise Refused(
-                f"Job '{job['name']}' has no log: it has not run yet."
+                f"Job '{job['name']}' has no log, because it has not run yet."
                 + (f" {job['health_reason']}" if job["health_reason"] else "")
             )
         _print_logs(client, job, lines, follow=follow, output=output)
@@ -99,7 +99,7 @@ def _print_logs(client: ApiClient, job: JobRead, lines: int, *, follow: bool, ou
         reader.print_tail(lines)
     with client.long_retries():
         while follow:
-            # Read the job before the log. If the job says that the run has ended, the log that is read afterwards is complete.
+            # Read the job's state before the log. If this state says that the run has ended, the log is complete.
             job = client.job(job["id"])
             newest = job["run"]
             if reader is not None:
@@ -114,7 +114,7 @@ def _print_logs(client: ApiClient, job: JobRead, lines: int, *, follow: bool, ou
 
 
 def _has_ended(job: JobRead) -> bool:
-    """Return whether the job has ended, or cannot continue without a user."""
+    """Return whether the run has ended, and Weir does not start another run by itself."""
     run = job["run"]
     if run is not None and run["ended_at"] is None:
         return False
@@ -133,7 +133,7 @@ class _LogReader:
         self._incomplete = ""
 
     def print_tail(self, lines: int) -> None:
-        """Print the last lines, at most those of one chunk."""
+        """Print the last ``lines`` lines of the log, or fewer if the last chunk of the log contains fewer lines."""
         data, size, next_offset = self._client.log(self.run_id, -CHUNK_BYTES)
         self._offset = next_offset
         complete = self._complete_lines(data)
@@ -162,7 +162,7 @@ class _LogReader:
 
 
 def format_line(line: str) -> str:
-    """Format a JSON line of a driver's log as text. Other lines, for example of user code, are unchanged."""
+    """Format a JSON line of a driver's log as text. Return any other line unchanged, for example output of user code."""
     try:
         entry = json.loads(line)
     except ValueError:

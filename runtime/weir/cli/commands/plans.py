@@ -1,4 +1,4 @@
-"""Plans: roll back, undo, upgrade, and compare versions."""
+"""Roll back, undo and upgrade jobs with plans, and compare versions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def rollback(
     to_path: Annotated[
         str | None,
         typer.Option(
-            metavar="PATH[#ID]", help="Checkpoint in another directory, as the platform sees it. Without ID: the newest."
+            metavar="PATH[#ID]", help="Checkpoint (without ID, the newest) in another directory that the platform can access."
         ),
     ] = None,
     dry_run: DryRun = False,
@@ -54,7 +54,7 @@ def rollback(
 ) -> None:
     """Roll back a job to a checkpoint and revoke the output committed after it.
 
-    Shows the plan first. --to-path copies the checkpoint into the job and abandons all checkpoints that the job has.
+    The command first shows the plan. --to-path copies the checkpoint into the job and abandons the job's earlier checkpoints.
     """
     _run_plan(name, _rollback_request(to, to_path), dry_run=dry_run, yes=yes, wait=wait, timeout=timeout, output=output)
 
@@ -84,14 +84,14 @@ def undo(
     timeout: TimeoutOption = None,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
-    """Undo a plan: return the job to its version and state before the plan was applied."""
+    """Undo a plan, which returns the job to its version and state before the plan was applied."""
     request = {"kind": "undo", "plan": plan}
     _run_plan(name, request, dry_run=dry_run, yes=yes, wait=wait, timeout=timeout, output=output)
 
 
 def upgrade(
     name: JobArgument,
-    to: Annotated[int | None, typer.Option(metavar="VERSION", min=1, help="Version to run. Default: the newest.")] = None,
+    to: Annotated[int | None, typer.Option(metavar="VERSION", min=1, help="Version to run. Default: the newest version.")] = None,
     mode: Annotated[
         UpgradeMode,
         typer.Option(
@@ -105,20 +105,20 @@ def upgrade(
     timeout: TimeoutOption = None,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
-    """Upgrade a job to a version that exists. Shows the plan first. weir deploy --no-start creates a version."""
+    """Show a plan to upgrade a job to an existing version, and apply the plan. weir deploy --no-start creates a version."""
     request = {"kind": "upgrade", "spec": to, "mode": mode.value}
     _run_plan(name, request, dry_run=dry_run, yes=yes, wait=wait, timeout=timeout, output=output)
 
 
-# ---- from the proposal to the end --------------------------------------------------------------
+# ---- running a plan ----------------------------------------------------------------------------
 
 
 def _run_plan(
     name: str, request: dict[str, Any], *, dry_run: bool, yes: bool, wait: bool, timeout: str | None, output: OutputFormat
 ) -> None:
-    """``request``: of the API.
+    """Propose a plan, apply it, and print the result. ``request`` is the body of the API request that proposes the plan.
 
-    An undo without a plan undoes the plan that was applied last. An upgrade without a version takes the newest version.
+    If an undo names no plan, undo the plan that was applied last. If an upgrade names no version, use the newest version.
     """
     deadline = Deadline(timeout_s(timeout))
     as_json = output is OutputFormat.JSON
@@ -155,7 +155,10 @@ def _plan_result(client: ApiClient, job: JobRead, plan: PlanRead, *, applied: bo
 
 
 def _compiled_version(client: ApiClient, job: JobRead, number: int | None, deadline: Deadline) -> int:
-    """Wait until a version is compiled, and return its number. If ``number`` is None, take the newest version. Raises OperationFailed."""
+    """Wait until version ``number`` is compiled, and return the number of the version. Raises OperationFailed.
+
+    If ``number`` is None, use the newest version.
+    """
     spec = client.spec(job["id"], number) if number is not None else client.specs(job["id"], 1)[0]
     return wait_for_compilation(client, job, spec, deadline)["number"]
 
@@ -163,13 +166,13 @@ def _compiled_version(client: ApiClient, job: JobRead, number: int | None, deadl
 def _propose_and_apply(
     client: ApiClient, job: JobRead, request: Mapping[str, Any], deadline: Deadline, *, dry_run: bool, yes: bool, as_json: bool
 ) -> tuple[PlanRead, OperationRead | None]:
-    """Propose a plan, show it, ask for confirmation, approve and apply it. A dry run discards it and returns no operation.
+    """Propose a plan, show it, ask for confirmation, approve and apply it. A dry run discards the plan and returns no operation.
 
-    Raises Refused if the plan cannot work or standard input is not a terminal, Aborted if the user answers no.
+    Raises Refused if the plan cannot be applied or standard input is not a terminal, and AbortedByUser if the user answers no.
     """
     plan = client.propose(job["id"], request)
     with discarded_on_error(client, plan):
-        # A dry run waits, too, because only a worker can verify the checkpoint and list what is replayed.
+        # A dry run also waits for the inspection, because only a worker can verify the checkpoint and list the splits to replay.
         plan = wait_for_inspection(client, plan, deadline)
         if not (dry_run and as_json):
             for line in preview_lines(job, plan):
@@ -177,7 +180,7 @@ def _propose_and_apply(
         inspection = plan["preview"]["inspection"]
         if inspection is not None and not inspection["intact"]:
             damage = (inspection["damage"] or "").rstrip(".")
-            raise Refused(f"The checkpoint is damaged: {damage}. Choose another one. {NOT_CHANGED}")
+            raise Refused(f"The checkpoint cannot be restored: {damage}. Choose another checkpoint. {NOT_CHANGED}")
         if inspection is not None and inspection["incompatibility"] is not None:
             raise Refused(f"The checkpoint is not compatible: {inspection['incompatibility'].rstrip('.')}. {NOT_CHANGED}")
         if dry_run:
@@ -191,7 +194,7 @@ def _propose_and_apply(
 
 @contextlib.contextmanager
 def discarded_on_error(client: ApiClient, plan: PlanRead) -> Iterator[None]:
-    """Discard the plan if the block fails, so that it cannot be applied later."""
+    """Discard the plan if the ``with`` block fails, so that the plan cannot be applied later."""
     try:
         yield
     except CommandError:
@@ -202,11 +205,11 @@ def discarded_on_error(client: ApiClient, plan: PlanRead) -> Iterator[None]:
 
 
 def newest_applied(client: ApiClient, job: JobRead) -> int:
-    """Return the id of the plan applied last. Raises Refused."""
+    """Return the id of the plan that was applied last. Raises Refused if no plan was applied, or if this plan cannot be undone."""
     for plan in client.plans(job["id"], 100):
         if plan["state"] == "APPLIED":
             if plan["safety_checkpoint"] is None:
-                raise Refused(f"Plan {plan['id']}, the last one, has no safety savepoint, so it cannot be undone.")
+                raise Refused(f"Plan {plan['id']}, the last applied plan, has no safety savepoint, so it cannot be undone.")
             return plan["id"]
     raise Refused(f"Nothing to undo: no plan was applied to job '{job['name']}'.")
 
@@ -281,9 +284,9 @@ def _print_diff(found: SpecDiffRead) -> None:
     if found["code"]:
         typer.echo(sanitized(found["code"]).rstrip("\n"))
     elif found["code"] is None:
-        typer.echo("The code cannot be compared: it is not text.")
+        typer.echo("The code cannot be compared, because it is not text.")
     elif not found["changes"]:
-        typer.echo(f"Versions {found['before']} and {found['after']} are the same.")
+        typer.echo(f"Versions {found['before']} and {found['after']} have the same settings, operators and code.")
 
 
 def _value_text(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""The preview of a plan as text. Pure."""
+"""Formats the preview of a plan as text. Pure."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ def _verification(inspection: PlanInspection | None) -> Iterator[str]:
     if inspection is not None and inspection["intact"]:
         yield "verified"
     elif inspection is not None:
-        yield f"DAMAGED: {sanitized(inspection['damage'] or '')}"
+        yield f"CANNOT BE RESTORED: {sanitized(inspection['damage'] or '')}"
 
 
 def _inspection_lines(inspection: PlanInspection) -> Iterator[str]:
     if inspection["abandoned"]:
-        yield f"  abandons {_numbers(inspection['abandoned'])} (deletes none; undo returns to them)"
+        yield f"  abandons {_numbers(inspection['abandoned'])} (not deleted; an undo returns to the abandoned checkpoints)"
     if inspection["reinstated"]:
         yield f"  reinstates the output of {_numbers(inspection['reinstated'])}"
     for source in inspection["sources"]:
@@ -90,7 +90,10 @@ def _numbers(numbers: list[int]) -> str:
 
 
 def _split(split: Any) -> str:
-    """``split`` has the encoding of the runtime. ``position`` is None if reading has not started."""
+    """Return a source's split as text. ``split`` is the JSON value of the split.
+
+    The ``position`` of a split is None if no record was read from the split.
+    """
     if isinstance(split, dict) and "id" in split and "position" in split:
         position = split["position"]
         return f"{split['id']} from " + ("the beginning" if position is None else json.dumps(position))
@@ -100,7 +103,7 @@ def _split(split: Any) -> str:
 def _sink_lines(preview: PlanPreview, inspection: PlanInspection | None) -> Iterator[str]:
     revocable = [sink["sink"] for sink in inspection["sinks"] if sink["revocable"]] if inspection is not None else []
     if revocable and (preview["checkpoint"] is not None or preview["path"] is not None or preview["without_state"]):
-        yield f"  revokes output in: {sanitized(', '.join(revocable))} (undo reinstates it)"
+        yield f"  revokes output in: {sanitized(', '.join(revocable))} (an undo reinstates it)"
     if preview["sinks_with_duplicates"]:
         yield f"  cannot revoke output in: {sanitized(', '.join(preview['sinks_with_duplicates']))} (readers see these records twice)"
         yield from _duplicate_lines(preview, inspection) if inspection is not None else ()
@@ -109,7 +112,7 @@ def _sink_lines(preview: PlanPreview, inspection: PlanInspection | None) -> Iter
 def _duplicate_lines(preview: PlanPreview, inspection: PlanInspection) -> Iterator[str]:
     """List the records that readers see twice.
 
-    If the plan first stops a running job, a warning covers the records that are committed until then.
+    A running job can commit more records before the plan stops the job, so the list names these records, too.
     """
     abandoned, recommitted = inspection["abandoned"], inspection.get("recommitted", [])
     if abandoned:

@@ -1,4 +1,4 @@
-"""Waiting for operations, compilations, plan inspections and jobs, with progress on standard error."""
+"""Wait for operations, compilations, plan inspections and jobs, and print the progress to standard error."""
 
 from __future__ import annotations
 
@@ -14,13 +14,17 @@ from weir.cli.output import clock_of, duration_text, parse_time, sanitized
 
 PAUSE_S, PAUSE_S_MAX = 0.2, 1.0
 WORKER_S = 180.0
-"""After this time without a result, a worker is probably not running, because workers have a shorter timeout for compiling a
-job and inspecting a checkpoint.
+"""If a worker returns no result for this number of seconds, probably no worker is running.
+
+The workers' own timeouts for compiling a job and for inspecting a checkpoint are shorter.
 """
 
 
 class Deadline:
-    """If ``timeout_s`` is None, there is no limit, because the platform ends each operation at the operation's deadline."""
+    """The time limit of a wait.
+
+    If ``timeout_s`` is None, the wait has no limit, because the platform ends each operation at the operation's deadline.
+    """
 
     def __init__(self, timeout_s: float | None) -> None:
         self._timeout_s = timeout_s
@@ -28,18 +32,21 @@ class Deadline:
         self._pause_s = PAUSE_S
 
     def pause(self, status: str) -> None:
-        """Sleep until the next poll. Raises OperationFailed after the deadline. ``status``: a sentence without its full stop."""
+        """Sleep until the next poll. Raises OperationFailed after the deadline. The error message starts with ``status``."""
         now = time.monotonic()
         if self._until is not None and now >= self._until:
             assert self._timeout_s is not None
-            raise OperationFailed(f"{status} after {duration_text(self._timeout_s)} (--timeout). It continues in the background.")
+            raise OperationFailed(f"{status} after {duration_text(self._timeout_s)} (--timeout). The platform continues it.")
         time.sleep(self._pause_s if self._until is None else min(self._pause_s, max(0.0, self._until - now)))
         self._pause_s = min(self._pause_s * 1.3, PAUSE_S_MAX)
 
 
 @contextmanager
 def _waiting(client: ApiClient, background: str) -> Iterator[None]:
-    """Retry for longer while waiting. ``background`` is a sentence about what continues if the wait ends early."""
+    """Retry requests for a longer time inside the ``with`` block.
+
+    The error message of an ended wait contains ``background``, a sentence about the work that continues on the platform.
+    """
     try:
         with client.long_retries():
             yield
@@ -50,7 +57,7 @@ def _waiting(client: ApiClient, background: str) -> Iterator[None]:
 
 
 def wait_for_operation(client: ApiClient, job: JobRead, operation: OperationRead, deadline: Deadline) -> OperationRead:
-    """Wait until the operation succeeds, and print its steps. Raises OperationFailed, Aborted, Unreachable."""
+    """Wait until the operation succeeds, and print its steps. Raises OperationFailed, AbortedByUser, Unreachable."""
     ended = _wait_for_end(client, job, operation, deadline)
     if ended["state"] != "SUCCEEDED":
         raise OperationFailed(_failure(job, ended))
@@ -60,7 +67,7 @@ def wait_for_operation(client: ApiClient, job: JobRead, operation: OperationRead
 def _wait_for_end(client: ApiClient, job: JobRead, operation: OperationRead, deadline: Deadline) -> OperationRead:
     number, printed, last_reason = operation["id"], 0, ""
     name = f"operation {number} ({operation['kind']})"
-    with _waiting(client, f"Operation {number} ({operation['kind']}) continues: weir operations {job['name']} shows its state."):
+    with _waiting(client, f"Operation {number} ({operation['kind']}) continues. weir operations {job['name']} shows its state."):
         if operation["ended_at"] is None:
             print_message(f"  Waiting for {name}")
         while True:
@@ -70,7 +77,7 @@ def _wait_for_end(client: ApiClient, job: JobRead, operation: OperationRead, dea
             if operation["ended_at"] is not None:
                 return operation
             if not printed:
-                # An operation without steps waits for the reconciler. The reason of the job's health says what the reconciler waits for.
+                # An operation without steps waits for the reconciler, and the job's health reason says why.
                 last_reason = _print_if_new(client.job(job["id"])["health_reason"], last_reason)
             deadline.pause(f"Operation {number} ({operation['kind']}) of job '{job['name']}' is still {operation['state']}")
             operation = client.operation(number)
@@ -89,11 +96,12 @@ def _failure(job: JobRead, operation: OperationRead) -> str:
 
 
 def wait_for_compilation(client: ApiClient, job: JobRead, spec: SpecRead, deadline: Deadline) -> SpecRead:
-    """Wait until a worker has compiled the version. Raises OperationFailed if it does not compile."""
+    """Wait until a worker has compiled the version. Raises OperationFailed if the version does not compile."""
     number = spec["number"]
     with _waiting(
         client,
-        f"Version {number} of job '{job['name']}' is still being compiled and will not start by itself. Repeat the command to start it.",
+        f"Version {number} of job '{job['name']}' is still being compiled and will not start by itself. Repeat the command to "
+        "start this version.",
     ):
         if spec["state"] == "COMPILING":
             print_message(f"  Compiling version {number}")
@@ -108,8 +116,8 @@ def wait_for_compilation(client: ApiClient, job: JobRead, spec: SpecRead, deadli
 
 
 def wait_for_inspection(client: ApiClient, plan: PlanRead, deadline: Deadline) -> PlanRead:
-    """Wait until a worker has inspected the checkpoint of the plan. Raises OperationFailed if no worker inspects it."""
-    with _waiting(client, f"Plan {plan['id']} is proposed and not applied."):
+    """Wait until a worker has inspected the checkpoint of the plan. Raises OperationFailed if no worker inspects it in time."""
+    with _waiting(client, f"Plan {plan['id']} is proposed but not applied."):
         since = time.monotonic()
         while plan["preview"]["inspection"] is None and plan["state"] == "PROPOSED":
             _require_worker(since, f"Plan {plan['id']} is not inspected")
@@ -127,9 +135,10 @@ def _require_worker(since: float, problem: str) -> None:
 
 
 def wait_until_healthy(client: ApiClient, job: JobRead, deadline: Deadline, *, checkpoint: bool) -> JobRead:
-    """Wait until the job runs or has finished. With ``checkpoint``, also wait until its newest run has completed a checkpoint.
+    """Wait until the job runs or has finished.
 
-    Raises OperationFailed, Aborted, Unreachable.
+    With ``checkpoint``, also wait until the job's newest run has completed a checkpoint.
+    Raises OperationFailed, AbortedByUser, Unreachable.
     """
     last_reason = ""
     with _waiting(client, f"Job '{job['name']}' is not affected."):
@@ -143,11 +152,15 @@ def wait_until_healthy(client: ApiClient, job: JobRead, deadline: Deadline, *, c
 
 
 def why_not_healthy(job: JobRead, *, checkpoint: bool) -> str | None:
-    """Return a predicate that says what is missing, or None if the job is healthy. Raises OperationFailed if waiting cannot help."""
+    """Return why the job is not healthy, or None if it is healthy. The text completes a sentence that
+    begins with the job's name.
+
+    Raises OperationFailed if the job cannot become healthy without a user.
+    """
     name = job["name"]
     if job["desired_state"] != "RUNNING":
         raise OperationFailed(
-            f"Job '{name}' is not meant to run: its desired state is {job['desired_state']}. Run weir start {name}."
+            f"Job '{name}' will not run, because its desired state is {job['desired_state']}. Run weir start {name}."
         )
     if job["health"] == "needs_attention":
         raise OperationFailed(f"Job '{name}' is {job['state']} and needs attention: {sanitized(job['health_reason'])}")
@@ -157,12 +170,15 @@ def why_not_healthy(job: JobRead, *, checkpoint: bool) -> str | None:
         return f"is {job['state']}" + (f" ({job['health_reason'].rstrip('.')})" if job["health_reason"] else "")
     if checkpoint and not _has_checkpoint(job):
         run = job["run"]
-        return f"runs, but run {run['number'] if run else '?'} has not completed a checkpoint"
+        return f"is running, but run {run['number'] if run else '?'} has not completed a checkpoint"
     return None
 
 
 def _has_checkpoint(job: JobRead) -> bool:
-    """The last checkpoint can belong to the previous run, so compare two times of the driver's clock."""
+    """Return whether the newest run has completed a checkpoint. The job's last checkpoint can belong to an earlier run.
+
+    Both compared times are from the driver's clock.
+    """
     run, last = job["run"], job["last_checkpoint"]
     if run is None or last is None or run["running_at"] is None:
         return False

@@ -1,1 +1,1 @@
-"""Sources and sinks for files: text, JSON lines, Parquet; sinks write into a directory with two-phase commit."""
+"""Sources and sinks for text, JSON-lines and Parquet files. The sinks write into a directory with two-phase commit."""

@@ -1,7 +1,8 @@
-"""The committer of directory sinks: publishes, aborts, revokes and reinstates what directory writers staged.
+"""The committer of directory sinks, which publishes, aborts, revokes and reinstates the files of directory writers.
 
-Each method is a list of small steps. After a crash at any step, running it again leads to the same state. A file gets its final
-name by a hard link, which never overwrites, and loses its staged name only after the directory is synced.
+Each method consists of small steps. If the process crashes at any step of a method, calling the method again leads to the same
+state as without the crash. A file gets its final name by a hard link, which never overwrites another file. The committer removes
+the staged name of a file only after it has synced the output directory.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from weir.protocol.ids import CheckpointId, Generation
 from weir.protocol.snapshots import Committable
 
 PUBLISH_ATTEMPTS = 4
-"""How often a part is searched under all its possible names before it counts as lost."""
+"""How often the committer looks for an output file under all its possible names before it reports the file as missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommittablePart:
-    """Payload of a committable."""
+    """The payload of a committable, which is one output file (a part)."""
 
     staged: str
     final: str
@@ -63,7 +64,7 @@ class DirectoryCommitter(Committer):
         if not committables:
             return
         assert all(committable.checkpoint <= permit.checkpoint for committable in committables), (
-            "no permit covers this checkpoint"
+            "the permit does not cover this checkpoint"
         )
         try:
             parts = [CommittablePart.of(committable) for committable in committables]
@@ -78,11 +79,12 @@ class DirectoryCommitter(Committer):
             ) from error
 
     def _publish(self, part: CommittablePart, generation: Generation) -> str | None:
-        """Give the part its final name. Returns the other name, to be removed after the directory is synced.
+        """Publish ``part`` by giving it its final name. Returns the old path of the part, which the caller must remove after it has
+        synced the output directory.
 
-        Returns None if the part is already published, or if a newer generation has revoked it."""
+        Returns None if the part is already published, or if a newer generation has revoked the part."""
         staged, final = self._staged(part), os.path.join(self._layout.out, part.final)
-        # Another process may rename the part between two of these checks. Each part is renamed at most twice.
+        # Repeat these checks, because another process can rename the part between them. This happens at most twice.
         for _ in range(PUBLISH_ATTEMPTS):
             if self._link(staged, final):
                 return staged
@@ -92,8 +94,9 @@ class DirectoryCommitter(Committer):
             if owner > generation:
                 return None
             if self._revoked.find(part.final, owner) is not None:
-                # An older generation revoked the part, but a permit covers it, so it must be published. Fence the older
-                # generation first. Otherwise each of two processes would remove the name that the other process keeps.
+                # An older generation has revoked the part, but the permit requires the part to be published. Fence the older
+                # generation first. Without fencing, two processes that rename the part at the same time could remove both its
+                # names.
                 try:
                     self._revoked.take_over(generation)
                 except Superseded:
@@ -113,12 +116,13 @@ class DirectoryCommitter(Committer):
             return False
         if size != part.bytes:
             raise SinkError(
-                f"{final}: the file has {size} bytes instead of {part.bytes}: another program has written it. Restore or remove it."
+                f"{final}: another program has written the file. It has {size} bytes, not {part.bytes}. Restore or remove it."
             )
         return True
 
     def _link(self, source: str, final: str) -> bool:
-        """Return False if the source does not exist: another process may publish and remove it at any moment."""
+        """Add the name ``final`` to the file ``source``. Return False if ``source`` does not exist: another process can publish the
+        file and remove ``source`` at any time."""
         try:
             self._file_system.link(source, final)
         except FileExistsError:
@@ -134,9 +138,9 @@ class DirectoryCommitter(Committer):
         try:
             for name in self._file_system.list(staging):
                 generation = staging_generation(name)
-                # Delete files of every checkpoint, because a zombie has possibly staged output for an old
-                # checkpoint after the last abort. Output of
-                # completed checkpoints is published or revoked by now, and no longer in this directory.
+                # Delete staged files of every checkpoint, because a zombie has possibly staged output for an old checkpoint after
+                # the last abort. The staging directory contains no output of completed checkpoints, because that output is already
+                # published or revoked.
                 if generation is not None and generation < before_generation:
                     self._file_system.unlink(os.path.join(staging, name))
         except OSError as error:
@@ -150,7 +154,7 @@ class DirectoryCommitter(Committer):
         self._layout.checked_branch(branch)
         try:
             self._revoked.take_over(before_generation)
-            # List only now, to include the files that an older generation published before the takeover.
+            # List the files after the takeover, to include files that an older generation published before the takeover.
             listed = [
                 CommittablePart.of(committable)
                 for committable in committables
@@ -162,12 +166,13 @@ class DirectoryCommitter(Committer):
             try:
                 target = self._revoked.make_branch(before_generation, branch)
                 for part in listed:
-                    # Move the staged name first, so that a late commit of a zombie finds nothing to publish.
+                    # Move the staged file before the published file, so that a late commit of a zombie finds nothing to publish.
                     self._move(self._staged(part), os.path.join(target, part.final))
                     self._move(os.path.join(self._layout.out, part.final), os.path.join(target, part.final))
                 for name in published:
                     self._move(os.path.join(self._layout.out, name), os.path.join(target, name))
-                # Sync even if nothing was moved, because an earlier attempt has possibly moved all files and crashed before this sync.
+                # Sync even if nothing was moved, because an earlier attempt has possibly moved all files and crashed before this
+                # sync.
                 for directory in (target, self._layout.out):
                     self._file_system.fsync(directory)
                 self._revoked.remove_empty_branches(before_generation)
@@ -180,7 +185,8 @@ class DirectoryCommitter(Committer):
         self._layout.checked_branch(branch)
         try:
             self._revoked.take_over(before_generation)
-            # Search all branches, because the output of several branches can be revoked together under the name of the first branch.
+            # Search the directories of all branches, because the first revocation can move output of several branches into one
+            # directory.
             parts = [
                 part
                 for part in self._revoked.parts(before_generation)
@@ -201,20 +207,22 @@ class DirectoryCommitter(Committer):
 
     @staticmethod
     def _is_revocable(name: str, ancestry: Ancestry, before_generation: Generation) -> bool:
-        """Return whether this is a part of a checkpoint outside ``ancestry``. Files with other names are left alone."""
+        """Return whether the file ``name`` must be revoked. Only files with the name of a part are revocable."""
         part = PartName.parse(name)
         return part is not None and _must_be_revoked(ancestry, part.generation, part.checkpoint, before_generation)
 
     def _move(self, source: str, target: str) -> None:
-        """Do nothing if the source or the directory of ``target`` is missing, because then another generation has taken over."""
+        """Rename a file. Do nothing if ``source`` is missing, or if the directory of ``target`` is missing because another
+        generation has taken over."""
         if not self._file_system.exists(source):
             return
         try:
             if not self._file_system.exists(target):
                 self._file_system.rename(source, target)
             elif self._is_same(source, target):
-                # Both are names of one file. A rename between them does nothing, and an unlink of the source is not fenced: it
-                # might remove the last name. A rename into the target's directory is fenced.
+                # ``source`` and ``target`` are two names of one file, so renaming ``source`` to ``target`` would do nothing. After
+                # another generation has taken over, a rename into the directory of ``target`` fails. An unlink of ``source`` would
+                # not fail, and could remove the last name of the file.
                 stem, extension = os.path.splitext(target)
                 spare = f"{stem}~{uuid.uuid4().hex}{extension}"
                 self._file_system.rename(source, spare)
@@ -223,7 +231,8 @@ class DirectoryCommitter(Committer):
             return
 
     def _is_same(self, source: str, other: str) -> bool:
-        """Return False if the source does not exist. Raises SinkError if these are two different files."""
+        """Return True if both paths are one file, and False if ``source`` does not exist. Raises SinkError if the paths are
+        different files."""
         try:
             same = self._file_system.same_file(source, other)
         except FileNotFoundError:
@@ -231,7 +240,7 @@ class DirectoryCommitter(Committer):
         if not same:
             raise SinkError(
                 f"{other}: the file exists, and this job did not write it. Use an empty output directory. "
-                "The file may be left from a run with another checkpoint directory."
+                "A run with another checkpoint directory may have written the file."
             )
         return True
 
@@ -240,5 +249,5 @@ class DirectoryCommitter(Committer):
 
 
 def _must_be_revoked(ancestry: Ancestry, generation: int, checkpoint: int, before_generation: Generation) -> bool:
-    """A generation changes only output of older generations."""
+    """Return whether the output of ``checkpoint`` must be revoked. A generation revokes only output of older generations."""
     return generation < before_generation and not is_ancestor(ancestry, generation=generation, checkpoint=checkpoint)

@@ -1,4 +1,4 @@
-"""Sinks that write files into a directory: Parquet, JSON lines, and Arrow for ``collect``."""
+"""Sinks that write files into a directory. The formats are Parquet, JSON lines, and Arrow for ``collect``."""
 
 from __future__ import annotations
 
@@ -62,14 +62,15 @@ class JsonLinesSink(Sink):
 
 @dataclass(slots=True)
 class CollectSink(Sink):
-    """Writes Arrow files to ``directory``, which slots and coordinator share. ``Committer.result`` returns a ``pa.Table`` in the
-    order of checkpoints and writers."""
+    """Writes Arrow files to ``directory``, which the slots and the coordinator share. ``CollectCommitter.result`` returns a
+    ``pa.Table`` with the rows in the order of their checkpoints and writers."""
 
     directory: str
     schema_ipc: str | None = None
-    """Set by ``check``, so that an empty result has columns."""
+    """The schema of the records. ``check`` sets this field, so that a result without rows has columns."""
     temporary: bool = False
-    """Only the owner of the process can read ``directory``, and the coordinator deletes it when its process ends."""
+    """If True, only the user who runs the process can read ``directory``. The coordinator deletes ``directory`` when its process
+    ends."""
 
     kind = "collect"
 
@@ -97,7 +98,7 @@ class CollectCommitter(DirectoryCommitter):
                 self._file_system.mkdir(self._layout.out, private=True)
             except OSError as error:
                 raise sink_error("creating the temporary directory", self._layout.out, error) from error
-            # Delete the directory at exit, not when the result is returned, because a suspended job needs its files to resume.
+            # Delete the output directory only when the process exits, because a suspended job needs the files to resume.
             atexit.unregister(self._remove)
             atexit.register(self._remove)
         super().claim(job=job, sink=sink, history=history)
@@ -123,7 +124,8 @@ class CollectCommitter(DirectoryCommitter):
 
 
 def _check(directory: str, file_format: FileFormat, schema: pa.Schema) -> None:
-    """Raise if the directory or the schema cannot be written. No side effects: building a graph creates no directories."""
+    """Raise an error if the sink cannot write the directory or the schema. Do not create the directory, because the graph builder
+    calls this function."""
     check_schema(file_format, schema, directory)
     nearest = directory
     while not os.path.lexists(nearest):

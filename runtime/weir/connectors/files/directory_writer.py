@@ -1,4 +1,4 @@
-"""The writer of directory sinks: the loop only queues batches; encoding, closing and fsync happen outside the loop."""
+"""The writer of directory sinks. The slot's loop only queues batches, and other threads encode them, close files and call fsync."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ from weir.protocol.ids import CheckpointId
 from weir.protocol.snapshots import JsonValue
 
 GROUP_ROWS, GROUP_BYTES = 1 << 20, 32 << 20
-"""Batches are buffered up to this size and encoded together (as a row group in Parquet)."""
+"""The writer buffers batches up to this size and encodes them together (as a row group in Parquet)."""
 QUEUED_BYTES_MAX = 128 << 20
-"""Queued for encoding. Above this limit the writer is not ready."""
+"""The maximum number of bytes that are queued for encoding. Above ``QUEUED_BYTES_MAX``, ``ready`` returns False."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileLimits:
-    """Size at which the writer starts a new file. Checked between groups, so files get somewhat larger."""
+    """The size at which the writer starts a new file. The writer checks the size between groups of rows, so a file can become
+    larger than its limit."""
 
     rows: int | None = None
     bytes: int | None = None
@@ -40,13 +41,14 @@ class FileLimits:
 class _Part:
     name: str
     file: OpenFile | None
-    """None: complete."""
+    """The open file, or None if the part is complete."""
     rows: int = 0
     bytes: int = 0
 
 
 class Epoch(PendingCommit):
-    """The files of one epoch of one writer. The background executor runs the ``encode`` calls in order; ``finish`` waits for them."""
+    """The files of one epoch of one writer. The background executor runs ``encode`` in the order of the calls. ``finish`` waits
+    for all calls of ``encode``."""
 
     def __init__(
         self, layout: OutputLayout, file_format: FileFormat, limits: FileLimits, file_system: FileSystem, context: OperatorContext
@@ -130,7 +132,7 @@ class Epoch(PendingCommit):
             self._complete(part)
             name = PartName(checkpoint, self._context.generation, self._context.subtask, segment)
             staged = staged_name(name, part.name)
-            # Fails if a newer generation has deleted the open file: a zombie cannot pre-commit.
+            # The rename fails if a newer generation has deleted the open file, so a zombie cannot pre-commit.
             self._file_system.rename(os.path.join(staging, part.name), os.path.join(staging, staged))
             part.name = staged
             payloads.append(
@@ -145,7 +147,7 @@ class Epoch(PendingCommit):
         self._remove()
 
     def _remove(self) -> None:
-        """Delete the files, best effort: a later generation deletes what is left."""
+        """Try to delete the files of the epoch. A later generation deletes files that this method could not delete."""
         for part in self._parts:
             if part.file is not None:
                 part.file.drop()

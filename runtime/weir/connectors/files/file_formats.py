@@ -1,4 +1,4 @@
-"""The file formats of directory sinks: encode tables as bytes. Used outside the loop."""
+"""The file formats of directory sinks. A format encodes tables as bytes, outside the loop."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from weir.errors import SchemaError
 class OpenFile(Protocol):
     def write(self, table: pa.Table) -> None: ...
     def bytes_written(self) -> int:
-        """Return the bytes written so far, without what the format still buffers."""
+        """Return the number of bytes in the file, without the bytes that the format still buffers."""
         ...
 
     def close(self) -> None:
@@ -23,7 +23,7 @@ class OpenFile(Protocol):
         ...
 
     def drop(self) -> None:
-        """Close without completing; never raises."""
+        """Close the file without completing it. This method never raises."""
         ...
 
 
@@ -32,12 +32,12 @@ class FileFormat(Protocol):
     def extension(self) -> str: ...
     def create(self, path: str, schema: pa.Schema) -> OpenFile: ...
     def check(self, field: pa.Field) -> str | None:
-        """Return why a column cannot be written, or None if it can be written."""
+        """Return the reason why the format cannot write a column, or None if the format can write the column."""
         ...
 
 
 class _ArrowFile:
-    """A native file with one of pyarrow's writers."""
+    """A file that pyarrow writes."""
 
     def __init__(self, path: str, make_writer: Any) -> None:
         self._file = pa.OSFile(path, "wb")
@@ -62,12 +62,13 @@ class _ArrowFile:
             try:
                 closing.close()
             except (OSError, pa.ArrowException):
-                continue  # the file is discarded anyway
+                continue  # ignore the error, because the file is discarded
 
 
 @dataclass(frozen=True, slots=True)
 class ParquetFormat:
-    """Dictionary-encodes text only: for integers it makes writing three times slower and hardly saves bytes."""
+    """Parquet files. Only text is dictionary-encoded, because encoding integers would triple the writing time and save few
+    bytes."""
 
     compression: str = "snappy"
     extension: str = "parquet"
@@ -100,7 +101,7 @@ class ArrowFormat:
 
 
 def check_schema(file_format: FileFormat, schema: pa.Schema, out: str) -> None:
-    """Raise SchemaError, naming the column, if the format cannot write the schema."""
+    """Raise SchemaError if the format cannot write the schema. The error message names the column."""
     for field in schema:
         if schema.names.count(field.name) > 1:
             raise SchemaError(f"{out}: two columns are named {field.name!r}. Rename one.")

@@ -1,4 +1,4 @@
-"""Lists the input files of paths, directories and globs."""
+"""Lists the input files of a source. Inputs are files, directories and globs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ class InputFile:
 
 
 def local_paths(path: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
-    """Return absolute paths, since slots may run in another directory. Raises ConfigError for remote paths, or no path at all."""
+    """Return absolute paths, because slots can run in another directory. Raises ConfigError for a remote path or an empty
+    list of paths."""
     paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
     if not paths:
         raise ConfigError("A file source needs at least one path: a file, a directory or a glob.")
@@ -33,15 +34,16 @@ def local_path(path: str | os.PathLike[str]) -> str:
         text = "/" + text.removeprefix("file:").lstrip("/")
     if "://" in text:
         raise ConfigError(
-            f"{text}: not a local path. Mount the store, or read it through a Spark DataFrame with sources.dataframe."
+            f"{text}: not a local path. Mount the storage, or read the data through a Spark DataFrame with sources.dataframe."
         )
     return os.path.abspath(os.path.expanduser(text))
 
 
 def list_files(paths: Sequence[str]) -> tuple[InputFile, ...]:
-    """Return all files, sorted and without duplicates. Walks directories; skips names in them that begin with ``_`` or ``.``.
+    """Return all input files, sorted and without duplicates. In directories, names that begin with ``_`` or ``.`` are skipped.
 
-    Raises InputError if a path matches nothing, cannot be listed, or is not a file with a known size and a UTF-8 name."""
+    Raises InputError if a path matches no file or cannot be listed. Also raises InputError for a file whose size is unknown or
+    whose name is not UTF-8."""
     sizes: dict[str, int] = {}
     for path in paths:
         try:
@@ -58,7 +60,8 @@ def list_files(paths: Sequence[str]) -> tuple[InputFile, ...]:
 
 
 def _size(path: str) -> int:
-    """Splits need a fixed size: a file without one would count as empty, and its split as finished."""
+    """Return the size of a regular file. Raises InputError for pipes and devices, which report a size of 0 and would have no
+    splits."""
     try:
         path.encode()
     except UnicodeEncodeError as error:
@@ -66,12 +69,13 @@ def _size(path: str) -> int:
         raise InputError(f"{shown}: the file name is not UTF-8, so a checkpoint cannot contain it. Rename the file.") from error
     status = os.stat(path)
     if not stat.S_ISREG(status.st_mode) or (status.st_size == 0 and _yields_data(path)):
-        raise InputError(f"{path}: not a regular file (a pipe or a device?). Copy the data to a file and read that.")
+        raise InputError(f"{path}: not a regular file (a pipe or a device?). Copy the data to a file and read that file.")
     return status.st_size
 
 
 def _yields_data(path: str) -> bool:
-    """Files that the operating system generates on read, as in /proc, report a size of 0."""
+    """Return whether a file that reports a size of 0 contains data. Files that the operating system generates on read, as in /proc,
+    report a size of 0."""
     with open(path, "rb", buffering=0) as file:
         return bool(file.read(1))
 
@@ -86,7 +90,7 @@ def _walk(directory: str) -> list[str]:
         partitions = [name for name in subfolders if "=" in name]
         if partitions:
             raise InputError(
-                f"{Path(folder, partitions[0])}: partition directories are not supported, their columns would be lost. "
+                f"{Path(folder, partitions[0])}: cannot read the columns of partition directories. "
                 "Read this data through a Spark DataFrame with sources.dataframe."
             )
         files += [os.path.join(folder, name) for name in names if not name.startswith(("_", "."))]

@@ -1,4 +1,5 @@
-"""The file system calls that two-phase commit uses, behind one class, so that tests can cut the power between any two of them."""
+"""The file system calls of directory sinks. The class ``FileSystem`` contains all these calls, so that tests can simulate a power
+cut between any two calls."""
 
 from __future__ import annotations
 
@@ -12,12 +13,12 @@ from weir.errors import Retry, SinkError
 
 
 class FileSystem:
-    """Each method is atomic with respect to a crash, or calls only methods that are. Methods raise OSError."""
+    """Each method is atomic if the process crashes, or calls only atomic methods. Methods raise OSError."""
 
     def make_directories(self, path: str) -> None:
-        """Create the directory and its missing parents, durably.
+        """Create the directory and its missing parents, and make them durable.
 
-        Without the fsync of the parents, a power cut could remove the directory together with the synced files in it."""
+        Without the fsync of the parents, a power cut could remove the directory and the synced files in it."""
         missing = []
         level = path
         while not os.path.isdir(level):
@@ -25,12 +26,13 @@ class FileSystem:
             level = os.path.dirname(level)
         for level in reversed(missing):
             self.mkdir(level)
-            # A parent that is writable but not readable cannot be opened, so it cannot be synced. Accept that.
+            # Skip a parent that is writable but not readable, because the process cannot open and sync it.
             with contextlib.suppress(PermissionError):
                 self.fsync(os.path.dirname(level))
 
     def mkdir(self, path: str, *, private: bool = False) -> None:
-        """Create one directory, not yet durable. Does nothing if it exists. ``private``: only its owner may read it."""
+        """Create one directory, without fsync. Does nothing if the directory exists. If ``private`` is True, only the owner of
+        the directory can read it."""
         try:
             os.mkdir(path, 0o700 if private else 0o777)
         except FileExistsError:
@@ -47,7 +49,7 @@ class FileSystem:
         return os.path.samefile(one, other)
 
     def list(self, path: str) -> list[str]:
-        """Return the sorted names in a directory; none if it does not exist."""
+        """Return the sorted names in a directory, or an empty list if the directory does not exist."""
         try:
             return sorted(os.listdir(path))
         except FileNotFoundError:
@@ -58,19 +60,20 @@ class FileSystem:
             return file.read()
 
     def link(self, source: str, target: str) -> None:
-        """Add a second name. Raises FileExistsError if the target exists, FileNotFoundError if the source does not."""
+        """Add a second name to a file. Raises FileExistsError if the new name exists, and FileNotFoundError if the old name does
+        not exist."""
         os.link(source, target, follow_symlinks=False)
 
     def rename(self, source: str, target: str) -> None:
         os.rename(source, target)
 
     def unlink(self, path: str) -> None:
-        """Ignores a missing file."""
+        """Delete a file. A missing file is ignored."""
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
 
     def remove_directory(self, path: str) -> None:
-        """Ignores a missing directory."""
+        """Delete an empty directory. A missing directory is ignored."""
         with contextlib.suppress(FileNotFoundError):
             os.rmdir(path)
 
@@ -83,7 +86,7 @@ class FileSystem:
             os.close(descriptor)
 
     def create(self, path: str, data: bytes) -> bool:
-        """Write a file atomically. Return False if it exists."""
+        """Write a new file atomically and durably. Return False if the file already exists."""
         draft = f"{path}.{uuid.uuid4().hex}"
         try:
             with open(draft, "xb") as file:
@@ -99,14 +102,14 @@ class FileSystem:
 
 
 def sink_error(action: str, path: str, error: BaseException, *, retry_when_full: bool = False) -> SinkError:
-    """Describe a failed action on ``path``, with advice.
+    """Return the SinkError for a failed action on ``path``. The error message contains advice.
 
-    With ``retry_when_full``, the error for a full disk allows retries, because a retry costs nothing.
+    With ``retry_when_full``, the error for a full disk allows retries. Callers use this option if retrying the action is cheap.
     """
     number = error.errno if isinstance(error, OSError) else None
     retry = Retry.BACKOFF if retry_when_full and number in FULL else retry_policy(error)
     if number in FULL or number == errno.EFBIG:
-        advice = "no space left on the device. Free some space and resume the job; committed data is intact."
+        advice = "no space left on the device. Free some space and resume the job. Committed data is intact."
     elif number in (errno.EACCES, errno.EPERM, errno.EROFS):
         advice = f"{os.strerror(number)}. Make the directory writable."
     elif number in (errno.EMLINK, errno.EOPNOTSUPP, errno.EXDEV):

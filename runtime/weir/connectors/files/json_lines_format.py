@@ -1,4 +1,4 @@
-"""The JSON-lines format: checks columns and encodes tables as text. Used outside the loop."""
+"""The JSON-lines format: checks column types, and encodes tables as text outside the loop."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 NAIVE_TIMESTAMP = "%Y-%m-%dT%H:%M:%S%.f"
-"""ISO 8601, like timestamps with a zone; by default polars writes a space between date and time."""
+"""The ISO 8601 format in which the sink writes timestamps without a time zone. By default, polars writes these timestamps with a
+space between date and time."""
 
 
 class _JsonLinesFile:
@@ -33,12 +34,13 @@ class _JsonLinesFile:
         try:
             self._file.close()
         except OSError:
-            return  # the file is discarded anyway
+            return  # ignore the error, because the file is discarded
 
 
 @dataclass(frozen=True, slots=True)
 class JsonLinesFormat:
-    """One object per line. Timestamps and dates as ISO 8601 text, decimals as text, NaN and infinities as null (JSON has none)."""
+    """One object per line. Timestamps and dates are ISO 8601 text, and decimals are text. NaN and infinities become null, because
+    JSON cannot represent them."""
 
     extension: str = "jsonl"
 
@@ -48,10 +50,10 @@ class JsonLinesFormat:
     def check(self, field: pa.Field) -> str | None:
         unsupported = _find_type(field.type, _is_unsupported)
         if unsupported is not None:
-            return f"JSON has no representation of {unsupported}; encode it as text"
+            return f"JSON cannot represent {unsupported}, so encode the value as text"
         schema = pa.schema([field.with_nullable(True)])
         try:
-            # Test with a row, too, because polars refuses some types only if there is a row.
+            # Test a table with a row too, because for some types polars raises an error only if the table has a row.
             for table in (schema.empty_table(), pa.table([pa.nulls(1, field.type)], schema=schema)):
                 json_lines(table)
         except pa.ArrowException as error:
@@ -70,13 +72,13 @@ def json_lines(table: pa.Table) -> memoryview:
         naive = [_iso(pl.col(name), kind).alias(name) for name, kind in frame.schema.items() if _has_naive_timestamps(kind)]
         (frame.with_columns(naive) if naive else frame).write_ndjson(text)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        # PanicException is not an Exception, so handlers of sink failures would not catch it.
+        # Convert PanicException too, because it is not a subclass of Exception, and the caller's ``except`` would not catch it.
         raise pa.ArrowInvalid(f"cannot write as JSON: {error}") from error
     return text.getbuffer()
 
 
 def _iso(value: pl.Expr, kind: pl.DataType) -> pl.Expr:
-    """Return ``value`` with its naive timestamps, at any depth, formatted as text."""
+    """Format all timestamps without a time zone in ``value`` as text, also in lists and structs."""
     import polars as pl
 
     if isinstance(kind, pl.Datetime):
@@ -101,7 +103,7 @@ def _has_naive_timestamps(kind: pl.DataType) -> bool:
 
 
 def _of(kind: object) -> pl.DataType:
-    """Narrow the type for mypy: polars declares types as instances or classes, a schema has instances only."""
+    """Narrow the type for mypy, because polars declares types as instances or classes, but a schema contains only instances."""
     import polars as pl
 
     assert isinstance(kind, pl.DataType)
@@ -109,7 +111,7 @@ def _of(kind: object) -> pl.DataType:
 
 
 def _is_unsupported(kind: pa.DataType) -> bool:
-    """Checks the type's name instead of trying: for these types polars panics, and reports that on stderr."""
+    """Check the type without writing a value, because for these types polars would panic and print the panic on stderr."""
     types = pa.types
     return bool(
         is_binary(kind)

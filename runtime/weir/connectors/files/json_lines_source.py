@@ -1,4 +1,4 @@
-"""The source for JSON-lines files: one object per line."""
+"""The source for JSON-lines files, which have one object per line."""
 
 from __future__ import annotations
 
@@ -23,17 +23,18 @@ from weir.protocol.snapshots import JsonValue, Split
 
 _SHOWN_BYTES = 80
 _BLANK = b" \t\r\n"
-_ONE_OBJECT = "the line must hold exactly one JSON object"
+_ONE_OBJECT = "the line must contain exactly one JSON object"
 _NULL_BEFORE_OBJECT = re.compile(rb"null[ \t\r]*\{")
-"""Occurs between two objects, and rarely inside a string."""
+"""Matches a null before an object on the same line. The pattern can also match text inside a JSON string."""
 
 
 @dataclass(frozen=True, slots=True)
 class JsonLinesSource(Source):
-    """Parses objects with a given schema, or one inferred from the first ``infer_lines`` lines of the first non-empty file.
+    """Parses objects with a given schema, or with a schema inferred from the first ``infer_lines`` lines of the first non-empty
+    file.
 
-    Missing fields are null. ``unknown_fields``: ``error`` or ``ignore``. Blank lines are skipped.
-    A split is a byte range. Its position is the byte offset after the last emitted line."""
+    Missing fields are null. ``unknown_fields`` is ``error`` or ``ignore``. Blank lines are skipped.
+    A split is a byte range. The position in a split is the byte offset after the last emitted line."""
 
     paths: tuple[str, ...]
     schema_ipc: str | None = None
@@ -45,7 +46,7 @@ class JsonLinesSource(Source):
     kind = "json_lines"
 
     def describe(self) -> JsonValue:
-        # Include the schema, so that a slot cannot infer a different one.
+        # Include the schema, so that a slot cannot infer a different schema.
         return describe_fields(dataclasses.replace(self, schema_ipc=encode_schema(self.schema())))
 
     def schema(self) -> pa.Schema:
@@ -74,11 +75,11 @@ class JsonLinesSource(Source):
                 for field in table.schema:
                     if _has_null_type(field.type):
                         raise SchemaError(
-                            f"{file.path}: cannot infer the type of field {field.name!r}: it has no value in the first "
+                            f"{file.path}: cannot infer the type of field {field.name!r}, because it has no value in the first "
                             f"{table.num_rows} records. Pass a schema."
                         )
                 return table.schema
-        raise SchemaError(f"{', '.join(self.paths)}: cannot infer a schema: there are no records. Pass a schema.")
+        raise SchemaError(f"{', '.join(self.paths)}: cannot infer a schema, because there are no records. Pass a schema.")
 
     def _read(self, split: Split, batch_rows: int) -> Iterator[tuple[pa.RecordBatch, JsonValue]]:
         assert split.position is None or isinstance(split.position, int)
@@ -96,11 +97,11 @@ class JsonLinesSource(Source):
 
 
 class _NotOneObject(Exception):
-    """A line does not hold exactly one object. Its text becomes part of the error message."""
+    """Raised for a line that does not contain exactly one object. The exception's text becomes part of the error message."""
 
 
 def _parse(part: LineBlock, file: str, options: pj.ParseOptions) -> pa.Table:
-    """Parse the lines into a table. Raises InputError naming the first bad line."""
+    """Parse the lines into a table. Raises InputError with the number of the first invalid line."""
     try:
         return _parse_lines(part, options)
     except pa.ArrowNotImplementedError as error:
@@ -128,8 +129,8 @@ def _parse_lines(part: LineBlock, options: pj.ParseOptions) -> pa.Table:
 def _count_objects(part: LineBlock) -> int:
     """Count the lines that are not blank.
 
-    Raises _NotOneObject for input that the parser wrongly accepts (an object over several lines, several objects on one line) or
-    on which it crashes (a null alone)."""
+    Raises _NotOneObject for an object over several lines and for several objects on one line, which the parser would wrongly
+    accept. Also raises _NotOneObject for a line that contains only null, on which the parser would crash."""
     data = np.frombuffer(part.data, np.uint8)
     objects = len(part.ends)
     if (data[part.starts] != ord("{")).any() or (data[part.ends - 2] != ord("}")).any():
@@ -156,7 +157,8 @@ def _is_json(line: bytes) -> bool:
 
 
 def _first_bad_line(part: LineBlock, file: str, options: pj.ParseOptions, error: Exception) -> InputError:
-    """Find the first line that fails to parse alone, by bisection; if lines fail only together, name the first of them."""
+    """Find the first invalid line by bisection. If a block is invalid but both halves of it are valid, report the first line of the
+    block."""
     while len(part.ends) > 1:
         middle = len(part.ends) // 2
         for half in (part.slice(0, middle), part.slice(middle, len(part.ends))):

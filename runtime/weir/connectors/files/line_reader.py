@@ -1,4 +1,4 @@
-"""Reads files as blocks of whole lines: makes splits, reads blocks and finds line ends with a vectorised search."""
+"""Reads files as blocks of whole lines. This module makes splits, reads blocks, and finds line ends with a vectorised search."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True)
 class LineRange:
-    """Payload of a split: the lines of ``file`` that begin in bytes ``[start, end)``.
+    """The payload of a split. The split contains all lines of ``file`` that begin in bytes ``[start, end)``.
 
-    ``size``: the file's size when it was listed. ``line``: 1-based number of the first line; 0 without line numbers."""
+    ``size`` is the size of the file when the file was listed. ``line`` is the number of the first line (from 1), or 0 if
+    unknown."""
 
     file: str
     start: int
@@ -41,35 +42,37 @@ class LineRange:
 
 @dataclass(frozen=True, slots=True)
 class LineBlock:
-    """Whole lines. Line i is ``data[starts[i]:ends[i]]``, with its newline; every line has one."""
+    """A block of whole lines. Line i is ``data[starts[i]:ends[i]]``. Every line ends with a newline."""
 
     data: bytes
     offset: int
-    """Offset of ``data[0]`` in the file."""
+    """The offset of ``data[0]`` in the file."""
     starts: npt.NDArray[np.int32]
     ends: npt.NDArray[np.int32]
     next_offset: int
-    """Offset of the first line after this block in the file, or the size of the file if no line follows."""
+    """The offset in the file of the first line after this block, or the size of the file if no line follows."""
 
     def slice(self, first: int, last: int) -> LineBlock:
-        """Return lines ``[first, last)``. Shares the memory: ``starts`` and ``ends`` still count from ``data[0]``."""
+        """Return lines ``[first, last)`` without a copy. ``starts`` and ``ends`` of the result are offsets from ``data[0]``,
+        too."""
         to_end = last == len(self.ends)
         next_offset = self.next_offset if to_end else self.offset + int(self.ends[last - 1])
         return LineBlock(self.data, self.offset, self.starts[first:last], self.ends[first:last], next_offset)
 
 
 def line_splits(files: Sequence[InputFile], *, split_bytes: int, number_lines: bool) -> tuple[Split, ...]:
-    """Split files into byte ranges of at most ``split_bytes``. ``number_lines``: read every file once to count its lines."""
+    """Split files into byte ranges of at most ``split_bytes``. If ``number_lines`` is True, read every file to count its
+    lines."""
     splits: list[Split] = []
     for file in files:
         line = 1 if number_lines else 0
         for start in range(0, file.bytes, split_bytes):
             end = min(start + split_bytes, file.bytes)
-            # The first line of a range begins after the newline at or after start - 1.
+            # The first line of a range begins after the first newline in the file from byte start - 1 on.
             payload = {"file": file.path, "start": start, "end": end, "size": file.bytes, "line": line}
             splits.append(Split(id=f"{file.path}@{start}", payload=payload))  # type: ignore[arg-type]  # str and int join to object
             if number_lines and end < file.bytes:
-                # Count the lines that begin before ``end``: the one at 0, and those after a newline before end - 1.
+                # Add the lines that begin in this range: the line at offset 0, and each line after a newline before byte end - 1.
                 line += count_newlines(file.path, max(start - 1, 0), end - 1) + (start == 0)
     return tuple(splits)
 
@@ -93,7 +96,8 @@ def open_input(path: str) -> BinaryIO:
 
 
 def line_blocks(lines: LineRange, position: int | None, *, block_bytes: int = BLOCK_BYTES) -> Iterator[LineBlock]:
-    """Yield the lines of the range from ``position`` (the beginning of a line), or from its start. Raises InputError."""
+    """Yield the lines of the range that begin at ``position`` or later. If ``position`` is None, yield all lines of the range.
+    Raises InputError."""
     with open_input(lines.file) as file:
         try:
             yield from _line_blocks(file, lines, position, block_bytes)
@@ -116,7 +120,7 @@ def _line_blocks(file: BinaryIO, lines: LineRange, position: int | None, block_b
         fresh = file.read(min(block_bytes, unread))
         unread -= len(fresh)
         if not fresh:
-            raise InputError(f"{lines.file}: the file was truncated while it was read. Input files must not change.")
+            raise InputError(f"{lines.file}: the file was truncated while the source read it. Input files must not change.")
         data = carry + fresh
         next_offset = offset + len(data)
         if unread == 0 and data[-1] != _NEWLINE:
@@ -125,7 +129,7 @@ def _line_blocks(file: BinaryIO, lines: LineRange, position: int | None, block_b
         if len(ends) == 0:
             if len(data) > LINE_BYTES_MAX:
                 raise InputError(
-                    f"{lines.file}: the line at byte {offset} is longer than {LINE_BYTES_MAX >> 20} MiB. Check that this is a text file."
+                    f"{lines.file}: the line at byte {offset} is longer than {LINE_BYTES_MAX >> 20} MiB. Check that the input is text."
                 )
             carry = data
             continue
@@ -157,5 +161,6 @@ def _first_line(file: BinaryIO, lines: LineRange, block_bytes: int) -> int:
 
 
 def line_number(path: str, offset: int) -> int:
-    """Return the 1-based number of the line at ``offset``. Reads the file up to there, so use it for error messages only."""
+    """Return the 1-based number of the line at ``offset``. Use this function only for error messages, because it reads the file up
+    to ``offset``."""
     return count_newlines(path, 0, offset) + 1

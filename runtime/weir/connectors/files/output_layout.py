@@ -1,13 +1,14 @@
-"""File names inside an output directory: staged, published and revoked output.
+"""The names of staged, published and revoked files in an output directory.
 
-    <out>/part-c00000007-g1-w0000.parquet                        published; further files of an epoch end in .s0001.parquet ...
-    <out>/_weir/owner.json                                       the job, sink and job log that own this directory
-    <out>/_weir/staging/open-g1-w0000~<unique>.parquet           being written, its checkpoint not yet known
-    <out>/_weir/staging/part-c00000007-g1-w0000~<unique>.parquet pre-committed
-    <out>/_weir/abandoned/g1/<branch>/part-...                   revoked (see revoked_output.py)
+``part-c00000007-g1-w0000.parquet`` is a published file. Further files of the same epoch end in ``.s0001.parquet`` and so on.
+``_weir/owner.json`` names the job, sink and job log that own the output directory.
+``_weir/staging/open-g1-w0000~<unique>.parquet`` is a file that a writer still writes and whose checkpoint is not known yet.
+``_weir/staging/part-c00000007-g1-w0000~<unique>.parquet`` is a pre-committed file.
+``_weir/abandoned/g1/<branch>/part-...`` is a revoked file (see revoked_output.py).
 
-c is the checkpoint, g the generation, w the subtask that wrote the file. ``<unique>`` distinguishes attempts. Spark, pyarrow and
-globs over ``*.parquet`` skip ``_weir``.
+In these names, the number after ``c`` is the checkpoint, the number after ``g`` is the generation, and the number after ``w`` is
+the subtask that wrote the file. ``<unique>`` is a random id of the file. Spark, pyarrow and globs over ``*.parquet`` skip the
+directory ``_weir``.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _BRANCH = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}")
 
 @dataclass(frozen=True, slots=True, order=True)
 class PartName:
-    """Sorts in the order in which a reader expects the parts of a sink."""
+    """The name of a staged, published or revoked file. Names sort by checkpoint, generation, writer and segment."""
 
     checkpoint: int
     generation: int
@@ -50,13 +51,13 @@ def open_file_name(generation: int, writer: int, extension: str) -> str:
 
 
 def staged_name(part: PartName, open_file: str) -> str:
-    """Keeps the unique part of the open file's name."""
+    """Return the name of a pre-committed file. This name and the name of the open file have the same ``<unique>``."""
     final, extension = part.final("").rstrip("."), open_file.rpartition(".")[2]
     return f"{final}~{open_file.partition('~')[2].partition('.')[0]}.{extension}"
 
 
 def staging_generation(name: str) -> int | None:
-    """Return the generation that wrote an open or pre-committed file, or None if Weir does not use such a name."""
+    """Return the generation that wrote an open or pre-committed file. Return None if the file does not have a name of this kind."""
     opened = _OPEN.fullmatch(name)
     if opened is not None:
         return int(opened.group(1))
@@ -81,17 +82,17 @@ class OutputLayout:
         return os.path.join(self.weir, "abandoned")
 
     def checked_branch(self, branch: str) -> str:
-        """Return ``branch``. Raises SinkError if it cannot be a directory name."""
+        """Return ``branch``. Raises SinkError if ``branch`` cannot be a directory name."""
         if not _BRANCH.fullmatch(branch):
             raise SinkError(f"{self.out}: invalid branch name {branch!r} for revoked output. Use letters, digits and . _ -")
         return branch
 
     def claim(self, file_system: FileSystem, *, job: str, sink: str, history: str | None = None) -> None:
-        """Mark the directory as owned by this job and sink: the files of two owners could not be distinguished.
+        """Mark the directory as owned by this job and sink, because the files of two owners could not be distinguished.
 
-        Raises SinkError if another job or sink owns it, or if this job owned it when it had a different job log.
-        ``history`` is the id of the job log. Writers pass None because they do not know it. The coordinator has
-        already claimed the directory.
+        Raises SinkError if another job or sink owns the directory, or if this job owns the directory with another job log.
+        ``history`` is the id of the job log. Writers pass None for ``history``, because only the coordinator knows the id and has
+        already checked it.
         """
         path = os.path.join(self.weir, "owner.json")
         claim = {"job": job, "sink": sink} | ({"history": history} if history else {})
@@ -104,9 +105,11 @@ class OutputLayout:
             owner = None
         if not isinstance(owner, dict) or (owner.get("job"), owner.get("sink")) != (job, sink):
             name = f"sink {owner.get('sink')!r} of job {owner.get('job')!r}" if isinstance(owner, dict) else "another program"
-            raise SinkError(f"{self.out}: the directory belongs to {name}. Choose another one for sink {sink!r} of job {job!r}.")
+            raise SinkError(
+                f"{self.out}: the directory belongs to {name}. Choose another directory for sink {sink!r} of job {job!r}."
+            )
         if history and owner.get("history", history) != history:
             raise SinkError(
-                f"{self.out}: the directory holds output of job {job!r} from a run with another checkpoint directory. "
+                f"{self.out}: the directory contains output of job {job!r} from a run with another checkpoint directory. "
                 "Use an empty output directory, or resume with the checkpoint directory of that run."
             )

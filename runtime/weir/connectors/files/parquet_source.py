@@ -22,12 +22,14 @@ from weir.protocol.codec import from_json
 from weir.protocol.snapshots import JsonValue, Split
 
 SPLIT_BYTES = 64 << 20
-"""Compressed size of the row groups of one split."""
+"""The maximum compressed size of the row groups of one split. A row group that is larger than ``SPLIT_BYTES`` becomes a split
+by itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowGroups:
-    """Payload of a split: row groups ``[first, last)`` of ``file``, ``rows`` in all."""
+    """The payload of a split. The split contains the row groups ``[first, last)`` of ``file``, which have ``rows`` rows in
+    total."""
 
     file: str
     first: int
@@ -37,16 +39,17 @@ class RowGroups:
 
 @dataclass(frozen=True, slots=True)
 class ParquetSource(Source):
-    """Reads the columns of the first file's footer, or those named in ``columns``. All files must have the same columns.
+    """Reads the columns that ``columns`` names, or all columns if ``columns`` is None. All files must have the same columns.
 
-    A split is a range of row groups of one file. Its position is the number of rows already emitted."""
+    A split is a range of row groups of one file. The position in a split is the number of emitted rows."""
 
     paths: tuple[str, ...]
     columns: tuple[str, ...] | None = None
     split_bytes: int = SPLIT_BYTES
     rate: float | None = None
     schema_ipc: str | None = None
-    """Set by ``describe``, so that a slot reads only the footers of its own files."""
+    """The schema of the records. ``describe`` sets this field, so that a slot reads only the footers of the files in its
+    splits."""
 
     kind = "parquet"
 
@@ -74,7 +77,8 @@ class ParquetSource(Source):
 
 
 def row_group_splits(files: tuple[InputFile, ...], split_bytes: int, parallelism: int) -> tuple[Split, ...]:
-    """Join neighbouring row groups up to ``split_bytes``, or a subtask's fair share if that is less. Empty files give no split."""
+    """Combine neighbouring row groups into splits. The maximum size of a split is ``split_bytes``, or a subtask's fair share of the
+    input if the share is smaller. Empty files have no splits."""
     share = max(1 << 20, sum(file.bytes for file in files) // max(parallelism, 1) + 1)
     limit = min(split_bytes, share)
     splits: list[Split] = []
@@ -96,7 +100,8 @@ def row_group_splits(files: tuple[InputFile, ...], split_bytes: int, parallelism
 
 
 def read_row_groups(split: Split, batch_rows: int, *, schema: pa.Schema) -> Iterator[tuple[pa.RecordBatch, JsonValue]]:
-    """Casts columns to ``schema`` where the file's type differs, as Spark writes some types differently."""
+    """Yield the batches of a split. Columns are cast to ``schema``, because the Arrow types of a file that Spark wrote can differ
+    from ``schema``."""
     assert split.position is None or isinstance(split.position, int)
     groups = from_json(RowGroups, split.payload)
     position = split.position or 0
@@ -126,23 +131,23 @@ def read_row_groups(split: Split, batch_rows: int, *, schema: pa.Schema) -> Iter
         ) from error
     if position != groups.rows:
         raise InputError(
-            f"{groups.file}: read {position} rows, but the footer announced {groups.rows}. "
+            f"{groups.file}: read {position} rows, but the footer lists {groups.rows} rows. "
             "Input files must not change while a job reads them."
         )
 
 
 def _rows_at_once(footer: pq.FileMetaData, groups: range, columns: Sequence[str], batch_rows: int) -> int:
-    """Estimate from the footer how many rows are about BATCH_BYTES; at most ``batch_rows``.
+    """Estimate from the footer how many rows together have BATCH_BYTES. Returns at most ``batch_rows``.
 
-    The footer has encoded sizes, and repeated values are encoded once, so batches are sliced again after reading. Without this
-    estimate, a batch of large documents would be read whole before it could be sliced.
+    Without the estimate, ``batch_rows`` large documents could be in memory at once. The estimate can be too high, because the
+    footer contains encoded sizes, in which repeated values count only once. Therefore, batches are sliced again after reading.
     """
     row_bytes = max((_encoded_bytes(footer.row_group(group), columns) for group in groups), default=0.0)
     return max(1, min(batch_rows, int(BATCH_BYTES / row_bytes))) if row_bytes else batch_rows
 
 
 def _encoded_bytes(group: pq.RowGroupMetaData, columns: Sequence[str]) -> float:
-    """Return the encoded size of a row, before compression. Leaves of nested columns are named ``column.leaf``."""
+    """Return the mean encoded size of a row, before compression. The leaves of a nested column have names like ``column.leaf``."""
     leaves = [group.column(index) for index in range(group.num_columns)]
     read_leaves = [leaf for leaf in leaves if any(f"{leaf.path_in_schema}.".startswith(f"{name}.") for name in columns)]
     return sum(leaf.total_uncompressed_size for leaf in read_leaves) / group.num_rows if group.num_rows else 0.0
@@ -157,7 +162,7 @@ def _fit(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def footer_of(path: str) -> pq.FileMetaData:
-    """Read the footer. Raises InputError naming the file."""
+    """Read the footer of a file. Raises InputError. The error message names the file."""
     try:
         status = os.stat(path)
         return _footer(path, status.st_size, status.st_mtime_ns)
@@ -172,7 +177,7 @@ def _footer(path: str, size: int, modified_ns: int) -> pq.FileMetaData:
 
 
 def _file_schema(path: str) -> pa.Schema:
-    """Names and types only: writers add metadata that differs between files of the same schema."""
+    """Return only names and types, because writers add metadata that differs between files of the same schema."""
     schema = footer_of(path).schema.to_arrow_schema()
     return pa.schema([pa.field(field.name, field.type) for field in schema])
 

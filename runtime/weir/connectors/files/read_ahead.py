@@ -26,7 +26,8 @@ BURST_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """An item of the queue: a batch, the end of a split (no batch), or the error that stopped the thread."""
+    """An item of the read-ahead queue. An item is a batch, the end of a split (``batch`` is None), or the error that stopped the
+    reading thread."""
 
     split: str
     batch: pa.RecordBatch | None = None
@@ -36,11 +37,11 @@ class _Item:
 
 
 class ReadAheadReader(SourceOperator):
-    """Reads its splits one after the other, in the order of assignment. The queue is bounded in bytes and batches; it always
-    admits one batch.
+    """Reads its splits one after the other, in the order of assignment. The read-ahead queue is limited in bytes and in batches,
+    but an empty queue accepts a batch of any size.
 
-    ``rate``: rows per second of the whole source, shared evenly by its subtasks. After a stall the reader catches up at most
-    ``BURST_S`` seconds. None: no limit."""
+    ``rate`` is the number of rows per second of the whole source, or None for no limit. All subtasks share the rate evenly. After a
+    stall, the reader emits at once at most as many rows as ``rate`` allows in ``BURST_S`` seconds."""
 
     def __init__(
         self,
@@ -61,7 +62,7 @@ class ReadAheadReader(SourceOperator):
         self._queued_bytes = 0
         self._pending: deque[Split] = deque()
         self._unread = 0
-        """Number of splits that the thread has not read to their end."""
+        """The number of assigned splits that the reading thread has not read to the end yet."""
         self._closed = False
         self._thread: threading.Thread | None = None
         self._splits: dict[str, Split] = {}
@@ -84,10 +85,10 @@ class ReadAheadReader(SourceOperator):
             self._thread.start()
 
     def wants_split(self) -> bool:
-        """Return whether to request the next split: yes, once the thread has read all assigned splits.
+        """Return whether the loop must request another split. The result is True after the thread has read all assigned splits, so
+        that the thread can open the next split while the queue drains.
 
-        It can then open the next split while the queue drains. An earlier request would take splits from idle
-        subtasks.
+        A request before that time could take a split away from an idle subtask.
         """
         return self._unread == 0 and len(self._splits) < 3 and self._failure is None
 
@@ -114,7 +115,7 @@ class ReadAheadReader(SourceOperator):
             return item.batch
 
     def _try_take_tokens(self, item: _Item) -> bool:
-        """Take the tokens for the item's rows, or return False if there are too few."""
+        """Take one token for each row of the item. Return False if the token bucket has too few tokens."""
         if self._bucket is None or item.batch is None:
             return True
         rows = item.batch.num_rows
@@ -125,7 +126,8 @@ class ReadAheadReader(SourceOperator):
         return True
 
     def wait(self, timeout_s: float) -> bool:
-        """Block until ``poll`` has something to return or nothing is being read. For callers without a loop."""
+        """Block until the queue has an item, the thread has read all splits, or the timeout has passed. Callers without a loop,
+        such as tests, use this method."""
         with self._changed:
             return self._changed.wait_for(lambda: bool(self._queue) or self._unread == 0, timeout_s)
 
@@ -136,7 +138,8 @@ class ReadAheadReader(SourceOperator):
         return self._wait_ns
 
     def _batch_rows(self) -> int:
-        """Limit the batch size, so that a batch never needs more tokens than the bucket can hold."""
+        """Return the maximum number of rows of a batch. The limit ensures that the token bucket can hold enough tokens for a
+        batch."""
         if self._rate is None:
             return self.context.batch_rows
         return min(self.context.batch_rows, max(1, int(self._rate / self.context.parallelism * BURST_S)))
@@ -169,7 +172,7 @@ class ReadAheadReader(SourceOperator):
                 return
 
     def _enqueue(self, item: _Item, *, read_to_end: bool = False) -> bool:
-        """Wait for room in the queue and append. Return False if the reader is closed."""
+        """Wait until the queue has room, and append ``item``. Return False if the reader is closed."""
         with self._changed:
             self._changed.wait_for(
                 lambda: (

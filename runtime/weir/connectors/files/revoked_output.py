@@ -1,12 +1,13 @@
-"""Where revoked output is kept, and how a coordinator fences older coordinators that revoke or reinstate.
+"""Stores revoked output, and fences older coordinators that revoke or reinstate output. A revoked file has this path:
 
     <out>/_weir/abandoned/g<generation>/<branch>/part-...
 
-There is one directory g<generation>, where the generation is the one that last revoked or reinstated output. A newer generation takes it
-over by renaming it. From then on the directory no longer exists under its old name. So an older generation's renames into it
-and links out of it fail, regardless of the step at which that generation was paused. Checking the job log would not be
-enough: a coordinator can pause between the check and the step. (Where other machines cache names, as on NFS, the old name may
-work there until the cache expires.)
+There is only one directory g<generation>. Its name contains the last generation that revoked or reinstated output. A newer
+generation takes over the directory by renaming the directory. After this rename, an older generation cannot rename files into the
+directory or link files from it, because the older generation uses the old name. This also holds if the older generation was paused
+at any step. Checking the job log before each rename would not suffice, because a coordinator can pause between the check and the
+rename. On a network file system such as NFS, another host can cache the old name. The old name then works on that host until the
+cache expires.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _NO_GENERATION = Generation(0)
 class RevokedPart:
     path: str
     final: str
-    """Its name when published."""
+    """The name that the file has when it is published."""
     part: PartName
 
 
@@ -40,17 +41,20 @@ class RevokedOutput:
         self._file_system = file_system
 
     def owner(self) -> Generation:
-        """Return the newest generation that revoked or reinstated output, or 0 if there is none."""
+        """Return the newest generation that revoked or reinstated output, or 0 if no generation did so."""
         return max(self._generations(), default=_NO_GENERATION)
 
     def take_over(self, generation: Generation) -> None:
-        """Fence older generations: from now on they cannot revoke or reinstate. Raises Superseded, OSError.
+        """Fence older generations. After this call, older generations cannot revoke or reinstate output. Raises Superseded,
+        OSError.
 
-        After a crash at any step, the revoked parts are in one of the directories, and the next call completes the takeover."""
+        If the process crashes at any step, the next call completes the takeover. Until then, an older directory can contain the
+        revoked parts."""
         root = self._layout.revoked
         while (generations := self._generations()) != [generation]:
             if not generations:
-                # The first name is always the same, so if two coordinators start at the same time, only one of them can rename it.
+                # Create the directory under a fixed name. If two coordinators then take over at the same time, only one of them can
+                # rename the directory.
                 self._file_system.make_directories(root)
                 self._file_system.mkdir(self._directory(_NO_GENERATION))
                 continue
@@ -59,11 +63,12 @@ class RevokedOutput:
             try:
                 self._file_system.rename(self._directory(older), self._directory(generation))
             except FileNotFoundError:
-                continue  # another generation renamed it first: list again
+                continue  # another generation has renamed the directory, so list again
             except OSError as error:
                 if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                     raise
-                # Both exist: a coordinator that paused after its check created the older one, which is empty.
+                # Both directories exist. The older directory is empty: a coordinator that was paused in this method has created it
+                # after the takeover.
                 self._file_system.remove_directory(self._directory(older))
         self._file_system.fsync(root)
 
@@ -88,7 +93,8 @@ class RevokedOutput:
                     yield RevokedPart(os.path.join(directory, branch, name), part.final(name.rpartition(".")[2]), part)
 
     def find(self, final: str, generation: Generation) -> str | None:
-        """Return the path of the revoked part with this final name. Valid while ``generation`` is the owner."""
+        """Return the path of the revoked part with the final name ``final``, or None. The path is valid until a newer generation
+        takes over."""
         return next((part.path for part in self.parts(generation) if part.final == final), None)
 
     def remove_empty_branches(self, generation: Generation) -> None:
@@ -98,7 +104,7 @@ class RevokedOutput:
                 self._file_system.remove_directory(os.path.join(directory, branch))
 
     def _generations(self) -> list[Generation]:
-        """Ascending."""
+        """Return the generations in the names of the directories ``g<generation>``, in ascending order."""
         matches = (_DIRECTORY.fullmatch(name) for name in self._file_system.list(self._layout.revoked))
         return sorted(Generation(int(match.group(1))) for match in matches if match is not None)
 

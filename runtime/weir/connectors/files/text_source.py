@@ -1,4 +1,4 @@
-"""The source for text files: one record per line."""
+"""The source for text files. Each line becomes one record."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ SPLIT_BYTES = 32 << 20
 
 @dataclass(frozen=True, slots=True)
 class TextSource(Source):
-    """Column ``line`` (string, without its line end), optionally ``file`` (string) and ``line_number`` (int64, from 1).
+    """Reads column ``line`` (string, without line end), and optional columns ``file`` (string) and ``line_number`` (int64, from
+    1).
 
-    A split is a byte range. Its position is the byte offset after the last emitted line; with line numbers,
-    ``[byte offset, number of the next line]``."""
+    A split is a byte range. The position in a split is the byte offset after the last emitted line. With line numbers, the
+    position is ``[byte offset, number of the next line]``."""
 
     paths: tuple[str, ...]
     file_name: bool = False
@@ -104,4 +105,4 @@ def _not_utf8(part: LineBlock, file: str) -> InputError:
         return InputError(
             f"{file}: line {number} is not UTF-8 at byte {part.offset + inside}: {error.reason}. Convert the file to UTF-8."
         )
-    raise AssertionError("Arrow refused text that Python can decode")
+    raise AssertionError("Arrow rejected text that Python can decode")

@@ -1,4 +1,5 @@
-"""Declarations of generated columns (a kind and its numbers), and the functions that fill them. Kernels are imported lazily."""
+"""Declares generated columns (a kind and its parameters), and makes the functions that fill these columns. Imports kernels
+lazily."""
 
 from __future__ import annotations
 
@@ -32,20 +33,21 @@ class ColumnKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GeneratedColumn:
-    """Create it with the functions below, which check the numbers."""
+    """A generated column. Functions such as ``ints`` create a column and check its parameters."""
 
     kind: ColumnKind
     numbers: dict[str, float] = field(default_factory=dict)
 
 
 def uniform_ints(*, distinct: int, sparse: bool = False) -> GeneratedColumn:
-    """int64, uniform over ``distinct`` values: 0 to distinct - 1, or with ``sparse`` scattered over all 64-bit integers."""
+    """An int64 column of uniformly distributed random numbers, with ``distinct`` possible values. The values are 0 to distinct - 1,
+    or scattered 64-bit integers if ``sparse`` is True."""
     _check(0 < distinct < 1 << 32, f"sources.uniform_ints: distinct must be between 1 and 2**32 - 1, not {distinct}.")
     return GeneratedColumn(ColumnKind.UNIFORM_INTS, {"distinct": distinct, "sparse": int(sparse)})
 
 
 def ints(low: int, high: int) -> GeneratedColumn:
-    """int64, uniform over ``low`` (included) to ``high`` (excluded)."""
+    """An int64 column of uniformly distributed random numbers from ``low`` (included) to ``high`` (excluded)."""
     _check(
         0 < high - low < 1 << 32,
         f"sources.ints: high - low must be between 1 and 2**32 - 1, but low is {low} and high is {high}.",
@@ -55,7 +57,7 @@ def ints(low: int, high: int) -> GeneratedColumn:
 
 
 def floats(low: float = 0.0, high: float = 1.0) -> GeneratedColumn:
-    """float64, uniform over ``low`` (included) to ``high`` (excluded)."""
+    """A float64 column of uniformly distributed random numbers from ``low`` (included) to ``high`` (excluded)."""
     _check(
         high > low and math.isfinite(high - low),
         f"sources.floats: low and high must be finite, and high greater than low, not low={low} and high={high}.",
@@ -64,12 +66,13 @@ def floats(low: float = 0.0, high: float = 1.0) -> GeneratedColumn:
 
 
 def row_index() -> GeneratedColumn:
-    """int64: the number of the row, 0, 1, 2 ... over all splits."""
+    """An int64 column with the index of each row (0, 1, 2 ...) over all splits."""
     return GeneratedColumn(ColumnKind.ROW_INDEX)
 
 
 def event_time(*, start_ms: int = 1_700_000_000_000, rows_per_second: float = 1_000.0, jitter_ms: int = 0) -> GeneratedColumn:
-    """timestamp[us, UTC]: starts at ``start_ms``, with ``rows_per_second`` rows of *event* time, each up to ``jitter_ms`` late."""
+    """A timestamp[us, UTC] column that begins at ``start_ms``. Each second of event time has ``rows_per_second`` rows. The event
+    time of each row is moved back by a random duration of at most ``jitter_ms``, so that rows are out of order."""
     _check(
         0 < rows_per_second < math.inf,
         f"sources.event_time: rows_per_second must be positive and finite, not {rows_per_second}.",
@@ -81,7 +84,8 @@ def event_time(*, start_ms: int = 1_700_000_000_000, rows_per_second: float = 1_
 
 
 def zipf_words(*, vocabulary: int = 10_000, exponent: float = 1.0, per_row: int = 1) -> GeneratedColumn:
-    """string: ``per_row`` words separated by spaces. The word of rank r has a probability proportional to 1 / r ** exponent."""
+    """A string column with ``per_row`` words per row, separated by spaces. The word of rank r has a probability proportional to
+    1 / r ** exponent."""
     _check(0 < vocabulary <= 10_000_000, f"sources.zipf_words: vocabulary must be between 1 and 10,000,000, not {vocabulary}.")
     _check(0 <= exponent < math.inf, f"sources.zipf_words: exponent must be 0 or more, and finite, not {exponent}.")
     _check(0 < per_row <= 1_000, f"sources.zipf_words: per_row must be between 1 and 1,000, not {per_row}.")
@@ -89,8 +93,8 @@ def zipf_words(*, vocabulary: int = 10_000, exponent: float = 1.0, per_row: int 
 
 
 def emitted_ns() -> GeneratedColumn:
-    """int64: the monotonic clock at the time the row is emitted. NOT deterministic: a replay gives other values. Use it only to
-    measure latency on one host."""
+    """An int64 column with the monotonic time in nanoseconds at which the row is emitted. A replay gives different values. Use
+    this column only to measure latency on one host."""
     return GeneratedColumn(ColumnKind.EMITTED_NS)
 
 
@@ -111,7 +115,7 @@ Fill = Callable[[int, int, int, int], pa.Array]
 
 
 def column_filler(name: str, column: GeneratedColumn, seed: int) -> Fill:
-    """Return the function that fills a column.
+    """Return the function that generates the values of ``column``.
 
     The seed of the column's random stream is derived from the source's seed and the column's name, so columns are
     independent.
@@ -184,7 +188,7 @@ def column_filler(name: str, column: GeneratedColumn, seed: int) -> Fill:
 
 
 def _int64(rows: int) -> tuple[pa.Buffer, npt.NDArray[Any]]:
-    """Allocate eight bytes per row from Arrow's pool, which reuses memory: fresh pages would cause page faults."""
+    """Allocate eight bytes per row from Arrow's memory pool. The pool reuses memory, which avoids page faults."""
     buffer = pa.allocate_buffer(rows * 8)
     return buffer, np.frombuffer(buffer, np.int64)
 
@@ -195,7 +199,7 @@ def _array(kind: pa.DataType, rows: int, buffer: pa.Buffer) -> pa.Array:
 
 @lru_cache(maxsize=4)
 def _zipf(vocabulary: int, exponent: float) -> tuple[pa.StringArray, npt.NDArray[np.uint32], npt.NDArray[np.int32]]:
-    """Return words by rank, and Walker's alias table (A. J. Walker 1977, in Vose's order) of their probabilities."""
+    """Return the words by rank, and Walker's alias table (1977) of their probabilities, built in the order of Vose's algorithm."""
     weight = 1.0 / np.arange(1, vocabulary + 1, dtype=np.float64) ** exponent
     scaled = (weight / weight.sum() * vocabulary).tolist()
     threshold = np.full(vocabulary, (1 << 32) - 1, np.uint32)
@@ -213,7 +217,8 @@ def _zipf(vocabulary: int, exponent: float) -> tuple[pa.StringArray, npt.NDArray
 
 
 def _word(rank: int) -> str:
-    """Return a distinct word per rank, short ones for frequent ranks (bijective numeration in base 26)."""
+    """Return the word of a rank, by bijective numeration in base 26. Each rank has a different word, and frequent words are
+    short."""
     letters = []
     rank += 1
     while rank:

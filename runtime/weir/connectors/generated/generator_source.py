@@ -1,4 +1,5 @@
-"""The source for generated rows: numbered 0, 1, 2 ..., each a function of its number."""
+"""The source for generated rows. Rows are numbered 0, 1, 2 ..., and the values of a row depend only on its number, the seed and the
+columns. The only exception is a column of kind ``emitted_ns``."""
 
 from __future__ import annotations
 
@@ -18,14 +19,15 @@ from weir.protocol.snapshots import Split
 
 BURST_S = 0.1
 BATCH_INTERVAL_S = 0.005
-"""With a rate, the rows of this interval are emitted as one batch. Single rows would each pass the whole pipeline as a batch, and
-keep the slot too busy to flush its partially filled output batches."""
+"""A source with a rate emits the rows of this interval as one batch. With one batch per row, the slot would be too busy to flush
+partially filled output batches."""
 WAIT_NS_MIN, WAIT_NS_MAX = 1_000_000, 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Stride:
-    """Payload of a split: ``rows`` rows (None: endless), numbered ``first, first + of, first + 2 * of, ...``."""
+    """The payload of a split. The split contains the rows ``first, first + of, first + 2 * of, ...``. The split is endless if
+    ``rows`` is None."""
 
     first: int
     of: int
@@ -34,16 +36,17 @@ class Stride:
 
 @dataclass(frozen=True, slots=True)
 class GeneratorSource(Source):
-    """Generates ``rows`` rows in total (None: endless), ``rate`` rows per second in total (None: no limit).
+    """Generates ``rows`` rows at ``rate`` rows per second. If ``rows`` is None, the source is endless. If ``rate`` is None, the
+    rate has no limit.
 
-    The rows are the same for any number of splits. A split's position is the number of rows already emitted. After a stall the
-    generator catches up at most ``BURST_S`` seconds."""
+    The source generates the same rows for any number of splits. The position in a split is the number of emitted rows. After a
+    stall, the generator emits at once at most as many rows as ``rate`` allows in ``BURST_S`` seconds."""
 
     columns: dict[str, GeneratedColumn]
     rows: int | None = None
     rate: float | None = None
     num_splits: int | None = None
-    """None: one per subtask."""
+    """The number of splits, or None for one split per subtask."""
     seed: int = 0
 
     kind = "generator"
@@ -70,11 +73,11 @@ class _ActiveSplit:
     position: int
     bucket: TokenBucket | None
     paced_rows: int
-    """With a rate: the number of rows to emit together."""
+    """If the source has a rate: the reader waits until it can emit this number of rows as one batch."""
 
 
 class GeneratorReader(SourceOperator):
-    """Emits from its splits in turn. Holds several at once, because an endless split never ends."""
+    """Emits rows of its splits in turn. A reader can have several splits at a time, because an endless split never ends."""
 
     def __init__(self, source: GeneratorSource, clock_ns: Callable[[], int] = time.monotonic_ns) -> None:
         self._source = source
@@ -88,7 +91,7 @@ class GeneratorReader(SourceOperator):
     def open(self, context: OperatorContext) -> None:
         super().open(context)
         self._fills = [column_filler(name, column, self._source.seed) for name, column in self._source.columns.items()]
-        for fill in self._fills:  # compile and warm up before the first record
+        for fill in self._fills:  # the first call of ``fill`` is slow, so call it before the first record
             fill(0, 1, 16, 0)
 
     def add_split(self, split: Split) -> None:
@@ -100,7 +103,8 @@ class GeneratorReader(SourceOperator):
         self._active.append(_ActiveSplit(split, stride, split.position or 0, bucket, paced_rows))
 
     def wants_split(self) -> bool:
-        """Request the subtask's fair share of the strides and no more, since all strides run at the same time."""
+        """Return whether the subtask has less than its fair share of the splits. The subtasks read all splits at the same time,
+        because an endless split never ends."""
         unfinished = len(self.unfinished())
         return unfinished == 0 or unfinished < ceil(self._active[0].stride.of / self.context.parallelism)
 

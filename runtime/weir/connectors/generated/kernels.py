@@ -1,8 +1,9 @@
-"""Kernels for counter-based generation: value i of a stream depends only on (seed, i), so a reader can resume at any position.
+"""Kernels that generate random numbers from counters. Value i of a random stream depends only on the seed and i, so a reader can
+resume at any position.
 
 The hash is splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014, figure 15), whose
-i-th output is ``mix(seed + (i + 1) * GOLDEN)``. ``mix`` is a bijection of 64-bit words: distinct inputs, distinct outputs.
-All arithmetic is modulo 2**64. numba compiles the kernels when this module is imported, and caches them on disk.
+i-th output is ``mix(seed + (i + 1) * GOLDEN)``. ``mix`` is a bijection of 64-bit words, so distinct inputs have distinct outputs.
+All arithmetic is modulo 2**64. When a process imports this module, numba compiles the kernels and caches them on disk.
 """
 
 from __future__ import annotations
@@ -29,9 +30,10 @@ def mix(z: Any) -> Any:
 
 @nb.njit("void(uint64[::1], uint64, uint64, uint64, uint64)", cache=True, nogil=True)
 def sparse_ints(out: Any, seed: Any, first: Any, stride: Any, distinct: Any) -> None:
-    """Uniform over ``distinct`` (< 2**32) values scattered over all 64-bit integers; the same values for every seed.
+    """Fill ``out`` with random choices from ``distinct`` (< 2**32) values, each with the same probability. The possible values are
+    scattered over all 64-bit integers, and are the same for every seed.
 
-    Row j of ``out`` is value ``first + stride * j`` of the stream."""
+    Row j of ``out`` is value ``first + stride * j`` of the random stream."""
     x = seed + (first + _ONE) * GOLDEN
     step = stride * GOLDEN
     for j in range(out.shape[0]):
@@ -41,7 +43,7 @@ def sparse_ints(out: Any, seed: Any, first: Any, stride: Any, distinct: Any) -> 
 
 @nb.njit("void(int64[::1], uint64, uint64, uint64, uint64, int64)", cache=True, nogil=True)
 def dense_ints(out: Any, seed: Any, first: Any, stride: Any, distinct: Any, low: Any) -> None:
-    """Uniform over ``[low, low + distinct)``, ``distinct`` < 2**32."""
+    """Fill ``out`` with uniformly distributed integers from ``[low, low + distinct)``, where ``distinct`` < 2**32."""
     x = seed + (first + _ONE) * GOLDEN
     step = stride * GOLDEN
     for j in range(out.shape[0]):
@@ -50,7 +52,7 @@ def dense_ints(out: Any, seed: Any, first: Any, stride: Any, distinct: Any, low:
 
 @nb.njit("void(float64[::1], uint64, uint64, uint64, float64, float64)", cache=True, nogil=True)
 def floats(out: Any, seed: Any, first: Any, stride: Any, low: Any, high: Any) -> None:
-    """Uniform over ``[low, high)``, with 53 random bits."""
+    """Fill ``out`` with uniformly distributed floats from ``[low, high)``, each computed from 53 random bits."""
     x = seed + (first + _ONE) * GOLDEN
     step = stride * GOLDEN
     for j in range(out.shape[0]):
@@ -59,7 +61,7 @@ def floats(out: Any, seed: Any, first: Any, stride: Any, low: Any, high: Any) ->
 
 @nb.njit("void(int32[::1], uint64, uint64, uint64, uint64, uint32[::1], int32[::1])", cache=True, nogil=True)
 def alias_choice(out: Any, seed: Any, first: Any, stride: Any, per_row: Any, threshold: Any, alias: Any) -> None:
-    """Indices drawn by Walker's alias method, ``per_row`` consecutive ones in ``out`` for every row."""
+    """Fill ``out`` with indices drawn by Walker's alias method. ``out`` has ``per_row`` consecutive indices for every row."""
     count = np.uint64(threshold.shape[0])
     for j in range(out.shape[0]):
         row = first + stride * (np.uint64(j) // per_row)

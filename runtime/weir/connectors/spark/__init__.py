@@ -1,1 +1,2 @@
-"""Bounded Spark DataFrames and SQL queries as sources. This package does not import pyspark; ``weir.spark`` plugs it in."""
+"""Sources that read a bounded Spark DataFrame or the result of a bounded Spark SQL query. This package does not import pyspark.
+``weir.spark`` injects a ``SparkPlanner``."""

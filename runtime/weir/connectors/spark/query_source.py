@@ -1,6 +1,8 @@
-"""A bounded Spark DataFrame or SQL query as a source: Spark runs it, and its rows are staged as splits.
+"""The source that reads a bounded Spark DataFrame or the result of a bounded Spark SQL query. Spark runs the query once and
+stages the rows. The source subtasks then read the staged rows as splits.
 
-This layer does not know Spark, so a ``SparkPlanner`` is injected: code that builds or launches such jobs calls ``use_planner``.
+This package does not import pyspark. Code that builds or launches a job with a Spark query first passes a ``SparkPlanner`` to
+``use_planner``.
 """
 
 from __future__ import annotations
@@ -20,16 +22,16 @@ from weir.operators.base import SourceOperator
 from weir.protocol.snapshots import JsonValue, Split
 
 Query: TypeAlias = str | Callable[[Any], Any]
-"""SQL, or a function from the SparkSession to a DataFrame."""
+"""The text of a SQL query, or a function that takes the SparkSession and returns a DataFrame."""
 
 
 class SparkPlanner(Protocol):
     def schema(self, query: Query) -> pa.Schema:
-        """Return the schema without running the query. Raises GraphError, SchemaError."""
+        """Return the schema of the query's result without running the query. Raises GraphError, SchemaError."""
         ...
 
     def stage(self, query: Query, directory: str) -> StagedDataFrame:
-        """Run the query, unless ``directory`` already holds its complete result. Raises InputError."""
+        """Run the query, unless ``directory`` already contains the complete result. Raises InputError."""
         ...
 
 
@@ -46,7 +48,8 @@ def use_planner(spark_planner: SparkPlanner) -> Iterator[None]:
 
 
 class SparkQuerySource(Source):
-    """Call ``stage`` before the graph is compiled for a run. The staged DataFrame then replaces this source in the graph."""
+    """Reads the result of a Spark query. Call ``stage`` before the graph is compiled for a run. The staged DataFrame then
+    replaces the query source in the graph."""
 
     kind = "spark_query"
 
@@ -75,7 +78,7 @@ class SparkQuerySource(Source):
         self._check_not_superseded()
 
     def _check_not_superseded(self) -> NoReturn:
-        raise AssertionError("a Spark query is not read itself: stage it, and read the staged DataFrame")
+        raise AssertionError("a Spark query cannot be read directly. Stage the query, and read the staged DataFrame.")
 
     @staticmethod
     def _planner() -> SparkPlanner:

@@ -19,10 +19,10 @@ from weir.protocol.snapshots import Split
 
 @dataclass(frozen=True, slots=True)
 class StagedDataFrame(Source):
-    """``directory``: Spark's Parquet files, complete before ``splits`` is called (``_SUCCESS`` exists).
+    """``directory`` contains Spark's Parquet files. The files must be complete (``_SUCCESS`` exists) before ``splits`` is called.
 
-    ``schema_ipc``: the DataFrame's schema in Arrow types, to which the reader casts. A split is a range of row groups of one file.
-    Its position is the number of rows already emitted."""
+    ``schema_ipc`` is the schema of the DataFrame in Arrow types. The reader casts the rows of the files to this schema. A split
+    is a range of row groups of one file. The position in a split is the number of emitted rows."""
 
     directory: str
     schema_ipc: str
@@ -37,7 +37,8 @@ class StagedDataFrame(Source):
     def splits(self, parallelism: int) -> tuple[Split, ...]:
         if not os.path.exists(os.path.join(self.directory, "_SUCCESS")):
             raise InputError(
-                f"{self.directory}: the DataFrame is not staged completely, there is no _SUCCESS file. Stage it again."
+                f"{self.directory}: the DataFrame is not staged completely, because there is no _SUCCESS file. "
+                "Stage the DataFrame again."
             )
         if not any(name.endswith(".parquet") for name in os.listdir(self.directory)):
             return ()

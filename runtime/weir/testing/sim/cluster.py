@@ -102,7 +102,10 @@ class Cluster:
             self.slots.append(SimSlot(self, driver, task, len(self.slots) + 1))
 
     def replace(self, slot: SimSlot, reason: str) -> None:
-        """Kill and replace a slot. Killing is best effort: some slots continue as zombies until they detect it."""
+        """Kill and replace a slot.
+
+        Killing is best effort, so some slots continue as zombies until they detect their replacement.
+        """
         if self.simulation.chance(0.7):
             self.simulation.schedule(
                 self.simulation.between(0, 50 * MS), lambda: self._end_slot(slot, f"killed by Spark: {reason}")

@@ -224,7 +224,7 @@ class SimDriver(Process):
 
 
 class _StopSignal:
-    """The effect runner waits on it instead of sleeping."""
+    """The stop signal on which the effect runner waits instead of sleeping."""
 
     def __init__(self, driver: SimDriver) -> None:
         self._driver = driver
@@ -233,7 +233,7 @@ class _StopSignal:
         return False
 
     def set(self) -> None:
-        """A simulated process dies as a whole."""
+        """Do nothing, because a simulated process dies as a whole."""
 
     def wait(self, timeout: float) -> bool:
         executor: SimExecutor | None = self._driver.cluster.threads.current
@@ -243,7 +243,7 @@ class _StopSignal:
 
 
 class SimInput(Source):
-    """The source as the coordinator uses it: it provides the splits."""
+    """A simulated source for the coordinator, which uses only the splits."""
 
     kind = "sim"
 

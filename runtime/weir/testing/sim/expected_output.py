@@ -116,7 +116,7 @@ class HashChainCheck:
         last_of[sequence] = order
 
     def _ordered(self, route: tuple[str, ...]) -> bool:
-        """Return whether ``route`` preserves order: it contains no round robin, and no delaying operator whose
+        """Return whether ``route`` preserves order, that is, contains no round robin and no delaying operator whose
         records can move to another subtask.
         """
         uids = [OperatorUid(step.split("#")[0]) for step in route]

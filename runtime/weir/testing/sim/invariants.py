@@ -65,7 +65,7 @@ class InvariantChecker:
         self._generation_of = ""
         """The name of the driver that started the newest generation."""
         self._prepared: dict[Generation, tuple[int, CheckpointId]] = {}
-        """When the preparation of a generation started, and the restored checkpoint."""
+        """For each generation, the time when its preparation started, and the restored checkpoint."""
         self.log = LogChecker(self._simulation)
         scenario = cluster.scenario
         rows_at_once = 2 * scenario.rows_max + scenario.held_max * 5
@@ -131,7 +131,7 @@ class InvariantChecker:
             and driver.master.generation == self.view.generation
         ):
             if self._generation_of == driver.name:
-                raise Violation(f"{driver.name} stopped as superseded, but generation {self.view.generation} is its own")
+                raise Violation(f"{driver.name} stopped as superseded by its own generation {self.view.generation}")
 
     # ---- slots -------------------------------------------------------------------------------------
 
@@ -139,12 +139,12 @@ class InvariantChecker:
         if isinstance(message, SubtaskFailed):
             self._simulation.trace(f"{slot.name}: {message.kind}: {message.reason}")
             if message.kind == "CheckpointError" and message.generation < self.view.generation:
-                return  # The slot's driver is superseded and does not know it yet, so the checkpoint is possibly retired.
+                return  # The slot's driver does not know yet that it is superseded, so the checkpoint is possibly retired.
             if message.kind not in SUBTASK_ERRORS:
                 raise Violation(f"{slot.name}, subtask {message.subtask}: {message.kind}: {message.reason}")
 
     def on_deployed(self, slot: SimSlot) -> None:
-        deployment = slot.runtime._deployment  # reads private state and does not change it
+        deployment = slot.runtime._deployment  # the checker reads private state and does not change it
         if deployment is not None:
             self._account_starts[slot.number] = (
                 deployment, [runtime.account._settled_ns for runtime in deployment.subtasks]
@@ -199,7 +199,7 @@ class InvariantChecker:
     def _on_completed(self, entry: CheckpointCompleted) -> None:
         effect = self._written.get((entry.generation, entry.checkpoint))
         if effect is None:
-            raise Violation(f"checkpoint {entry.checkpoint} completed without its manifest being written")
+            raise Violation(f"checkpoint {entry.checkpoint} completed, but its manifest was not written")
         if entry.checkpoint in self._completed:
             raise Violation(f"checkpoint id {entry.checkpoint} was used twice")
         pending = effect.pending
@@ -223,7 +223,7 @@ class InvariantChecker:
         for channel, sequence in sequences.items():
             if sequence < before.sequences[channel]:
                 raise Violation(
-                    f"checkpoint {checkpoint}: channel {channel} is at {sequence}, but was at {before.sequences[channel]} before"
+                    f"checkpoint {checkpoint}: channel {channel} went from number {before.sequences[channel]} back to {sequence}"
                 )
 
     def _check_effect_of_prefix(self, checkpoint: CheckpointId, effect: WriteManifest, committed: frozenset[str]) -> None:
@@ -297,7 +297,7 @@ class InvariantChecker:
         self._check_published("at the end")
         storage = self._cluster.storage
         expected = expected_records(self._logical, all_records(self._cluster.scenario.sources), {})
-        # A restore can move a split to another subtask. Its later records can then overtake earlier records that are
+        # A restore can move a split to another subtask. Later records of the split can then overtake earlier records that are
         # still delayed in the old subtask.
         restored = any(start.restored_from is not None for start in self.view.generations)
         chains = HashChainCheck(self._logical, splits_may_move=self._cluster.scenario.rescales or restored)

@@ -22,7 +22,7 @@ class LogChecker:
         self.trimmed = 0
         """Number of deleted entries."""
         self.created_late = 0
-        """Number of entries created at a trimmed number. They are not part of the log."""
+        """Number of entries created at a trimmed number. Such entries are not part of the log."""
 
     def on_created(self, path: str, data: bytes, creator: str) -> Entry | None:
         """Return the new log entry, or None if the object is not an entry or its number was already trimmed."""

@@ -27,7 +27,7 @@ class ConnectionEnd:
         self.on_closed = on_closed
         self.open = True
         self.last_arrival_ns = 0
-        """When the newest message to this end arrives."""
+        """The arrival time of the newest message to this end."""
 
 
 class SimConnection:
@@ -59,7 +59,7 @@ class SimConnection:
     def close(self, process: ConnectedProcess) -> None:
         """Close the connection at the end of ``process``, also when the process crashes.
 
-        The messages that it has sent arrive, and then the peer detects the close.
+        Messages that the process has sent still arrive, and then the peer detects the close.
         """
         mine, theirs = self._sides(process)
         if not mine.open:
@@ -70,7 +70,7 @@ class SimConnection:
             self._simulation.schedule(self._arrival(theirs), lambda: self._detect_close(theirs, "connection closed by the peer"))
 
     def cut(self) -> None:
-        """Break the connection: messages in transit are lost, and each end detects it after its own delay."""
+        """Break the connection. Messages in transit are lost, and each end detects the break after its own delay."""
         if self._lost:
             return
         self._lost = True
@@ -78,11 +78,11 @@ class SimConnection:
             self._simulation.schedule(self._simulation.between(0, 200 * MS), partial(self._detect_close, end, "connection reset"))
 
     def hold(self, duration_ns: int) -> None:
-        """A temporary partition: all messages arrive after ``duration_ns``."""
+        """Start a temporary partition, so that all messages arrive after ``duration_ns``."""
         self._held_until_ns = max(self._held_until_ns, self._simulation.now_ns + duration_ns)
 
     def _arrival(self, to: ConnectionEnd) -> int:
-        """Return the delay of a message that is sent now. It does not overtake earlier messages."""
+        """Return the delay of a message that is sent now, which does not overtake earlier messages."""
         simulation = self._simulation
         delay_ns = simulation.between(20 * US, 400 * US)
         if simulation.chance_of_delay(0.02):

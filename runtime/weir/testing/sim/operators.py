@@ -63,7 +63,7 @@ def _length(split: Split) -> int:
 
 
 class SimStateless(Operator):
-    """Map, filter, flat map and union: ``apply`` transforms one record. Sometimes it waits for a background call."""
+    """Map, filter, flat map and union: ``apply`` transforms one record. Sometimes the operator waits for a background call."""
 
     def __init__(
         self, simulation: Simulation, apply: Callable[[Identity], Sequence[Identity]], *, rows_max: int, row_bytes: int
@@ -81,7 +81,7 @@ class SimStateless(Operator):
 
 
 class SimDelay(Operator):
-    """Delays the newest ``held_max`` records until more arrive or the input ends. Its state is not keyed."""
+    """Delays the newest ``held_max`` records until more arrive or the input ends. The state of the operator is not keyed."""
 
     def __init__(self, simulation: Simulation, *, held_max: int, rows_max: int, row_bytes: int) -> None:
         self._simulation = simulation

@@ -1,4 +1,4 @@
-"""A simulated process. It can crash, or be paused and resume with unchanged state."""
+"""A simulated process, which can crash, or be paused and resume with unchanged state."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Process:
         return executor
 
     def post(self, delay_ns: int, action: Callable[[], None]) -> None:
-        """Run ``action`` in this process after ``delay_ns`` if it is alive, and after the pause if it is paused."""
+        """Run ``action`` after ``delay_ns`` if this process is alive. A paused process runs ``action`` after the pause."""
         self.simulation.schedule(delay_ns, lambda: self.deliver(action))
 
     def deliver(self, action: Callable[[], None]) -> None:
@@ -42,7 +42,7 @@ class Process:
             action()
 
     def pause(self, duration_ns: int) -> None:
-        """SIGSTOP, and SIGCONT after ``duration_ns``. Running storage calls and messages in transit continue."""
+        """Simulate SIGSTOP, and SIGCONT after ``duration_ns``. Running storage calls and messages in transit continue."""
         if not self.alive or self.paused:
             return
         self.simulation.trace(f"{self.name} PAUSED for {duration_ns // MS} ms")
@@ -66,7 +66,10 @@ class Process:
             action()
 
     def exit(self, why: str) -> None:
-        """End the process, killed or by itself. Its connections are closed. Running storage calls can still take effect."""
+        """End the process, which was killed or exits by itself.
+
+        The connections of the process are closed. Running storage calls can still take effect.
+        """
         if not self.alive:
             return
         self.simulation.trace(f"{self.name} EXITS: {why}")

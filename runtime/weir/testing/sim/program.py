@@ -76,7 +76,7 @@ class SimProgram:
 
 
 class _RoundRobin:
-    """Sends whole batches to ``targets`` in turn. ``first``: index of the first target, modulo their number."""
+    """Sends whole batches to ``targets`` in turn. ``first`` is the index of the first target, modulo the number of targets."""
 
     def __init__(self, targets: Sequence[int], first: int) -> None:
         self._targets = targets

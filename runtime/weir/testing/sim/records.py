@@ -19,7 +19,7 @@ class Stamp(NamedTuple):
 
 
 class Identity(NamedTuple):
-    """Unique in the output of any operator: the position of the record in its source, and the operators that it has passed."""
+    """Identifies a record in the output of any operator by its position in the source and the operators that it has passed."""
 
     source: OperatorUid
     split: int

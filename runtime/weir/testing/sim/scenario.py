@@ -55,7 +55,7 @@ class FaultKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Occurs at ``at_ns``, or after the ``count``-th step of kind ``step``."""
+    """A fault that occurs at ``at_ns``, or after the ``count``-th step of kind ``step``."""
 
     kind: FaultKind
     duration_ns: int
@@ -86,7 +86,7 @@ class Scenario:
     """Some restarts restore an older checkpoint."""
     retained: int
     summary_every: int
-    """Number of log entries between summaries: few, because a run is short."""
+    """Number of log entries between summaries. This number is small, because a run is short."""
 
 
 def make_scenario(seed: int) -> Scenario:
@@ -166,7 +166,7 @@ def _long_pause(rng: random.Random) -> Fault:
 
 
 def _rollback_faults(rng: random.Random) -> tuple[Fault, ...]:
-    """Crashes of drivers after some checkpoints, so that rollbacks abandon some, and pauses during a revocation or
+    """Crashes of drivers after some checkpoints, so that rollbacks abandon some checkpoints, and pauses during a revocation or
     reinstatement that are long enough for a successor to roll back and publish output."""
     crashes = [Fault(FaultKind.CRASH_DRIVER, 0, step="publish", count=rng.randint(3, 30)) for _ in range(rng.randint(1, 4))]
     pauses = [

@@ -12,7 +12,7 @@ US = 1_000
 
 
 class Violation(BaseException):
-    """An invariant is broken. Not an Exception, so that the code under test cannot catch it."""
+    """An invariant is broken. This class is not an Exception, so that the code under test cannot catch it."""
 
 
 class Simulation:

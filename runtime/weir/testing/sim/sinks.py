@@ -123,7 +123,7 @@ class _SimEpoch:
 
 
 class SimCommitter(Committer):
-    """Publishes one object after the other. A failure leaves some of them published."""
+    """Publishes one object after the other. After a failure, some of these objects are published."""
 
     revocable = True
 

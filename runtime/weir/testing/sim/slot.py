@@ -73,7 +73,7 @@ class SlotDriver(Protocol):
 
 
 class SimSlot(Process):
-    """Registers with ``driver``. Exits when the control connection closes or the lease expires."""
+    """Registers with ``driver``, and exits when the control connection closes or the lease expires."""
 
     def __init__(self, cluster: SlotCluster, driver: SlotDriver, task: int, number: int) -> None:
         super().__init__(cluster.simulation, cluster.threads, f"slot{number}(task {task} of {driver.name})")

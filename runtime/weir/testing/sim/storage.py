@@ -1,7 +1,7 @@
-"""Simulated storage for objects, the job log and sink output. Its calls fail, write half an object, or lose their answer.
+"""Simulated storage for objects, the job log and sink output. Storage calls can fail, write half an object, or lose their answer.
 
-``SimStorage`` is the storage: every call is one atomic effect. ``StoragePort`` is the view of one process: on a thread
-of the process each call takes time, during which the process may pause or die.
+``SimStorage`` is the storage, in which every call is one atomic effect. ``StoragePort`` is the view of one process. On a
+thread of the process, each call takes time, during which the process can pause or die.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class SimStorage:
         self.staged: dict[str, Staged] = {}
         self.published: dict[str, Staged] = {}
         self.revoked: dict[str, tuple[str, Staged]] = {}
-        """By path, with the branch of the output."""
+        """Revoked output by path, with the branch of the output."""
         self.fenced_by = Generation(0)
         """The newest generation that has revoked or reinstated output. Older generations can no longer revoke or reinstate."""
         self.all_staged: dict[str, Staged] = {}
@@ -125,7 +125,7 @@ class SimStorage:
     # ---- sink output -----------------------------------------------------------------------------
 
     def stage(self, path: str, committable: Committable, rows: tuple[SimRow, ...]) -> None:
-        """Store output durably. Readers do not see it."""
+        """Stage output durably. Readers do not see staged output."""
         self._simulation.step("stage", path)
         if self._simulation.chance(self.faults.fails):
             raise StorageError(f"staging {path} failed")

@@ -32,7 +32,7 @@ class SteppedThread:
         self._call: Call = lambda: None
         self._answer: tuple[object, BaseException | None] = (None, None)
         self.request: object = None
-        """What the thread waits for, or None if its call has finished."""
+        """The request for which the thread is waiting, or None if the call of the thread has finished."""
         threading.Thread(target=self._run, daemon=True).start()
 
     def start(self, call: Call) -> None:
@@ -45,7 +45,7 @@ class SteppedThread:
         self._return_permit.acquire()
 
     def wait(self, request: object) -> object:
-        """Return control to the simulation until ``resume``. To be called from the thread itself."""
+        """Return control to the simulation until ``resume``. Call this method from the thread itself."""
         self.request = request
         self._return_permit.release()
         self._run_permit.acquire()
@@ -133,10 +133,10 @@ class SimExecutor:
         return future
 
     def shutdown(self, wait: bool = True) -> None:
-        """Queued calls are dropped when the process dies."""
+        """Do nothing, because queued calls are dropped when the process dies."""
 
     def call(self, call: Call) -> object:
-        """Call on the executor's thread: let the simulation execute ``call``."""
+        """Let the simulation execute ``call``. Call this method on the executor's thread."""
         return self._wait(call)
 
     def sleep(self, duration_ns: int) -> None:

@@ -22,18 +22,19 @@ from weir.protocol.snapshots import Committable
 
 
 class PowerCut(BaseException):
-    """Raised in place of a file system operation. Not an Exception, so that no product code handles it."""
+    """PowerCut is raised instead of a file system operation. PowerCut is not an Exception, so that no product code handles it."""
 
 
 class QuickFileSystem(FileSystem):
-    """A file system whose ``fsync`` does nothing. The tests simulate a killed process, after which the page cache still exists."""
+    """A file system whose ``fsync`` does nothing. The tests simulate a killed process, after which the page cache still
+    exists."""
 
     def fsync(self, path: str) -> None:
         os.stat(path)
 
 
 class FragileFileSystem(QuickFileSystem):
-    """Raises PowerCut before the changing operation number ``cut_before`` and before all later ones."""
+    """Raises PowerCut before write operation number ``cut_before`` and before all later write operations."""
 
     CHANGING = ("mkdir", "link", "rename", "unlink", "remove_directory", "fsync", "create")
 
@@ -56,7 +57,8 @@ class FragileFileSystem(QuickFileSystem):
 
 
 class PausingFileSystem(QuickFileSystem):
-    """Calls ``meanwhile`` once, before changing operation number ``before``. ``meanwhile`` does what other processes do during a pause."""
+    """Calls ``meanwhile`` once, before write operation number ``before``. ``meanwhile`` executes the operations of other
+    processes during a pause."""
 
     def __init__(self, before: int, meanwhile: Callable[[], object]) -> None:
         self.steps = 0
@@ -114,7 +116,7 @@ class Output:
         self.committer.abort_after(CheckpointId(checkpoint), before_generation=Generation(before_generation))
 
     def revoke(self, committables: Sequence[Committable], *, to: int, generation: int, branch: str = "b1") -> None:
-        """Revoke as ``generation`` does when it restores checkpoint ``to`` of generation 1."""
+        """Revoke output as ``generation`` does when it restores checkpoint ``to`` of generation 1."""
         ancestry = {Generation(1): CheckpointId(to)}
         self.committer.revoke(committables, ancestry=ancestry, branch=branch, before_generation=Generation(generation))
 

@@ -43,7 +43,7 @@ def test_a_file_of_blank_lines_has_no_records(tmp_path: Path, read_all: ReadAll)
     assert read_all(sources.json_lines(path, SCHEMA)).num_rows == 0
 
 
-def test_slots_use_the_schema_that_was_inferred_in_the_driver(tmp_path: Path, read_all: ReadAll) -> None:
+def test_a_slot_uses_the_schema_that_the_driver_inferred(tmp_path: Path, read_all: ReadAll) -> None:
     path = write(tmp_path / "a.jsonl", '{"a":1,"t":"2024-05-01 10:00:00"}', '{"a":2.5,"t":null}')
     source = sources.json_lines(path, infer_lines=1)
     assert source.schema() == pa.schema([("a", pa.int64()), ("t", pa.timestamp("s"))])
@@ -65,7 +65,7 @@ def test_a_type_that_json_does_not_support_is_refused_when_the_graph_is_built(tm
         sources.json_lines(path, pa.schema([("u", pa.month_day_nano_interval())])).schema()
 
 
-def test_unknown_fields_are_refused_unless_the_source_ignores_them(tmp_path: Path, read_all: ReadAll) -> None:
+def test_unknown_fields_are_refused_unless_the_source_is_configured_to_ignore_them(tmp_path: Path, read_all: ReadAll) -> None:
     path = write(tmp_path / "a.jsonl", '{"id":1}', '{"id":2,"surplus":3}')
     with pytest.raises(InputError, match=r'line 2: .*unexpected field.*: \{"id":2,"surplus":3\}'):
         read_all(sources.json_lines(path, SCHEMA))
@@ -100,7 +100,7 @@ def test_the_error_for_a_malformed_line_shows_its_number_and_text(tmp_path: Path
     assert "a.jsonl: cannot parse line 501: " in str(caught.value) and str(caught.value).endswith(f": {malformed}")
 
 
-def test_strings_that_contain_objects_and_nulls_are_accepted(tmp_path: Path, read_all: ReadAll) -> None:
+def test_a_string_can_contain_braces_and_the_word_null(tmp_path: Path, read_all: ReadAll) -> None:
     names = ["null {", "} null {", '"}{"', "\\u2028", "null"]
     path = write(tmp_path / "a.jsonl", *(json.dumps({"id": None, "name": name}) for name in names))
     assert read_all(sources.json_lines(path, SCHEMA))["name"].to_pylist() == names

@@ -1,5 +1,5 @@
-"""Two coordinators on the same output directory. The older one pauses before one of its file system operations, and continues after
-the newer one has prepared the output for its branch."""
+"""Two coordinators on the same output directory. The older coordinator pauses before one of its file system operations, and
+continues after the newer coordinator has prepared the output for its branch."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ Committables = dict[int, tuple[Committable, ...]]
 
 
 def five_checkpoints(output: Output) -> Committables:
-    """Write five checkpoints of generation 1. Each contains its number as the only value. The fifth is staged but not committed."""
+    """Write five checkpoints of generation 1. Each checkpoint contains its number as the only value. The output of the fifth
+    checkpoint is staged but not committed."""
     committables = {checkpoint: output.stage([checkpoint], checkpoint) for checkpoint in range(1, 6)}
     for checkpoint in range(1, 5):
         output.commit(committables[checkpoint])
@@ -115,11 +116,11 @@ def test_a_zombie_that_commits_does_not_publish_output_that_its_successor_revoke
         assert output.visible() == [1, 2, 3, 4, 5]
 
     pause_before_each_operation(five_checkpoints, older, newer, check)
-    # With exchanged roles: the newer coordinator is paused while it revokes, and the zombie commits during the pause.
+    # Exchange the roles, so that the newer coordinator is paused while it revokes, and the zombie commits during the pause.
     pause_before_each_operation(five_checkpoints, newer, older, check)
 
 
-def test_a_zombie_that_continues_after_its_successor_prepared_raises_superseded(output: Output) -> None:
+def test_a_zombie_raises_superseded_if_its_successor_has_prepared_the_output(output: Output) -> None:
     committables = five_checkpoints(output)
     resume(output, committables, to=5, generation=3)
     with pytest.raises(Superseded, match="generation 3 now controls the published output. Generation 2 stops"):
@@ -128,7 +129,7 @@ def test_a_zombie_that_continues_after_its_successor_prepared_raises_superseded(
         output.reinstate(to=3, generation=2)
 
 
-def test_output_of_the_revoking_generation_and_of_newer_ones_is_not_revoked(output: Output) -> None:
+def test_a_generation_does_not_revoke_its_own_output_or_that_of_newer_generations(output: Output) -> None:
     committables = five_checkpoints(output)
     newer = output.stage([6], 6, generation=2) + output.stage([7], 6, generation=3, writer=1)
     output.commit(newer)
@@ -136,7 +137,7 @@ def test_output_of_the_revoking_generation_and_of_newer_ones_is_not_revoked(outp
     assert output.visible() == [1, 2, 3, 6, 7]
 
 
-def test_reinstating_publishes_the_files_of_all_branches(output: Output) -> None:
+def test_a_reinstatement_publishes_revoked_files_of_all_branches(output: Output) -> None:
     committables = five_checkpoints(output)
     output.revoke(committables[2] + committables[3], to=1, generation=2, branch="b1")
     output.reinstate(to=5, generation=3, branch="b2")
@@ -144,7 +145,7 @@ def test_reinstating_publishes_the_files_of_all_branches(output: Output) -> None
     assert output.visible() == [1, 2, 3, 4, 5]
 
 
-def test_committing_output_that_an_older_generation_revoked_publishes_it(output: Output) -> None:
+def test_a_commit_publishes_output_that_an_older_generation_revoked(output: Output) -> None:
     committables = five_checkpoints(output)
     roll_back(output, committables, to=3, generation=2)
     output.committer.commit(Permit(CheckpointId(5), Generation(3)), committables[4] + committables[5])
@@ -159,7 +160,7 @@ def test_two_coordinators_that_revoke_concurrently_lose_no_output() -> None:
         output.revoke(committables[2] + committables[3] + committables[4] + committables[5], to=1, generation=2)
 
     def check(output: Output, committables: Committables) -> None:
-        assert set(output.visible()) <= {1, 2, 3}, "output that both revoke is not visible"
+        assert set(output.visible()) <= {1, 2, 3}, "output that both coordinators revoke is not visible"
         resume(output, committables, to=5, generation=4)
         assert output.visible() == [1, 2, 3, 4, 5]
 
@@ -177,7 +178,9 @@ def committer(path: str) -> DirectoryCommitter:
 
 def test_an_output_directory_of_another_job_or_sink_is_refused(output: Output) -> None:
     output.stage([1], 1)
-    with pytest.raises(SinkError, match="belongs to sink 'op' of job 'job'. Choose another one for sink 'op' of job 'other'"):
+    with pytest.raises(
+        SinkError, match="belongs to sink 'op' of job 'job'. Choose another directory for sink 'op' of job 'other'"
+    ):
         output.committer.claim(job="other", sink="op")
     with pytest.raises(SinkError, match="belongs to sink 'op'"):
         output.committer.claim(job="job", sink="other")
@@ -193,7 +196,7 @@ def test_an_output_directory_of_a_run_with_a_different_job_log_is_refused(output
     assert output.visible() == [1]
 
 
-def test_a_file_in_place_of_the_output_directory_is_reported(tmp_path: Path) -> None:
+def test_a_file_with_the_path_of_the_output_directory_is_reported(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("not a directory")
     with pytest.raises(SinkError, match="preparing the output directory failed"):
         committer(str(tmp_path / "out")).claim(job="job", sink="op")

@@ -43,7 +43,7 @@ def test_the_reader_stops_at_its_byte_limit_and_continues_when_batches_are_polle
     reads = Reads(1000)
     reader = reader_of(reads, bytes_ahead=250)
     reader.add_split(Split("a", None))
-    reads.wait_for_requests(4)  # three batches in the queue, one waiting
+    reads.wait_for_requests(4)  # three batches are queued, and one is waiting
     for polled in range(1, 997):
         assert reader.wait(10)
         batch = reader.poll()
@@ -64,7 +64,7 @@ def test_a_batch_larger_than_the_limit_is_queued_if_the_queue_is_empty() -> None
     reader.close()
 
 
-def test_the_reader_requests_the_next_split_when_all_batches_are_read_but_not_yet_polled() -> None:
+def test_the_reader_requests_the_next_split_before_all_batches_of_the_last_one_are_polled() -> None:
     reads = Reads(2)
     reader = reader_of(reads, bytes_ahead=1000)
     assert reader.wants_split()
@@ -78,7 +78,7 @@ def test_the_reader_requests_the_next_split_when_all_batches_are_read_but_not_ye
     reader.close()
 
 
-def test_closing_ends_the_thread_even_if_the_queue_is_full() -> None:
+def test_closing_the_reader_ends_its_thread_even_if_the_queue_is_full() -> None:
     reads = Reads(1000)
     reader = reader_of(reads, bytes_ahead=100)
     reader.add_split(Split("a", None))
@@ -89,7 +89,7 @@ def test_closing_ends_the_thread_even_if_the_queue_is_full() -> None:
     assert not reader._thread.is_alive()
 
 
-def test_an_error_on_the_reading_thread_is_raised_by_poll() -> None:
+def test_poll_raises_the_error_of_the_reading_thread() -> None:
     def read(split: Split, batch_rows: int) -> Iterator[tuple[pa.RecordBatch, JsonValue]]:
         yield TEN_ROWS, 1
         raise ZeroDivisionError("raised on the thread")

@@ -92,7 +92,7 @@ def test_a_rate_limited_reader_requests_its_next_poll_for_the_time_of_the_next_r
         lambda: sources.json_lines("x", pa.schema([("v", pa.int64())]), rate=7),
     ],
 )
-def test_slots_rebuild_the_source_with_its_rate(make: Callable[[], Source]) -> None:
+def test_a_source_keeps_its_rate_when_a_slot_rebuilds_it(make: Callable[[], Source]) -> None:
     rebuilt = source_from(make().describe())
     assert getattr(rebuilt, "rate") == 7.0  # noqa: B009  # the sources have no common type with ``rate``
 

@@ -52,7 +52,7 @@ def test_reading_resumes_after_the_last_line_that_poll_returned(
         assert table["line_number"].to_pylist() == [*range(1, 31)] * 2
 
 
-def test_directories_globs_and_lists_are_expanded_to_files_without_hidden_ones(tmp_path: Path, read_all: ReadAll) -> None:
+def test_paths_are_expanded_to_all_files_that_are_not_hidden(tmp_path: Path, read_all: ReadAll) -> None:
     (tmp_path / "sub").mkdir()
     for name in ("b.txt", "a.txt", "sub/c.txt", "_SUCCESS", ".crc"):
         (tmp_path / name).write_text(f"{name}\n")
@@ -62,7 +62,7 @@ def test_directories_globs_and_lists_are_expanded_to_files_without_hidden_ones(t
     assert named.to_pylist() == [{"line": "b.txt", "file": str(tmp_path / "b.txt")}]
 
 
-def test_the_number_of_splits_equals_the_parallelism_and_their_ids_are_stable(tmp_path: Path) -> None:
+def test_a_source_makes_one_split_with_a_stable_id_per_subtask(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"0123456\n" * (1 << 19))
     splits = sources.text(path).splits(4)
@@ -87,7 +87,7 @@ def test_a_line_end_inside_a_multibyte_character_is_refused(tmp_path: Path, read
         read_all(sources.text(path))
 
 
-def test_rows_before_an_invalid_line_are_emitted_and_each_later_poll_raises(tmp_path: Path) -> None:
+def test_rows_before_an_invalid_line_are_emitted_before_poll_raises_the_error(tmp_path: Path) -> None:
     path = tmp_path / "bad.txt"
     path.write_bytes(b"1\n2\n\xff\n")
     source = sources.text(path)

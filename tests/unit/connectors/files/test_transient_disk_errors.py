@@ -27,7 +27,7 @@ from weir.storage.memory import MemoryStorage
 
 
 def failing_file_system(fails: int, number: int) -> PausingFileSystem:
-    """Return a file system whose changing operation number ``fails`` fails once."""
+    """Return a file system whose write operation number ``fails`` fails once."""
 
     def fail() -> None:
         raise OSError(number, os.strerror(number))
@@ -42,7 +42,7 @@ def output(tmp_path: Path) -> Output:
 
 @pytest.mark.parametrize("number", [errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.ENOSPC])
 @pytest.mark.parametrize("fails", range(5))
-def test_a_commit_that_fails_at_any_operation_is_completed_by_a_retry(output: Output, fails: int, number: int) -> None:
+def test_a_retry_completes_a_commit_that_failed_at_any_operation(output: Output, fails: int, number: int) -> None:
     committables = output.stage([1], 1) + output.stage([2], 1, writer=1)
     output.file_system = failing_file_system(fails, number)
     with pytest.raises(SinkError, match="committing checkpoint 1 failed") as failed:

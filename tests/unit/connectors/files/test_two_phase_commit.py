@@ -37,7 +37,8 @@ T = TypeVar("T")
 def cut_before_each_operation(
     prepare: Callable[[Output], T], action: Callable[[Output, T], object], check: Callable[[Output, T], object]
 ) -> None:
-    """Cut the power before each operation of ``action`` in turn, and finally not at all. After each cut, run ``check`` without cuts."""
+    """Run ``action`` once per file system operation, with a power cut before that operation, and finally without a cut. After
+    each cut, run ``check`` without cuts."""
     cut, done = 0, False
     while not done:
         with TemporaryDirectory() as directory:
@@ -78,7 +79,7 @@ def test_a_commit_syncs_the_directory_once_and_removes_staged_names_last(output:
     assert file_system.log == ["link"] * 4 + ["fsync"] + ["unlink"] * 4
 
 
-def test_a_commit_interrupted_at_any_operation_is_completed_by_the_next_commit() -> None:
+def test_the_next_commit_completes_a_commit_that_was_interrupted_at_any_operation() -> None:
     def check(output: Output, committables: tuple[Committable, ...]) -> None:
         assert set(output.visible()) <= {1, 2, 3}
         output.commit(committables)
@@ -87,7 +88,7 @@ def test_a_commit_interrupted_at_any_operation_is_completed_by_the_next_commit()
     cut_before_each_operation(lambda output: output.stage([1, 2], 1) + output.stage([3], 1, writer=1), Output.commit, check)
 
 
-def test_a_pre_commit_interrupted_at_any_operation_publishes_nothing_and_can_be_aborted() -> None:
+def test_a_pre_commit_that_is_interrupted_at_any_operation_can_be_aborted() -> None:
     def check(output: Output, _prepared: object) -> None:
         assert output.visible() == []
         output.abort_after(0, before_generation=2)
@@ -101,12 +102,12 @@ def test_a_pre_commit_interrupted_at_any_operation_publishes_nothing_and_can_be_
     )
 
 
-def test_a_revocation_interrupted_at_any_operation_can_be_completed_and_undone() -> None:
+def test_a_revocation_that_is_interrupted_at_any_operation_can_be_completed_and_undone() -> None:
     def prepare(output: Output) -> tuple[Committable, ...]:
         output.commit(output.stage([1], 1))
         published = output.stage([2], 2)
         output.commit(published)
-        # State after a coordinator was killed between link and unlink of the third file.
+        # This is the state after a coordinator was killed between link and unlink of the third file.
         linked, staged = output.stage([3], 3), output.stage([4], 3, writer=1)
         part = linked[0].payload
         assert isinstance(part, dict)
@@ -118,9 +119,9 @@ def test_a_revocation_interrupted_at_any_operation_can_be_completed_and_undone()
 
     def check(output: Output, committables: tuple[Committable, ...]) -> None:
         revoke(output, committables)
-        output.abort_after(1, before_generation=2)  # must not delete files that reinstating needs
+        output.abort_after(1, before_generation=2)  # the abort must not delete files that reinstating needs
         assert output.visible() == [1] and output.staged() == []
-        output.commit(committables)  # as a zombie or a restore does
+        output.commit(committables)  # a zombie or a restored run repeats the commit
         assert output.visible() == [1]
         output.reinstate(to=3, generation=3)
         assert output.visible() == [1, 2, 3, 4]
@@ -128,7 +129,7 @@ def test_a_revocation_interrupted_at_any_operation_can_be_completed_and_undone()
     cut_before_each_operation(prepare, revoke, check)
 
 
-def test_reinstating_interrupted_at_any_operation_is_completed_by_the_next_call() -> None:
+def test_a_second_call_completes_a_reinstatement_that_was_interrupted_at_any_operation() -> None:
     def prepare(output: Output) -> None:
         committables = output.stage([1], 1) + output.stage([2], 1, writer=1)
         output.commit(committables)
@@ -163,7 +164,7 @@ def test_a_file_of_another_program_is_never_overwritten(output: Output) -> None:
         output.commit(committables)
     assert foreign_file.read_text() == "foreign_file"
     os.unlink(os.path.join(output.out, "_weir", "staging", output.staged()[0]))
-    with pytest.raises(SinkError, match="another program has written it"):
+    with pytest.raises(SinkError, match="another program has written the file"):
         output.commit(committables)
 
 
@@ -185,6 +186,7 @@ def test_an_abort_keeps_published_output_and_output_of_newer_generations(output:
 def test_output_that_a_zombie_stages_after_an_abort_is_deleted_by_the_next_abort(output: Output) -> None:
     output.abort_after(3, before_generation=2)
     output.stage([9], 2)
+    assert len(output.staged()) == 1
     output.abort_after(6, before_generation=3)
     assert output.staged() == []
 
@@ -202,7 +204,7 @@ def test_a_zombie_whose_output_was_aborted_cannot_pre_commit_or_write(output: Ou
 def test_two_sinks_cannot_share_a_directory(output: Output) -> None:
     output.sink()
     other = SinkOperator(DirectoryWriter(OutputLayout(output.out), ParquetFormat(), FileLimits()))
-    with pytest.raises(SinkError, match="belongs to sink 'op' of job 'job'. Choose another one for sink 'other'"):
+    with pytest.raises(SinkError, match="belongs to sink 'op' of job 'job'. Choose another directory for sink 'other'"):
         other.open(make_context(uid="other"))
 
 
@@ -221,9 +223,9 @@ def test_records_of_an_aborted_checkpoint_are_committed_with_the_next_checkpoint
     assert sink.snapshot(CheckpointId(3)) is None, "an epoch without records has no committable"
 
 
-def test_output_of_a_later_checkpoint_than_the_permit_is_not_committed(output: Output) -> None:
+def test_a_permit_does_not_commit_the_output_of_later_checkpoints(output: Output) -> None:
     committables = output.stage([1], 5)
-    with pytest.raises(AssertionError, match="no permit"):
+    with pytest.raises(AssertionError, match="does not cover this checkpoint"):
         output.commit(committables, checkpoint=4)
 
 
@@ -261,7 +263,7 @@ class JobUnderPowerCuts(RuleBasedStateMachine):
         self.values: dict[int, list[int]] = {}
         self.ever_completed: set[int] = set()
         self.limits: dict[int, int] = {}
-        """The ancestry: for each generation, the last checkpoint that the current state descends from."""
+        """The ancestry of the current state, which is the last checkpoint of each generation that the state descends from."""
         self.revoked: list[Committable] = []
         self.zombies: list[SinkOperator] = []
         self.sinks: list[SinkOperator] = []
@@ -285,7 +287,8 @@ class JobUnderPowerCuts(RuleBasedStateMachine):
         return False
 
     def recover(self, to: int, cuts: list[int]) -> None:
-        """Restore checkpoint ``to``: commit it, revoke abandoned output, abort. First interrupt a restore at each operation number in ``cuts``."""
+        """Restore checkpoint ``to``: commit its output, revoke abandoned output and abort staged output. First interrupt a
+        restore at each operation number in ``cuts``."""
         self.zombies = self.sinks or self.zombies
         if self.generation:
             self.limits = {one: min(limit, to) for one, limit in {**self.limits, self.generation: to}.items()}

@@ -36,7 +36,7 @@ def splitmix64(seed: int, index: int) -> int:
     return z ^ (z >> 31)
 
 
-def test_the_reference_implementation_gives_the_published_values() -> None:
+def test_the_splitmix64_function_of_this_test_gives_the_published_values() -> None:
     assert [splitmix64(1234567, index) for index in range(3)] == [6457827717110365317, 3203168211198807973, 9817491932198370423]
 
 
@@ -67,7 +67,7 @@ def test_after_a_restart_reading_resumes_at_the_next_row(restart_after: list[int
     assert table.sort_by("row").equals(read_with_restarts(source, [], batch_rows=100).sort_by("row"))
 
 
-def test_keys_are_uniform_over_the_distinct_sparse_values(read_all: ReadAll) -> None:
+def test_all_distinct_values_of_a_sparse_key_are_equally_frequent(read_all: ReadAll) -> None:
     keys = read_all(sources.generator(ABS6, rows=1_000_000))["key"].to_numpy()
     values, counts = np.unique(keys, return_counts=True)
     assert 99_900 <= len(values) <= 100_000  # with ten expected rows per key, 4.5 keys are missing on average
@@ -121,7 +121,7 @@ def rate_limited_reader(clock: Clock, *, rate: float, splits: int, rows: int | N
 
 @settings(max_examples=6, deadline=None)
 @given(st.floats(1, 1e6), st.integers(1, 4))
-def test_polling_at_the_requested_times_gives_the_configured_rate_over_all_splits(rate: float, splits: int) -> None:
+def test_the_rates_of_all_splits_add_up_to_the_configured_rate(rate: float, splits: int) -> None:
     clock = Clock()
     reader = rate_limited_reader(clock, rate=rate, splits=splits)
     emitted = polls = 0

@@ -19,7 +19,10 @@ from weir_workers.file_lock import is_held
 
 
 def settings_of(directory: DataDir, found: PlatformState, environment: Mapping[str, str]) -> Settings:
-    """Return the settings of the platform. Raises ConfigError if it uses an external server whose URL is not in ``environment``."""
+    """Return the settings of the platform.
+
+    Raises ConfigError if the platform uses an external server whose URL is not in ``environment``.
+    """
     secrets = credentials.load(directory.secrets)
     if secrets is None:
         raise ConfigError(f"{directory.secrets} does not exist: run weir up{option(directory)} to create it")

@@ -138,7 +138,7 @@ def _user(_: CheckContext) -> Finding:
 
 def _java(subject: CheckContext) -> Finding:
     try:
-        # In a separate process, because the control plane does not import Spark code.
+        # Search for Java in a separate process, because the control plane does not import Spark code.
         done = subprocess.run(
             [sys.executable, "-P", "-c", _FIND_JAVA], capture_output=True, text=True, timeout=60, check=False,
             env=dict(subject.environment),
@@ -162,7 +162,7 @@ def _directory(subject: CheckContext) -> Finding:
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        return _problem(f"cannot write to {root}: {error.strerror}", "free disk space, or run this as the owner of the directory")
+        return _problem(f"cannot write to {root}: {error.strerror}", "free disk space, or run weir as the owner of the directory")
     free = shutil.disk_usage(root).free
     if free < FREE_BYTES_MIN:
         return _problem(f"{root}: {free / (1 << 20):,.0f} MB free", "free at least 1 GB: Postgres stops when the disk is full")
@@ -242,7 +242,7 @@ def _schema(subject: CheckContext, settings: Settings) -> Finding:
     log = subject.directory.log_of(SCHEMA)
     return _problem(
         f"the schema is at {found}, but this version needs {wanted}",
-        f"weir migrate{option(subject.directory)}; {log} says why the schema was not upgraded",
+        f"weir migrate{option(subject.directory)}; {log} contains the reason why the schema was not upgraded",
     )
 
 
@@ -288,7 +288,7 @@ def _clock(subject: CheckContext, settings: Settings) -> Finding:
     if off_s > CLOCK_S_MAX:
         return _problem(
             f"the clocks of this host and of the database differ by {off_s:.0f} s",
-            "synchronise both clocks (NTP): leases and expiry depend on them",
+            "synchronise both clocks (NTP), because leases and expiry depend on them",
         )
     return _ok("this host and the database agree")
 

@@ -25,7 +25,7 @@ SPOOL = "WEIR_RUN_SPOOL"
 """The environment variable of drivers that names the spool directory of the run. Slots inherit it."""
 COMMAND_CHARACTERS = 100
 STOP_S_MAX = 150.0
-"""Longer than the supervisor waits for its children."""
+"""``weir down`` waits longer for the supervisor than the supervisor waits for its children."""
 
 
 def down(directory: DataDir, answer: TextIO | None) -> None:
@@ -97,7 +97,7 @@ def _print_drivers(directory: DataDir, found: Sequence[Driver]) -> None:
     say("Jobs that continue to run:")
     for driver in found:
         say(f"  {driver.run}, process {driver.process}: {driver.command}")
-    say(f"They buffer their events. The next `weir up{option(directory)}` finds them.")
+    say(f"These jobs buffer their events. The next `weir up{option(directory)}` finds these jobs.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ class ProgressPrinter:
             if self._ends and child.ready_after_s is None:
                 continue  # it never ran
             if self._ends and child.state is State.STOPPED and name == SCHEMA:
-                continue  # it ended before the platform was up
+                continue  # the process ended before the platform was up
             self._shown.add((name, child.state))
             after = f"{child.ready_after_s:5.1f} s" if child.ready_after_s is not None and not self._ends else ""
             say(_line(name, f"{_DONE[child.state]} {after}".rstrip()))
@@ -93,8 +93,10 @@ def _line(name: str, text: str) -> str:
 
 
 def print_usage(directory: DataDir, found: PlatformState, answer: TextIO | None, *, ran_already: bool = False) -> None:
-    """Print the address, the user, and how to stop the platform. The initial password is printed only once. If ``answer`` is given, print
-    JSON to it instead."""
+    """Print the address, the user, and how to stop the platform.
+
+    The initial password is printed only once. If ``answer`` is given, print JSON to ``answer`` instead.
+    """
     secrets = credentials.load(directory.secrets)
     password = secrets.admin_password if secrets is not None and not secrets.admin_password_told else None
     if answer is not None:
@@ -144,11 +146,11 @@ def _print_usage(directory: DataDir, found: PlatformState, password: str | None,
     say(f"  stop      weir down{option(directory)}")
     if found.version != weir_version():
         say(
-            f"Note: version {found.version} is running, version {weir_version()} is installed: "
-            f"weir down{option(directory)} && weir up{option(directory)} upgrades the platform; jobs continue to run."
+            f"Note: the platform runs version {found.version}, but version {weir_version()} is installed. To upgrade the platform, run "
+            f"weir down{option(directory)} && weir up{option(directory)}. Jobs continue to run."
         )
 
 
 def option(directory: DataDir) -> str:
     """Return the option that selects this directory, or '' if it is the default in this environment."""
-    return "" if data_dir(None, os.environ) == directory else f" --data-dir {directory.root}"
+    return "" if data_dir(None, os.environ).root == directory.root else f" --data-dir {directory.root}"

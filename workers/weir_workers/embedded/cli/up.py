@@ -34,7 +34,7 @@ def up(directory: DataDir, environment: Mapping[str, str], answer: TextIO | None
         if is_held(directory.lock):
             found = _watch(directory, None)
             if found is None:
-                continue  # another command has stopped it meanwhile
+                continue  # another command has stopped the platform in the meantime
             print_usage(directory, found, answer, ran_already=True)
             return
         say(f"Starting Weir in {directory.root}")
@@ -84,7 +84,8 @@ def up_in_foreground(directory: DataDir, environment: Mapping[str, str], answer:
 
 
 def _launch(directory: DataDir, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    """Start the supervisor in its own session and without the streams of this process, so that it survives the terminal."""
+    """Start the supervisor in its own session and without the streams of this process, so that it
+    continues when the terminal is closed."""
     with _supervisor_log(directory) as log:
         return subprocess.Popen(
             [sys.executable, "-P", "-m", "weir_workers.embedded.supervisor.process", directory.root],
@@ -115,7 +116,7 @@ def _watch(directory: DataDir, own: subprocess.Popen[bytes] | None) -> PlatformS
     while True:
         found = platform_state.read(directory.state)
         if found is not None and not (found.supervisor.lives if own is None else found.supervisor.number == own.pid):
-            found = None  # the state of an earlier supervisor
+            found = None  # this is the state of an earlier supervisor
         if found is not None and found != seen:
             if found.phase is Phase.STOPPING and (seen is None or seen.phase is not Phase.STOPPING):
                 say("The platform is stopping; waiting until it has stopped.")
@@ -138,7 +139,7 @@ def _watch(directory: DataDir, own: subprocess.Popen[bytes] | None) -> PlatformS
             )
         if own is not None and (code := own.poll()) is not None:
             if code == OWNED:
-                say("Another command is already starting it.")
+                say("Another command is already starting the platform.")
                 own = None  # wait for the platform of that command
                 changed_s = time.monotonic()
             elif code == NOTHING_STARTED and found is not None and found.phase is Phase.FAILED:
@@ -152,7 +153,7 @@ def _watch(directory: DataDir, own: subprocess.Popen[bytes] | None) -> PlatformS
         if time.monotonic() > changed_s + SILENT_S_MAX:
             raise ConfigError(
                 f"the platform is not up, and nothing has changed for {SILENT_S_MAX:.0f} s: {_slow_processes(directory, found)}. The supervisor "
-                f"continues: weir up{option(directory)} waits for it again, weir down{option(directory)} stops it"
+                f"continues: weir up{option(directory)} waits again, and weir down{option(directory)} stops the platform"
             )
         time.sleep(POLL_S)
 

@@ -1,4 +1,7 @@
-"""Passwords and keys of an installation. They are generated once, and stored in a file that only its owner can read."""
+"""Passwords and keys of an installation.
+
+The passwords and keys are generated once, and stored in a file that only its owner can read.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +26,9 @@ class PlatformCredentials:
     redis_password: str = field(repr=False)
     secret_key: str = field(repr=False)
     admin_password: str = field(repr=False)
-    """The initial password of the first administrator. Later changes are in the database only."""
+    """The initial password of the first administrator. Later changes of the password are in the database only."""
     admin_password_told: bool = False
-    """``weir up`` has printed it."""
+    """Whether ``weir up`` has printed the initial password."""
 
     @classmethod
     def new(cls) -> PlatformCredentials:
@@ -40,16 +43,19 @@ def load(path: Path) -> PlatformCredentials | None:
     except FileNotFoundError:
         return None
     except PermissionError:
-        raise ConfigError(f"{path} belongs to another user: run this as the user who ran weir up") from None
+        raise ConfigError(f"{path} belongs to another user: run the command as the user who ran weir up") from None
     except (OSError, ValueError, TypeError):
-        # Do not generate new credentials: the database would refuse the new password.
+        # Do not generate new credentials, because the database would refuse the new password.
         raise ConfigError(
             f"{path} is damaged, and the database cannot be opened without it: restore it from a backup, or choose a new directory with --data-dir"
         ) from None
 
 
 def load_or_create(path: Path) -> PlatformCredentials:
-    """Return the credentials; generate them the first time. The caller holds the lock of the data directory. Raises ConfigError."""
+    """Return the credentials, which are generated at the first call.
+
+    The caller holds the lock of the data directory. Raises ConfigError.
+    """
     found = load(path)
     if found is None:
         found = PlatformCredentials.new()

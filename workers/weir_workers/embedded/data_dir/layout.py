@@ -66,7 +66,7 @@ class DataDir:
                 (root / name).mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
             raise ConfigError(
-                f"cannot create the data directory {root} ({error.strerror}): choose another one with --data-dir"
+                f"cannot create the data directory {root} ({error.strerror}): choose another directory with --data-dir"
             ) from None
         if as_root and (closed := _closed_above(root)) is not None:
             raise ConfigError(

@@ -14,7 +14,7 @@ from weir_workers.embedded.processes import ProcessId
 from weir_workers.embedded.supervisor.state_machine import State
 
 GIVE_UP_FAILURES = 3
-"""``weir up`` gives up when a process has failed this often before the platform was up."""
+"""``weir up`` fails when a process has failed this often before the platform was up."""
 
 
 class Phase(StrEnum):
@@ -24,7 +24,7 @@ class Phase(StrEnum):
     STOPPING = "stopping"
     DOWN = "down"
     FAILED = "failed"
-    """Nothing could be started; ``problem`` says why."""
+    """Nothing could be started, for the reason in ``problem``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,10 +54,13 @@ class Postgres:
         return f"postgresql://{USER}:{self.password}@127.0.0.1:{self.port}/{DATABASE}"
 
     def prepare(self, binaries: Path) -> None:
-        """Initialise the data directory, with ``password`` for its only user, unless that is done already. Raises PostgresFailed."""
+        """Initialise the data directory, with ``password`` for its only user, unless the directory is already initialised.
+
+        Raises PostgresFailed.
+        """
         if (self.data / "PG_VERSION").exists():
             return
-        # An earlier attempt was killed. It left files, but no PG_VERSION, because initdb writes PG_VERSION last.
+        # An earlier attempt was killed. The attempt left files, but no PG_VERSION, because initdb writes PG_VERSION last.
         fresh = self.data.with_name(self.data.name + ".new")
         shutil.rmtree(fresh, ignore_errors=True)
         fresh.mkdir(mode=0o700, parents=True)

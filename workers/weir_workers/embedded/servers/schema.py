@@ -1,4 +1,7 @@
-"""Upgrade the database schema and create the first administrator. This runs once, before other processes use the database."""
+"""Upgrade the database schema and create the first administrator.
+
+This module runs once, before other processes use the database.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,7 @@ def create_administrator(sqlalchemy_url: str, password: str) -> None:
 
 def main() -> int:
     logs.configure()
-    # Child processes must not inherit it.
+    # Child processes must not inherit the password.
     password = os.environ.pop(ADMIN_PASSWORD, "")
     try:
         url = settings().sqlalchemy_url

@@ -20,8 +20,8 @@ def temporary_postgres(data_in: Path | None = None) -> Iterator[Postgres]:
     """Yield a ready server, and delete its data afterwards. ``data_in`` is the parent of the data directory, by default the system's
     directory for temporary files."""
     user = server_user()
-    # Use temporary directories, because the user of the server possibly cannot reach the caller's directory. Use two of them, because
-    # ``data_in`` can be mounted noexec.
+    # Use temporary directories, because the user of the server possibly cannot reach the caller's directory. Use two
+    # directories, because ``data_in`` can be mounted noexec.
     with (
         tempfile.TemporaryDirectory(prefix="weir-postgres-") as made,
         tempfile.TemporaryDirectory(prefix="weir-postgres-", dir=data_in) as made_for_data,
@@ -41,7 +41,7 @@ def temporary_postgres(data_in: Path | None = None) -> Iterator[Postgres]:
 
 @contextmanager
 def temporary_valkey(directory: Path, port: int, password: str) -> Iterator[Valkey]:
-    """Yield a ready server. Its data stays in ``directory`` for the next server."""
+    """Yield a ready server. The server's data stays in ``directory`` for the next server."""
     server = Valkey(directory / "data", directory / "log", port, password)
     with _running(server, server.start(find_binary())):
         yield server

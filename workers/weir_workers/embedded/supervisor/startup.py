@@ -54,8 +54,8 @@ def prepare(directory: DataDir, environment: Mapping[str, str], before: Platform
     notes: list[str] = []
     if before is not None and POSTGRES in before.external and POSTGRES not in external:
         notes.append(
-            f"this platform has used the external database at {before.external[POSTGRES]}; the jobs there are not visible now, and their "
-            f"drivers are not watched: set {DATABASE_URL} to use it again"
+            f"the platform no longer uses the external database at {before.external[POSTGRES]}: the jobs in that database are not visible, "
+            f"and no worker watches their drivers. To use that database again, set {DATABASE_URL}"
         )
     if os.geteuid() == 0:
         notes.append(RUNS_AS_ROOT)
@@ -103,7 +103,7 @@ def _named(variable: str, url: str, schemes: tuple[str, ...]) -> str:
             raise ValueError
         return f"{parts.hostname or 'localhost'}:{parts.port}" if parts.port else (parts.hostname or "localhost")
     except ValueError:
-        # Do not repeat the value: it contains a password.
+        # Do not repeat the value, because it contains a password.
         raise ConfigError(f"{variable} is not a server URL: write {schemes[0]}://user:password@host:port/name") from None
 
 
@@ -127,8 +127,8 @@ def _ports(kept: Ports, external: Mapping[str, str], notes: list[str], *, prefer
     elif preferred and api != (kept.api or preferred):
         notes.append(f"another program uses port {preferred}: the API uses port {api}")
     # Without ``but``, two servers could get the same port, because a port is free until its server starts.
-    postgres = kept.postgres if POSTGRES in external else free_port(kept.postgres, but=(api,))
-    valkey = kept.valkey if VALKEY in external else free_port(kept.valkey, but=(api, postgres))
+    postgres = kept.postgres if POSTGRES in external else free_port(kept.postgres, excluded=(api,))
+    valkey = kept.valkey if VALKEY in external else free_port(kept.valkey, excluded=(api, postgres))
     return Ports(postgres=postgres, valkey=valkey, api=api)
 
 

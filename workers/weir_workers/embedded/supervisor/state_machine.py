@@ -1,7 +1,8 @@
-"""The decisions of a supervisor. Pure, without clock and processes: observations in, effects out.
+"""The decisions of a supervisor. The module is pure, without clock and processes, and turns observations into effects.
 
-Each child moves through the states of LEGAL. A child starts when everything that it needs is ready. If it ends unexpectedly, it restarts
-after a growing delay, without a limit on the number of restarts. It stops after everything that needs it.
+Each child moves through the states of LEGAL. A child starts when everything that it needs is ready. A child that ends
+unexpectedly restarts after a growing delay, without a limit on the number of restarts. A child stops after all children that
+need it.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ slow host a restart with the same limit would not help."""
 
 class State(StrEnum):
     WAITING = "waiting"
-    """It waits for other children, or for the delay before its next start."""
+    """The child waits for other children, or for the delay before its next start."""
     STARTING = "starting"
-    """It runs but is not ready yet."""
+    """The child is running but not ready yet."""
     READY = "ready"
     DONE = "done"
-    """It runs only once, and has ended successfully."""
+    """The child runs only once, and has ended successfully."""
     STOPPING = "stopping"
     STOPPED = "stopped"
 
@@ -86,20 +87,20 @@ class Status:
 
     state: State = State.WAITING
     since_s: float = 0.0
-    """When it entered this state."""
+    """When the child entered this state."""
     not_before_s: float = 0.0
-    """The earliest time of its next start."""
+    """The earliest time of the child's next start."""
     failures: int = 0
-    """Number of consecutive failures. It is reset to 0 when the child has been ready for STEADY_S."""
+    """Number of consecutive failures. This number is reset to 0 when the child has been ready for STEADY_S."""
     restarts: int = 0
     """Since this supervisor started."""
     slow: int = 0
-    """Number of consecutive times that it was killed because it was not ready in time."""
+    """Number of consecutive times that the child was killed because it was not ready in time."""
     killed: bool = False
     started_after_s: float | None = None
-    """The duration of its last start."""
+    """The duration of the child's last start."""
     problem: str = field(default="")
-    """Why it is not ready, after a failure."""
+    """Why the child is not ready, after a failure."""
 
 
 class Supervision:
@@ -160,7 +161,7 @@ class Supervision:
 
     def became_ready(self, name: str, now_s: float) -> None:
         """Report that a starting child is ready."""
-        assert not self._children[name].once, f"{name} runs once and becomes ready by ending"
+        assert not self._children[name].once, f"{name} runs once and becomes ready when it ends"
         self._is_ready(name, State.READY, now_s)
 
     def ended(self, name: str, now_s: float, how: str, *, success: bool) -> None:

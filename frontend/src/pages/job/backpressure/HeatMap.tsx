@@ -19,22 +19,22 @@ interface Props {
   ref: Ref<HTMLDivElement>;
 }
 
-/** Operators rendered in one animation frame. */
+/** The number of operators that are rendered in one animation frame. */
 const ROWS_AT_ONCE = 8;
 
 /** A heat map with a row per operator and a cell per subtask. The selected metric determines the colour of a cell. */
 export function HeatMap({ rows, measure, chosen, onChoose, ref }: Props) {
   const { palette: { mode, text } } = useTheme();
-  // Each row stores its metric, because during a gradual update some rows still show the previous metric.
+  // Each row stores the metric that it shows. Rows are updated a few at a time, so some rows can still show the previous metric.
   const measured = useMemo(() => rows.map((row) => ({ row, measure })), [rows, measure]);
   const shown = useIncrementalList(measured, ROWS_AT_ONCE);
   const colours = { '--weir-cell-text': shade('waiting', 0, mode).text, '--weir-cell-edge': shade('waiting', 0.4, mode).ground, '--weir-cell-pressed': text.primary };
   const columns: Column[] = [{ title: 'Operator', width: '30%' }, { title: 'Level', width: '90px' }, { title: `${LABELS[measure]}, by subtask`, width: 'minmax(0, 1fr)' }];
   return (
-    // The table scrolls, so that the charts below it are reachable even with hundreds of operators.
+    // The table scrolls, so that users can reach the charts below the table even if there are hundreds of operators.
     <Box ref={ref} className="weir-heat" role="region" aria-label="Operators and their subtasks" tabIndex={0} sx={SCROLLED} style={colours as object}>
       <LongTable columns={columns}>
-        {/* The key is the position, because during a gradual update an operator can be in both an old and a new row. */}
+        {/* The React key is the position of the row. Rows are updated a few at a time, so an old row and a new row can show the same operator. */}
         {shown.map(({ row, measure: of }, place) => (
           <Row key={place} row={row} measure={of} mode={mode} chosen={chosen?.chain === row.chain} index={chosen?.chain === row.chain ? chosen.index : null} onChoose={onChoose} />
         ))}
@@ -47,7 +47,7 @@ interface RowProps {
   row: HeatRow;
   measure: Measure;
   mode: Mode;
-  /** Whether the operator is selected, or only its subtask `index`. */
+  /** Whether the operator or one of its subtasks is selected. `index`: the index of the selected subtask, or null. */
   chosen: boolean;
   index: number | null;
   onChoose: (chosen: Selection) => void;
@@ -83,7 +83,7 @@ const Row = memo(function Row({ row: { chain, name, level, cells }, measure, mod
 
 const SCROLLED = {
   maxHeight: 'max(260px, calc(100vh - 520px))', overflow: 'auto', '& .head': { position: 'sticky', top: 0, zIndex: 1, backgroundColor: 'background.paper' },
-  // The outline is inside the region, because the panel would clip an outline outside it.
+  // The focus outline is inside the region, because the panel would clip an outline outside the region.
   '&:focus-visible': { outlineOffset: '-2px' },
 } as const;
 const NAME = { textAlign: 'left', overflowWrap: 'anywhere' } as const;

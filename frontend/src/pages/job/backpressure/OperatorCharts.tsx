@@ -18,7 +18,7 @@ interface Shown {
   chosen: Selection;
   name: string;
   measure: Time;
-  /** The operator is a source. */
+  /** Whether the operator is a source. */
   source: boolean;
 }
 
@@ -73,7 +73,7 @@ function OverTime({ subtasks, index, stepS, measure, range }: Props) {
       <Chart title={index === null ? 'Busy, idle, backpressured and queued time (mean of all subtasks)' : `Busy, idle, backpressured and queued time (subtask ${index})`} label={label} option={spent} height={220} />
       <Chart
         title={`${LABELS[measure]}, by subtask`}
-        label={`${LABELS[measure]} of ${pluralize(subtasks.length, 'subtask')} in the last ${range}; the table above has the current values`}
+        label={`${LABELS[measure]} of ${pluralize(subtasks.length, 'subtask')} in the last ${range}. The table above shows the current values.`}
         option={heat}
         height={Math.max(220, subtasks.length * ROW_HEIGHT + 30)}
       />
@@ -81,7 +81,7 @@ function OverTime({ subtasks, index, stepS, measure, range }: Props) {
   );
 }
 
-/** Alignment is measured once per checkpoint, so its chart has its own time axis. */
+/** Alignment is measured once per checkpoint, so the alignment chart has a separate time axis. */
 function Alignment({ chain, index }: Selection) {
   const ink = useChartTheme();
   const query = useCheckpointSeries(chain);

@@ -13,7 +13,7 @@ export const series = (chain: number, index: number, backpressured: number[], le
 const subtasks = [series(1, 1, [100, 700], 'high'), series(1, 0, [500, 50]), series(0, 0, [400, 200], 'low')];
 
 describe('heat map rows', () => {
-  it('show the last value of each subtask, in the order of chains and indexes', () => {
+  it('heat map rows show the last value of each subtask, sorted by chain and index', () => {
     expect(timeRows(subtasks, 'backpressured')).toEqual([
       { chain: 0, name: 'op 0', level: 'low', cells: [{ index: 0, value: 0.2, heat: 0.2, text: '20 %' }] },
       { chain: 1, name: 'op 1', level: 'high', cells: [{ index: 0, value: 0.05, heat: 0.05, text: '5 %' }, { index: 1, value: 0.7, heat: 0.7, text: '70 %' }] },
@@ -21,11 +21,11 @@ describe('heat map rows', () => {
     expect(timeRows(subtasks, 'busy')[0]!.cells[0]!.value).toBeCloseTo(0.8);
   });
 
-  it('show a dash without samples', () => {
+  it('the cell of a subtask without samples shows a dash', () => {
     expect(timeRows([series(0, 0, [])], 'idle')).toMatchObject([{ level: null, cells: [{ value: null, heat: 0, text: '–' }] }]);
   });
 
-  it('show alignment relative to the longest alignment', () => {
+  it('the colour of an alignment cell is relative to the longest alignment', () => {
     const subtask = (index: number, ms: number | null): Schemas['SubtaskStatisticsRead'] => ({
       index, status: 'COMPLETED', ack_timestamp: null, end_to_end_duration: null, state_size: null, checkpoint: null, start_delay: null, aborted: false, straggler: false,
       unaligned_checkpoint: false, alignment: ms === null ? null : { duration: ms, buffered: null, processed: null, persisted: 0 },
@@ -38,14 +38,14 @@ describe('heat map rows', () => {
 });
 
 describe('the order of operators', () => {
-  it('is by level, then by share, but operators at level ok stay in graph order', () => {
+  it('operators are sorted by level and then by backpressured time, but operators at level ok stay in graph order', () => {
     const samples = [series(0, 0, [20], 'ok'), series(1, 0, [90], 'ok'), series(2, 0, [300], 'low'), series(3, 0, [100], 'low'), series(3, 1, [450], 'low'), series(4, 0, [600], 'high')];
     expect(worstFirst(samples)).toEqual([4, 3, 2, 0, 1]);
     expect(worstFirst(subtasks)).toEqual([1, 0]);
     expect(worstFirst([])).toEqual([]);
   });
 
-  it('also applies to new rows, and unknown chains come last', () => {
+  it('rows are sorted in the given order of chains, and rows of other chains come last', () => {
     const rows = timeRows([...subtasks, series(7, 0, [1]), series(3, 0, [1])], 'busy');
     expect(sortRows(rows, [1, 9, 0]).map(({ chain }) => chain)).toEqual([1, 0, 3, 7]);
     expect(sortRows(rows, null)).toBe(rows);
@@ -55,12 +55,12 @@ describe('the order of operators', () => {
 describe('recent samples', () => {
   const chain = (index: number, uid: string, parallelism: number) => ({ index, parallelism, operators: [{ uid, name: uid, kind: 'map', stateful: false, site: '' }] });
 
-  it('include only subtasks of the deployed graph', () => {
+  it('samples of subtasks that are not in the deployed graph are dropped', () => {
     expect(deployedSubtasks(subtasks, [chain(0, 'u0', 1), chain(1, 'u1', 1)]).map(({ chain: of, index }) => [of, index])).toEqual([[1, 0], [0, 0]]);
     expect(deployedSubtasks(subtasks, [chain(0, 'other', 1), chain(1, 'u1', 2)]).map(({ chain: of, index }) => [of, index])).toEqual([[1, 1], [1, 0]]);
   });
 
-  it('include all subtasks while the graph is unknown', () => {
+  it('samples of all subtasks are kept while the graph is unknown', () => {
     expect(deployedSubtasks(subtasks, [])).toBe(subtasks);
   });
 });

@@ -1,4 +1,4 @@
-/** Computes the rows of the heat map: the current share of a kind of time by subtask, or the alignment in the last checkpoint by subtask. Pure. */
+/** Computes the rows of the heat map. A cell shows one metric of a subtask, such as its busy time or the duration of its alignment in the last checkpoint. Pure. */
 import type { Schemas } from '../../../api/types';
 import { duration, percent } from '../../../format';
 import { toneOf, type StateOf, type Tone } from '../../../theme/states';
@@ -15,9 +15,9 @@ export const LABELS: Record<Measure, string> = { backpressured: 'Backpressured',
 
 interface Cell {
   index: number;
-  /** The share of time, or the milliseconds of alignment. Null if unknown. */
+  /** The share of time from 0 to 1, or the alignment in milliseconds. Null if unknown. */
   value: number | null;
-  /** Intensity of the colour, 0 to 1. */
+  /** The intensity of the colour, from 0 to 1. */
   heat: number;
   text: string;
 }
@@ -54,7 +54,7 @@ export function timeRows(subtasks: readonly Series[], time: Time): HeatRow[] {
   }));
 }
 
-/** Return rows with the alignment in a checkpoint, relative to the longest. */
+/** Return rows with the alignment of each subtask in a checkpoint. `heat` is the ratio of the alignment to the longest alignment. */
 export function alignmentRows(chains: readonly ChainStatistics[], subtasks: readonly Series[]): HeatRow[] {
   const most = largest(chains.flatMap((chain) => chain.subtasks.map(({ alignment }) => alignment?.duration)));
   return chains.map((chain) => ({
@@ -74,8 +74,8 @@ export function emptyRows(chains: readonly Chain[]): HeatRow[] {
 }
 
 /**
- * Return chains sorted by level, then by share of backpressured time. Operators at level ok stay in graph order. Their differences are small and
- * random, so sorting by them would often move rows.
+ * Return chains sorted by level, then by share of backpressured time. Operators at level ok stay in graph order. The shares of operators at
+ * level ok differ little and at random, so sorting by share would often move their rows.
  */
 export function worstFirst(subtasks: readonly Series[]): number[] {
   const rank = (own: readonly Series[]): number => {
@@ -97,7 +97,7 @@ export function sortRows(rows: readonly HeatRow[], order: readonly number[] | nu
   return rows.toSorted((a, b) => place(a) - place(b));
 }
 
-/** Drop samples of an earlier graph or parallelism. Return all samples if no graph is known. */
+/** Drop samples of an earlier graph or parallelism. Return all samples if the graph is unknown. */
 export function deployedSubtasks(subtasks: readonly Series[], chains: readonly Chain[]): readonly Series[] {
   if (chains.length === 0) return subtasks;
   const deployed = new Map(chains.map((chain) => [chain.index, { parallelism: chain.parallelism, uids: operatorKey(chain) }]));

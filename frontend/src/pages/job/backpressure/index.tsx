@@ -35,12 +35,12 @@ export default function Backpressure() {
   const order = useOperatorOrder(subtasks, map);
   const rows = useMemo(() => {
     if (measure === 'alignment') return alignmentRows(aligned ?? [], subtasks);
-    // The charts also show past metrics of a stopped job.
+    // A stopped job has rows without cells, so that users can select an operator and see its past metrics in the charts.
     return stopped ? emptyRows(chains) : timeRows(subtasks, measure);
   }, [measure, subtasks, aligned, stopped, chains]);
   const ordered = useMemo(() => sortRows(rows, order.chains), [rows, order.chains]);
   const [selected, choose] = useSelection();
-  // The default operator is selected only once, when the page opens. If it changed with the metrics, the charts would often change.
+  // The default operator is selected only once, when the page opens. If it followed the metrics, the charts would often switch to another operator.
   const [first, setFirst] = useState<number | null>(null);
   if (first === null && samples !== undefined && ordered.length > 0) setFirst(ordered[0]!.chain);
   const chosen = useMemo(() => existing(selected, rows) ?? (first === null ? null : { chain: first, index: null }), [selected, rows, first]);
@@ -57,7 +57,7 @@ export default function Backpressure() {
       )
     ) : (
       <>
-        {stopped && measure !== 'alignment' && <Alert severity="info" sx={{ mx: 2, mb: 1 }}>No current metrics. The charts below show the last day.</Alert>}
+        {stopped && measure !== 'alignment' && <Alert severity="info" sx={{ mx: 2, mb: 1 }}>No current metrics. The charts below show metrics of the last day.</Alert>}
         <HeatMap ref={map} rows={ordered} measure={measure} chosen={chosen} onChoose={choose} />
       </>
     );
@@ -91,7 +91,7 @@ function existing(selected: Selection | null, rows: readonly HeatRow[]): Selecti
   return row && row.cells.length > 0 && !row.cells.some(({ index }) => index === selected.index) ? { ...selected, index: null } : selected;
 }
 
-/** The selection in the URL. The setter is a stable function, because thousands of cells use it. */
+/** Return the selection in the URL, and a function that changes it. The function is the same in every render, because thousands of cells use it. */
 function useSelection(): [Selection | null, (chosen: Selection) => void] {
   const [params, setParams] = useSearchParams();
   const latest = useRef({ params, setParams });

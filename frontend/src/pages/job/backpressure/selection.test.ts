@@ -13,11 +13,11 @@ it.each(['', 'subtask=2', 'operator=', 'operator=-1', 'operator=1e3', 'operator=
   expect(of(search)).toBeNull();
 });
 
-it('a query with an invalid subtask selects the operator', () => {
+it('a query with an invalid subtask selects the whole operator', () => {
   expect(of('operator=3&subtask=x')).toEqual({ chain: 3, index: null });
 });
 
-it('other parameters of the URL are kept', () => {
+it('a new selection keeps the other parameters of the URL', () => {
   const before = new URLSearchParams('wide&operator=3&subtask=2');
   expect(withSelection(before, { chain: 4, index: null }).toString()).toBe('wide=&operator=4');
   expect(withSelection(before, { chain: 4, index: 1 }).toString()).toBe('wide=&operator=4&subtask=1');

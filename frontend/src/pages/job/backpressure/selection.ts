@@ -1,6 +1,6 @@
-/** The selected operator in the address: `?operator=3&subtask=2`. Pure. */
+/** Reads and writes the selected operator and subtask in the URL, such as `?operator=3&subtask=2`. Pure. */
 
-/** An operator, and the index of one of its subtasks. Index null: all subtasks of the operator. */
+/** A selected operator or subtask. If `index` is null, all subtasks of the operator are selected. */
 export interface Selection {
   chain: number;
   index: number | null;
@@ -8,7 +8,7 @@ export interface Selection {
 
 const NUMBER = /^\d{1,9}$/;
 
-/** Null: no selection. */
+/** Return null if the URL selects no operator. */
 export function parseSelection(params: URLSearchParams): Selection | null {
   const number = (name: string): number | null => (NUMBER.test(params.get(name) ?? '') ? Number(params.get(name)) : null);
   const chain = number('operator');

@@ -14,23 +14,23 @@ const series = (index: number, backpressured: number[], firstS = 0): Schemas['Su
 });
 
 describe('the busy, idle, backpressured and queued time of an operator', () => {
-  it('is the mean of its subtasks, whose slots report at different times', () => {
+  it('the time of an operator is the mean over its subtasks, even if slots report at different times', () => {
     expect(meanTime([series(0, [100, 200]), series(1, [300, 400], 3)], 'backpressured', 10_000)).toEqual([[0, 200], [10_000, 300]]);
     expect(meanTime([series(0, [100, 200])], 'busy', 10_000)).toEqual([[0, 900], [10_000, 800]]);
   });
 
-  it('has gaps where samples are missing', () => {
+  it('a time series has a gap where samples are missing', () => {
     const two = [series(0, [100]), series(0, [300], 60)];
     expect(meanTime(two, 'backpressured', 10_000)).toEqual([[0, 100], [10_000, null], [60_000, 300]]);
   });
 
-  it('adds up to 100 %', () => {
+  it('busy, idle, backpressured and queued time add up to 100 %', () => {
     expect(timeChart([series(0, [250])], 10, INK)).toMatchObject({ yAxis: { max: 1000 }, series: [{ name: 'Backpressured', data: [[0, 250]] }, { name: 'Busy', data: [[0, 750]] }, {}, {}] });
   });
 });
 
 describe('the grid of subtasks and time', () => {
-  it('has a cell for each sample', () => {
+  it('the grid has a cell for each sample', () => {
     const grid = buildGrid([series(3, [100], 20), series(0, [500, 250])], 'backpressured', 10_000);
     expect(grid.moments).toEqual([0, 10_000, 20_000]);
     expect(grid.indexes).toEqual([0, 3]);
@@ -38,7 +38,7 @@ describe('the grid of subtasks and time', () => {
     expect(buildGrid([], 'busy', 10_000)).toEqual({ moments: [], indexes: [], cells: [] });
   });
 
-  it('has tooltips with time, zone and subtask', () => {
+  it('a tooltip shows the time, the time zone and the subtask', () => {
     const grid = buildGrid([series(3, [500])], 'backpressured', 10_000);
     const { tooltip } = heatChart(grid, 'backpressured', INK) as { tooltip: { formatter: (found: { value: unknown }) => string } };
     expect(tooltip.formatter({ value: grid.cells[0] })).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \S+\nsubtask 3: 50/);
@@ -47,13 +47,13 @@ describe('the grid of subtasks and time', () => {
   it.each([
     [12, /:\d\d:/, 12],
     [60, /^\d\d:\d\d$/, 10],
-  ])('labels each time step of a short range and each minute of a longer range: %d time steps', (steps, expected, named) => {
+  ])('the time axis labels each step of a short range and each minute of a long range: %d steps', (steps, expected, named) => {
     const { xAxis } = heatChart(buildGrid([series(0, Array.from({ length: steps }, () => 0))], 'busy', 10_000), 'busy', INK) as { xAxis: { data: string[]; axisLabel: { interval: (place: number) => boolean } } };
     expect(xAxis.data[0]).toMatch(expected);
     expect(xAxis.data.filter((_, place) => xAxis.axisLabel.interval(place))).toHaveLength(named);
   });
 
-  it('has a colour scale that starts at the background colour', () => {
+  it('the colour scale starts at the background colour', () => {
     const { visualMap } = heatChart(buildGrid([series(0, [500])], 'backpressured', 10_000), 'backpressured', INK) as { visualMap: { inRange: { color: string[] } } };
     expect(visualMap.inRange.color[0]).toBe(shade('bad', 0, 'light').ground);
     expect(new Set(visualMap.inRange.color).size).toBeGreaterThan(2);
@@ -77,15 +77,15 @@ describe('the alignment series of an operator', () => {
   });
   const parts = [part(1, 0, [10, null, null]), part(1, 1, [30, 20, null]), part(2, 0, [99, 99, 99])];
 
-  it('contains the longest alignment of its subtasks for each checkpoint', () => {
+  it('the series contains for each checkpoint the longest alignment of all subtasks of the operator', () => {
     expect(alignmentSeries(parts, 1, null)).toEqual({ alignment_ms: [30, 20, null], start_delay_ms: [3, 2, null] });
   });
 
-  it('contains only the alignment of the selected subtask', () => {
+  it('the series contains only the alignment of the selected subtask', () => {
     expect(alignmentSeries(parts, 1, 0)).toBe(parts[0]);
   });
 
-  it('is undefined without measurements', () => {
+  it('the series is undefined if nothing was measured', () => {
     expect(alignmentSeries(parts, 3, null)).toBeUndefined();
     expect(alignmentSeries(parts, 1, 7)).toBeUndefined();
   });

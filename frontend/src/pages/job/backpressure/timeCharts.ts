@@ -15,7 +15,7 @@ export function timeChart(subtasks: readonly Series[], stepS: number, ink: Chart
   return timeSeriesOption({ lines, theme: ink, format: (value) => percent(value / 1000), stacked: true, max: 1000 });
 }
 
-/** Return the mean per time step. Slots report at different times, so the mean covers all samples within a time step. */
+/** Return the mean over the subtasks for each time step. Slots report at different times, so a mean covers all samples within its time step. */
 export function meanTime(subtasks: readonly Series[], time: Time, stepMs: number): Point[] {
   const steps = new Map<number, number[]>();
   for (const one of subtasks)
@@ -39,7 +39,7 @@ interface Grid {
   cells: [x: number, y: number, share: number][];
 }
 
-/** Return the grid of subtasks against time. */
+/** Return a grid with a row per subtask and a column per time step. */
 export function buildGrid(subtasks: readonly Series[], time: Time, stepMs: number): Grid {
   const indexes = subtasks.map(({ index }) => index).sort((a, b) => a - b);
   const all = subtasks.flatMap(({ at }) => at.map((moment) => Math.floor(toMs(moment)! / stepMs)));
@@ -62,7 +62,7 @@ const FINE_MS = 180_000;
 
 export function heatChart({ moments, indexes, cells }: Grid, measure: Time, ink: ChartTheme): Option {
   const labels = { color: ink.secondaryText, fontSize: 11 };
-  // In a short range, several labels would show the same minute.
+  // The labels of a short range include seconds, because otherwise several labels would show the same minute.
   const fine = moments.length > 0 && moments.at(-1)! - moments[0]! < FINE_MS;
   const names = moments.map((moment) => (fine ? clock(moment) : clock(moment).slice(0, 5)));
   const bare = { axisLine: { show: false }, axisTick: { show: false }, splitArea: { show: false } };
@@ -89,7 +89,7 @@ export function heatChart({ moments, indexes, cells }: Grid, measure: Time, ink:
 
 type Part = Pick<Schemas['CheckpointPhaseSeriesRead'], 'alignment_ms' | 'start_delay_ms'>;
 
-/** Return the alignment series of a subtask, or of the slowest subtask if `index` is null. Undefined: no measurements. */
+/** Return the alignment series of a subtask, or of the slowest subtask if `index` is null. Return undefined if nothing was measured. */
 export function alignmentSeries(parts: readonly Schemas['CheckpointPhaseSeriesRead'][], chain: number, index: number | null): Part | undefined {
   const own = parts.filter((one) => one.chain === chain && (index === null || one.index === index));
   const [first] = own;

@@ -7,12 +7,12 @@ import { useJob } from '../useJob';
 
 type Metrics = Schemas['MetricsRead'];
 
-/** Current metrics of all subtasks. `reportsMetrics` decides whether the query is enabled. */
+/** Query the current metrics of all subtasks. `measured`: whether the job reports metrics (see `reportsMetrics`). */
 export function useCurrentMetrics(measured: boolean): UseQueryResult<Metrics> {
   return useMetrics({ label: 'now', seconds: NOW_S, stepS: NOW_STEP_S, againMs: NOW_AGAIN_MS }, null, measured);
 }
 
-/** Metrics of the subtasks of one operator. */
+/** Query the metrics of the subtasks of one operator, or of all subtasks if `chain` is null. */
 export function useMetrics({ label, seconds, stepS, againMs }: Range, chain: number | null, enabled = true): UseQueryResult<Metrics> {
   const { id } = useJob();
   return useQuery({
@@ -20,7 +20,7 @@ export function useMetrics({ label, seconds, stepS, againMs }: Range, chain: num
     enabled,
     refetchInterval: againMs,
     placeholderData: keepPreviousData,
-    // Do not compare new with old metrics. For thousands of subtasks the comparison is slow, and some metrics always differ.
+    // Do not compare new metrics with old metrics. The comparison is slow for thousands of subtasks, and some metrics always differ.
     structuralSharing: false,
     queryFn: ({ signal }) => {
       const since = new Date(serverNow() - seconds * 1000).toISOString();
@@ -44,7 +44,7 @@ export const RANGES: readonly Range[] = [
   { label: '6 h', seconds: 21_600, stepS: 60, againMs: 60_000 },
   { label: '24 h', seconds: 86_400, stepS: 240, againMs: 60_000 },
 ];
-/** Samples up to this age are current. Slots report every few seconds. */
+/** Samples up to this age count as current. Slots report metrics every few seconds. */
 const NOW_S = 45;
 const NOW_STEP_S = 10;
 const NOW_AGAIN_MS = 5_000;

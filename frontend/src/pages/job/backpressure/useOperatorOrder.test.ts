@@ -27,7 +27,7 @@ afterEach(() => {
 });
 
 describe('the order of operators', () => {
-  it('is unknown until the first samples arrive, and then by backpressure', () => {
+  it('operators are not sorted until the first samples arrive, and then sorted by backpressure', () => {
     const seen: (readonly number[] | null)[] = [];
     const tableRef = { current: null };
     const { rerender } = renderHook(({ subtasks }) => seen.push(useOperatorOrder(subtasks, tableRef).chains), { initialProps: { subtasks: [] as typeof after } });
@@ -36,7 +36,7 @@ describe('the order of operators', () => {
     expect(new Set(seen.slice(1).map(String))).toEqual(new Set(['1,0']));
   });
 
-  it('is updated only every ten seconds when metrics change', () => {
+  it('operators are sorted again only every ten seconds when metrics change', () => {
     const { result, rerender } = renderOrder();
     rerender({ subtasks: after });
     expect(result.current.chains).toEqual([0, 1]);
@@ -44,7 +44,7 @@ describe('the order of operators', () => {
     expect(result.current.chains).toEqual([1, 0]);
   });
 
-  it('is not updated while the table has focus', () => {
+  it('operators are not sorted again while the table has the focus', () => {
     const { result, rerender, cell } = renderOrder();
     rerender({ subtasks: after });
     cell.focus();
@@ -55,7 +55,7 @@ describe('the order of operators', () => {
     expect(result.current.chains).toEqual([1, 0]);
   });
 
-  it('changes immediately when the user selects an order', () => {
+  it('operators are sorted immediately when the user selects an order', () => {
     const { result, rerender } = renderOrder();
     act(() => result.current.orderBy('graph'));
     expect(result.current.chains).toBeNull();

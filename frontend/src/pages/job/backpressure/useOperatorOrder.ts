@@ -4,19 +4,19 @@ import type { Schemas } from '../../../api/types';
 import { worstFirst } from './heatRows';
 
 export type OrderBy = 'worst' | 'graph';
-/** Interval of updates. */
+/** The interval at which operators are sorted again. */
 const AGAIN_MS = 10_000;
 
 export interface Order {
   by: OrderBy;
-  /** Chains; null: graph order. */
+  /** The sorted chains. Null means graph order. */
   chains: readonly number[] | null;
   orderBy: (by: OrderBy) => void;
 }
 
 /**
- * The order of operators. Operators are sorted with the first samples, on request and periodically. While the pointer or the focus is in the element
- * `among`, operators are not sorted, so that rows do not move away from the pointer.
+ * Return the order of operators. Operators are sorted when the first samples arrive, when the user selects an order, and periodically. Periodic
+ * sorting pauses while the pointer or the focus is in the element `among`, so that rows do not move away from the pointer.
  */
 export function useOperatorOrder(subtasks: readonly Schemas['SubtaskSeriesRead'][], among: RefObject<HTMLElement | null>): Order {
   const [by, setBy] = useState<OrderBy>('worst');

@@ -35,7 +35,7 @@ export function CheckpointActions({ of }: { of: Checkpoint }) {
     onError: (error) => notify(error.message, { type: 'error' }),
     onSettled: () => {
       setDialog(null);
-      // Refetch even after an error, because the page may show an old state.
+      // Refetch even after an error, because the state that the page shows can be stale.
       void queries.invalidateQueries({ queryKey: ['checkpoints'] });
       void queries.invalidateQueries({ queryKey: ['job', job.id, 'checkpoints'] });
     },
@@ -57,7 +57,7 @@ export function CheckpointActions({ of }: { of: Checkpoint }) {
       {dialog === 'delete' && (
         <ConfirmDialog
           title={`Delete ${of.is_savepoint ? 'savepoint' : 'checkpoint'} ${of.number} of ${job.name}?`}
-          description="Its files are deleted and cannot be recovered. Files shared with other checkpoints are not deleted."
+          description="The files of this checkpoint are deleted permanently, except for files that other checkpoints use, too."
           confirmLabel="Delete"
           destructive
           busy={isPending}

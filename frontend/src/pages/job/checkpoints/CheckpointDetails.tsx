@@ -34,7 +34,7 @@ export function CheckpointDetails({ of }: { of: Checkpoint }) {
 }
 
 function Subtasks({ of, detail }: { of: Checkpoint; detail: Schemas['CheckpointDetailRead'] }) {
-  // Use the progress from the stream until the details of the ended checkpoint are refetched.
+  // Use the progress from the stream until the checkpoint has ended and its details are refetched.
   const live = useJobLive(({ progress }) => (progress?.checkpoint_id === of.id ? progress : null));
   const { data } = useGraph(of.run_id);
   const graph = useMemo(() => parseGraph(data?.graph ?? {}).chains, [data]);
@@ -68,7 +68,7 @@ function factsOf(of: Checkpoint, measured: Schemas['CheckpointStatisticsRead'] |
   if (measured !== null && measured.external_path !== null) facts.push([of.discarded_at === null ? 'Path' : 'Former path', measured.external_path]);
   if (of.discarded_at !== null) facts.push(['Files deleted', <AbsoluteTime key="discarded" at={of.discarded_at} />]);
   if (of.failure !== null) facts.push(['Failed', <>{of.failure} <AbsoluteTime at={of.failed_at} /></>]);
-  if (of.pinned) facts.push(['Pinned', `${of.pinned_reason || 'no reason given'}${of.pin_in_force ? '' : ' (takes effect when a worker has written it to the job log)'}`]);
+  if (of.pinned) facts.push(['Pinned', `${of.pinned_reason || 'no reason given'}${of.pin_in_force ? '' : ' (pending: a pin takes effect when a worker has written it to the job log)'}`]);
   if (of.damage !== null) facts.push(['Damage', of.damage]);
   if (of.verified_at !== null) facts.push(['Verified', <AbsoluteTime key="verified" at={of.verified_at} />]);
   return facts;

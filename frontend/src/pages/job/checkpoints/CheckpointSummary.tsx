@@ -19,7 +19,7 @@ import { useCheckpointSummary } from './useCheckpoints';
 type Of = Schemas['CheckpointOverviewRead'];
 type Checkpoint = Schemas['CheckpointRead'];
 
-/** Checkpoint counts and the newest checkpoint of each kind. */
+/** Shows the checkpoint counts and the newest checkpoint of each kind. */
 export function CheckpointSummary() {
   const query = useCheckpointSummary();
   return (
@@ -55,7 +55,7 @@ function CheckpointText({ of }: { of: Checkpoint }) {
   return <>No. {of.number}, <RelativeTime at={of.completed_at} />, in {duration(of.end_to_end_ms)}, {bytes(of.state_bytes)}</>;
 }
 
-/** The checkpoint that was restored last, which is a checkpoint of this job or a copy of an external checkpoint. */
+/** Shows the checkpoint that was restored last, which is a checkpoint of this job or a copy of an external checkpoint. */
 function RestoreText({ of: { run, cause, at, checkpoint, is_savepoint, path } }: { of: Schemas['RestoreRead'] }) {
   const origin = path === null ? null : restoreOrigin({ start: { mode: 'path', path } });
   return (
@@ -66,7 +66,7 @@ function RestoreText({ of: { run, cause, at, checkpoint, is_savepoint, path } }:
   );
 }
 
-/** Triggers a checkpoint or a savepoint. A checkpoint follows the retention policy. A savepoint stays until a user deletes it. */
+/** A checkpoint is retained by the job's retention policy. A savepoint stays until a user deletes it. */
 type CheckpointKind = 'checkpoint' | 'savepoint';
 
 function useTriggerCheckpoint(): { trigger: (what: CheckpointKind) => void; isPending: boolean } {

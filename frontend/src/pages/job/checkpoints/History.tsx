@@ -49,8 +49,8 @@ export function History() {
 
 function NoCheckpoints() {
   const { filterValues } = useListContext();
-  if (Object.keys(filterValues as object).length > 0) return <EmptyState title="No matching checkpoints">Remove a filter to show more.</EmptyState>;
-  return <EmptyState title="No checkpoints yet">The first checkpoint starts one interval after the job.</EmptyState>;
+  if (Object.keys(filterValues as object).length > 0) return <EmptyState title="No matching checkpoints">Remove a filter to show more checkpoints.</EmptyState>;
+  return <EmptyState title="No checkpoints yet">The job takes its first checkpoint one checkpoint interval after its start.</EmptyState>;
 }
 
 function Expanded() {
@@ -58,7 +58,7 @@ function Expanded() {
   return one ? <CheckpointDetails of={one} /> : null;
 }
 
-/** The padding is narrow, so that all columns fit into 1280 px. */
+/** The cell padding is narrow, so that all columns of the table fit into 1280 px. */
 const DENSE = { '& .MuiTableCell-sizeSmall': { px: 1 } };
 const EXPANDED = <Expanded />;
 
@@ -66,9 +66,9 @@ function StateCell({ of }: { of: Checkpoint }) {
   return <StateChip kind="checkpoint" state={of.state} />;
 }
 
-/** The number of acknowledged subtasks. The stream updates it when a subtask acknowledges. */
+/** Shows how many subtasks have acknowledged. The stream updates this number when a subtask acknowledges. */
 function Acknowledged({ of }: { of: Checkpoint }) {
-  // Use the progress from the stream until the list contains the ended checkpoint.
+  // Use the progress from the stream until the checkpoint has ended and the list is refetched.
   const streamed = useJobLive(({ progress }) => (progress?.checkpoint_id === of.id ? progress.acknowledged : 0));
   const acknowledged = Math.max(streamed, of.acknowledged);
   return (
@@ -81,7 +81,7 @@ function Acknowledged({ of }: { of: Checkpoint }) {
   );
 }
 
-/** The failure, or flags such as savepoint, pinned and verified. */
+/** Shows why the checkpoint failed, or flags such as savepoint, pinned and verified. */
 function Remarks({ of }: { of: Checkpoint }) {
   if (of.state === 'FAILED') return <>{of.failure}</>;
   if (of.state === 'IN_PROGRESS') return null;
@@ -95,12 +95,12 @@ function Remarks({ of }: { of: Checkpoint }) {
   );
 }
 
-/** Filters of the API. A checkpoint must match all active filters. */
+/** The filters that are sent to the API. A checkpoint must match all active filters. */
 const FILTERS = { Failed: { state: 'FAILED' }, Savepoints: { is_savepoint: true }, Pinned: { pinned: true } } as const;
 type Name = keyof typeof FILTERS;
 const NAMES = Object.keys(FILTERS) as Name[];
 
-/** Filters for failed checkpoints, savepoints and pinned checkpoints. */
+/** Buttons that filter the list by failed checkpoints, savepoints and pinned checkpoints. */
 function HistoryFilters() {
   const { filterValues, setFilters } = useListContext();
   const chosen = NAMES.filter((name) => Object.keys(FILTERS[name]).every((field) => field in filterValues));

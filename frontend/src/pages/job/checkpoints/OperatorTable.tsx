@@ -7,11 +7,11 @@ import { useIncrementalList } from '../../../shared/incrementalList';
 import { isEqualRow, type OperatorRow, type SubtaskRow } from './operatorRows';
 
 const COLUMNS: readonly Column[] = [
-  { ariaLabel: 'Subtasks', width: '44px' }, { title: 'OperatorRows', width: 'minmax(140px, 1fr)' }, { title: 'Acknowledged', width: '110px' },
+  { ariaLabel: 'Subtasks', width: '44px' }, { title: 'Operator', width: 'minmax(140px, 1fr)' }, { title: 'Acknowledged', width: '110px' },
   ...['Duration', 'Start delay', 'Alignment', 'Sync', 'Async', 'State size'].map((title) => ({ title, width: 'minmax(78px, 91px)', number: true })),
   { ariaLabel: 'Stragglers', width: '128px' },
 ];
-/** Rows rendered in one animation frame. */
+/** The number of rows that are rendered in one animation frame. */
 const ROWS_AT_ONCE = 15;
 
 /** A table with the longest durations of each operator. The subtasks of an operator are in expandable rows. */
@@ -24,7 +24,7 @@ export function OperatorTable({ rows }: { rows: readonly OperatorRow[] }) {
   );
   return (
     <LongTable columns={COLUMNS}>
-      {/* The key is the position, because during a gradual update an operator can be in both an old and a new row. */}
+      {/* The React key is the position of the row. Rows are updated a few at a time, so an old row and a new row can show the same operator. */}
       {shown.map((row, place) => <OperatorRows key={place} of={row} open={open.has(row.chain)} onToggle={toggle} />)}
     </LongTable>
   );

@@ -15,8 +15,8 @@ interface Props {
 }
 
 /**
- * Pauses the list while a row is expanded, because new checkpoints would move this row. The notice has a button that collapses the row and resumes
- * the list.
+ * Pauses the list of checkpoints while a row is expanded, because new checkpoints would move the row. The notice has a button that collapses the
+ * row and resumes the list.
  */
 export function PausedNotice({ pausedAt, onPause }: Props) {
   const { last_checkpoint } = useJob();
@@ -24,19 +24,19 @@ export function PausedNotice({ pausedAt, onPause }: Props) {
   const [expanded, collapseAll] = useStore<Identifier[]>('checkpoints.datagrid.expanded', []);
   const ref = useFocusHandoff();
   const first = data[0];
-  // If the list is not sorted by newest first, new checkpoints do not move the rows.
+  // New checkpoints move the rows only if the list shows the newest checkpoints first.
   const newestFirst = sort.field === 'number' && sort.order === 'DESC';
   const open = newestFirst && data.some(({ id }) => expanded.includes(id));
   useEffect(() => {
     if (open === (pausedAt !== null) || !first) return;
-    // Pause in a transition, because expanding a row already renders its details.
+    // Pause the list in a transition, because React is still rendering the details of the expanded row.
     startTransition(() => {
       onPause(open ? first.id : null);
-      // The paused list initially has the rows of the current page.
+      // The paused list starts at the first row of the current page, so page 1 of the paused list has the same rows.
       if (open) setPage(1);
     });
   }, [first, onPause, open, setPage, pausedAt]);
-  // With filters, the number of matching new checkpoints is unknown.
+  // If a filter is active, the number of new checkpoints that match the filter is unknown.
   const countable = Object.keys(filterValues as object).length === 0;
   const newer = pausedAt === null || !first || !last_checkpoint || !countable ? 0 : last_checkpoint.number - first.number;
   return newer <= 0 ? null : <Button ref={ref} size="small" onClick={() => collapseAll([])}>Show {newer} newer</Button>;

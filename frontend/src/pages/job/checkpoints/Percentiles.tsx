@@ -11,7 +11,7 @@ const COLUMNS: readonly [keyof Summary, string][] = [
   ['min', 'Min'], ['avg', 'Average'], ['p50', 'p50'], ['p90', 'p90'], ['p95', 'p95'], ['p99', 'p99'], ['p999', 'p99.9'], ['max', 'Max'],
 ];
 
-/** Durations and sizes of the last completed checkpoints. */
+/** Shows percentiles of the durations and sizes of the last completed checkpoints. */
 export function Percentiles() {
   const query = useCheckpointSummary();
   return <QueryContent query={query}>{(summary) => <Statistics of={summary} />}</QueryContent>;

@@ -13,14 +13,14 @@ import { isEqualBar, axisPercent, axisAt, tickLabel, ticks, type Bar, type Phase
 
 type Checkpoint = Schemas['CheckpointRead'];
 
-/** The number of subtasks that are shown by default. These are the slowest subtasks. */
+/** By default, the timeline shows this number of subtasks, slowest first. */
 const SHOWN = 10;
 const BAR_HEIGHT = 14;
 
-/** Rows rendered in one animation frame. */
+/** The number of rows that are rendered in one animation frame. */
 const ROWS_AT_ONCE = 15;
 
-/** A Gantt chart of the phases of each subtask. */
+/** A Gantt chart of the phases of each subtask in a checkpoint. */
 export function SubtaskTimeline({ of, checkpoint }: { of: Of; checkpoint: Checkpoint }) {
   const [all, setAll] = useState(false);
   const { palette: { mode } } = useTheme();
@@ -30,14 +30,14 @@ export function SubtaskTimeline({ of, checkpoint }: { of: Of; checkpoint: Checkp
     { title: 'Subtask, slowest first', width: '26%' }, { title: <Axis of={of} checkpoint={checkpoint} />, ariaLabel: 'Phases', width: 'minmax(0, 1fr)' },
     { title: 'Duration', width: '90px', number: true }, { ariaLabel: 'Straggler, or not acknowledged', width: '150px' },
   ], [of, checkpoint]);
-  if (of.bars.length === 0) return <EmptyState title="No acknowledgements">{checkpoint.state === 'IN_PROGRESS' ? 'Subtasks appear here when they acknowledge.' : 'No subtask acknowledged this checkpoint.'}</EmptyState>;
+  if (of.bars.length === 0) return <EmptyState title="No acknowledgements">{checkpoint.state === 'IN_PROGRESS' ? 'Subtasks appear here when they acknowledge the checkpoint.' : 'No subtask acknowledged this checkpoint.'}</EmptyState>;
   const limitAt = of.limitMs === null || of.limitMs > of.spanMs ? null : axisPercent(of.limitMs, of.spanMs);
   return (
     <>
       <Legend of={of} checkpoint={checkpoint} mode={mode} />
       <AxisVariables of={of} checkpoint={checkpoint}>
         <LongTable dense columns={columns}>
-          {/* Use the position as the React key: while rows are updated a few at a time, two rows can show the same subtask. */}
+          {/* The React key is the position of the row. Rows are updated a few at a time, so an old row and a new row can show the same subtask. */}
           {shown.map((bar, place) => <Row key={place} bar={bar} limitAt={limitAt} mode={mode} />)}
         </LongTable>
       </AxisVariables>
@@ -51,14 +51,14 @@ interface AxisProps {
   checkpoint: Checkpoint;
 }
 
-/** Return the length of the axis and of open bars, updated every second while the checkpoint is in progress. */
+/** Return the lengths of the axis and of open bars, which are updated every second while the checkpoint is in progress. */
 function useAxis({ of, checkpoint }: AxisProps): ReturnType<typeof axisAt> {
   return axisAt(of, checkpoint, useNow());
 }
 
 /**
- * Sets the length of the bars of missing subtasks in CSS variables. These bars grow every second. With CSS variables, the rows of the bars need not
- * be rendered again.
+ * Sets the lengths of the axis and of the bars of missing subtasks in CSS variables. The bars of missing subtasks grow every second. When only CSS
+ * variables change, React need not render the rows again.
  */
 function AxisVariables({ of, checkpoint, children }: AxisProps & { children: ReactNode }) {
   const { openMs, spanMs } = useAxis({ of, checkpoint });
@@ -91,7 +91,7 @@ function Track({ bar, limitAt, mode }: RowProps) {
   const label = bar.open ? 'not acknowledged' : bar.segments.map(({ phase, fromMs, toMs }) => `${phase} ${duration(toMs - fromMs)}`).join(', ');
   return (
     <svg width="100%" height={BAR_HEIGHT} role="img" aria-label={label || 'no measurements'}>
-      {bar.open && <PhaseBar phase="not acknowledged" fromMs={0} tookMs="var(--open)" mode={mode} title="Phases are reported with the acknowledgement." />}
+      {bar.open && <PhaseBar phase="not acknowledged" fromMs={0} tookMs="var(--open)" mode={mode} title="The phases of a subtask are reported with its acknowledgement." />}
       {bar.segments.map(({ phase, fromMs, toMs }) => (
         <PhaseBar key={phase} phase={phase} fromMs={fromMs} tookMs={toMs - fromMs} mode={mode} title={`${phase}: ${duration(toMs - fromMs)}, starting at ${duration(fromMs)}`} />
       ))}
@@ -112,7 +112,7 @@ function PhaseBar({ phase, fromMs, tookMs, mode, title }: { phase: Phase; fromMs
 }
 
 const onAxis = (ms: number | string): string => `calc(100% * ${ms} / var(--span))`;
-/** Phases can be distinguished without colour. Phases of waiting are outlined, phases of work are filled, and unknown phases are dashed. */
+/** Users can distinguish the phases without colour. Bars of waiting phases are outlined, of working phases filled, and of unknown phases dashed. */
 const isHollow = (phase: Phase): boolean => phase === 'acknowledging' || phase === 'start delay' || phase === 'not acknowledged';
 const dashes = (phase: Phase): string | undefined => (phase === 'not acknowledged' ? '4 2' : undefined);
 
@@ -132,11 +132,11 @@ function Axis(axis: AxisProps) {
 }
 
 const PHASE_TEXT: Record<Exclude<Phase, 'not acknowledged'>, string> = {
-  'start delay': 'start delay: until the first barrier',
-  alignment: 'alignment: until the last barrier',
-  sync: 'sync: copies the state while the subtask pauses',
-  async: 'async: writes files',
-  acknowledging: 'acknowledging: waits for its slot',
+  'start delay': 'start delay: time until the first barrier arrives',
+  alignment: 'alignment: time until the last barrier arrives',
+  sync: 'sync: the subtask pauses and copies its state',
+  async: 'async: the state is written to files',
+  acknowledging: 'acknowledging: the subtask waits for the other subtasks of its slot',
 };
 type MeasuredPhase = keyof typeof PHASE_TEXT;
 
@@ -155,7 +155,7 @@ function Legend({ of, checkpoint, mode }: AxisProps & { mode: Mode }) {
 function MissingText(axis: AxisProps) {
   const { openMs } = useAxis(axis);
   const { of: { open, bars }, checkpoint: { state } } = axis;
-  return <>not acknowledged by {open} of {pluralize(bars.length, 'subtask')}{state === 'FAILED' ? ` when it failed, after ${duration(openMs)}` : ` after ${duration(openMs)}`}</>;
+  return <>not acknowledged by {open} of {pluralize(bars.length, 'subtask')}{state === 'FAILED' ? ` when the checkpoint failed, after ${duration(openMs)}` : ` after ${duration(openMs)}`}</>;
 }
 
 function Sample({ phase, mode, children }: { phase: Phase; mode: Mode; children: ReactNode }) {

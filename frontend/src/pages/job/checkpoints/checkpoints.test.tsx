@@ -17,15 +17,15 @@ async function open(number: number, user: Awaited<ReturnType<typeof renderJob>>[
 const paths = (fake: Awaited<ReturnType<typeof renderJob>>['fake'], method: string): string[] =>
   fake.requests.filter((one) => one.method === method).map(({ url }) => new URL(url).pathname);
 
-/** Create an installation in which the newest run of the first job has this start. */
+/** Create an installation, and set the field `start` of the newest run of its first job. */
 function withStart(start: Record<string, unknown>): Installation {
   const world = new Installation(Date.now());
   world.find(1)!.runs[0]!.start = start;
   return world;
 }
 
-describe('checkpoints of a job', () => {
-  it('are shown with a summary and charts', async () => {
+describe('the checkpoints tab', () => {
+  it('shows a summary, statistics, charts and the configuration', async () => {
     await renderJob(CLICKS, '/checkpoints');
     const summary = await screen.findByRole('region', { name: /^Statistics of the last \d+ completed$/ });
     expect(within(summary).getByRole('row', { name: /^Alignment, slowest subtask \d/ })).toBeVisible();
@@ -36,7 +36,7 @@ describe('checkpoints of a job', () => {
     expect(configuration.getByText(/^5s between the end/)).toBeVisible();
   });
 
-  it('are shown with the last restore and its run', async () => {
+  it('shows the last restore and its run', async () => {
     const { fake } = await renderJob(1, '/checkpoints');
     const overview = within(await screen.findByRole('region', { name: 'Latest checkpoints' }));
     const valueOf = async (name: string): Promise<Element> => (await overview.findByText(name)).nextElementSibling!;
@@ -49,13 +49,13 @@ describe('checkpoints of a job', () => {
     await waitFor(async () => expect(await valueOf('Last restore')).toHaveTextContent(/^No\. 12 in \/srv\/other, .*, by run 6 \(restore\)$/), { timeout: 3_000 });
   });
 
-  it('are shown without a restore if the job started without state', async () => {
+  it('shows no last restore if the job started without state', async () => {
     await renderJob(1, '/checkpoints', { installation: withStart({ mode: 'from', checkpoint: 0 }) });
     const overview = within(await screen.findByRole('region', { name: 'Latest checkpoints' }));
     expect((await overview.findByText('Last restore')).nextElementSibling).toHaveTextContent(NO_VALUE);
   });
 
-  it('show the durations of subtasks, slowest first', async () => {
+  it('shows the durations of subtasks, slowest first', async () => {
     const { user, fake } = await renderJob(CLICKS, '/checkpoints');
     const { number } = fake.installation.find(CLICKS)!.job.last_checkpoint!;
     const detail = await open(number, user);
@@ -69,12 +69,13 @@ describe('checkpoints of a job', () => {
     expect(within(timeline).getAllByRole('img', { name: /sync .*async/ })).toHaveLength(snapshots.length);
 
     const operators = within(detail).getByRole('region', { name: 'Operators' });
+    expect(within(operators).getByRole('columnheader', { name: 'Operator' })).toBeVisible();
     expect(within(operators).getAllByText('2 of 2')).toHaveLength(2);
     await user.click(within(operators).getByRole('button', { name: 'Subtasks of events → clean' }));
     expect(within(operators).getByText('subtask 1')).toBeVisible();
   });
 
-  it('can be selected as rollback target', async () => {
+  it('proposes a rollback to the selected checkpoint', async () => {
     const { user, fake } = await renderJob(CLICKS, '/checkpoints');
     const { number } = fake.installation.find(CLICKS)!.job.last_checkpoint!;
     const detail = await open(number, user);
@@ -83,7 +84,7 @@ describe('checkpoints of a job', () => {
     expect(paths(fake, 'POST')).toContain(`/api/v1/jobs/${CLICKS}/plans`);
   });
 
-  it('show each subtask that acknowledges while they are in progress', async () => {
+  it('shows each new acknowledgement of a checkpoint in progress', async () => {
     const { user, fake } = await renderJob(1, '/checkpoints');
     fake.installation.advance(fake.installation.nowMs + 7_000);
     const row = (await within(await history()).findByText('in progress')).closest('tr')!;
@@ -99,13 +100,13 @@ describe('checkpoints of a job', () => {
     expect(within(timeline).queryByText('straggler')).toBeNull();
   });
 
-  it('show missing subtasks first and no stragglers if they failed', async () => {
+  it('shows missing subtasks first, and no stragglers, for a failed checkpoint', async () => {
     const { user, fake } = await renderJob(CLICKS, '/checkpoints');
     const { body, snapshots } = fake.installation.find(CLICKS)!.checkpoints.find(({ body: { state } }) => state === 'FAILED')!;
     await user.click(await within(await history()).findByRole('button', { name: 'Failed' }));
     const timeline = await within(await open(body.number, user)).findByRole('region', { name: 'Timeline' });
     const missing = snapshots.at(-1)!;
-    expect(await within(timeline).findByText(/^not acknowledged by 1 of \d+ subtasks when it failed, after \d/)).toBeVisible();
+    expect(await within(timeline).findByText(/^not acknowledged by 1 of \d+ subtasks when the checkpoint failed, after \d/)).toBeVisible();
     const [first, second] = within(timeline).getAllByRole('row').slice(1);
     expect(within(first!).getByText('not acknowledged')).toBeVisible();
     expect(within(first!).getAllByRole('cell')[0]).toHaveTextContent(`[${missing.index}]`);
@@ -113,7 +114,7 @@ describe('checkpoints of a job', () => {
     expect(within(timeline).queryByText(/straggler/)).toBeNull();
   });
 
-  it('keep their position in the list while one is expanded and new ones complete', async () => {
+  it('keeps rows in place while a row is expanded and new checkpoints complete', async () => {
     const { user, fake } = await renderJob(1, '/checkpoints');
     const { number } = fake.installation.find(1)!.job.last_checkpoint!;
     const detail = await open(number, user);
@@ -130,7 +131,7 @@ describe('checkpoints of a job', () => {
     expect(screen.getByRole('heading', { name: 'History' })).toHaveFocus();
   });
 
-  it('can be filtered by kind, with an empty state if none matches', async () => {
+  it('filters checkpoints by kind, and shows an empty state if no checkpoint matches', async () => {
     const { user, fake } = await renderJob(CLICKS, '/checkpoints');
     const all = fake.installation.find(CLICKS)!.checkpoints.map(({ body }) => body);
     const list = within(await history());
@@ -148,7 +149,7 @@ describe('checkpoints of a job', () => {
     expect(await list.findByText('No matching checkpoints')).toBeVisible();
   });
 
-  it('can be sorted by size, with unknown sizes last', async () => {
+  it('sorts checkpoints by size, with unknown sizes last', async () => {
     const { user, fake } = await renderJob(CLICKS, '/checkpoints');
     await user.click(await within(await history()).findByRole('button', { name: 'Sort by state size descending' }));
     await within(await history()).findByRole('button', { name: 'Sort by state size ascending' });
@@ -157,7 +158,7 @@ describe('checkpoints of a job', () => {
     expect(await within(first!).findByText(bytes(largest))).toBeVisible();
   });
 
-  it('are pinned with a reason by a single request with the displayed version', async () => {
+  it('pins a checkpoint with a single request that contains the reason and the displayed version', async () => {
     const { user, fake } = await renderJob(CLICKS, '/checkpoints', { as: 'operator' });
     const one = fake.installation.find(CLICKS)!;
     const { number } = one.job.last_checkpoint!;
@@ -176,7 +177,7 @@ describe('checkpoints of a job', () => {
     expect(one.checkpoints.find(({ body }) => body.number === number)!.body.pinned).toBe(false);
   });
 
-  it('show why they cannot be deleted and send no request', async () => {
+  it('shows why a checkpoint cannot be deleted, and sends no request', async () => {
     const { user, fake } = await renderJob(CLICKS, '/checkpoints', { as: 'operator' });
     const detail = await open(fake.installation.find(CLICKS)!.job.last_checkpoint!.number, user);
     const button = within(detail).getByRole('button', { name: 'Delete' });
@@ -186,7 +187,7 @@ describe('checkpoints of a job', () => {
     expect(paths(fake, 'DELETE')).toEqual([]);
   });
 
-  it('of a stopped job can be verified, and deleted after a confirmation', async () => {
+  it('verifies a checkpoint of a stopped job, and deletes it after a confirmation', async () => {
     const { user, fake } = await renderJob(ADS, '/checkpoints', { as: 'operator' });
     const one = fake.installation.find(ADS)!;
     const number = one.job.last_checkpoint!.number - 1;
@@ -205,7 +206,7 @@ describe('checkpoints of a job', () => {
   it.each([
     ['Trigger checkpoint', 'checkpoints', 'manual', false],
     ['Trigger savepoint', 'savepoints', 'savepoint', true],
-  ])('are taken on request: %s', async (name, path, trigger, kept) => {
+  ])('takes a checkpoint or savepoint on request: %s', async (name, path, trigger, kept) => {
     const { user, fake } = await renderJob(CLICKS, '/checkpoints', { as: 'operator' });
     const before = fake.installation.find(CLICKS)!.checkpoints[0]!.body.number;
     await user.click(within(await screen.findByRole('region', { name: 'Latest checkpoints' })).getByRole('button', { name }));
@@ -214,22 +215,22 @@ describe('checkpoints of a job', () => {
     expect(fake.installation.find(CLICKS)!.checkpoints[0]!.body).toMatchObject({ number: before + 1, trigger, is_savepoint: kept, state: 'IN_PROGRESS' });
   });
 
-  it.each(['Trigger checkpoint', 'Trigger savepoint'])('cannot be taken of a stopped job: %s', async (name) => {
+  it.each(['Trigger checkpoint', 'Trigger savepoint'])('disables the buttons that trigger checkpoints of a stopped job: %s', async (name) => {
     const { user, fake } = await renderJob(ADS, '/checkpoints', { as: 'operator' });
     const button = within(await screen.findByRole('region', { name: 'Latest checkpoints' })).getByRole('button', { name });
-    expect(button).toHaveAccessibleDescription(/is not running\. Start it first\.$/);
+    expect(button).toHaveAccessibleDescription(/is not running\. Start the job first\.$/);
     await user.click(button);
     expect(paths(fake, 'POST')).toEqual([]);
   });
 
-  it('have no actions for viewers', async () => {
+  it('shows no actions to viewers', async () => {
     const { user, fake } = await renderJob(CLICKS, '/checkpoints', { as: 'viewer' });
     const detail = await open(fake.installation.find(CLICKS)!.job.last_checkpoint!.number, user);
     for (const name of [/^Roll back/, 'Pin', 'Verify', 'Delete', 'Trigger savepoint']) expect(within(detail).queryByRole('button', { name })).toBeNull();
     for (const name of ['Trigger checkpoint', 'Trigger savepoint']) expect(screen.queryByRole('button', { name })).toBeNull();
   });
 
-  it('have empty states before the first checkpoint', async () => {
+  it('shows empty states before the first checkpoint', async () => {
     await renderJob(9, '/checkpoints', { installation: new Installation(Date.now()) });
     expect(await screen.findByText('No checkpoints yet')).toBeVisible();
     expect(await screen.findByText('No trends yet')).toBeVisible();

@@ -15,7 +15,7 @@ const { body, snapshots } = job.checkpoints.find((found) => found.body.state ===
 const rowsOf = (detail: Parameters<typeof chainProgress>[0], live: Progress | null = null, known = chains) => operatorRows(chainProgress(detail, known, live), known);
 
 describe('the operator rows of a checkpoint', () => {
-  it('contain the largest durations and the total state size of the subtasks', () => {
+  it('an operator row contains the largest durations and the total state size of its subtasks', () => {
     const rows = rowsOf(checkpointDetail(body, graph, snapshots));
     expect(rows.map(({ name }) => name)).toContain('delay by route → routes');
     for (const row of rows) {
@@ -28,7 +28,7 @@ describe('the operator rows of a checkpoint', () => {
     }
   });
 
-  it('include subtasks that have not acknowledged', () => {
+  it('an operator row includes subtasks that have not acknowledged', () => {
     const early = snapshots.slice(0, 3);
     const rows = rowsOf(checkpointDetail({ ...body, state: 'IN_PROGRESS' }, graph, early));
     expect(rows.reduce((all, { acknowledged }) => all + acknowledged, 0)).toBe(3);
@@ -36,12 +36,12 @@ describe('the operator rows of a checkpoint', () => {
     expect(rows.every(({ stateBytes }) => stateBytes === null)).toBe(true);
   });
 
-  it('mark no stragglers while subtasks are missing', () => {
+  it('only the rows of a completed checkpoint have stragglers', () => {
     const stragglers = (state: typeof body.state): number => rowsOf(checkpointDetail({ ...body, state }, graph, snapshots.slice(0, -1))).reduce((all, row) => all + row.stragglers, 0);
     expect([stragglers('COMPLETED') > 0, stragglers('FAILED'), stragglers('IN_PROGRESS')]).toEqual([true, 0, 0]);
   });
 
-  it('include live progress, but only of the same checkpoint', () => {
+  it('operator rows include live progress only of the same checkpoint', () => {
     const detail = checkpointDetail({ ...body, state: 'IN_PROGRESS' }, graph, snapshots.slice(0, 2));
     const live: Progress = {
       checkpoint: body.number, checkpoint_id: body.id, run_id: body.run_id, trigger: 'periodic', triggered_at: body.triggered_at, subtasks: 24, acknowledged: 5,
@@ -53,7 +53,7 @@ describe('the operator rows of a checkpoint', () => {
     expect(detail.statistics.chains.reduce((all, { subtasks }) => all + subtasks.length, 0)).toBe(2);
   });
 
-  it('contain the measured subtasks if the graph is unknown', () => {
+  it('operator rows contain only the reported subtasks if the graph is unknown', () => {
     const rows = rowsOf(
       { id: 1, statistics: { ...checkpointDetail(body, graph, snapshots).statistics, chains: [] } },
       { checkpoint: 1, checkpoint_id: 1, run_id: 1, trigger: '', triggered_at: '', subtasks: 2, acknowledged: 1, progress: [[2, 0, 7]] },
@@ -62,7 +62,7 @@ describe('the operator rows of a checkpoint', () => {
     expect(rows).toMatchObject([{ chain: 2, name: 'chain 2', acknowledged: 1, tookMs: 7 }]);
   });
 
-  it('are equal until another subtask acknowledges', () => {
+  it('an operator row stays equal until another of its subtasks acknowledges', () => {
     const rows = (acknowledged: number) => rowsOf(checkpointDetail({ ...body, state: 'IN_PROGRESS' }, graph, snapshots.slice(0, acknowledged)));
     const [before, same, more] = [rows(3), rows(3), rows(4)];
     const chain = snapshots[3]!.chain;

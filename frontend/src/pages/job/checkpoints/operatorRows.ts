@@ -1,4 +1,4 @@
-/** The progress of a checkpoint by operator and subtask. Stored statistics are merged with live progress. Pure. */
+/** Computes the progress of a checkpoint by operator and subtask from stored statistics and live progress. Pure. */
 import type { Schemas } from '../../../api/types';
 import type { Progress } from '../../../live/jobLive';
 import { largest, sum } from '../../../shared/statistics';
@@ -26,7 +26,7 @@ export interface OperatorRow extends Omit<SubtaskRow, 'index' | 'acknowledged' |
 /** The statistics of a chain in a checkpoint. */
 export type ChainStatistics = Pick<Schemas['ChainStatisticsRead'], 'chain' | 'operators' | 'subtasks'>;
 
-/** Merge stored statistics with the live progress. The chains are in graph order. All chains of the graph are included. */
+/** Merge stored statistics with live progress. The result contains all chains of the graph, in graph order. */
 export function chainProgress({ id, statistics }: Pick<Detail, 'id' | 'statistics'>, graph: readonly Chain[], live: Progress | null): ChainStatistics[] {
   const merged = new Map<number, ChainStatistics>(graph.map(({ index, operators }) => [index, { chain: index, operators, subtasks: [] }]));
   for (const { chain, operators, subtasks } of statistics.chains)
@@ -39,7 +39,7 @@ export function chainProgress({ id, statistics }: Pick<Detail, 'id' | 'statistic
   return [...merged.values()].sort((a, b) => a.chain - b.chain);
 }
 
-/** A subtask that has acknowledged but has no measurements yet. Measurements are stored when the checkpoint completes. */
+/** Return a subtask that has acknowledged but has no measurements yet. Measurements are stored when the checkpoint completes. */
 function acknowledgedSubtask(index: number, afterMs: number): Schemas['SubtaskStatisticsRead'] {
   return {
     index, status: 'COMPLETED', ack_timestamp: null, end_to_end_duration: afterMs, state_size: null, checkpoint: null, alignment: null, start_delay: null,
@@ -47,7 +47,7 @@ function acknowledgedSubtask(index: number, afterMs: number): Schemas['SubtaskSt
   };
 }
 
-/** `graph`: the chains whose subtasks take part in the checkpoint; empty if unknown. */
+/** `graph`: the chains whose subtasks take part in the checkpoint. If the graph is unknown, this list is empty. */
 export function operatorRows(chains: readonly ChainStatistics[], graph: readonly Chain[]): OperatorRow[] {
   const parallelisms = new Map(graph.map(({ index, parallelism }) => [index, parallelism]));
   return chains.map((one) => {

@@ -1,4 +1,4 @@
-/** Checkpoint settings of a spec body as text. Pure. */
+/** Describes the checkpoint settings of a spec body as text. Pure. */
 interface Checkpointing {
   interval?: string;
   timeout?: string;
@@ -12,23 +12,23 @@ interface Checkpointing {
 export function checkpointSettings(body: Record<string, unknown>): [name: string, value: string][] {
   const { interval, retained, directory, staging_directory } = (body.checkpointing ?? {}) as Checkpointing;
   return [
-    ['Mode', 'exactly-once; one checkpoint at a time; continues after the end of an input'],
-    ['Interval', interval === 'none' ? 'none: only on request and when the job stops' : interval ? `${interval}` : ''],
+    ['Mode', 'exactly-once, with one checkpoint at a time. Checkpoints continue after an input has ended.'],
+    ['Interval', interval === 'none' ? 'none (the job takes checkpoints only on request and when it stops)' : interval ? `${interval}` : ''],
     ...checkpointLimits(body),
-    ['Retained', retained === undefined ? '' : `newest ${retained}, plus savepoints, pinned checkpoints and checkpoints that plans need`],
+    ['Retained', retained === undefined ? '' : `the newest ${retained}, and all savepoints, pinned checkpoints and checkpoints that plans need`],
     ['Directory', directory ?? 'managed by this installation'],
     ['Staging directory', staging_directory ?? 'none'],
-    ['Alignment', 'aligned: records after a barrier wait for the barriers of the other inputs'],
-    ['Non-restored state', body.allow_non_restored_state === true ? 'allowed: state without a matching operator is dropped' : 'refused: state without a matching operator fails the restore'],
+    ['Alignment', 'aligned (after its barrier, an input is blocked until the barriers of all inputs have arrived)'],
+    ['Non-restored state', body.allow_non_restored_state === true ? 'allowed (a restore drops state that has no matching operator)' : 'refused (a restore fails if some state has no matching operator)'],
   ];
 }
 
-/** Return the limits of checkpoints, and what happens when they are exceeded. */
+/** Return the limits of checkpoints, each with the effect of exceeding it. */
 export function checkpointLimits(body: Record<string, unknown>): [name: string, value: string][] {
   const { timeout, min_pause, tolerable_failed_checkpoints: tolerable } = (body.checkpointing ?? {}) as Checkpointing;
   return [
-    ['Checkpoint timeout', timeout ? `${timeout}: a checkpoint that takes longer fails` : ''],
-    ['Minimum pause', min_pause === undefined ? '' : /^[0.]+[a-z]+$/.test(min_pause) ? 'none' : `${min_pause} between the end of a checkpoint and the next`],
-    ['Tolerable failed checkpoints', tolerable === undefined ? '' : tolerable === null ? 'unlimited' : `${tolerable} in a row; one more fails the job, which then recovers`],
+    ['Checkpoint timeout', timeout ? `${timeout} (a checkpoint that takes longer fails)` : ''],
+    ['Minimum pause', min_pause === undefined ? '' : /^[0.]+[a-z]+$/.test(min_pause) ? 'none' : `${min_pause} between the end of a checkpoint and the start of the next periodic checkpoint`],
+    ['Tolerable failed checkpoints', tolerable === undefined ? '' : tolerable === null ? 'unlimited' : `${tolerable} in a row (one more failed checkpoint fails the job, which then recovers)`],
   ];
 }

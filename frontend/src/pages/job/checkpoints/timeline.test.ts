@@ -14,7 +14,7 @@ const graph = (...parallelisms: number[]) => parallelisms.map((parallelism, inde
 const chain = (index: number, name: string, subtasks: Subtask[]) => ({ chain: index, operators: name ? [{ uid: name, name }] : [], subtasks });
 
 describe('the phases of a subtask', () => {
-  it('are consecutive and end with the acknowledgement', () => {
+  it('the phases of a subtask are consecutive and end with its acknowledgement', () => {
     expect(phaseSegments(subtask(0, 100, [10, 20, 5, 40]))).toEqual([
       { phase: 'start delay', fromMs: 0, toMs: 10 },
       { phase: 'alignment', fromMs: 10, toMs: 30 },
@@ -25,31 +25,31 @@ describe('the phases of a subtask', () => {
     ]);
   });
 
-  it('do not include phases without a duration', () => {
+  it('a phase without a duration is left out', () => {
     expect(phaseSegments(subtask(0, 9, [0, 0, 4, 9])).map(({ phase }) => phase)).toEqual(['sync', 'async']);
   });
 
-  it('are one phase until the acknowledgement if nothing was measured', () => {
+  it('a subtask without measurements has one phase, which ends with its acknowledgement', () => {
     expect(phaseSegments(subtask(0, 12))).toEqual([{ phase: 'acknowledging', fromMs: 0, toMs: 12 }]);
     expect(phaseSegments(subtask(0, null))).toEqual([]);
   });
 });
 
 describe('a timeline', () => {
-  it('lists the slowest subtask first, by operator and index', () => {
+  it('lists the slowest subtask first, and names each subtask by operator and index', () => {
     const found = buildTimeline([chain(0, 'read', [subtask(0, 10), subtask(1, 40)]), chain(1, '', [subtask(0, 20)])], graph(2, 1), 'COMPLETED');
     expect(found.bars.map(({ name, tookMs }) => [name, tookMs])).toEqual([['read [1]', 40], ['chain 1 [0]', 20], ['read [0]', 10]]);
     expect(found).toMatchObject({ spanMs: 40, open: 0, measured: false });
   });
 
-  it('marks stragglers and their limit', () => {
+  it('marks stragglers and the straggler limit', () => {
     const found = buildTimeline([chain(0, 'read', [subtask(0, 10), subtask(1, 10), subtask(2, 10), subtask(3, 100, [0, 90, 1, 10], true)])], graph(4), 'COMPLETED');
     expect(found.bars.filter(({ straggler }) => straggler).map(({ name }) => name)).toEqual(['read [3]']);
     expect(found.limitMs).toBeCloseTo(86.5);
     expect(found.measured).toBe(true);
   });
 
-  it('extends to the latest end of all phases', () => {
+  it('the axis extends to the latest end of all phases of all subtasks', () => {
     expect(buildTimeline([chain(0, 'read', [subtask(0, 50, [40, 20, 1, 5])])], [], 'COMPLETED').spanMs).toBe(65);
   });
 
@@ -69,29 +69,29 @@ describe.each(['IN_PROGRESS', 'FAILED'] as const)('the timeline of a checkpoint 
     expect(found).toMatchObject({ open: 3, spanMs: 90 });
   });
 
-  it('has no stragglers, because missing subtasks take longest', () => {
+  it('marks no stragglers, because the missing subtasks take longest', () => {
     expect(buildTimeline([read], graph(3), state).limitMs).toBeNull();
     expect(buildTimeline([read], graph(3), 'COMPLETED').limitMs).not.toBeNull();
   });
 
-  it('has no missing subtasks if the graph is unknown', () => {
+  it('lists no missing subtasks if the graph is unknown', () => {
     const found = buildTimeline([read], [], state);
     expect(found.bars.map(({ name }) => name)).toEqual(['read [2]', 'read [0]']);
     expect(axisAt(found, checkpoint, 9_000)).toEqual({ openMs: 0, spanMs: 90 });
   });
 
-  it('extends bars of missing subtasks until now or until the failure', () => {
+  it('extends the bars of missing subtasks until now or until the failure of the checkpoint', () => {
     const found = buildTimeline([read], graph(3), state);
     const [first, later] = state === 'FAILED' ? [600, 600] : [700, 1_700];
     expect(axisAt(found, checkpoint, 1_700)).toEqual({ openMs: first, spanMs: first });
     expect(axisAt(found, checkpoint, 2_700)).toEqual({ openMs: later, spanMs: later });
   });
 
-  it('extends bars of missing subtasks at least to the end of all other bars', () => {
+  it('extends the bars of missing subtasks at least to the end of the longest other bar', () => {
     expect(axisAt(buildTimeline([read], graph(3), state), { ...checkpoint, triggered_at: at(5_000) }, 1_700)).toEqual({ openMs: 90, spanMs: 90 });
   });
 
-  it('has equal bars for unchanged subtasks', () => {
+  it('the bars of unchanged subtasks are equal', () => {
     const before = buildTimeline([read], graph(3), state).bars;
     const same = buildTimeline([chain(0, 'read', [subtask(0, 10), subtask(2, 90)])], graph(3), state).bars;
     const more = buildTimeline([chain(0, 'read', [subtask(0, 10), subtask(1, 95), subtask(2, 91)])], graph(3), state).bars;
@@ -100,7 +100,7 @@ describe.each(['IN_PROGRESS', 'FAILED'] as const)('the timeline of a checkpoint 
   });
 });
 
-it('a completed checkpoint has no missing subtasks, even if the graph has more', () => {
+it('a completed checkpoint has no missing subtasks, even if the graph has more subtasks', () => {
   const found = buildTimeline([chain(0, 'read', [subtask(0, 10)])], graph(8), 'COMPLETED');
   expect(found).toMatchObject({ open: 0, spanMs: 10 });
   expect(found.bars).toHaveLength(1);
@@ -109,7 +109,7 @@ it('a completed checkpoint has no missing subtasks, even if the graph has more',
 describe('the axis', () => {
   it.each([
     [100, [0, 20, 40, 60, 80, 100]], [84, [0, 20, 40, 60, 80]], [7, [0, 2, 4, 6]], [4_300, [0, 1000, 2000, 3000, 4000]], [0.6, [0, 0.2, 0.4, 0.6]], [0, [0]],
-  ])('has round tick values up to %d ms', (span, expected) => {
+  ])('the axis has round tick values up to %d ms', (span, expected) => {
     const found = ticks(span);
     expect(found).toHaveLength(expected.length);
     found.forEach((tick, place) => expect(tick).toBeCloseTo(expected[place]!));
@@ -122,12 +122,12 @@ describe('the axis', () => {
     [2_400, ['0', '500 ms', '1 s', '1.5 s', '2 s']],
     [70_000, ['0', '20 s', '40 s', '1 min']],
     [0, ['0']],
-  ])('has distinct labels from 0 to %d ms', (span, expected) => {
+  ])('the axis has distinct labels from 0 to %d ms', (span, expected) => {
     const all = ticks(span);
     expect(all.map((_, place) => tickLabel(all, place))).toEqual(expected);
   });
 
-  it('limits positions to its ends', () => {
+  it('a position beyond an end of the axis is moved to this end', () => {
     expect([axisPercent(25, 100), axisPercent(101, 100), axisPercent(5, 0)]).toEqual([25, 100, 0]);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Computes the bars of a Gantt chart of a checkpoint, one per subtask. Subtasks that have not acknowledged come first, followed by the others,
- * slowest first. Pure.
+ * Computes the bars of a Gantt chart of a checkpoint, with one bar per subtask. Subtasks that have not acknowledged come first. After them come
+ * the subtasks that have acknowledged, slowest first. Pure.
  */
 import type { Schemas } from '../../../api/types';
 import { duration, toMs, dropZeroTenths } from '../../../format';
@@ -19,7 +19,7 @@ export interface Bar {
   chain: number;
   index: number;
   name: string;
-  /** The subtask has not acknowledged, so its bar extends from the trigger until now. */
+  /** Whether the bar is open, because its subtask has not acknowledged. An open bar extends from the trigger until now. */
   open: boolean;
   /** The time from the trigger until the acknowledgement. Null if the acknowledgement was not reported. */
   tookMs: number | null;
@@ -33,17 +33,17 @@ export interface Timeline {
   /** The length of the longest bar that is not open. */
   spanMs: number;
   /**
-   * Subtasks that take longer than this limit are stragglers. Null if there are too few subtasks to compare, or some subtasks have not acknowledged.
+   * Subtasks that take longer than this limit are stragglers. Null if there are too few subtasks to compare, or the checkpoint is not completed.
    */
   limitMs: number | null;
-  /** Whether phases are measured. If not, only acknowledgements are known. */
+  /** Whether phases are measured. Without measurements, only acknowledgements are known. */
   measured: boolean;
 }
 
 type Subtask = Schemas['SubtaskStatisticsRead'];
 type Checkpoint = Schemas['CheckpointRead'];
 
-/** Return the bars of a checkpoint. `graph`: the chains whose subtasks take part in the checkpoint. If it is empty, no subtask counts as missing. */
+/** Return the bars of a checkpoint. `graph`: the chains whose subtasks take part in the checkpoint. If `graph` is empty, none counts as missing. */
 export function buildTimeline(chains: readonly ChainStatistics[], graph: readonly Chain[], state: Checkpoint['state']): Timeline {
   const isCompleted = state === 'COMPLETED';
   const missing = isCompleted ? [] : missingOf(chains, graph);
@@ -53,7 +53,7 @@ export function buildTimeline(chains: readonly ChainStatistics[], graph: readonl
   return {
     bars: [...missing, ...ended],
     open: missing.length,
-    // The bars are sorted, so the first bar is the slowest.
+    // The bars are sorted, so the first bar of `ended` ends last.
     spanMs: ended[0] ? Math.max(0, endOf(ended[0])) : 0,
     limitMs: isCompleted ? stragglerThreshold(ended.flatMap(({ tookMs }) => (tookMs === null ? [] : [tookMs]))) : null,
     measured: chains.some(({ subtasks }) => subtasks.some(({ checkpoint }) => checkpoint !== null)),
@@ -78,17 +78,17 @@ function barOf(chain: ChainStatistics, one: Subtask): Bar {
 
 const barName = (chain: ChainStatistics, index: number): string => `${chainName(chain.operators, chain.chain)} [${index}]`;
 
-/** Return the lengths of open bars and of the axis. Both start at the trigger, and grow until the checkpoint ends. */
+/** Return the lengths of open bars and of the axis. The bars and the axis start at the trigger and grow until the checkpoint ends. */
 export function axisAt({ open, spanMs }: Timeline, { triggered_at, failed_at, state }: Pick<Checkpoint, 'triggered_at' | 'failed_at' | 'state'>, nowMs: number): { openMs: number; spanMs: number } {
   if (open === 0) return { openMs: 0, spanMs };
   const end = state === 'FAILED' ? toMs(failed_at) : nowMs;
-  // Each missing subtask has taken longer than all others, so its bar is at least as long as the longest other bar. The difference of the times can
-  // be too short, because the clocks of driver and browser differ.
+  // A missing subtask has taken longer than each subtask that has acknowledged, so its bar is at least as long as the longest other bar. The time
+  // since the trigger can be shorter than that bar, because the clocks of driver and browser differ.
   const openMs = Math.max((end ?? 0) - (toMs(triggered_at) ?? 0), spanMs, 0);
   return { openMs, spanMs: openMs };
 }
 
-/** Return whether both bars look the same. Between two updates, most bars do. */
+/** Return whether both bars look the same. Most bars do not change between two updates. */
 export function isEqualBar(one: Bar, other: Bar): boolean {
   const [mine, others] = [one.segments, other.segments];
   return (
@@ -99,7 +99,7 @@ export function isEqualBar(one: Bar, other: Bar): boolean {
 
 /**
  * Return the phases in sequence from the trigger. `async` is measured from the start of the sync phase, but its segment begins when the sync phase
- * ends. A slot acknowledges all its subtasks together, so the last segment is the wait for the other subtasks.
+ * ends. A slot acknowledges all its subtasks together, so in the last segment, a subtask waits for the other subtasks of its slot.
  */
 export function phaseSegments({ start_delay, alignment, checkpoint, end_to_end_duration: tookMs }: Subtask): Segment[] {
   const found: Segment[] = [];
@@ -116,12 +116,12 @@ export function phaseSegments({ start_delay, alignment, checkpoint, end_to_end_d
   return found;
 }
 
-/** The clocks of subtasks and driver differ, so measurements can end after the acknowledgement. */
+/** Return the end of a bar. The clocks of subtasks and driver differ, so measured phases can end after the acknowledgement. */
 function endOf({ tookMs, segments }: Bar): number {
   return Math.max(tookMs ?? 0, segments.at(-1)?.toMs ?? 0);
 }
 
-/** Return round axis values from 0 to `spanMs`, about `count` of them. */
+/** Return about `count` round axis values from 0 to `spanMs`. */
 export function ticks(spanMs: number, count = 5): number[] {
   if (!(spanMs > 0)) return [0];
   const rough = spanMs / count;
@@ -130,7 +130,7 @@ export function ticks(spanMs: number, count = 5): number[] {
   return Array.from({ length: Math.floor(spanMs / step + 1e-9) + 1 }, (_, place) => place * step);
 }
 
-/** Format an axis value with enough decimals to distinguish it from its neighbours. */
+/** Format an axis value with enough decimals to distinguish it from the previous and the next axis value. */
 export function tickLabel(all: readonly number[], place: number): string {
   const tick = all[place]!;
   const stepMs = all[1] ?? 1;

@@ -14,29 +14,29 @@ const point = (number: number, took: number | null): Schemas['CheckpointSeriesPo
 describe('trend charts', () => {
   const trends = trendCharts([point(1, 80), point(2, null), point(3, 40)], INK, 'linear');
 
-  it('show duration, sizes, alignment and snapshot times', () => {
+  it('trend charts show duration, sizes, alignment and snapshot times', () => {
     expect(trends.map(({ title }) => title)).toEqual(['Duration', 'Size', 'Alignment, slowest subtask', 'Snapshot, slowest subtask']);
     expect(trends[0]!.option.series).toMatchObject([{ data: [[1000, 80], [2000, null], [3000, 40]] }]);
     expect(trends[1]!.option.series).toMatchObject([{ name: 'state size', data: [[1000, 2000], [2000, 2000], [3000, 2000]] }, { name: 'checkpointed size', data: [[1000, 100], [2000, 200], [3000, 300]] }]);
   });
 
-  it('have gaps for times without checkpoints', () => {
+  it('a trend chart has a gap for each time without checkpoints', () => {
     const [duration] = trendCharts([point(1, 80), point(2, 60), point(300, 40)], INK, 'linear');
     expect(duration!.option.series).toMatchObject([{ data: [[1000, 80], [2000, 60], [3000, null], [300_000, 40]] }]);
   });
 
-  it('have accessible names that contain the main values', () => {
+  it('the accessible name of a chart contains the last and the largest values', () => {
     expect(trends[0]!.label).toBe('Duration: end to end last 40 ms, maximum 80 ms');
     expect(trends[2]!.label).toBe('Alignment, slowest subtask: alignment last 20 ms, maximum 40 ms; start delay last 1 ms, maximum 1 ms');
     expect(trendCharts([point(1, null)], INK, 'linear')[0]!.label).toBe('Duration: no measurements');
   });
 
-  it('use the selected scale', () => {
+  it('trend charts use the selected scale', () => {
     expect(trends[0]!.option.yAxis).toMatchObject({ type: 'value' });
     expect(trendCharts([point(1, 80)], INK, 'logarithmic').map(({ option }) => option.yAxis)).toMatchObject([{ type: 'log' }, { type: 'log' }, { type: 'log' }, { type: 'log' }]);
   });
 
-  it('have the colours of the theme', () => {
+  it('trend charts use the colours of the theme', () => {
     expect(trends[2]!.option.series).toMatchObject([{ lineStyle: { color: coloursOf('phase', 'alignment', 'dark').ink } }, {}]);
   });
 });

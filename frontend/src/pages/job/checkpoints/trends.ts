@@ -7,14 +7,14 @@ import { timeSeriesOption, pointsOf, medianStepMs, type ChartTheme, type Series,
 type Point = Schemas['CheckpointSeriesPointRead'];
 interface Trend {
   title: string;
-  /** Accessible name with the main numbers. */
+  /** The accessible name of the chart, with its last and largest values. */
   label: string;
   option: Option;
 }
 
 export function trendCharts(checkpoints: readonly Point[], ink: ChartTheme, scale: Scale): Trend[] {
   const at = checkpoints.map(({ triggered_at }) => triggered_at);
-  // Lines have gaps while the job was down.
+  // A line has a gap for each time in which the job was not running.
   const step = medianStepMs(at);
   const line = (name: string, colour: string, value: (one: Point) => number | null, dashed = false): Series => ({
     name, colour, dashed, dots: checkpoints.length <= DOTS_MAX, points: pointsOf(at, checkpoints.map(value), step),

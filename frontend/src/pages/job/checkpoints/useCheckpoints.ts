@@ -5,8 +5,8 @@ import type { Schemas } from '../../../api/types';
 import { useJob } from '../useJob';
 
 /**
- * Details of a checkpoint. Because they are large, they are fetched only once per state. The stream reports progress, and an ended checkpoint does
- * not change. Null: none.
+ * Query the details of a checkpoint, or nothing if `of` is null. The details are large, so they are fetched only once per state. Progress
+ * within a state is reported by the stream.
  */
 export function useCheckpointDetails(of: Pick<Schemas['CheckpointRead'], 'id' | 'state'> | null): UseQueryResult<Schemas['CheckpointDetailRead']> {
   const job = useJob();
@@ -21,12 +21,12 @@ export function useCheckpointDetails(of: Pick<Schemas['CheckpointRead'], 'id' | 
   });
 }
 
-/** Statistics and charts cover this many completed checkpoints. */
+/** The number of completed checkpoints that statistics and charts cover. */
 const LAST = 100;
 
 /**
- * Series over the last completed checkpoints. With `chain`, there are also series for the subtasks of that chain. The API returns series for only one
- * chain, because a large job has hundreds of chains.
+ * Query series over the last completed checkpoints. If `chain` is given, the result also contains series for the subtasks of this chain. The API
+ * returns series for the subtasks of only one chain, because a large job has hundreds of chains.
  */
 export function useCheckpointSeries(chain: number | null = null): UseQueryResult<Schemas['CheckpointSeriesRead']> {
   const { id } = useJob();

@@ -1,4 +1,4 @@
-/** Returns a spec body as sections of names and values. Known settings come first, followed by all other settings. Pure. */
+/** Groups the settings of a spec body into sections of names and values. In a group, known settings come before other settings. Pure. */
 import { duration, dropZeroTenths } from '../../../format';
 import { checkpointSettings } from '../checkpoints/settings';
 import { isObject } from '../physicalGraph';
@@ -30,7 +30,7 @@ export function sections(body: Record<string, unknown>): Section[] {
   const found: Section[] = [{ title: 'Deployment', facts: plain.map(([name, value]) => fact(name, name, value)) }];
   for (const [name, value] of Object.entries(body)) {
     if (!isObject(value) || Object.keys(value).length === 0) continue;
-    // User-defined names stay unchanged.
+    // The names of parameters and Spark settings are user-defined, so they are not changed.
     const own = name === 'parameters' || name === 'spark_conf';
     found.push(
       name === 'checkpointing'
@@ -41,7 +41,7 @@ export function sections(body: Record<string, unknown>): Section[] {
   return found;
 }
 
-/** Sort the settings in the order of LABELS, because the API returns them in no particular order. */
+/** Sort the settings of a group in the order of LABELS, because the API returns settings in no particular order. */
 function inOrder(group: string, value: Record<string, unknown>): [string, unknown][] {
   const places = Object.keys(LABELS);
   const rank = (key: string): number => (places.indexOf(`${group}.${key}`) + 1) || Infinity;

@@ -2,7 +2,7 @@ import { Autocomplete, TextField } from '@mui/material';
 
 import { KINDS, groupOf } from './eventKinds';
 
-/** Filters by kind of event. An empty filter matches all kinds. Users can type kinds that are not listed. */
+/** Filters the event log by kind of event. An empty filter matches all kinds. Users can also type kinds that are not listed. */
 export function KindFilter({ chosen, onChoose }: { chosen: readonly string[]; onChoose: (kinds: readonly string[]) => void }) {
   return (
     <Autocomplete

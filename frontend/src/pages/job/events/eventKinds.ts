@@ -1,4 +1,4 @@
-/** Kinds of events by group, with the names that the runtime and the backend use. Users can type kinds that are not listed. */
+/** The kinds of events that the filter lists, by group, with the names that the runtime and the backend use. */
 const KINDS_BY_GROUP: Readonly<Record<string, readonly string[]>> = {
   'State': ['RunStateChanged', 'DesiredStateChanged', 'RunCreated', 'RunEnded', 'ReassignmentBlocked', 'DriverHung', 'GraphDeployed', 'JobDeployed', 'RestartsStopped', 'RestartScheduled'],
   'Failures': ['FailureOccurred', 'Recovered', 'EventsMissing'],

@@ -2,7 +2,7 @@ import { absolute, bytes, pluralize, duration } from '../../../format';
 import type { JobEvent } from '../../../live/jobLive';
 import { restoreOrigin } from '../recovery/lineage';
 
-/** Describe an event. Unknown kinds are described by their fields. */
+/** Describe an event. An event of an unknown kind is described by its fields. */
 export function eventText({ kind, fields }: Pick<JobEvent, 'kind' | 'fields'>): string {
   const text = (name: string): string => (fields[name] === undefined || fields[name] === null ? '' : String(fields[name]));
   const number = (name: string): number | null => (typeof fields[name] === 'number' ? fields[name] : null);
@@ -21,7 +21,7 @@ export function eventText({ kind, fields }: Pick<JobEvent, 'kind' | 'fields'>): 
     case 'FailureOccurred':
       return `generation ${text('generation')}${because}`;
     case 'Recovered':
-      return `generation ${text('generation')} after ${duration(number('took_ms'))}${because}`;
+      return `generation ${text('generation')} is running after ${duration(number('took_ms'))}${because}`;
     case 'CommandAnswered':
       return `command ${text('command')} ${text('outcome').toLowerCase()}${because}`;
     case 'GraphDeployed':
@@ -37,9 +37,9 @@ export function eventText({ kind, fields }: Pick<JobEvent, 'kind' | 'fields'>): 
     case 'DriverHung':
       return `killed the unresponsive driver of run ${text('run')}${because}`;
     case 'RestartScheduled':
-      return `restart ${text('restarts')} in a row scheduled for ${absolute(text('at'))}`;
+      return `consecutive restart ${text('restarts')} is scheduled for ${absolute(text('at'))}`;
     case 'RestartsStopped':
-      return `gave up restarting${because}`;
+      return `Weir no longer restarts the job${because}`;
     case 'SpecAdded':
     case 'JobDeployed':
       return `version ${text('spec')}${by}`;
@@ -48,7 +48,7 @@ export function eventText({ kind, fields }: Pick<JobEvent, 'kind' | 'fields'>): 
     case 'PlanProposed':
       return `plan ${text('plan')} (${text('plan_kind')})${by}`;
     case 'PlanInspected':
-      return `plan ${text('plan')}: ${inspected(fields)}`;
+      return `plan ${text('plan')}${inspected(fields)}`;
     case 'PlanPhaseChanged':
       return `plan ${text('plan')}: ${text('phase').toLowerCase()}`;
     case 'PlanApproved':
@@ -62,7 +62,7 @@ export function eventText({ kind, fields }: Pick<JobEvent, 'kind' | 'fields'>): 
     case 'CheckpointDeletionRequested':
       return `checkpoint ${text('checkpoint')}${by}`;
     case 'OperationEnded':
-      return `${text('operation_kind')} ${text('operation')}: ${text('state').toLowerCase()}${problem}`;
+      return `operation ${text('operation')} (${text('operation_kind')}) ${text('state').toLowerCase()}${problem}`;
     case 'AlertFired':
     case 'AlertResolved':
       return `${text('rule')}: ${text('message') || text('resolution')}`;
@@ -71,7 +71,7 @@ export function eventText({ kind, fields }: Pick<JobEvent, 'kind' | 'fields'>): 
   }
 }
 
-/** Return whether the event reports that an accepted operation has failed. */
+/** Return whether the event reports that an operation or a command has failed after the API accepted it. */
 export function isFailedRequest({ kind, fields }: Pick<JobEvent, 'kind' | 'fields'>): boolean {
   return (kind === 'OperationEnded' && fields.state === 'FAILED') || (kind === 'CommandAnswered' && fields.outcome === 'REFUSED');
 }
@@ -91,10 +91,10 @@ function beginning(start: unknown): string {
   }
 }
 
-/** Describe the result of an inspection. */
+/** Describe the result of the inspection of a plan. */
 function inspected({ intact, damage, incompatibility }: Record<string, unknown>): string {
   const against = intact === false ? damage : incompatibility;
-  return against ? `cannot work: ${String(against)}` : 'no problem found';
+  return against ? ` would fail: ${String(against)}` : ': no problem found';
 }
 
 function rest(fields: Record<string, unknown>): string {

@@ -4,10 +4,10 @@ import { expect, it, vi } from 'vitest';
 import { EVENTS_MAX } from '../../../live/jobLive';
 import { renderJob } from '../../../testing/render';
 
-it('the event log updates live and applies the filter', async () => {
+it('the event log shows new events live and applies the filter to them', async () => {
   const { fake, user } = await renderJob(1, '/events');
   const table = await screen.findByRole('table');
-  // The number of the run within its job. The id of the run counts across jobs.
+  // The table shows the number of the run within its job, and not the id of the run, which is unique across jobs.
   const { run } = fake.installation.find(1)!.job;
   expect(run!.id).not.toBe(run!.number);
   expect((await within(table).findAllByRole('cell', { name: `run ${run!.number}` })).length).toBeGreaterThan(0);
@@ -26,13 +26,13 @@ it('the event log updates live and applies the filter', async () => {
   expect(globalThis.location.search).toBe('?kind=PlanFailed');
 });
 
-it('the filter is stored in the URL', async () => {
+it('the filter of the event log is stored in the URL', async () => {
   await renderJob(1, '/events?kind=PlanFailed&kind=PlanDiscarded');
   expect(await screen.findByText('No matching events')).toBeVisible();
   for (const name of ['PlanFailed', 'PlanDiscarded']) expect(screen.getByRole('button', { name })).toBeVisible();
 });
 
-it('the list is refetched before the stream drops events that the list does not contain', async () => {
+it('the event log is refetched before the stream drops events that the log does not contain', async () => {
   const { fake } = await renderJob(1, '/events');
   const table = await screen.findByRole('table');
   const rows = (): number => within(table).getAllByRole('row').length;

@@ -15,7 +15,7 @@ import { liveTotal, mergeLiveEvents } from './mergeEvents';
 import { eventText } from './eventText';
 
 const PER_PAGE = 50;
-/** Refetch when the number of new events is half of what the stream's state keeps. */
+/** The list is refetched after this number of new events, which is half of the events that the stream's state keeps. */
 const AGAIN_AFTER = EVENTS_MAX / 2;
 
 export default function Events() {
@@ -26,7 +26,7 @@ export default function Events() {
   return (
     <Panel title="Log" actions={<KindFilter chosen={kinds} onChoose={(chosen) => setSearch({ kind: [...chosen] }, { replace: true })} />} flush>
       <ListBase
-        // A changed filter starts at the first page.
+        // The key resets the list when the filter changes, so that a changed filter starts at the first page.
         key={kinds.join()}
         resource="events"
         filter={{ job_id: id, ...(kinds.length > 0 ? { kind: [...kinds] } : {}) }}
@@ -40,7 +40,7 @@ export default function Events() {
           <ListContent
             empty={
               kinds.length > 0
-                ? <EmptyState title="No matching events">New events of these kinds appear here.</EmptyState>
+                ? <EmptyState title="No matching events">New events of the selected kinds appear here.</EmptyState>
                 : <EmptyState title="No events yet">Events of the driver and the control plane appear here.</EmptyState>
             }
           >
@@ -62,7 +62,7 @@ function Reporter({ event: { run_id, run_event } }: { event: JobEvent }) {
   return run_event === null || run_id === null ? <>control plane</> : <>run <RunNumber of={run_id} /></>;
 }
 
-/** The list of events. On the first page, if the newest events come first, streamed events are added on top. */
+/** The list of events. If the newest events come first, streamed events are added at the top of the first page. */
 function LiveList({ kinds, children }: { kinds: readonly string[]; children: ReactNode }) {
   const list = useListContext<JobEvent>();
   const streamed = useJobLive((live) => live.events);
@@ -71,7 +71,7 @@ function LiveList({ kinds, children }: { kinds: readonly string[]; children: Rea
   const last = streamed.at(-1)?.number ?? 0;
   const [fetched, setFetched] = useState({ data, at: last });
   if (fetched.data !== data) setFetched({ data, at: last });
-  // The stream's state keeps only a few events. Without a refetch, events between the list and the oldest kept event would be missing.
+  // The stream's state keeps only a few events. Without a refetch, events between the list and the oldest event of the stream would be missing.
   const mustRefetch = newestFirst && fetched.data === data && last - fetched.at >= AGAIN_AFTER;
   useEffect(() => {
     if (mustRefetch) void refetch();

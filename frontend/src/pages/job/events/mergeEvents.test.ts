@@ -9,18 +9,18 @@ const event = (number: number, kind = 'CheckpointCompleted'): JobEvent => ({
 const numbers = (events: readonly JobEvent[]): number[] => events.map(({ number }) => number);
 
 describe('the event log with streamed events', () => {
-  it('has newer events at the top and no duplicates', () => {
+  it('shows newer events at the top and no event twice', () => {
     expect(numbers(mergeLiveEvents([event(9), event(8)], [event(8), event(9), event(10), event(11)], []))).toEqual([11, 10, 9, 8]);
   });
 
-  it('has only events of the selected kinds', () => {
+  it('shows only events of the selected kinds', () => {
     const streamed = [event(10), event(11, 'FailureOccurred'), event(12)];
     expect(numbers(mergeLiveEvents([event(4, 'FailureOccurred')], streamed, ['FailureOccurred']))).toEqual([11, 4]);
   });
 
-  it('has streamed events even if the fetched list is empty', () => expect(numbers(mergeLiveEvents([], [event(1), event(2)], []))).toEqual([2, 1]));
+  it('shows streamed events even if the fetched list is empty', () => expect(numbers(mergeLiveEvents([], [event(1), event(2)], []))).toEqual([2, 1]));
 });
 
-it('increases an exact total, but not a lower bound', () => {
+it('streamed events increase an exact total, but not a total that is a lower bound', () => {
   expect([liveTotal(40, 3), liveTotal(10_000, 3), liveTotal(10_001, 3)]).toEqual([43, 10_003, 10_001]);
 });

@@ -11,11 +11,11 @@ import { useJob } from '../useJob';
 
 type Failure = Schemas['FailureRead'];
 
-/** Recovery actions as text. */
+/** How the job recovers from a failure, as text. */
 const RECOVERIES: Record<string, string> = {
-  full: 'all subtasks, from the last checkpoint',
-  restart: 'new driver, from the last checkpoint',
-  none: 'none: the run ended',
+  full: 'all subtasks restart from the last checkpoint',
+  restart: 'a new driver starts from the last checkpoint',
+  none: 'none, because the run ended',
 };
 
 export default function Exceptions() {

@@ -16,7 +16,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'Subtask', width: '92px' }, { title: 'Time', width: 'minmax(60px, 1fr)' }, { title: 'In', width: '64px', number: true }, { title: 'Out', width: '64px', number: true },
   { title: 'State', width: '72px', number: true }, { title: 'Barrier', width: '124px' },
 ];
-/** The height of the panel leaves part of the graph above it visible. */
+/** If the panel is below the graph, its height is limited, so that part of the graph stays visible. */
 const BELOW = { width: 'auto', borderLeft: 0, borderTop: 1, borderColor: 'divider', maxHeight: 'max(220px, 38vh)' } as const;
 const TIMES = ['busy', 'backpressured', 'queued', 'idle'] as const;
 
@@ -25,7 +25,7 @@ export function ChainPanel({ chain, metrics, onClose }: { chain: Chain; metrics:
   const heading = useId();
   const handOver = useFocusHandoff(() => document.querySelector<HTMLElement>(`.weir-graph .react-flow__node[data-id="${chain.index}"]`));
   const opened = useCallback((panel: HTMLElement | null) => {
-    // If the panel is below the graph, it can open outside the visible area.
+    // Scroll to the panel, because a panel below the graph can open outside the visible area.
     panel?.scrollIntoView({ block: 'nearest' });
     return handOver(panel);
   }, [handOver]);
@@ -70,7 +70,7 @@ const Subtask = memo(function Subtask({ index, of, step }: { index: number; of: 
   );
 });
 
-/** A bar that shows the shares of busy, backpressured, queued and idle time. The label of the bar has the same numbers as text. */
+/** A bar that shows the shares of busy, backpressured, queued and idle time. The accessible name of the bar contains the shares as text. */
 function TimeBar({ of }: { of: SubtaskMetrics }) {
   if (of.busy === null) return <>–</>;
   const label = TIMES.map((time) => `${time} ${percent(of[time])}`).join(', ');

@@ -27,7 +27,8 @@ import { useLiveWavefront, useReplay, useWavefrontSource, WavefrontContext } fro
 type Detail = Schemas['CheckpointDetailRead'];
 
 /**
- * The graph of the job with its barriers. With `?replay=ID`, this panel replays a stored checkpoint on the graph of the run that took the checkpoint.
+ * Shows the graph of the job, and the barriers of a checkpoint on it. If the URL contains `?replay=ID`, the panel replays the stored checkpoint
+ * with this id on the graph of the run that took the checkpoint.
  */
 export function GraphPanel() {
   const { id, run, last_checkpoint: last } = useJob();
@@ -93,7 +94,7 @@ function GraphView({ graph, layout, replayed, onExit }: GraphViewProps) {
   return (
     <WavefrontContext value={source}>
       {replayed && replay ? <ReplayStatus store={replay} graph={graph} number={replayed.number} /> : <LiveStatus store={live} graph={graph} />}
-      {replayed && !replay && <Alert severity="info" sx={{ mx: 1.5, mb: 1 }}>Cannot replay checkpoint {replayed.number}: no subtask acknowledged it.</Alert>}
+      {replayed && !replay && <Alert severity="info" sx={{ mx: 1.5, mb: 1 }}>Cannot replay checkpoint {replayed.number}, because no subtask acknowledged this checkpoint.</Alert>}
       <Box sx={{ display: 'flex', borderTop: 1, borderColor: 'divider', [NARROW_WINDOW]: { flexDirection: 'column' } }} style={cssVariables(palette.mode, palette)}>
         <Box sx={{ flex: 1, minWidth: 0, backgroundColor: 'background.default', [NARROW_WINDOW]: { flex: 'none' } }}>
           <FlowGraph graph={graph} layout={layout} metrics={metrics} selected={selectedChain} onSelect={selectChain} />

@@ -11,7 +11,7 @@ import { useJob } from '../useJob';
 /** A line above the graph with the run, the number of exceptions, the last checkpoint and the current operation. */
 export function JobSummary() {
   const { id, run, restarts, last_checkpoint: last, operation } = useJob();
-  // Fetch only the total. The link opens the list.
+  // Fetch only the total number of exceptions. The link opens the list of exceptions.
   const { total: exceptions } = useGetList<Schemas['FailureRead']>('failures', { filter: { job_id: id }, pagination: { page: 1, perPage: 1 }, sort: { field: 'id', order: 'DESC' } });
   return (
     <Paper component="section" aria-label="Job summary" sx={{ px: 2, py: 1 }}>

@@ -60,7 +60,7 @@ describe('the overview of a job', () => {
     expect(await screen.findByRole('complementary', { name: 'delay by carrier' })).toBeVisible();
   });
 
-  it('shows the barriers and the blocking subtask of a running checkpoint, and its completion', async () => {
+  it('shows the barriers, the blocking subtask and the completion of a pending checkpoint', async () => {
     const rendered = await renderJob(1);
     await node(/^flights → parse/);
     await pass(rendered, 7_000);
@@ -106,11 +106,11 @@ describe('the overview of a job', () => {
     await waitFor(() => expect(statusLine()).toHaveTextContent('Checkpoint 3 replay'));
   });
 
-  it('replays only the acknowledgements of a failed checkpoint and shows a note about it', async () => {
+  it('replays a failed checkpoint from its acknowledgements, and shows that its steps are inferred', async () => {
     const { user } = await renderJob(1);
     await user.type(await screen.findByRole('combobox', { name: 'Replay checkpoint' }), '51');
     await user.click(await screen.findByRole('option', { name: /^51, failed/ }));
-    await waitFor(() => expect(statusLine()).toHaveTextContent(/Inferred from acknowledgements/));
+    await waitFor(() => expect(statusLine()).toHaveTextContent(/The steps are inferred from acknowledgements/));
   });
 
   it('shows an error if the checkpoint in the URL does not exist', async () => {
@@ -126,7 +126,7 @@ describe('the overview of a job', () => {
     expect(statusLine()).toHaveTextContent(/^The job is not running\. Its last checkpoint, \d+, completed in \d.* s, 3 d ago\.$/);
   });
 
-  it('shows the last completed checkpoint until the stream reports one', async () => {
+  it('shows the last completed checkpoint until the stream reports a new checkpoint', async () => {
     await renderJob(1);
     await node(/^flights → parse/);
     expect(statusLine()).toHaveTextContent(/^Checkpoint 60 completed in \d.* s, \d+ s ago/);
@@ -145,7 +145,7 @@ describe('the overview of a job', () => {
   it('has no replay button if no checkpoint can be replayed', async () => {
     await renderJob(9);
     await node(/^events → clean, /);
-    expect(statusLine()).toHaveTextContent('The job is not running. None of its checkpoints completed.');
+    expect(statusLine()).toHaveTextContent('The job is not running and has no completed checkpoint.');
     expect(screen.queryByRole('button', { name: 'Replay last checkpoint' })).toBeNull();
     expect(screen.queryByRole('combobox', { name: 'Replay checkpoint' })).toBeNull();
   });

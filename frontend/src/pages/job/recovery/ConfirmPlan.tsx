@@ -18,7 +18,7 @@ interface Props {
   onDiscard(): void;
 }
 
-/** Confirms or discards a plan. For a rollback, the user types the name of the job. For duplicate output, the user checks a checkbox. */
+/** Confirms or discards a plan. The user must type the job name if the plan revokes output, and check a checkbox if readers see records twice. */
 export function ConfirmPlan({ plan, applying, busy, onApply, onDiscard }: Props) {
   const job = useJob();
   const [typed, setTyped] = useState('');
@@ -28,7 +28,7 @@ export function ConfirmPlan({ plan, applying, busy, onApply, onDiscard }: Props)
   const { sinks_with_duplicates: duplicates, inspection } = plan.preview;
   const needsName = revokesOutput(plan);
   const confirmed = (!needsName || typed.trim() === job.name) && (duplicates.length === 0 || accepted);
-  // The preview already shows a pending inspection, and the problem that an inspection has found.
+  // Do not repeat a reason that the preview already shows, which is a pending inspection or the problem that the inspection has found.
   const problem = inspectionProblem(plan);
   const isInPreview = inspection === null || (problem !== null && reason !== null && reason.includes(problem));
   const shown = isInPreview ? null : reason;
@@ -60,7 +60,7 @@ export function ConfirmPlan({ plan, applying, busy, onApply, onDiscard }: Props)
         />
       )}
       <Box sx={{ display: 'flex', gap: 1 }}>
-        {/* The button uses aria-disabled, because a disabled button would lose the focus. */}
+        {/* While a request is pending, the button has only aria-disabled, because a disabled button would lose the focus. */}
         <Button
           type="submit"
           variant="contained"

@@ -15,10 +15,10 @@ import { collapse, type CollapsedRow, type Shown } from './collapse';
 import { planOfRun, type Checkpoint, type Lineage, type RestoreOrigin, type Row } from './lineage';
 import { usePropose, type Plan } from './useRecovery';
 
-/** The trigger of an imported checkpoint. */
+/** The value of `trigger` in an imported checkpoint. */
 const IMPORTED = 'import';
 
-/** The lineage with the newest checkpoint at the top. Lines connect each branch with its origin further down. */
+/** Draws the lineage with the newest checkpoint at the top. Lines connect each branch with the checkpoint at which the branch starts. */
 export const LineageTree = memo(function LineageTree({ lineage, plans }: { lineage: Lineage; plans: readonly Plan[] }) {
   const propose = usePropose();
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
@@ -55,7 +55,7 @@ export const LineageTree = memo(function LineageTree({ lineage, plans }: { linea
   );
 });
 
-/** The id of the text below a checkpoint. */
+/** Return the id of the element that contains the text below a checkpoint. */
 const reasonId = (number: number): string => `why-${number}`;
 
 interface CheckpointItemProps {
@@ -72,7 +72,7 @@ function CheckpointItem({ checkpoint, row, newest, busy, onRollBack }: Checkpoin
   const { number } = checkpoint;
   const { palette } = useTheme();
   const retention = checkpoint.kept_because.length > 0 ? checkpoint.kept_because : ['This checkpoint is not retained, so it can be deleted at any time.'];
-  // Viewers have no button, so for viewers the text says why the checkpoint is retained.
+  // For operators, the text says why the rollback button is disabled. For viewers, who have no button, the text says why the checkpoint is retained.
   const text = (may ? reason : null) ?? [...retention, ...(row.deleted ? [missingText(row.deleted)] : [])].join(' ');
   return (
     <>
@@ -87,7 +87,7 @@ function CheckpointItem({ checkpoint, row, newest, busy, onRollBack }: Checkpoin
       </Box>
       <Box sx={{ whiteSpace: 'nowrap' }}><RelativeTime at={checkpoint.completed_at} clock /></Box>
       <Box sx={{ textAlign: 'right', fontVariantNumeric: 'tabular-nums' }}>{bytes(checkpoint.state_bytes)}</Box>
-      {/* Reasons are long, so each has its own row. */}
+      {/* The text below a checkpoint is long, so it has a separate row. */}
       <Box id={reasonId(number)} title={text} sx={{ gridArea: '2 / 1 / auto / span 3', color: may && reason ? coloursOf('checkpoint', 'FAILED', palette.mode).ink : 'text.secondary', fontSize: '0.8rem', overflow: 'hidden', textOverflow: 'ellipsis', whiteSpace: 'nowrap' }}>
         {text}
       </Box>
@@ -159,7 +159,7 @@ function OriginText({ at }: { at: RestoreOrigin }) {
   }
 }
 
-/** The drawing is decorative, because the list has the same information. */
+/** Draws the branches. Screen readers skip the drawing, because the list has the same information. */
 function Lines({ of: { rows, edges, lanes } }: { of: Shown }) {
   const { palette } = useTheme();
   const on = coloursOf('checkpoint', 'COMPLETED', palette.mode).ink;
@@ -196,7 +196,7 @@ function Lines({ of: { rows, edges, lanes } }: { of: Shown }) {
 export const ROW_HEIGHT = 46;
 const LANE_WIDTH = 20;
 const MARGIN = 16;
-/** The drawing of more lanes would overlap the text, so further branches share the last lane. */
+/** The maximum number of lanes. More lanes would overlap the text, so all further branches share the last lane. */
 const LANES_MAX = 8;
 
 export const xOf = (lane: number): number => MARGIN + Math.min(lane, LANES_MAX - 1) * LANE_WIDTH;

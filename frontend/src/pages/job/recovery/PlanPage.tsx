@@ -33,7 +33,7 @@ export function PlanPage() {
     <>
       <Box sx={{ display: 'flex', mb: -0.5 }}><Button size="small" component={Link} to={`/jobs/${id}/recovery`}>← All checkpoints and plans</Button></Box>
       {!isValid ? (
-        <EmptyState title="No such plan">The URL contains no plan ID.</EmptyState>
+        <EmptyState title="No such plan">The URL contains no valid plan ID.</EmptyState>
       ) : (
         <QueryContent query={query} height={240}>
           {/* The key remounts the component when the plan changes, so that a typed confirmation is not kept for a different plan. */}
@@ -66,7 +66,7 @@ function OnePlan({ plan }: { plan: Plan }) {
   );
 }
 
-/** The form to confirm or discard the plan. */
+/** Shows the form that confirms or discards a plan, or the permission that a user needs for this. */
 function ReviewActions({ plan }: { plan: Plan }) {
   const job = useJob();
   const may = useCan('operate');
@@ -106,7 +106,7 @@ function Applied({ plan }: { plan: Plan }) {
     <>
       <Alert severity="success" variant="outlined" action={<Undo plan={plan} />}>
         <AlertTitle>Plan applied <RelativeTime at={plan.ended_at} /></AlertTitle>
-        {plan.safety_checkpoint !== null && `The job stopped with checkpoint ${plan.safety_checkpoint}. An undo restores this checkpoint.`}
+        {plan.safety_checkpoint !== null && `The job stopped with checkpoint ${plan.safety_checkpoint}. An undo restores checkpoint ${plan.safety_checkpoint}.`}
       </Alert>
       <PlanProgress plan={plan} />
     </>

@@ -51,7 +51,7 @@ export function PlanPreview({ plan }: { plan: Plan }) {
 function OperatorNames({ uids }: { uids: readonly string[] }) {
   const { data } = useGraph(useDeployedRun());
   const names = useMemo(() => new Map(data && parseGraph(data.graph).chains.flatMap(({ operators }) => operators.map(({ uid, name }) => [uid, name]))), [data]);
-  return <>{uids.map((uid) => names.get(uid) ?? uid).join(', ') || 'unknown: the job has no graph yet'}</>;
+  return <>{uids.map((uid) => names.get(uid) ?? uid).join(', ') || 'unknown, because the job has no graph yet'}</>;
 }
 
 type Fact = [name: string, value: ReactNode];
@@ -63,7 +63,7 @@ function factsOf(plan: Plan): Fact[] {
   const { intact, files } = inspection;
   const found: Fact[] = isInStorage(plan) && (files > 0 || !intact) ? [['Checkpoint files', <FilesStatus key="files" of={inspection} />]] : [];
   if (plan.preview.without_state !== true && intact) found.push(['Compatibility', <Compatibility key="compatible" plan={plan} compatible={!inspection.incompatibility} />]);
-  if (revokesOutput(plan) && intact) found.push(['Abandoned checkpoints', abandoned.length === 0 ? 'none' : `${checkpointNumbers(abandoned)}: retained for an undo`]);
+  if (revokesOutput(plan) && intact) found.push(['Abandoned checkpoints', abandoned.length === 0 ? 'none' : `${checkpointNumbers(abandoned)}, retained for an undo`]);
   if (reinstated.length > 0) found.push(['Output reinstated', checkpointNumbers(reinstated)]);
   if (notes.length > 0) found.push(['Notes', <>{notes.map((note) => <Box key={note}>{sentence(note)}</Box>)}</>]);
   return [...stateOf(plan), ...found];
@@ -83,11 +83,11 @@ function stateOf({ preview }: Plan): Fact[] {
     ];
   }
   if (checkpoint === null)
-    return [['State', preview.stop_with === 'Cancel' ? 'the newest completed checkpoint; the job stops immediately' : 'a last checkpoint, taken when the job stops; no input is read again']];
+    return [['State', preview.stop_with === 'Cancel' ? 'the newest completed checkpoint, because the job stops without a last checkpoint' : 'a last checkpoint that the job takes when it stops, so that no input is read again']];
   return [
     ['State', `${preview.is_savepoint ? 'savepoint' : 'checkpoint'} ${checkpoint}, ${bytes(preview.state_bytes)}`],
     ['Taken', <AbsoluteTime key="taken" at={preview.completed_at} />],
-    ['Input read again', preview.age_s === null ? null : `everything read since (${duration(preview.age_s * 1000)} when this plan was proposed)`],
+    ['Input read again', preview.age_s === null ? null : `everything read since this checkpoint, which was ${duration(preview.age_s * 1000)} old when the plan was proposed`],
   ];
 }
 
@@ -123,10 +123,10 @@ function Part({ title, children }: { title: string; children: ReactNode }) {
 function Sources({ of }: { of: Plan }) {
   const { inspection, without_state } = of.preview;
   if (without_state) return <Muted>All input, from the beginning.</Muted>;
-  if (!isInStorage(of)) return <Muted>Sources continue where the job stops.</Muted>;
+  if (!isInStorage(of)) return <Muted>Sources continue at the positions that they have when the job stops.</Muted>;
   if (inspection === null) return <Muted>Inspection in progress.</Muted>;
   if (!inspection.intact && inspection.sources.length === 0) return <Muted>Unknown.</Muted>;
-  if (inspection.sources.length === 0) return <Muted>All sources had ended at this checkpoint.</Muted>;
+  if (inspection.sources.length === 0) return <Muted>All sources had already ended when this checkpoint was taken.</Muted>;
   return (
     <Box tabIndex={0} role="region" aria-label="Source positions" sx={{ maxHeight: 480, overflow: 'auto' }}>
       <Table size="small">
@@ -161,8 +161,8 @@ function Sinks({ of }: { of: Plan }) {
             <TableCell>{kind}</TableCell>
             <TableCell>
               {duplicates.includes(sink) ? (
-                <StateChip kind="backpressure" state="low" label={records ? `up to now, readers see ${pluralize(records, 'record')} twice` : 'readers see records twice'} />
-              ) : !revokesOutput(of) || !revocable ? 'continues' : 'output committed after the checkpoint is revoked; an undo reinstates it'}
+                <StateChip kind="backpressure" state="low" label={records ? `readers see at least ${pluralize(records, 'record')} twice` : 'readers see records twice'} />
+              ) : !revokesOutput(of) || !revocable ? 'continues' : 'revokes the output that was committed after the checkpoint (an undo reinstates this output)'}
             </TableCell>
           </TableRow>
         ))}

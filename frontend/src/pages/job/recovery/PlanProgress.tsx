@@ -15,7 +15,7 @@ import { useJob } from '../useJob';
 import { planStages, type Stage } from './planText';
 import type { Plan } from './useRecovery';
 
-/** The steps of the plan's operation, updated by the job's stream. */
+/** Shows the steps of the operation that applies a plan. The job's stream updates the steps. */
 export function PlanProgress({ plan }: { plan: Plan }) {
   const { id } = useJob();
   const operationId = plan.operation_id;

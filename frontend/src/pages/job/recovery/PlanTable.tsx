@@ -33,7 +33,7 @@ export function PlanTable({ plans }: { plans: readonly Plan[] }) {
   );
 }
 
-/** A button that proposes the undo of an applied plan. */
+/** A button that proposes to undo an applied plan. */
 export function Undo({ plan }: { plan: Plan }) {
   const may = useCan('operate');
   const propose = usePropose();

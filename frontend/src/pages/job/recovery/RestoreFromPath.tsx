@@ -9,7 +9,7 @@ import { useJob } from '../useJob';
 import { parsePastedPath, validate, toRequest, type RestoreForm } from './restorePath';
 import { usePropose } from './useRecovery';
 
-/** The actions that propose a start without state, or a restore from a path. */
+/** The buttons that propose to start a job without state, or to restore it from a path. */
 export function RestoreActions() {
   const job = useJob();
   const [open, setOpen] = useState(false);
@@ -46,10 +46,10 @@ function RestoreFromPathDialog({ onClose }: { onClose(): void }) {
         <DialogTitle id="restore-title">Restore {job.name} from a path</DialogTitle>
         <DialogContent sx={{ display: 'flex', flexDirection: 'column', gap: 2 }}>
           <DialogContentText>
-            Copies a checkpoint and restores {job.name} from it. Output that {job.name} committed is revoked if the sink supports it; an undo reinstates it.
-            The plan is shown for confirmation first.
+            Weir copies a checkpoint and restores {job.name} from the copy. Output that {job.name} committed is revoked if the sink supports this, and an
+            undo reinstates the output. You can review the plan before it is applied.
           </DialogContentText>
-          {/* eslint-disable-next-line jsx-a11y/no-autofocus -- the main field of the dialog */}
+          {/* eslint-disable-next-line jsx-a11y/no-autofocus -- this is the main field of the dialog */}
           <TextField autoFocus label="Path" value={form.path} onChange={({ target: { value } }) => setForm(parsePastedPath(value, form))} error={errorOf('path') !== undefined} helperText={errorOf('path') ?? 'The checkpoint directory of one job, such as /srv/checkpoints/job or s3://bucket/prefix'} fullWidth />
           <TextField label="Checkpoint" value={form.checkpoint} onChange={({ target: { value } }) => setForm({ ...form, checkpoint: value })} error={errorOf('checkpoint') !== undefined} helperText={errorOf('checkpoint') ?? 'Leave empty for the newest checkpoint'} slotProps={{ htmlInput: { inputMode: 'numeric' } }} sx={{ maxWidth: 260 }} />
           {propose.error && <Alert severity="error" variant="outlined" sx={{ overflowWrap: 'anywhere' }}>{propose.error.message}</Alert>}

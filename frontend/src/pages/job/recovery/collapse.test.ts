@@ -15,13 +15,13 @@ function checkpoints(runNumber: number, first: number, last: number, fields: (nu
 const NONE: ReadonlySet<string> = new Set();
 const named = ({ rows }: Shown): string[] =>
   rows.map((row) => (row.kind === 'checkpoint' ? `${row.checkpoint.number}` : row.kind === 'collapsed' ? `${row.count}: ${row.newest}-${row.oldest}` : row.kind));
-/** The edges as pairs of row names. */
+/** Return the edges as pairs of row names. */
 const joined = ({ rows, edges }: Shown): string[] => edges.map(({ from, to }) => `${named({ rows } as Shown)[from]} > ${named({ rows } as Shown)[to]}`);
 
 describe('a collapsed lineage', () => {
-  it('shows the newest rows and the oldest row of a stretch, and a collapsed row for the others', () => {
+  it('shows the newest rows and the oldest row of a stretch, and one collapsed row for all rows between them', () => {
     const shown = collapse(lineageOf([run(1)], checkpoints(1, 1, 60)), NONE);
-    // The newest checkpoint is never collapsed, so the stretch starts below it.
+    // The newest checkpoint is never collapsed, so the stretch starts below the newest checkpoint.
     expect(named(shown)).toEqual([...numbers(60, 50), '48: 49-2', '1', 'beginning']);
     expect(joined(shown)).toContain('1 > 48: 49-2');
     expect(joined(shown)).toContain('48: 49-2 > 50');

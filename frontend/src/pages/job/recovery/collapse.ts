@@ -1,4 +1,4 @@
-/** Collapses consecutive checkpoints without flags in the lineage tree into one row, because a job can retain hundreds of checkpoints. Pure. */
+/** Collapses stretches of checkpoints without flags in the lineage tree, because a job can retain hundreds of checkpoints. Pure. */
 import type { Edge, Lineage, Row } from './lineage';
 
 /** The number of rows that stay visible at the newer end of a collapsed stretch. */
@@ -9,8 +9,8 @@ const OLDEST_SHOWN = 1;
 const COLLAPSED_MIN = 5;
 
 /**
- * A row that stands for a stretch of consecutive checkpoints. `stretch`: the name of the stretch in `open`. The name does not change when checkpoints
- * are added or deleted at the ends of the stretch.
+ * A row that replaces a stretch of consecutive checkpoints. `stretch`: the name of the stretch in the parameter `open` of `collapse`. The name of a
+ * stretch does not change when checkpoints are added or deleted at the ends of the stretch.
  */
 export type CollapsedRow = Pick<Row, 'key' | 'lane' | 'current'> & { kind: 'collapsed'; stretch: string; newest: number; oldest: number; count: number };
 export type Shown = Omit<Lineage, 'rows'> & { rows: readonly (Row | CollapsedRow)[] };
@@ -20,7 +20,7 @@ export function collapse(lineage: Lineage, open: ReadonlySet<string>): Shown {
   const { rows, edges } = lineage;
   const plain = plainRows(lineage);
   const shown: (Row | CollapsedRow)[] = [];
-  /** For each row of the lineage, the index of the displayed row. */
+  /** For each row of the lineage, the index of the displayed row that contains it. */
   const at: number[] = [];
   for (let first = 0; first < rows.length; ) {
     let end = first;
@@ -48,7 +48,7 @@ function collapsedRow(rows: readonly Row[]): CollapsedRow | null {
   const checkpoints = rows.flatMap((row) => (row.kind === 'checkpoint' ? [row.checkpoint] : []));
   const [newest, oldest, row] = [checkpoints[0], checkpoints.at(-1), rows[0]];
   if (!newest || !oldest || !row) return null;
-  // The checkpoints of a run share a lane, except for checkpoints on abandoned branches.
+  // The run alone does not identify a stretch, because checkpoints of a run can be in two lanes if some of them are on an abandoned branch.
   const stretch = `${oldest.run_id}-${row.lane}`;
   return { key: `collapse-${stretch}-${newest.number}`, stretch, kind: 'collapsed', lane: row.lane, current: row.current, newest: newest.number, oldest: oldest.number, count: checkpoints.length };
 }

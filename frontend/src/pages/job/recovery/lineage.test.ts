@@ -44,7 +44,7 @@ describe('the lineage of checkpoints', () => {
 
   it('shows adjacent branches in different lanes and reuses free lanes', () => {
     const back = lineageOf([run(1), run(2, 1), run(3, 1)], [...checkpoints(1, 1, 2), ...checkpoints(2, 3), ...checkpoints(3, 4)]);
-    // The second abandoned branch starts below the first one, so it needs its own lane.
+    // The second abandoned branch starts below the first one, so it needs a separate lane.
     expect(named(back)).toEqual(['0 4', '0 restore 3', '2! 3', '2! restore 2', '1! 2', '0 1', '0 beginning 1']);
     expect(back.lanes).toBe(3);
     const later = lineageOf([run(1), run(2, 1), run(3, 3)], [...checkpoints(1, 1, 2), ...checkpoints(2, 3, 4), ...checkpoints(3, 5)]);
@@ -52,7 +52,7 @@ describe('the lineage of checkpoints', () => {
     expect(later.lanes).toBe(2);
   });
 
-  it('shows a branch that continues an abandoned branch in the same lane', () => {
+  it('shows an abandoned branch and the branch that continues it in the same lane', () => {
     const found = lineageOf([run(1), run(2, 1), run(3, 3), run(4, 1)], [...checkpoints(1, 1), ...checkpoints(2, 3), ...checkpoints(3, 4), ...checkpoints(4, 5)]);
     expect(named(found)).toEqual(['0 5', '0 restore 4', '1! 4', '1! restore 3', '1! 3', '1! restore 2', '0 1', '0 beginning 1']);
   });
@@ -77,7 +77,7 @@ describe('the lineage of checkpoints', () => {
     expect(tried.rows.filter(({ kind }) => kind === 'restore')).toHaveLength(1);
   });
 
-  it('parses the origin of a run', () => {
+  it('distinguishes runs that restored a checkpoint, restored a path or started without state', () => {
     expect([run(2), run(2, 7), started(2, WITHOUT_STATE), started(2, FROM_PATH), started(2, { mode: 'path', path: 's3://a/b#c' })].map(restoreOrigin)).toEqual([
       null, { at: 'checkpoint', number: 7 }, { at: 'none' }, { at: 'external', path: '/srv/checkpoints/flights', number: 12 }, { at: 'external', path: 's3://a/b#c', number: null },
     ]);
@@ -86,7 +86,7 @@ describe('the lineage of checkpoints', () => {
     expect(different.rows.filter(({ kind }) => kind === 'restore')).toHaveLength(3);
   });
 
-  it('shows ranges of deleted checkpoints between stored ones', () => {
+  it('shows ranges of deleted checkpoints between stored checkpoints', () => {
     const found = lineageOf([run(1)], checkpoints(1, 3, 7, 8));
     expect(found.rows.map((row) => (row.kind === 'checkpoint' ? row.deleted : 'no checkpoint'))).toEqual([null, [4, 6], [1, 2], 'no checkpoint']);
     expect(joined(found)).toEqual(['3..7', '7-8', 'r1..3']);
@@ -114,7 +114,7 @@ describe('the lineage of checkpoints', () => {
       expect(rows.filter(({ kind }) => kind === 'checkpoint')).toHaveLength(all.length);
       for (const { from, to } of edges) {
         expect(from).toBeGreaterThan(to);
-        // Between a row and the row that it continues, their lane has no other rows.
+        // The lane has no other rows between two connected rows.
         for (let between = to + 1; between < from; between += 1) expect(rows[between]!.lane === rows[to]!.lane && `${seed}: ${rows[between]!.key} overlaps ${rows[to]!.key}`).toBe(false);
       }
     }
@@ -122,7 +122,7 @@ describe('the lineage of checkpoints', () => {
 });
 
 describe('the drawing of the lineage', () => {
-  it('has straight lines within a lane, and curves at the start of an edge to another lane', () => {
+  it('has straight lines within a lane, and a curve at the start of an edge to another lane', () => {
     expect(edgePath({ row: 3, lane: 0 }, { row: 1, lane: 0 })).toBe(`M${xOf(0)} ${3.5 * ROW_HEIGHT}V${1.5 * ROW_HEIGHT}`);
     expect(edgePath({ row: 3, lane: 0 }, { row: 1, lane: 1 })).toMatch(new RegExp(`^M${xOf(0)} .* ${xOf(1)} ${2.5 * ROW_HEIGHT}V${1.5 * ROW_HEIGHT}$`));
   });

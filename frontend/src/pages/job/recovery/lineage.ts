@@ -13,7 +13,7 @@ export type Run = Schemas['RunRead'];
 interface RowBase {
   key: string;
   lane: number;
-  /** On the current branch. */
+  /** Whether the row is on the current branch. */
   current: boolean;
 }
 /** The origin of a run that did not resume from the newest checkpoint: a checkpoint of the job, a copy from a path, or nothing. */
@@ -21,10 +21,10 @@ export type RestoreOrigin = { at: 'checkpoint'; number: number } | { at: 'extern
 export type Row = RowBase &
   (
     | { kind: 'checkpoint'; checkpoint: Checkpoint; /** The numbers of deleted checkpoints between this checkpoint and the row below it. */ deleted: readonly [first: number, last: number] | null }
-    | { kind: 'restore'; began: RestoreOrigin; run: Run; /** Whether one of the runs that tried this restore has reached RUNNING. */ ran: boolean }
+    | { kind: 'restore'; began: RestoreOrigin; run: Run; /** Whether at least one run that tried this restore has reached the state RUNNING. */ ran: boolean }
     | { kind: 'beginning'; run: Run }
   );
-/** An edge between two rows, which are given by index. `from`: the older row. `broken`: checkpoints between the two rows are deleted. */
+/** An edge between two rows. `from`: the index of the older row. `broken`: whether checkpoints between the two rows are deleted. */
 export interface Edge {
   from: number;
   to: number;
@@ -42,7 +42,7 @@ export interface Lineage {
 }
 
 interface Branch {
-  /** What the first run of the branch restored. Null if this is the oldest listed branch. */
+  /** The origin of the first run of the branch. Null if the first run resumed, which is possible only in the oldest listed branch. */
   began: RestoreOrigin | null;
   runs: Run[];
   checkpoints: Checkpoint[];
@@ -81,7 +81,7 @@ export function restoreOrigin({ start: { mode, checkpoint, path } }: Pick<Run, '
   return checkpoint === 0 ? { at: 'none' } : { at: 'checkpoint', number: checkpoint };
 }
 
-/** Return the checkpoint of this job to which a run rolled back. */
+/** Return the number of the checkpoint to which a run rolled back, or null if the run did not roll back. */
 export function rolledBackTo(run: Pick<Run, 'start'>): number | null {
   return numberOf(restoreOrigin(run));
 }
@@ -100,7 +100,7 @@ function groupRuns(runs: readonly Run[], checkpoints: readonly Checkpoint[]): Br
   for (const run of [...runs].sort((a, b) => a.number - b.number)) {
     const began = restoreOrigin(run);
     const last = branches.at(-1);
-    // Whether this run is another attempt of the same restore.
+    // Whether this run is another attempt of the restore that the previous run tried.
     const again = began !== null && last !== undefined && isSame(began, last.began) && last.runs.every(({ running_at }) => running_at === null);
     if (last === undefined || (began !== null && !again)) branches.push({ began, runs: [run], checkpoints: [] });
     else last.runs.push(run);
@@ -114,8 +114,8 @@ function groupRuns(runs: readonly Run[], checkpoints: readonly Checkpoint[]): Br
 }
 
 /**
- * Return the branches and the checkpoints from which the current state descends. From each branch, these are the checkpoints up to the point where
- * the next branch starts.
+ * Return the branches and the checkpoints from which the current state descends. For each of these branches, the result contains the checkpoints up
+ * to the checkpoint at which the next branch starts.
  */
 function currentHistory(branches: readonly Branch[]): Set<Branch | number> {
   const found = new Set<Branch | number>();
@@ -185,7 +185,7 @@ function assignLanes(drafts: readonly Draft[], edges: readonly Edge[]): number {
     if (drafts[index]!.row.current) continue;
     const from = below.get(index);
     const piece = from === undefined ? undefined : pieceOf.get(from);
-    // If several rows continue a piece, only the first of them is in the same lane.
+    // If several rows continue a piece, only the first of these rows is in the lane of the piece.
     if (piece && piece.top === from) {
       piece.top = index;
       pieceOf.set(index, piece);
@@ -205,7 +205,7 @@ function assignLanes(drafts: readonly Draft[], edges: readonly Edge[]): number {
 
 type Plan = Schemas['PlanRead'];
 
-/** Return the plan that started a run. This plan has the same origin, and it was being applied when the run was created. */
+/** Return the plan that started a run. Such a plan restores the same origin and was being applied when the run was created. */
 export function planOfRun({ created_at }: Pick<Run, 'created_at'>, began: RestoreOrigin, plans: readonly Plan[]): Plan | null {
   const createdMs = toMs(created_at)!;
   const matches = plans.filter(({ preview, approved_at, ended_at }) => {

@@ -16,7 +16,7 @@ it.each([
   [{ path: 'b' }, '{"path":"b"}', 'the beginning'],
 ])('describes the position of split %o', (split, name, from) => expect(splitPosition(split)).toEqual({ split: name, from }));
 
-it('the kind and target of a plan are described', () => {
+it('the title of a plan names its kind and its target', () => {
   const preview = { checkpoint: 40 } as never;
   expect(planTitle({ kind: 'rollback', request: {}, preview })).toBe('Roll back to checkpoint 40');
   expect(planTitle({ kind: 'undo', request: { plan: 3 }, preview })).toBe('Undo plan 3: return to checkpoint 40');
@@ -27,7 +27,7 @@ it('the kind and target of a plan are described', () => {
   expect(planTitle({ kind: 'restore', request: { path: '/srv/a', checkpoint: 12 }, preview: external })).toBe('Restore from checkpoint 12 in /srv/a');
 });
 
-it('an upgrade without state differs from a start of the current version without state', () => {
+it('the title and the button distinguish an upgrade without state from a start of the current version without state', () => {
   const preview = { checkpoint: null, without_state: true } as never;
   const upgrade = { kind: 'upgrade', request: { spec: 3, spec_before: 2 }, preview } as const;
   const same = { kind: 'upgrade', request: { spec: 2, spec_before: 2 }, preview } as const;
@@ -36,7 +36,7 @@ it('an upgrade without state differs from a start of the current version without
   expect(applyLabel({ kind: 'rollback', request: {}, preview: { checkpoint: 40 } as never })).toBe('Roll back');
 });
 
-it('the steps of a plan are done, running or pending', () => {
+it('each step of a plan is done, running, pending or failed', () => {
   const steps = [{ at: '2026-01-01T00:00:00Z', text: 'verifying' }, { at: '2026-01-01T00:00:01Z', text: 'stopping' }];
   const stages = (plan: Parameters<typeof planStages>[0], state: 'RUNNING' | 'SUCCEEDED' | 'FAILED'): string[] => planStages(plan, { steps, state }).map(({ text, status }) => `${text}: ${status}`);
   expect(stages({ state: 'APPLYING', phase: 'STOPPING' }, 'RUNNING')).toEqual(['verifying: done', 'stopping: running', 'starting the job: pending']);
@@ -44,7 +44,7 @@ it('the steps of a plan are done, running or pending', () => {
   expect(stages({ state: 'FAILED', phase: null }, 'FAILED')).toEqual(['verifying: done', 'stopping: failed']);
 });
 
-it('the plan that started a run is found by restored checkpoint and time', () => {
+it('the plan that started a run is found by origin and time', () => {
   const at = (minute: number): string => `2026-01-01T00:0${minute}:00Z`;
   const plan = (id: number, approved: number | null, ended: number | null) => ({ id, preview: { checkpoint: 40 }, approved_at: approved === null ? null : at(approved), ended_at: ended === null ? null : at(ended) }) as never;
   const back = (number: number) => ({ at: 'checkpoint', number }) as const;
@@ -61,10 +61,10 @@ it('the plan that started a run is found by restored checkpoint and time', () =>
   expect(planOfRun({ created_at: at(2) }, { at: 'none' }, plans)).toBeNull();
 });
 
-it('records that readers see twice are described', () => {
+it('the output that readers see twice is described by checkpoint numbers', () => {
   expect(duplicatedRecords({ abandoned: [] })).toEqual([]);
   expect(duplicatedRecords({ abandoned: [4, 5, 6], recommitted: [3] })).toEqual([
-    'output committed with checkpoints 4–6, and until the job stops',
+    'output committed with checkpoints 4–6, and output committed until the job stops',
     'output committed with checkpoint 3, because Weir does not know whether it was published',
   ]);
 });

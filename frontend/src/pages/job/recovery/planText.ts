@@ -1,4 +1,4 @@
-/** Plans, positions and steps as text. Pure. */
+/** Describes plans, the positions of splits, and the steps of plans as text. Pure. */
 import type { Schemas } from '../../../api/types';
 
 type Plan = Schemas['PlanRead'];
@@ -34,19 +34,19 @@ export function applyLabel({ kind, preview, request }: Pick<Plan, 'kind' | 'prev
 /** Return whether the plan restores a stored checkpoint. A worker verifies the files of this checkpoint before the plan is applied. */
 export const isInStorage = ({ preview }: Pick<Plan, 'preview'>): boolean => preview.checkpoint !== null || Boolean(preview.path);
 
-/** Return whether the plan revokes committed output. The job resumes from its last checkpoint with plans that do not. */
+/** Return whether the plan revokes committed output. With all other plans, the job resumes from its last checkpoint. */
 export const revokesOutput = (plan: Pick<Plan, 'preview'>): boolean => isInStorage(plan) || plan.preview.without_state === true;
 
-/** Return the problem that the inspection has found, which is damage or incompatible state. */
+/** Return the damage or the incompatibility that the inspection has found, or null if there is no problem. */
 export const inspectionProblem = ({ preview: { inspection } }: Pick<Plan, 'preview'>): string | null =>
   inspection && (inspection.intact ? (inspection.incompatibility ?? null) : (inspection.damage ?? 'the checkpoint is damaged'));
 
-export interface Position {
+interface Position {
   split: string;
   from: string;
 }
 
-/** Return a split and its position as text. The API returns `{id, payload, position}`. The format of the position depends on the source. */
+/** Return a split and its position as text. The API returns splits as `{id, payload, position}`. The format of the position depends on the source. */
 export function splitPosition(split: unknown): Position {
   if (typeof split !== 'object' || split === null) return { split: String(split), from: '' };
   const { id, position } = split as { id?: unknown; position?: unknown };
@@ -100,7 +100,7 @@ export const checkpointNumbers = (checkpoints: readonly number[]): string => `${
 /** Describe the output that readers see twice after a rollback if a sink cannot revoke output. */
 export function duplicatedRecords({ abandoned, recommitted = [] }: Pick<Schemas['PlanInspection'], 'abandoned' | 'recommitted'>): string[] {
   const result: string[] = [];
-  if (abandoned.length > 0) result.push(`output committed with ${checkpointNumbers(abandoned)}, and until the job stops`);
+  if (abandoned.length > 0) result.push(`output committed with ${checkpointNumbers(abandoned)}, and output committed until the job stops`);
   if (recommitted.length > 0) result.push(`output committed with ${checkpointNumbers(recommitted)}, because Weir does not know whether it was published`);
   return result;
 }

@@ -11,10 +11,10 @@ describe('the recovery tab', () => {
     await renderJob(1, '/recovery');
     const tree = await screen.findByRole('list', { name: /Checkpoints and restores/ });
     const row = (name: string): HTMLElement => within(tree).getByText(name).closest('li')!;
-    expect(within(row('Checkpoint 60')).getByText(/It is the newest checkpoint/)).toBeVisible();
-    expect(within(row('Checkpoint 40')).getByText(/It is pinned: before the new carriers.*abandoned branch begins/)).toBeVisible();
+    expect(within(row('Checkpoint 60')).getByText(/because it is the newest/)).toBeVisible();
+    expect(within(row('Checkpoint 40')).getByText(/This checkpoint is pinned: before the new carriers.*abandoned branch starts/)).toBeVisible();
     expect(within(row('Checkpoint 52')).getByText('abandoned')).toBeVisible();
-    expect(within(row('Savepoint 25')).getByText(/It is a savepoint/)).toBeVisible();
+    expect(within(row('Savepoint 25')).getByText(/This checkpoint is a savepoint/)).toBeVisible();
     expect(within(tree).getByText(/Run 3 restored checkpoint/)).toHaveTextContent(/restored checkpoint 40 by plan \d+ \(rollback\)/);
   });
 
@@ -38,7 +38,7 @@ describe('the recovery tab', () => {
     expect(button).toHaveAccessibleDescription(/is damaged: state\/by_route-2\.bin has 1,204 bytes/);
   });
 
-  it('previews a rollback, requires the job name as confirmation, shows its progress, and undoes it', async () => {
+  it('previews a rollback, requires the job name as confirmation, shows the progress, and proposes the undo', async () => {
     const rendered = await renderJob(1, '/recovery');
     const { fake, user } = rendered;
     await user.click(await screen.findByRole('button', { name: /Roll back to checkpoint 40/ }));
@@ -49,7 +49,7 @@ describe('the recovery tab', () => {
     const positions = await screen.findByRole('region', { name: 'Source positions' });
     expect(within(positions).getAllByText(/offset 1,928,/)).not.toHaveLength(0);
     expect(screen.getByText(/retained for an undo/)).toBeVisible();
-    expect(screen.getByText(/flights and weather, /), 'operators by name, not by uid').toBeVisible();
+    expect(screen.getByText(/flights and weather, /), 'the preview lists operators by name, not by uid').toBeVisible();
     const confirm = await screen.findByRole('button', { name: 'Roll back' });
     expect(confirm).toBeDisabled();
     await user.type(screen.getByRole('textbox', { name: 'Type flights-delays to confirm' }), 'flights-delay');
@@ -89,7 +89,7 @@ describe('the recovery tab', () => {
     const applied = one.plans.find(({ state, safety_checkpoint }) => state === 'APPLIED' && safety_checkpoint !== null)!;
     one.checkpoints.find(({ body }) => body.number === applied.safety_checkpoint)!.body.discarded_at = '2026-11-20T10:00:00Z';
     await renderJob(1, `/recovery/${applied.id}`, { installation });
-    expect(await screen.findByText(`The job stopped with checkpoint ${applied.safety_checkpoint}. An undo restores this checkpoint.`)).toBeVisible();
+    expect(await screen.findByText(`The job stopped with checkpoint ${applied.safety_checkpoint}. An undo restores checkpoint ${applied.safety_checkpoint}.`)).toBeVisible();
     const undo = await screen.findByRole('button', { name: `Undo plan ${applied.id}` });
     expect(undo).toHaveAttribute('aria-disabled', 'true');
     expect(undo).toHaveAccessibleDescription(/were deleted/);
@@ -128,7 +128,7 @@ describe('the recovery tab', () => {
     expect(screen.getByRole('checkbox', { name: /accept duplicate records/ })).not.toBeChecked();
   });
 
-  it('shows to an operator who can propose a rollback which permission is needed to confirm it', async () => {
+  it('shows an operator which permission is needed to confirm a proposed rollback', async () => {
     const { fake, user } = await renderJob(1, '/recovery', { as: 'operator' });
     await user.click(await screen.findByRole('button', { name: /Roll back to checkpoint 40/ }));
     await screen.findByText(/A worker is verifying the files/);
@@ -140,7 +140,7 @@ describe('the recovery tab', () => {
     expect(await screen.findByText('discarded')).toBeVisible();
   });
 
-  it('shows the plan in the page title until the plan is closed', async () => {
+  it('shows the plan in the page title until the user leaves the page of the plan', async () => {
     const { user } = await renderJob(1, '/recovery');
     await user.click(await screen.findByRole('button', { name: /Roll back to checkpoint 40/ }));
     await screen.findByText(/A worker is verifying the files/);
@@ -152,7 +152,7 @@ describe('the recovery tab', () => {
     await waitFor(() => expect(document.title).toBe('Runs · flights-delays · Weir'));
   });
 
-  it('restores from an allowed path', async () => {
+  it('restores a job from an allowed path', async () => {
     const { fake, user } = await renderJob(1, '/recovery');
     await user.click(await screen.findByRole('button', { name: 'Restore from path…' }));
     const dialog = await screen.findByRole('dialog', { name: 'Restore flights-delays from a path' });
@@ -202,7 +202,7 @@ describe('the recovery tab', () => {
     expect(confirm).toHaveAccessibleDescription(/^This plan would fail: state of operator 'counts'/);
   });
 
-  it('starts the job without state and can undo it', async () => {
+  it('starts a job without state, and offers to undo this plan', async () => {
     const { fake, user } = await renderJob(3, '/recovery');
     await user.click(await screen.findByRole('button', { name: 'Start without state…' }));
     expect(await screen.findByRole('heading', { name: /Start version 2 without state/ })).toBeVisible();
@@ -219,7 +219,7 @@ describe('the recovery tab', () => {
     expect(await screen.findByText(/Run \d started without state/)).toHaveTextContent(/^Run \d started without state by plan \d+ \(upgrade\)$/);
   });
 
-  it('has no actions for viewers', async () => {
+  it('shows no actions to viewers', async () => {
     await renderJob(1, '/recovery', { as: 'viewer' });
     await screen.findByText('Checkpoint 60');
     for (const name of [/Roll back/, /Undo/, /Start without state/, /Restore from/]) expect(screen.queryByRole('button', { name })).toBeNull();

@@ -1,10 +1,10 @@
-/** The form of a restore from a path. Pure. */
+/** Parses and validates the form for a restore from a path. Pure. */
 import type { Schemas } from '../../../api/types';
 import { fieldError } from '../../../api/validation';
 
 export interface RestoreForm {
   path: string;
-  /** Empty: the newest checkpoint. */
+  /** An empty string means the newest checkpoint. */
   checkpoint: string;
 }
 

@@ -4,14 +4,13 @@ import { useNavigate } from 'react-router-dom';
 
 import { unwrap, api, idempotent } from '../../../api/client';
 import type { Schemas } from '../../../api/types';
+import { ROWS_MAX } from '../../../data/contentRange';
 import { useJob } from '../useJob';
 import { rolledBackTo, type Checkpoint, type Run } from './lineage';
 
 export type Plan = Schemas['PlanRead'];
 type PlanRequest = Schemas['PlanCreate']['request'];
 
-/** The maximum number of rows in a response (ROWS_MAX in backend/weir_backend/kit/listing.py). */
-const ROWS_MAX = 500;
 const PLANS_MAX = 200;
 
 const list = (filter: object, sort: [string, 'ASC' | 'DESC'], count: number) => ({ filter: JSON.stringify(filter), sort: JSON.stringify(sort), range: `[0,${count - 1}]` });
@@ -28,7 +27,7 @@ export interface LineageRows {
   runs: Run[];
 }
 
-/** The job's runs, its stored checkpoints, and deleted checkpoints to which runs have rolled back. */
+/** Query the job's runs, its stored checkpoints, and deleted checkpoints to which runs have rolled back. */
 export function useLineage(jobId: number) {
   return useQuery({
     queryKey: ['job', jobId, 'checkpoints', 'lineage'],
@@ -48,8 +47,8 @@ export function useLineage(jobId: number) {
 }
 
 /**
- * Propose a plan and open its page. A plan changes nothing until it is applied. `toast`: whether to show errors as notifications. If not, the caller
- * shows the errors.
+ * Propose a plan and open its page. A plan changes nothing until it is applied. `toast`: whether to show errors as notifications. If `toast` is
+ * false, the caller shows the errors.
  */
 export function usePropose({ toast = true } = {}) {
   const { id } = useJob();

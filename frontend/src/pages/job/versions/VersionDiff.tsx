@@ -20,7 +20,7 @@ interface Props {
 export function VersionDiff({ jobId, before, after, onClose }: Props) {
   const query = useQuery({
     queryKey: ['job', jobId, 'specs', 'diff', before, after],
-    staleTime: Infinity, // versions never change
+    staleTime: Infinity, // The content of a version never changes.
     queryFn: ({ signal }) =>
       unwrap(api.GET('/api/v1/jobs/{job_id}/specs/{before}/diff/{after}', { params: { path: { job_id: jobId, before, after } }, signal })),
   });
@@ -72,10 +72,10 @@ function shown(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** A unified diff. The signs + and - have the same meaning as the colours. */
+/** Shows a unified diff. The signs + and - have the same meaning as the colours of the lines. */
 function Code({ lines }: { lines: string[] }) {
   return (
-    // Focusable, because it scrolls.
+    // The region is focusable, so that users can scroll it with the keyboard.
     <Box component="pre" role="region" tabIndex={0} aria-label="Code changes" sx={{ m: 0, overflowX: 'auto', lineHeight: 1.5 }}>
       {lines.map((line, at) => (
         <Box key={at} component="span" sx={{ display: 'block', color: line.startsWith('+') ? 'success.main' : line.startsWith('-') ? 'error.main' : 'text.primary' }}>

@@ -11,7 +11,7 @@ import { NAMES_MAX } from './layout';
 import type { ChainNodeType } from './nodes';
 import { SubtaskCells } from './SubtaskCells';
 
-/** A chain with its operator names, its metrics, and its subtasks as cells. When zoomed out, it shows only the cells. */
+/** A chain with its operator names, its metrics, and its subtasks as cells. When the graph is zoomed out, a chain shows only its cells. */
 export const ChainNode = memo(function ChainNode({ data: { chain, near, metrics }, selected }: NodeProps<ChainNodeType>) {
   const box = useRef<HTMLDivElement>(null);
   const createPainter = useCallback(() => {
@@ -46,7 +46,7 @@ function NodeText({ chain, metrics }: { chain: Chain; metrics: ChainMetrics | un
           {metrics?.busiest && <span title={`busiest subtask: [${metrics.busiest.index}]`}>busy {percent(metrics.busiest.busy)}</span>}
         </div>
         <div>
-          {metrics?.level && <strong title="backpressure of the subtask that is worst off">{metrics.level}</strong>}
+          {metrics?.level && <strong title="highest backpressure level of the subtasks">{metrics.level}</strong>}
           {metrics?.worst && <span className="worst" title={`most backpressured subtask: [${metrics.worst.index}]`}>backpressured {percent(metrics.worst.backpressured)}</span>}
         </div>
       </div>

@@ -12,13 +12,13 @@ import { intersects } from './nodes';
 import { useWavefrontPainter } from '../wavefront/wavefrontSource';
 
 const CHARACTERS_MAX = 25;
-/** Edges rendered in one animation frame. */
+/** The number of edges that are rendered in one animation frame. */
 const EDGES_AT_ONCE = 24;
 
 interface DrawnEdge {
   edge: Edge;
   path: string;
-  /** The position of the label. Null if the text would be too small to read. */
+  /** The position of the label. Null if the label would be too small to read or is outside the visible region. */
   label: Rect | null;
   rate: number | null;
   channels: number;
@@ -35,7 +35,7 @@ interface Props {
   region: Rect | null;
 }
 
-/** All edges in one SVG below the nodes. The layout determines the positions of edges, and xyflow only pans and zooms. */
+/** Draws all edges in one SVG below the nodes. The layout determines the positions of edges. xyflow only pans and zooms the SVG. */
 export const Channels = memo(function Channels({ graph, layout, metrics, region }: Props) {
   const target = useMemo(
     () =>
@@ -63,8 +63,8 @@ export const Channels = memo(function Channels({ graph, layout, metrics, region 
 });
 
 /**
- * One edge with its partitioning, its rate, and the number of its channels that a barrier blocks. The number of blocked channels is painted outside
- * React.
+ * Draws one edge with its partitioning, its rate, and the number of its channels that a barrier blocks. The number of blocked channels is painted
+ * outside React.
  */
 const Channel = memo(function Channel({ of: { edge, path, label, rate, channels } }: { of: DrawnEdge }) {
   const group = useRef<SVGGElement>(null);

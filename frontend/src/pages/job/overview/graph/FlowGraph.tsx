@@ -18,10 +18,10 @@ const NODE_TYPES: NodeTypes = { chain: ChainNode };
 const MAP_FROM_CHAINS = 24;
 const SHOWN = {};
 const HIDDEN = { display: 'none' };
-/** Nodes rendered in one animation frame. */
+/** The number of nodes that are rendered in one animation frame. */
 const NODES_AT_ONCE = 8;
 const LABELS = {
-  'node.a11yDescription.default': 'Press Enter to show its subtasks, Escape to close them.',
+  'node.a11yDescription.default': 'Press Enter to show the subtasks of this chain, and Escape to close the list of subtasks.',
   'controls.ariaLabel': 'Graph zoom',
   'controls.zoomIn.ariaLabel': 'Zoom in',
   'controls.zoomOut.ariaLabel': 'Zoom out',
@@ -56,7 +56,7 @@ export const FlowGraph = memo(function FlowGraph(props: Props) {
 
 /**
  * Adds nodes and edges over several frames, because adding 200 operators in one frame would freeze the page. The node objects do not change while
- * barriers move. Components that show barriers paint them directly (wavefrontSource.ts).
+ * barriers move. Components that show barriers paint the barriers directly (wavefrontSource.ts).
  */
 function Flow({ graph, layout, metrics, selected, onSelect, container }: Props & { container: HTMLDivElement }) {
   const { palette } = useTheme();
@@ -139,7 +139,7 @@ function Flow({ graph, layout, metrics, selected, onSelect, container }: Props &
   );
 }
 
-/** Return false in the first frame, which renders no nodes. */
+/** Return false in the first animation frame, in which no nodes are rendered. */
 function useAfterFirstFrame(): boolean {
   const [afterFirstFrame, setAfterFirstFrame] = useState(false);
   useEffect(() => {

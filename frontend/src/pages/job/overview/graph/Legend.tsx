@@ -8,7 +8,7 @@ import { useWavefront } from '../wavefront/wavefrontSource';
 const ONE = { size: 11, step: 11, columns: 1, rows: 1 };
 const LEVELS = { ok: 'ok, up to 10 %', low: 'low, up to 50 %', high: 'high' } as const;
 
-/** Explains cells and colours. Barrier steps are explained only while a checkpoint is shown. */
+/** Explains the cells and colours of the graph. The legend includes barrier steps only while a checkpoint is shown. */
 export function Legend() {
   const barriers = useWavefront((wave) => wave !== null);
   return (
@@ -37,7 +37,7 @@ function Barriers() {
         ))}
       </Group>
       <Group name="Channel">
-        <Item label="blocked by a barrier, or holding one in flight">
+        <Item label="blocked by a barrier, or with a barrier in flight">
           <svg className="weir-channel" data-blocked width={24} height={11} aria-hidden><path d="M0 5.5H22" /></svg>
         </Item>
       </Group>

@@ -7,7 +7,7 @@ import { chainSteps, STEPS, type Wavefront } from '../wavefront/wavefront';
 import { useWavefrontPainter } from '../wavefront/wavefrontSource';
 import { cellGrid, cellPath, nodeHeight, STEP_FILL, zoomedOutCellGrid, type CellGrid } from './layout';
 
-/** The subtasks of a chain and their barrier steps in one SVG. The painter works outside React and changes only attributes whose values differ. */
+/** Draws the subtasks of a chain and their barrier steps in one SVG. The painter runs outside React and sets only attributes that have changed. */
 export const SubtaskCells = memo(function SubtaskCells({ chain, near }: { chain: Chain; near: boolean }) {
   const svg = useRef<SVGSVGElement>(null);
   const cells = useMemo(() => (near ? cellGrid(chain.parallelism) : zoomedOutCellGrid(chain.parallelism, nodeHeight(chain))), [chain, near]);
@@ -16,7 +16,7 @@ export const SubtaskCells = memo(function SubtaskCells({ chain, near }: { chain:
   return (
     <svg ref={svg} className="weir-cells" width={cells.columns * cells.step} height={cells.rows * cells.step} role="img">
       <path className="frame" d={cellPath(cells, chain.parallelism, () => true, 1)} />
-      {/* Painted outside React. The cell of a waiting subtask has only a frame. */}
+      {/* These paths are painted outside React. The cell of a waiting subtask has only a frame. */}
       {STEPS.slice(1).map((step) => <path key={step} className={step} />)}
       <path className="blocker" />
     </svg>

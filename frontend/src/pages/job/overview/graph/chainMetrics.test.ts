@@ -14,7 +14,7 @@ const { body, snapshots } = job.checkpoints.find(({ body: { state } }) => state 
 const { chains } = checkpointDetail(body, job.template.graph, snapshots).statistics;
 
 describe('metrics of a chain', () => {
-  it('contain the highest level of its subtasks and the sums of their newest samples', () => {
+  it('the metrics of a chain contain the highest level and the sums of the newest samples of its subtasks', () => {
     const metrics = chainMetrics(graph, subtasks, chains);
     for (const { index, parallelism } of graph.chains) {
       const own = subtasks.filter(({ chain }) => chain === index);
@@ -30,13 +30,13 @@ describe('metrics of a chain', () => {
     expect([...metrics.values()].reduce((sum, one) => sum + one.stateBytes!, 0)).toBe(body.state_bytes);
   });
 
-  it('are null without samples', () => {
+  it('the metrics of a chain are null without samples', () => {
     const result = chainMetrics(graph, [], []).get(0)!;
     expect(result).toMatchObject({ level: null, worst: null, busiest: null, recordsInPerS: null, recordsOutPerS: null, stateBytes: null });
     expect(result.subtasks[0]).toMatchObject({ busy: null, backpressured: null });
   });
 
-  it('are assigned by operators and not by chain index, because the graph of another run can differ', () => {
+  it('metrics are matched to a chain by operators and not by chain index, because the graph of another run can differ', () => {
     const [first, ...others] = graph.chains;
     const shifted = { ...graph, chains: [{ index: 0, parallelism: 2, operators: [{ ...first!.operators[0]!, uid: 'new' }] }, { ...first!, index: 7, parallelism: 3 }, ...others] };
     const result = chainMetrics(shifted, subtasks, chains);
@@ -44,7 +44,7 @@ describe('metrics of a chain', () => {
     expect(result.get(7)!.subtasks.map(({ busy }) => busy)).toEqual(chainMetrics(graph, subtasks, chains).get(0)!.subtasks.slice(0, 3).map(({ busy }) => busy));
   });
 
-  it('contain state sizes only of a checkpoint with the same operators', () => {
+  it('state sizes come only from a checkpoint with the same operators', () => {
     const others = chains.map((one) => ({ ...one, operators: one.operators.map(({ uid, name }) => ({ uid: `${uid}2`, name })) }));
     expect(chainMetrics(graph, subtasks, others).get(0)!.stateBytes).toBeNull();
   });
@@ -54,13 +54,13 @@ describe('the rate of an edge', () => {
   const metrics = chainMetrics(graph, subtasks, chains);
   const edge = graph.edges[0]!;
 
-  it('is the output rate of its source, multiplied by the number of target subtasks for a broadcast', () => {
+  it('the rate of an edge is the output rate of its source, multiplied by the number of target subtasks for a broadcast', () => {
     const rate = metrics.get(edge.source)!.recordsOutPerS!;
     expect(edgeRate(edge, metrics)).toBe(rate);
     expect(edgeRate({ ...edge, partitioning: 'broadcast' }, metrics)).toBe(rate * metrics.get(edge.target)!.subtasks.length);
   });
 
-  it('is null without samples', () => {
+  it('the rate of an edge is null without samples', () => {
     expect(edgeRate(edge, new Map())).toBeNull();
   });
 });

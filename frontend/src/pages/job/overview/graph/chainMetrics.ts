@@ -19,7 +19,7 @@ export interface SubtaskMetrics {
   stateBytes: number | null;
 }
 export interface ChainMetrics {
-  /** The highest level of its subtasks. */
+  /** The highest backpressure level of the chain's subtasks. */
   level: Level | null;
   /**
    * The subtask with the largest share of backpressured time, and the subtask with the largest share of busy time. Null if not measured. A bottleneck
@@ -33,14 +33,14 @@ export interface ChainMetrics {
   subtasks: readonly SubtaskMetrics[];
 }
 
-/** Return whether the job reports metrics. If the job is in a state without metrics, its last values are outdated. */
+/** Return whether a job in this state reports metrics. In all other states, the last metrics of the job are stale. */
 export const reportsMetrics = (state: Schemas['RunState']): boolean => state === 'RUNNING' || state === 'RESTARTING';
 
 const RANK: Record<Level, number> = { ok: 0, low: 1, high: 2 };
 
 /**
  * Aggregate metrics by chain. `measured` comes from `GET /jobs/{id}/metrics`. `checkpoint` has the state sizes of the last completed checkpoint. Both
- * can be empty or belong to a different graph, so chains are matched by operators and not by index.
+ * inputs can be empty or belong to a different graph, so chains are matched by operators and not by index.
  */
 export function chainMetrics(
   { chains }: PhysicalGraph,
@@ -78,7 +78,7 @@ function subtaskMetrics(index: number, series: Series | undefined, stateBytes: n
 
 export const operatorKey = ({ operators }: { operators: readonly { uid: string }[] }): string => operators.map(({ uid }) => uid).join();
 
-/** Return the subtask with the largest share. If several have the same share, return the first. */
+/** Return the subtask with the largest share. If several subtasks have the same share, return the first of them. */
 function most(subtasks: readonly SubtaskMetrics[], share: 'busy' | 'backpressured'): SubtaskMetrics | null {
   return subtasks.reduce<SubtaskMetrics | null>((found, one) => (one[share] !== null && one[share] > (found?.[share] ?? -1) ? one : found), null);
 }

@@ -1,4 +1,4 @@
-/** Runs elkjs in a worker, because large graphs take seconds to lay out. Loaded on first use. */
+/** Runs elkjs in a web worker, because the layout of a large graph takes seconds. elkjs is loaded on first use. */
 import type { ELK, ElkNode } from 'elkjs/lib/elk-api';
 import workerUrl from 'elkjs/lib/elk-worker.min.js?url';
 
@@ -7,7 +7,7 @@ import { toElkGraph, fromElkGraph, type GraphLayout } from './layout';
 
 interface LayoutWorker {
   elk: ELK;
-  /** Return a promise that rejects if the worker cannot be loaded, because elkjs does not report this error. The promise never resolves. */
+  /** A promise that rejects if the worker cannot be loaded, because elkjs does not report this error. The promise never resolves. */
   broken: Promise<never>;
 }
 

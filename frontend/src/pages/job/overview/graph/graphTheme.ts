@@ -1,10 +1,10 @@
-/** State colours as CSS variables for graph.css. Pure. */
+/** Converts state colours to CSS variables for graph.css. Pure. */
 import type { Theme } from '@mui/material';
 import type { CSSProperties } from 'react';
 
 import { coloursOf, STATES, type Mode, type StateKind, type StateOf } from '../../../../theme/states';
 
-/** The chain panel is below the graph in windows that are narrower than this. */
+/** A media query for narrow windows, in which the chain panel is below the graph. */
 export const NARROW_WINDOW = '@media (max-width: 1399.95px)';
 
 const KINDS = { backpressure: 'backpressure', wavefront: 'wave', time: 'time' } as const;

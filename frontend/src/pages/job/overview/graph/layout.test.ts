@@ -32,11 +32,11 @@ describe('the layout of a graph', () => {
     }
   });
 
-  it('is the same for the same graph', async () => {
+  it('equal graphs have equal layouts', async () => {
     expect(await computeLayout(graph)).toEqual(await computeLayout(graph));
   });
 
-  it('has a path for a feedback edge', async () => {
+  it('the layout contains a path for a feedback edge', async () => {
     const loop = { ...graph, edges: [...graph.edges, { ...graph.edges[0]!, index: 99, source: graph.chains.at(-1)!.index, target: 0, feedback: true }] };
     expect((await computeLayout(loop)).edges.get(99)!.path).toMatch(/^M/);
   });
@@ -48,35 +48,35 @@ describe('the layout of a graph', () => {
     expect(edges[0]!.labels![0]!.text).toBe('hash origin');
   });
 
-  it('supports an empty result of the layout library', () => {
+  it('accepts an empty result of the layout library', () => {
     expect(fromElkGraph({ id: 'graph' })).toEqual({ width: 0, height: 0, chains: new Map(), edges: new Map() });
   });
 });
 
 describe('an edge path', () => {
-  it('has round corners whose radius is limited by the distance of the points', () => {
+  it('an edge path has round corners, whose radius is limited by the distance of the points', () => {
     expect(roundedPath([{ x: 0, y: 0 }, { x: 100, y: 0 }, { x: 100, y: 6 }], 8)).toBe('M0 0L97 0Q100 0 100 3L100 6');
   });
 
-  it('is a straight line between two points, and contains no NaN if points are equal', () => {
+  it('an edge path between two points is a straight line, and a path with equal points contains no NaN', () => {
     expect(roundedPath([{ x: 1, y: 2 }, { x: 3, y: 4 }])).toBe('M1 2L3 4');
     expect(roundedPath([{ x: 1, y: 2 }, { x: 1, y: 2 }, { x: 3, y: 4 }])).not.toContain('NaN');
   });
 });
 
 describe('subtask cells', () => {
-  it.each([1, 8, 11, 44, 64, 200])('of %d subtasks fit into their node', (parallelism) => {
+  it.each([1, 8, 11, 44, 64, 200])('the cells of %d subtasks fit into their node', (parallelism) => {
     const { columns, rows, step } = cellGrid(parallelism);
     expect(columns * step).toBeLessThanOrEqual(NODE_WIDTH - 16);
     expect(columns * rows).toBeGreaterThanOrEqual(parallelism);
     expect(nodeHeight({ index: 0, operators: [], parallelism })).toBeGreaterThan(rows * step);
   });
 
-  it('are smaller for more subtasks', () => {
+  it('cells are smaller if a chain has more subtasks', () => {
     expect(cellGrid(8).size).toBeGreaterThan(cellGrid(100).size);
   });
 
-  it.each([1, 2, 8, 44, 200, 1000])('of %d subtasks fill the node when zoomed out', (parallelism) => {
+  it.each([1, 2, 8, 44, 200, 1000])('the cells of %d subtasks fill the node when the graph is zoomed out', (parallelism) => {
     const height = nodeHeight({ index: 0, operators: [], parallelism });
     const { columns, rows, step } = zoomedOutCellGrid(parallelism, height);
     expect(columns * rows).toBeGreaterThanOrEqual(parallelism);
@@ -85,7 +85,7 @@ describe('subtask cells', () => {
     expect(step).toBeGreaterThanOrEqual(cellGrid(parallelism).step);
   });
 
-  it('are filled from below', () => {
+  it('cells are filled from the bottom up', () => {
     expect(cellPath({ size: 10, step: 12, columns: 2, rows: 2 }, 3, (at) => at !== 1, 0.5)).toBe('M0 5h10v5h-10zM0 17h10v5h-10z');
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Computes the input of elkjs, and parses its output into the geometry of chains, edges and labels. Pure. elk.ts runs elkjs in a worker. Units are
- * pixels at zoom 1, from the top left corner.
+ * Computes the input of elkjs, and parses the output of elkjs into the geometry of chains, edges and labels. elk.ts runs elkjs in a worker. All
+ * positions and lengths are in pixels at zoom 1, and positions start at the top left corner. Pure.
  */
 import type { ElkExtendedEdge, ElkNode, ElkPoint } from 'elkjs/lib/elk-api';
 
@@ -10,7 +10,7 @@ export const NODE_WIDTH = 206;
 /** The maximum number of operator names in a node. The chain panel lists all operators. */
 export const NAMES_MAX = 4;
 const NAME_HEIGHT = 19;
-/** The metrics always have three lines, so that the height of a node does not change when metrics arrive. */
+/** The height of the metrics. A node always has three lines of metrics, so that its height does not change when metrics arrive. */
 const FACTS_HEIGHT = 60;
 const PADDING = 8;
 
@@ -39,18 +39,18 @@ export interface CellGrid {
 }
 
 const CELLS_WIDTH = NODE_WIDTH - 2 * PADDING - 6;
-/** Cell sizes, from the largest to the smallest readable one. */
+/** The possible distances between cells, from the largest to the smallest at which cells are readable. */
 const STEPS = [17, 13, 10, 7] as const;
 const ROWS_MAX = 4;
 
-/** Return the largest cells that fit into four rows. */
+/** Return a grid with the largest cells that fit into four rows. */
 export function cellGrid(parallelism: number): CellGrid {
   const step = STEPS.find((one) => Math.ceil(parallelism / Math.floor(CELLS_WIDTH / one)) <= ROWS_MAX) ?? STEPS.at(-1)!;
   const columns = Math.floor(CELLS_WIDTH / step);
   return { step, size: step - (step > 10 ? 3 : 2), columns, rows: Math.max(1, Math.ceil(parallelism / columns)) };
 }
 
-/** Return the size of cells that fill the node. When zoomed out, a node shows only its cells. */
+/** Return a grid whose cells fill the node. When the graph is zoomed out, a node shows only its cells. */
 export function zoomedOutCellGrid(parallelism: number, height: number): CellGrid {
   const available = Math.max(STEPS.at(-1)!, height - 2 * PADDING);
   let step = Math.min(CELLS_WIDTH, available);

@@ -14,12 +14,12 @@ const ALL = { x: 0, y: 0, width: 500, height: 120 };
 const none = chainMetrics(graph, [], []);
 
 describe('graph nodes', () => {
-  it('have the position of the layout and a label', () => {
+  it('a node has the position that the layout computed, and a label', () => {
     const [first] = flowNodes(graph, placed, none, ALL);
     expect(first).toMatchObject({ id: '0', position: { x: 12, y: 12 }, width: 206, ariaLabel: 'op 0, 2 subtasks', data: { chain: graph.chains[0], near: true } });
   });
 
-  it('have a label with the highest busy and backpressured shares, even when zoomed out', () => {
+  it('the label of a node contains the highest busy and backpressured shares, even when the graph is zoomed out', () => {
     const subtask = { index: 1, level: null, busy: 0.97, idle: 0, backpressured: 0.03, queued: 0, recordsInPerS: 1, recordsOutPerS: 1, stateBytes: null };
     const metricsWith = new Map([[0, { ...none.get(0)!, level: 'low' as const, busiest: subtask, worst: { ...subtask, backpressured: 0.2 } }]]);
     for (const near of [ALL, null]) {
@@ -29,11 +29,11 @@ describe('graph nodes', () => {
     }
   });
 
-  it('are not drawn if the layout has no position for them', () => {
+  it('a node is not drawn if the layout has no position for it', () => {
     expect(flowNodes(graph, { ...placed, chains: new Map() }, none, ALL)).toEqual([]);
   });
 
-  it('are equal if colour and label are equal when zoomed out, or if all metrics are equal when zoomed in', () => {
+  it('nodes without detail are equal if colour and label are equal, and detailed nodes only if all metrics are equal', () => {
     const busy = { index: 0, level: null, busy: 0.5, idle: 0, backpressured: 0, queued: 0, recordsInPerS: 1, recordsOutPerS: 1, stateBytes: null };
     const metricsWith = (level: 'ok' | 'high', busiest = busy) => new Map([...none].map(([index, metrics]) => [index, { ...metrics, level, busiest }]));
     const far = (busiest: typeof busy): ReturnType<typeof flowNodes>[number] => flowNodes(graph, placed, metricsWith('ok', busiest), null)[0]!;
@@ -58,13 +58,13 @@ describe('the initial viewport', () => {
     expect(x).toBeCloseTo((1000 - 1.1 * 500) / 2);
   });
 
-  it('shows a large graph completely, even if it is too small to read', () => {
+  it('shows a large graph completely, even if its text is too small to read', () => {
     const { zoom } = fitViewport({ ...placed, width: 7_600, height: 1_400 }, { width: 1_150, height: 500 });
     expect(zoom).toBeLessThan(NEAR_ZOOM);
     expect(7_600 * zoom).toBeLessThanOrEqual(1_150);
   });
 
-  it('never zooms out below the minimum', () => {
+  it('never zooms out further than the minimum zoom', () => {
     expect(fitViewport({ ...placed, width: 1e6 }, { width: 1000, height: 400 }).zoom).toBe(ZOOM_MIN);
   });
 
@@ -77,7 +77,7 @@ describe('the viewport after a selection', () => {
   const box = { x: 1_000, y: 100, width: 206, height: 100 };
   const room = { width: 800, height: 400 };
 
-  it('does not change if the chain is visible', () => {
+  it('does not change if the selected chain is visible', () => {
     const viewport = { x: -600, y: 0, zoom: 1 };
     expect(panIntoView(viewport, box, room)).toBe(viewport);
   });
@@ -95,7 +95,7 @@ describe('the viewport after a selection', () => {
     expect(panIntoView({ x: 0, y: 0, zoom: 2 }, box, { width: 300, height: 100 })).toEqual({ x: 12 - 2_000, y: 12 - 200, zoom: 2 });
   });
 
-  it('does not change if the container has no size', () => {
+  it('the viewport does not change if the container has no size', () => {
     const viewport = { x: 0, y: 0, zoom: 1 };
     expect(panIntoView(viewport, box, { width: 0, height: 0 })).toBe(viewport);
   });
@@ -105,12 +105,12 @@ describe('the visible region', () => {
   const large = { ...placed, width: 7_600, height: 1_400 };
   const room = { width: 1_000, height: 500 };
 
-  it('is null when zoomed out', () => {
+  it('the visible region is null when the graph is zoomed out', () => {
     expect(visibleRegion(large, { x: 0, y: 0, zoom: NEAR_ZOOM - 0.01 }, room)).toBeNull();
     expect(flowNodes(graph, placed, none, null).every(({ data }) => !data.near)).toBe(true);
   });
 
-  it('is the visible part of the graph and a margin, so that only its nodes are drawn in detail', () => {
+  it('the visible region includes a margin, and only nodes in the region are drawn in detail', () => {
     const near = visibleRegion(large, { x: -2_000, y: -100, zoom: 1 }, room)!;
     expect(near.x).toBeLessThanOrEqual(2_000);
     expect(near.x + near.width).toBeGreaterThanOrEqual(3_000);
@@ -119,7 +119,7 @@ describe('the visible region', () => {
     expect(flowNodes(graph, placed, none, visibleRegion(large, { x: 0, y: 0, zoom: 1 }, room)).every(({ data }) => data.near)).toBe(true);
   });
 
-  it('does not change for small moves', () => {
+  it('the visible region does not change for small moves of the viewport', () => {
     const [one, other, far] = [-2_010, -2_040, -2_500].map((x) => visibleRegion(large, { x, y: 0, zoom: 1 }, room));
     expect(isEqualRect(one!, other!)).toBe(true);
     expect(isEqualRect(one!, far!)).toBe(false);
@@ -127,11 +127,11 @@ describe('the visible region', () => {
     expect(isEqualRect(null, null)).toBe(true);
   });
 
-  it('is the complete graph if the container has no size', () => {
+  it('the visible region is the whole graph if the container has no size', () => {
     expect(visibleRegion(placed, { x: 0, y: 0, zoom: 1 }, { width: 0, height: 0 })).toEqual(ALL);
   });
 
-  it('intersects rectangles that overlap it, but not rectangles that only touch it', () => {
+  it('a region intersects rectangles that overlap it, but not rectangles that are only adjacent to it', () => {
     expect(intersects(ALL, { x: 490, y: 100, width: 50, height: 50 })).toBe(true);
     expect(intersects(ALL, { x: 500, y: 0, width: 50, height: 50 })).toBe(false);
     expect(intersects(ALL, null)).toBe(false);

@@ -6,10 +6,10 @@ import type { ChainMetrics } from './chainMetrics';
 import { chainName, type Chain, type PhysicalGraph } from '../../physicalGraph';
 import type { Rect, GraphLayout } from './layout';
 
-/** `near`: whether the graph is zoomed in enough to read text. If not, a node shows only its coloured cells. */
+/** `near`: whether the node is drawn in detail. If `near` is false, the node shows only its coloured cells. */
 export type ChainNodeType = Node<{ chain: Chain; near: boolean; metrics: ChainMetrics | undefined }, 'chain'>;
 
-/** Below this zoom, text is not readable and not drawn. */
+/** Below this zoom, text is not drawn, because it would be too small to read. */
 export const NEAR_ZOOM = 0.42;
 export const ZOOM_MIN = 0.08;
 export const ZOOM_MAX = 2;
@@ -24,7 +24,7 @@ export interface Size {
   height: number;
 }
 
-/** Return the viewport that shows the whole graph. If sizes are 0, as in jsdom, return the identity. */
+/** Return the viewport that shows the whole graph. If the container or the graph has no size, as in jsdom, do not pan or zoom. */
 export function fitViewport(layout: GraphLayout, container: Size): Viewport {
   if (container.width === 0 || layout.width === 0) return { x: 0, y: 0, zoom: 1 };
   return getViewportForBounds({ x: 0, y: 0, width: layout.width, height: layout.height }, container.width, container.height, ZOOM_MIN, FIT_ZOOM_MAX, FIT.padding);
@@ -75,14 +75,14 @@ export function flowNodes({ chains }: PhysicalGraph, layout: GraphLayout, metric
       {
         id: String(chain.index), type: 'chain', position: { x, y }, width, height, data: { chain, near: intersects(near, box), metrics: metrics.get(chain.index) },
         ariaLabel: nodeLabel(chain, metrics.get(chain.index)),
-        // The size is known from the layout. If a node has a size, xyflow does not measure the DOM.
+        // The layout has computed the size of the node. If a node has a size, xyflow does not measure the DOM.
         measured: { width, height }, handles: [],
       },
     ];
   });
 }
 
-/** The accessible name of a node. This name includes the metrics that show a bottleneck. */
+/** Return the accessible name of a node, which includes the metrics that show a bottleneck. */
 function nodeLabel(chain: Chain, metrics: ChainMetrics | undefined): string {
   const parts = [chainName(chain.operators, chain.index), pluralize(chain.parallelism, 'subtask')];
   if (metrics?.busiest) parts.push(`up to ${percent(metrics.busiest.busy)} busy`);
@@ -90,7 +90,7 @@ function nodeLabel(chain: Chain, metrics: ChainMetrics | undefined): string {
   return parts.join(', ');
 }
 
-/** Return whether both nodes look the same. When zoomed out, a node shows only the level and the label. */
+/** Return whether both nodes look the same. When the graph is zoomed out, a node shows only its backpressure level and its label. */
 export function isEqualNode(first: ChainNodeType, second: ChainNodeType): boolean {
   const { id, data: one, position: at, ariaLabel: label } = first;
   const { id: otherId, data: other, position: otherAt, ariaLabel: otherLabel } = second;

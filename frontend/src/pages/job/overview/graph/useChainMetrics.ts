@@ -1,4 +1,4 @@
-/** Queries for metrics and for the state sizes of the last checkpoint, repeated every few seconds. */
+/** Queries the metrics of subtasks and the state sizes of the last checkpoint every few seconds. */
 import { useQuery, type UseQueryResult } from '@tanstack/react-query';
 
 import { unwrap, api } from '../../../../api/client';
@@ -9,13 +9,13 @@ import { reportsMetrics } from './chainMetrics';
 
 const METRICS_EVERY_MS = 5_000;
 const SIZES_EVERY_MS = 15_000;
-/** The query returns few points, because a job can have thousands of subtasks and only the newest point is shown. */
+/** The length of a time step. The query asks for few time steps, because a job can have thousands of subtasks and only the last step is shown. */
 const STEP_S = 10;
 const WINDOW_MS = 40_000;
-/** Do not compare new with old metrics. For thousands of subtasks the comparison is slow, and some metrics always differ. */
+/** Do not check whether new metrics equal the old metrics. The comparison is slow for thousands of subtasks, and some metrics always differ. */
 const STRUCTURAL_SHARING = false;
 
-/** Metrics of all subtasks over the last seconds. */
+/** Query the metrics of all subtasks over the last seconds. */
 export function useSubtaskMetrics(): readonly Schemas['SubtaskSeriesRead'][] {
   const { id, state } = useJob();
   const running = reportsMetrics(state);
@@ -35,7 +35,7 @@ export function useSubtaskMetrics(): readonly Schemas['SubtaskSeriesRead'][] {
   return running && data ? data.subtasks : NONE;
 }
 
-/** State sizes of the last completed checkpoint. The query is throttled, because several checkpoints can complete within a second. */
+/** Query the state sizes of the last completed checkpoint. The query is throttled, because several checkpoints can complete within a second. */
 export function useStateSizes(): readonly Schemas['ChainStatisticsRead'][] {
   const { id, last_checkpoint: last } = useJob();
   const { data } = useQuery({
@@ -50,7 +50,7 @@ export function useStateSizes(): readonly Schemas['ChainStatisticsRead'][] {
 
 const NONE: readonly never[] = [];
 
-/** Details of the replayed checkpoint. The details never change, so they are fetched only once. */
+/** Query the details of the replayed checkpoint. The details never change, so they are fetched only once. */
 export function useReplayedCheckpoint(checkpointId: number | null): UseQueryResult<Schemas['CheckpointDetailRead']> {
   const { id } = useJob();
   return useQuery({

@@ -26,7 +26,7 @@ export function CheckpointSelect({ onSelect }: { onSelect: (checkpointId: number
   return (
     <Autocomplete
       size="small"
-      // A selection starts the replay, and the field stays empty.
+      // Selecting a checkpoint starts its replay, and the field stays empty.
       value={null}
       inputValue={input}
       onInputChange={(_, text, reason) => setInput(reason === 'input' ? text : '')}

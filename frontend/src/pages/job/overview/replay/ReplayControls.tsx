@@ -9,7 +9,7 @@ import { useFocusHandoff } from '../../../../shared/useFocusHandoff';
 import { SLOWDOWNS, type Slowdown } from './playback';
 import type { ReplayStore } from '../wavefront/wavefrontSource';
 
-/** The number of steps of the slider. */
+/** The number of steps of the time slider. */
 const SLIDER_STEPS = 200;
 
 export function ReplayControls({ store, onExit }: { store: ReplayStore; onExit: () => void }) {

@@ -6,7 +6,7 @@ const frames = (playback: Playback, count: number, passedMs = 16): Playback =>
   Array.from({ length: count }).reduce<Playback>((before) => reducePlayback(before, { type: 'frame', passedMs }), playback);
 
 describe('the playback', () => {
-  it.each([[1, 1000], [40, 200], [84, 100], [3_000, 2], [120_000, 1]])('plays a checkpoint of %d ms %d times more slowly by default', (durationMs, slowdown) => {
+  it.each([[1, 1000], [40, 200], [84, 100], [3_000, 2], [120_000, 1]])('plays a checkpoint of %d ms by default %d times slower than real time', (durationMs, slowdown) => {
     expect(initialPlayback(durationMs)).toMatchObject({ slowdown, playing: true, positionMs: 0 });
   });
 
@@ -15,7 +15,7 @@ describe('the playback', () => {
     expect(frames(reducePlayback(initialPlayback(84), { type: 'slowdown', slowdown: 10 }), 10).positionMs).toBeCloseTo(16);
   });
 
-  it('stops at the end and restarts when played again', () => {
+  it('stops at the end, and restarts if the user plays the recording again', () => {
     const ended = frames(reducePlayback(initialPlayback(84), { type: 'slowdown', slowdown: 1 }), 100);
     expect(ended).toMatchObject({ positionMs: 84, playing: false });
     expect(reducePlayback(ended, { type: 'play' })).toMatchObject({ positionMs: 0, playing: true });
@@ -27,7 +27,7 @@ describe('the playback', () => {
     expect(reducePlayback(paused, { type: 'play' }).positionMs).toBe(paused.positionMs);
   });
 
-  it('limits seeks to the start and the end', () => {
+  it('a seek beyond the start or the end goes to the start or the end', () => {
     expect(reducePlayback(initialPlayback(84), { type: 'seek', toMs: -3 }).positionMs).toBe(0);
     expect(reducePlayback(initialPlayback(84), { type: 'seek', toMs: 500 }).positionMs).toBe(84);
   });
@@ -36,7 +36,7 @@ describe('the playback', () => {
     expect(frames(reducePlayback(initialPlayback(10_000), { type: 'slowdown', slowdown: 1 }), 1, 60_000).positionMs).toBe(250);
   });
 
-  it('lists slowdowns in ascending order', () => {
+  it('the slowdowns are listed in ascending order', () => {
     expect(SLOWDOWNS.toSorted((a, b) => a - b)).toEqual(SLOWDOWNS);
   });
 });

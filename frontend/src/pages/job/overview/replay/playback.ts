@@ -1,4 +1,4 @@
-/** The position in a replay: a pure state machine. Time advances only by animation frames. */
+/** A pure state machine for the position in a replay. Only animation frames advance the position. */
 import type { Wavefront } from '../wavefront/wavefront';
 import { wavefrontAt, type Recording } from './recording';
 
@@ -20,7 +20,7 @@ export type PlaybackAction =
   | { type: 'slowdown'; slowdown: Slowdown }
   | { type: 'frame'; passedMs: number };
 
-/** The maximum time by which one frame advances the playback. A hidden page draws no frames, and its playback continues where it was. */
+/** The maximum time by which one frame advances the playback. A hidden page draws no frames, so its playback pauses. */
 const FRAME_MS_MAX = 250;
 /** The intended length of a replay at the default speed. */
 const DEFAULT_LENGTH_MS = 9_000;

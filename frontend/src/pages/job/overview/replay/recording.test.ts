@@ -30,13 +30,13 @@ describe('the recording of a completed checkpoint', () => {
     expect(recording).toMatchObject({ exact: true, end: 'completed', durationMs: completed.end_to_end_ms });
   });
 
-  it('has no subtask that takes its snapshot before its inputs, or that aligns for less than the measured time', () => {
+  it('each subtask takes its snapshot after all its upstream subtasks, and aligns for at least the measured time', () => {
     for (const { chain, index, alignmentMs, afterMs } of measured) {
       const subtask = topology.chains[topology.at.get(chain)!]!.first + index;
       const passedMs = moment(recording, subtask, SNAPSHOTTED);
       expect(moment(recording, subtask, ACKNOWLEDGED)).toBe(afterMs);
       expect(passedMs).toBeLessThanOrEqual(afterMs);
-      // In the fake backend, some subtasks acknowledge before a barrier can arrive. Then the recording uses the acknowledgement.
+      // In the fake backend, some subtasks acknowledge before a barrier can arrive. For such a subtask, the recording uses the acknowledgement.
       if (passedMs < afterMs) {
         expect(passedMs - moment(recording, subtask, ALIGNING)).toBeGreaterThanOrEqual(alignmentMs - 1e-6);
         forEachNeighbour(topology, subtask, 'inputs', (other) => expect(moment(recording, other, SNAPSHOTTED)).toBeLessThanOrEqual(passedMs));
@@ -44,7 +44,7 @@ describe('the recording of a completed checkpoint', () => {
     }
   });
 
-  it('gives the same wavefront whatever frames were shown before', () => {
+  it('the wavefront at a time does not depend on the frames that were shown before', () => {
     let wave = wavefrontAt(recording, 0, null);
     for (let atMs = 0; atMs < recording.durationMs; atMs += 7) {
       wave = wavefrontAt(recording, atMs, wave);
@@ -54,7 +54,7 @@ describe('the recording of a completed checkpoint', () => {
     expect(wave).toMatchObject({ end: 'completed', acknowledged: topology.count });
   });
 
-  it('can seek backwards', () => {
+  it('a replay can seek backwards', () => {
     const late = wavefrontAt(recording, recording.durationMs - 1, null);
     const early = wavefrontAt(recording, recording.durationMs / 3, late);
     expect([...early.steps]).toEqual([...wavefrontAt(recording, recording.durationMs / 3, null).steps]);
@@ -63,7 +63,7 @@ describe('the recording of a completed checkpoint', () => {
 });
 
 describe('the recording of a failed checkpoint', () => {
-  it('contains only acknowledgements, is not exact and ends as failed', () => {
+  it('contains only acknowledgements, is not exact, and ends with the failure of the checkpoint', () => {
     const recording = buildRecording(failed, topology)!;
     expect(recording).toMatchObject({ exact: false, end: 'failed' });
     expect(recording.facts.map(({ step }) => step)).toEqual([3, 3, 3, 3, 3]);
@@ -72,11 +72,11 @@ describe('the recording of a failed checkpoint', () => {
     expect(last.acknowledged).toBe(5);
   });
 
-  it('is null if no subtask acknowledged', () => {
+  it('the recording is null if no subtask acknowledged the checkpoint', () => {
     expect(buildRecording({ ...failed, progress: [] }, topology)).toBeNull();
   });
 
-  it('ignores subtasks that the graph does not have', () => {
+  it('the recording ignores subtasks that the graph does not contain', () => {
     expect(buildRecording({ ...failed, progress: [[99, 0, 3], [0, 1, 7]] }, topology)!.facts).toHaveLength(1);
   });
 });
@@ -84,7 +84,7 @@ describe('the recording of a failed checkpoint', () => {
 describe('a replay', () => {
   const recording = buildRecording(completed, topology)!;
 
-  it('changes its wavefront only when its position changes', () => {
+  it('a replay changes its wavefront only when its position changes', () => {
     const started = initialReplay(recording);
     const paused = reduceReplay(started, { type: 'pause' });
     expect(paused.wave).toBe(started.wave);

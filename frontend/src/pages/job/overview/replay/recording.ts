@@ -1,9 +1,9 @@
 /**
- * A stored checkpoint as step changes in order of time, for replay. Pure.
+ * Converts a stored checkpoint to a recording, which is a list of step changes in order of time. Pure.
  *
- * Subtasks measure durations by their own clocks: start delay, alignment, sync and async phase. The times are derived from the order in which
- * barriers travel. The barrier passes a subtask after it has passed all upstream subtasks, and not before the subtask's own start delay and alignment
- * have ended. Each step gets the earliest time that is consistent with all measurements.
+ * A subtask measures its start delay, alignment, sync phase and async phase with its own clock. The times of the steps are derived from these
+ * durations and from the order in which barriers travel. The barrier passes a subtask after it has passed all upstream subtasks, and after the start
+ * delay and the alignment of the subtask have ended. Each step gets the earliest time that is consistent with all measurements.
  */
 import type { Schemas } from '../../../../api/types';
 import { forEachNeighbour, subtaskNumber, type Topology } from '../wavefront/topology';
@@ -13,7 +13,7 @@ type Detail = Pick<Schemas['CheckpointDetailRead'], 'progress' | 'statistics' | 
 
 export interface Recording {
   topology: Topology;
-  /** In order of time. */
+  /** The step changes in order of time. */
   facts: readonly StepChange[];
   durationMs: number;
   exact: boolean;
@@ -28,7 +28,7 @@ interface Measurement {
   acknowledgedMs: number | null;
 }
 
-/** Return null if no subtask acknowledged. */
+/** Return null if no subtask has acknowledged the checkpoint. */
 export function buildRecording(detail: Detail, topology: Topology): Recording | null {
   const measured = measurements(detail, topology);
   const exact = detail.state === 'COMPLETED' && topology.count > 0 && measured.size === topology.count;
@@ -87,8 +87,8 @@ function measuredFacts(measured: ReadonlyMap<number, Measurement>, topology: Top
 }
 
 /**
- * Return the wavefront at a time. `previous`: the last wavefront of this recording that was shown. If it is earlier than the requested time, the
- * result is computed from it.
+ * Return the wavefront of a recording at a time. `previous`: the wavefront of this recording that was shown last. If `previous` is earlier than the
+ * requested time, the result is computed from `previous`.
  */
 export function wavefrontAt({ topology, facts, exact, durationMs, end }: Recording, atMs: number, previous: Wavefront | null): Wavefront {
   const continues = previous !== null && previous.topology === topology && previous.end === null && previous.atMs <= atMs;
@@ -97,7 +97,7 @@ export function wavefrontAt({ topology, facts, exact, durationMs, end }: Recordi
   return atMs >= durationMs ? reduceWavefront(after, { type: 'end', outcome: end, atMs: durationMs }) : after;
 }
 
-/** Return the position of the first change after a time. */
+/** Return the index of the first step change after a time. */
 function firstAfter(facts: readonly StepChange[], atMs: number): number {
   let low = 0;
   let high = facts.length;

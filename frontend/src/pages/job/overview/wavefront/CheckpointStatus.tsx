@@ -1,4 +1,4 @@
-/** The text above the graph: which checkpoint is shown, its progress, and what it is waiting for. */
+/** The text above the graph, which names the displayed checkpoint, its progress, and the subtask that blocks the checkpoint. */
 import { Box } from '@mui/material';
 import type { ReactNode } from 'react';
 
@@ -29,7 +29,7 @@ export function LiveStatus({ store, graph }: { store: LiveStore; graph: Physical
 function LastCheckpoint() {
   const { state, last_checkpoint: last } = useJob();
   const stopped = STOPPED_STATES.has(state);
-  if (!last) return <span>{stopped ? 'The job is not running. None of its checkpoints completed.' : 'No completed checkpoint yet. Barriers appear here when a checkpoint begins.'}</span>;
+  if (!last) return <span>{stopped ? 'The job is not running and has no completed checkpoint.' : 'No completed checkpoint yet. Barriers appear here when a checkpoint begins.'}</span>;
   const completed = <>completed in {duration(last.end_to_end_ms)}, <RelativeTime at={last.completed_at} /></>;
   return stopped
     ? <span>The job is not running. Its last checkpoint, <b>{last.number}</b>, {completed}.</span>
@@ -43,7 +43,7 @@ export function ReplayStatus({ store, graph, number }: { store: ReplayStore; gra
     <StatusLine>
       <b>Checkpoint {number}</b> <StateChip kind="plan" state="DISCARDED" label="replay" />
       {wave.end === null ? <Progress wave={wave} graph={graph} /> : <StateChip kind="checkpoint" state={end === 'completed' ? 'COMPLETED' : 'FAILED'} />}
-      {!exact && <span>Inferred from acknowledgements.</span>}
+      {!exact && <span>The steps are inferred from acknowledgements.</span>}
     </StatusLine>
   );
 }

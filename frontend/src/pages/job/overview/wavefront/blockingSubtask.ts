@@ -8,8 +8,8 @@ export type Blocker =
   /** No acknowledgement has been reported yet. */
   | { kind: 'unknown' }
   /**
-   * The barrier has passed all upstream subtasks of this subtask, but not the subtask itself. `inputs`: its upstream subtasks, one per channel. A
-   * source has no upstream subtasks. `awaiting`: how many downstream subtasks are aligning and still wait for this subtask's barrier.
+   * The barrier has passed all upstream subtasks of this subtask, but not the subtask itself. `inputs`: the upstream subtasks, one per channel. A
+   * source has no upstream subtasks. `awaiting`: the number of downstream subtasks that are aligning and waiting for this subtask's barrier.
    */
   | { kind: 'aligning'; subtask: number; inputs: readonly number[]; awaiting: number; forMs: number }
   /**
@@ -20,7 +20,7 @@ export type Blocker =
   /** All subtasks have acknowledged, and the coordinator is writing the log entry. */
   | { kind: 'completing'; forMs: number };
 
-/** Return what the checkpoint waits for, or null if it has ended. */
+/** Return the blocker that a checkpoint is waiting for, or null if the checkpoint has ended. */
 export function findBlocker(wave: Wavefront): Blocker | null {
   const { topology, steps, sinceMs, atMs } = wave;
   if (wave.end !== null) return null;
@@ -39,8 +39,8 @@ export function findBlocker(wave: Wavefront): Blocker | null {
     const sentMs = allSentMs(wave, subtask);
     if (sentMs !== null && (!held || sentMs < held.sinceMs)) held = { subtask, sinceMs: sentMs };
   }
-  // Return a subtask that delays the barrier rather than a subtask that is writing, because downstream subtasks cannot start their snapshot before
-  // the barrier arrives.
+  // Prefer a subtask that delays the barrier to a subtask that is writing its state, because downstream subtasks cannot start their snapshots
+  // before the barrier arrives.
   if (held) {
     const inputs: number[] = [];
     forEachNeighbour(topology, held.subtask, 'inputs', (other) => inputs.push(other));
@@ -66,20 +66,20 @@ function allSentMs({ topology, passedMs }: Wavefront, subtask: number): number |
   return Number.isNaN(lastMs) ? null : lastMs;
 }
 
-/** The numbers of channels of an edge with a barrier. */
+/** The progress of a barrier over the channels of one edge. */
 interface ChannelProgress {
-  /** The number of channels on which the barrier was sent, while their target waits for barriers of other subtasks. */
+  /** The number of channels on which the barrier was sent, but whose target subtask is still waiting for other barriers. */
   blocked: number;
   /**
-   * The number of channels whose target the barrier has not passed, although all upstream subtasks of the target have sent the barrier. On some of
-   * these channels, the barrier is queued behind records.
+   * The number of channels whose target subtask the barrier has not passed, although all upstream subtasks of the target have sent the barrier.
+   * The barrier is queued behind records on at least one of the channels.
    */
   inFlight: number;
 }
 const NO_PROGRESS: ChannelProgress = { blocked: 0, inFlight: 0 };
 
 /**
- * Return the numbers of channels of an edge that have a barrier. Subtasks report when they have sent a barrier, but not when a barrier has arrived.
+ * Return how many channels of an edge have a barrier. Subtasks report when they have sent a barrier, but not when a barrier has arrived.
  */
 export function blockedChannels(wave: Wavefront, { source, target, partitioning, feedback }: Edge): ChannelProgress {
   const { topology, steps } = wave;
@@ -99,8 +99,8 @@ export function blockedChannels(wave: Wavefront, { source, target, partitioning,
 }
 
 /**
- * `passed`: for each chain position, the number of subtasks that the barrier has passed. `awaits`: for each subtask, 1 if it is aligning and still
- * waits for a barrier.
+ * `passed`: for each chain position, the number of subtasks that the barrier has passed. `awaits`: for each subtask, 1 if the subtask is aligning
+ * and still waiting for a barrier.
  */
 interface BarrierProgress {
   passed: Uint32Array;
@@ -108,8 +108,8 @@ interface BarrierProgress {
 }
 
 /**
- * A cache with the array of steps as its key, because hundreds of edges query the progress ten times a second. The array does not change while only
- * time passes.
+ * A cache of barrier progress, because hundreds of edges query the progress ten times a second. The cache key is the array of steps, which does not
+ * change while only time passes.
  */
 const progressCache = new WeakMap<Uint8Array, BarrierProgress>();
 
@@ -147,7 +147,7 @@ export function blockingIndex(wave: Wavefront | null, chain: number): number {
   return position.chain === chain ? position.index : -1;
 }
 
-/** The maximum number of upstream chains that a sentence names. */
+/** The maximum number of upstream chains that the text about a blocker names. */
 const NAMES_MAX = 2;
 
 /** `delay by route → routes [2]`. */
@@ -166,28 +166,28 @@ function chainAt(subtask: number, { chains }: PhysicalGraph, topology: Topology)
 }
 
 /**
- * Describe what the checkpoint waits for, and for how long. `exact`: whether the steps come from measurements. If not, only acknowledgements are
- * known.
+ * Describe the blocker of a checkpoint, and how long the checkpoint has been waiting for the blocker. `exact`: whether the steps come from
+ * measurements, and not only from acknowledgements.
  */
 export function blockerText(blocker: Blocker, graph: PhysicalGraph, topology: Topology, exact: boolean): string {
   switch (blocker.kind) {
     case 'unknown':
       return 'no subtask has acknowledged yet';
     case 'completing':
-      return `all subtasks acknowledged; the coordinator is writing the log entry${blocker.forMs < 1 ? '' : ` for ${duration(blocker.forMs)}`}`;
+      return `all subtasks have acknowledged, and the coordinator ${blocker.forMs < 1 ? 'is writing the log entry' : `has been writing the log entry for ${duration(blocker.forMs)}`}`;
     case 'snapshotting':
-      return `${subtaskLabel(blocker.subtask, graph, topology)} has been writing its state for ${duration(blocker.forMs)}${blocker.others === 0 ? '' : `, and so have ${blocker.others} more`}`;
+      return `${subtaskLabel(blocker.subtask, graph, topology)} has been writing its state for ${duration(blocker.forMs)}${blocker.others === 0 ? '' : `; ${pluralize(blocker.others, 'other subtask')} ${blocker.others === 1 ? 'is' : 'are'} also writing`}`;
     case 'aligning': {
       const { awaiting } = blocker;
       const text = aligningText(blocker, graph, topology, exact);
-      return awaiting === 0 ? text : `${text}; ${awaiting === 1 ? '1 subtask waits' : `${pluralize(awaiting, 'subtask')} wait`} for its barrier`;
+      return awaiting === 0 ? text : `${text}; ${pluralize(awaiting, 'subtask')} ${awaiting === 1 ? 'is' : 'are'} waiting for its barrier`;
     }
   }
 }
 
 /**
- * A barrier that has not arrived is queued behind records. If there are no measurements, a stateful subtask or a sink is possibly writing its
- * snapshot instead.
+ * Describe why a subtask is aligning. A barrier that has not arrived is queued behind records. Without measurements, another reason is possible: a
+ * stateful subtask or a sink can already be writing its snapshot.
  */
 function aligningText({ subtask, inputs, forMs }: Blocker & { kind: 'aligning' }, graph: PhysicalGraph, topology: Topology, exact: boolean): string {
   const name = subtaskLabel(subtask, graph, topology);
@@ -195,9 +195,9 @@ function aligningText({ subtask, inputs, forMs }: Blocker & { kind: 'aligning' }
   const [first] = inputs;
   if (first === undefined) return exact ? `source ${name} has not sent its barrier for ${time}` : `source ${name} has not acknowledged for ${time}`;
   const own = chainAt(subtask, graph, topology);
-  const alternative = !exact && own?.operators.some(({ stateful, kind }) => stateful || kind === 'sink') ? ', or it is writing its state' : '';
-  if (inputs.length === 1) return `${name} has been waiting for ${time}: the barrier from ${subtaskLabel(first, graph, topology)} is queued behind records${alternative}`;
-  return `${name} has been aligning for ${time}: barriers from ${inputNames(inputs, graph, topology)} are queued behind records (${pluralize(inputs.length, 'channel')})${alternative}`;
+  const alternative = !exact && own?.operators.some(({ stateful, kind }) => stateful || kind === 'sink') ? ', or the subtask is writing its state' : '';
+  if (inputs.length === 1) return `${name} has been waiting for ${time}, because the barrier from ${subtaskLabel(first, graph, topology)} is queued behind records${alternative}`;
+  return `${name} has been aligning for ${time}, because barriers from ${inputNames(inputs, graph, topology)} are queued behind records (${pluralize(inputs.length, 'channel')})${alternative}`;
 }
 
 /** Return the names of the chains of these subtasks as a short list, such as `orders, customers and 3 more`. */

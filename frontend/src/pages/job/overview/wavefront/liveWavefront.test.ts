@@ -23,7 +23,7 @@ const completed = (checkpoint: number, end_to_end_ms: number): Partial<Stream> =
 });
 
 describe('the live wavefront', () => {
-  it('advances with reported progress and is the same object without new progress', () => {
+  it('advances with reported progress, and stays the same object without new progress', () => {
     const started = report(initialLiveWavefront(topology), { progress: progress(7, []) }, TRIGGERED + 10);
     expect(steps(started)).toEqual(['00', '00']);
     const grown = report(started, { progress: progress(7, [[0, 1, 22]]) }, TRIGGERED + 40);
@@ -31,7 +31,7 @@ describe('the live wavefront', () => {
     expect(report(grown, { progress: progress(7, [[0, 1, 22]]) }, TRIGGERED + 40)).toBe(grown);
   });
 
-  it('restarts with the next checkpoint, even if another run has a checkpoint with a lower number', () => {
+  it('restarts with the next checkpoint, even if this checkpoint belongs to another run and has a lower number', () => {
     const before = report(initialLiveWavefront(topology), { progress: progress(7, [[0, 1, 22]]) }, TRIGGERED + 40);
     expect(steps(report(before, { progress: progress(8, []) }, TRIGGERED + 50))).toEqual(['00', '00']);
     expect(report(before, { progress: progress(6, []) }, TRIGGERED + 50)).toBe(before);
@@ -50,7 +50,7 @@ describe('the live wavefront', () => {
     expect(after).toMatchObject({ checkpoint: { number: 9, trigger: 'periodic' }, tookMs: 31, wave: { end: 'completed', acknowledged: 4 } });
   });
 
-  it('changes from an ended checkpoint only to a newer checkpoint', () => {
+  it('replaces an ended checkpoint only by a newer checkpoint', () => {
     const over = report(initialLiveWavefront(topology), completed(9, 31), TRIGGERED);
     expect(report(over, { progress: progress(8, [[0, 0, 3]]), ...completed(9, 31) }, TRIGGERED).checkpoint?.number).toBe(9);
     const next = report(over, { progress: progress(10, [[0, 0, 3]]), ...completed(9, 31) }, TRIGGERED + 9);
@@ -63,13 +63,13 @@ describe('the live wavefront', () => {
     expect(after).toMatchObject({ reason: 'timed out', wave: { end: 'failed', acknowledged: 1 } });
   });
 
-  it('derives the start from reported progress if clocks differ slightly', () => {
+  it('derives the time of the trigger from reported progress if clocks differ slightly', () => {
     const ahead = report(initialLiveWavefront(topology), { progress: progress(7, [[0, 1, 300]]) }, TRIGGERED - 900);
     expect(ahead.wave!.atMs).toBe(300);
     expect(reduceLiveWavefront(ahead, { type: 'clock', nowMs: TRIGGERED - 800 }).wave!.atMs).toBe(400);
   });
 
-  it('shows the age of a checkpoint that was in progress for a long time before the page was opened', () => {
+  it('shows the real age of a checkpoint that was triggered long before the page was opened', () => {
     expect(report(initialLiveWavefront(topology), { progress: progress(7, [[0, 1, 22]]) }, TRIGGERED + 90_000).wave!.atMs).toBe(90_000);
   });
 

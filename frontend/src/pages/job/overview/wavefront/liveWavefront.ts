@@ -17,7 +17,7 @@ export interface LiveWavefront {
 
 export type LiveWavefrontAction = { type: 'stream'; job: Pick<JobLive, 'progress' | 'outcome' | 'events'>; nowMs: number } | { type: 'clock'; nowMs: number };
 
-/** The assumed maximum difference between the clocks of driver and browser. A reported start is used only if it is further in the past. */
+/** The assumed maximum difference between the clocks of driver and browser. A reported trigger time is used only if it is older than this. */
 const CLOCK_SKEW_MS = 2_000;
 
 export function initialLiveWavefront(topology: Topology): LiveWavefront {
@@ -36,11 +36,11 @@ function applyProgress(live: LiveWavefront, { progress }: Pick<JobLive, 'progres
   if (progress === null) return live;
   const { checkpoint, checkpoint_id, run_id, trigger, triggered_at } = progress;
   const same = live.checkpoint?.number === checkpoint && (live.checkpoint.runId === run_id || live.checkpoint.runId === null);
-  // A different run can have rolled back, so its checkpoint numbers can be lower.
+  // A new run can start with a rollback, so its checkpoint numbers can be lower than those of the previous run.
   if (!same && live.checkpoint?.runId === run_id && checkpoint < live.checkpoint.number) return live;
   if (same && live.wave?.end) return live.checkpoint?.id === checkpoint_id ? live : { ...live, checkpoint: { number: checkpoint, runId: run_id, id: checkpoint_id, trigger } };
   const lastMs = progress.progress.reduce((last, [, , atMs]) => Math.max(last, atMs!), 0);
-  // The driver's clock can differ from this clock. The checkpoint cannot have begun later than its progress implies.
+  // The clocks of driver and browser can differ. The trigger must be early enough for all reported acknowledgements.
   const reportedMs = Date.parse(triggered_at);
   const latestStartMs = Math.min(nowMs - lastMs, nowMs - reportedMs > CLOCK_SKEW_MS ? reportedMs : nowMs);
   const triggeredMs = same ? Math.min(live.triggeredMs, latestStartMs) : latestStartMs;
@@ -54,7 +54,7 @@ function applyProgress(live: LiveWavefront, { progress }: Pick<JobLive, 'progres
   return { ...live, wave, triggeredMs, checkpoint: { number: checkpoint, runId: run_id, id: checkpoint_id, trigger }, tookMs: null, reason: '' };
 }
 
-/** Many checkpoints end before the stream reports their progress. For them, only the end is known. */
+/** Apply the end of a checkpoint. Many checkpoints end before the stream reports their progress, so only their end is known. */
 function applyEnd(live: LiveWavefront, { outcome, events }: Pick<JobLive, 'outcome' | 'events'>): LiveWavefront {
   if (outcome === null || (live.checkpoint !== null && outcome.checkpoint < live.checkpoint.number)) return live;
   const known = live.checkpoint?.number === outcome.checkpoint;

@@ -1,10 +1,13 @@
-/** The channels that carry barriers. Subtasks are numbered from 0, chain by chain. Feedback edges are left out, since alignment ignores them. */
+/**
+ * The channels through which barriers travel. Feedback edges are left out, because alignment ignores feedback edges. Subtasks are numbered from 0,
+ * chain by chain.
+ */
 import type { PhysicalGraph } from '../../physicalGraph';
 
 interface Link {
   /** The position of the other chain in `chains`. */
   chain: number;
-  /** Whether subtask i is connected only to subtask i. If not, each subtask is connected to all subtasks. */
+  /** Whether each subtask is connected only to the subtask with the same index. Otherwise, each upstream subtask is connected to all downstream subtasks. */
   forward: boolean;
 }
 interface ChainBlock {
@@ -17,11 +20,11 @@ interface ChainBlock {
 }
 export interface Topology {
   count: number;
-  /** In topological order. */
+  /** The chains in topological order. */
   chains: readonly ChainBlock[];
   /** The position in `chains` for each chain index. */
   at: ReadonlyMap<number, number>;
-  /** The position of the chain for each subtask number. */
+  /** The position in `chains` of the chain of each subtask, by subtask number. */
   chainOf: Int32Array;
 }
 

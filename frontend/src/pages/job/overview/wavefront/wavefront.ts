@@ -1,11 +1,12 @@
 /**
- * The progress of one checkpoint through the subtasks: a pure state machine. A subtask only moves forward:
+ * A pure state machine for the progress of one checkpoint through the subtasks. The steps of a subtask always have this order:
  *
  *     waiting -> aligning -> snapshotted -> acknowledged
  *
  * `aligning`: some barriers have arrived at the subtask or have been sent to it. `snapshotted`: the barrier has passed the subtask, and the subtask
- * is writing its state. For a checkpoint in progress, only acknowledgements are known. All other steps are inferred: if a subtask has acknowledged,
- * the barrier has passed all upstream subtasks and has been sent to all downstream subtasks. For a completed checkpoint, measurements are known, too.
+ * is writing its state. For a checkpoint in progress, only acknowledgements are known, and all other steps are inferred. If a subtask has
+ * acknowledged, the barrier has passed all upstream subtasks and has been sent to all downstream subtasks. For a completed checkpoint, measurements
+ * are also known.
  */
 import { forEachNeighbour, type Topology } from './topology';
 
@@ -16,7 +17,7 @@ export const ALIGNING = 1;
 export const SNAPSHOTTED = 2;
 export const ACKNOWLEDGED = 3;
 
-/** `atMs`: since the trigger. */
+/** `atMs`: the time since the trigger, in milliseconds. */
 export interface StepChange {
   subtask: number;
   step: number;
@@ -25,16 +26,16 @@ export interface StepChange {
 
 export interface Wavefront {
   topology: Topology;
-  /** Whether all steps come from measurements, as in a replay. If not, steps are inferred from acknowledgements. */
+  /** Whether all steps come from measurements, as in most replays. Otherwise, steps are inferred from acknowledgements. */
   exact: boolean;
   /**
    * For each subtask, `steps` has the index of its step in STEPS, `sinceMs` the time at which this step began, and `passedMs` the time at which the
-   * barrier passed the subtask (NaN: it has not passed yet).
+   * barrier passed the subtask (NaN if it has not passed yet).
    */
   steps: Uint8Array;
   sinceMs: Float64Array;
   passedMs: Float64Array;
-  /** Time since the trigger. */
+  /** The time since the trigger, in milliseconds. */
   atMs: number;
   acknowledged: number;
   end: 'completed' | 'failed' | null;
@@ -54,7 +55,7 @@ export function initialWavefront(topology: Topology, { exact }: { exact: boolean
 
 export function reduceWavefront(wave: Wavefront, action: WavefrontAction): Wavefront {
   if (wave.end !== null) return wave;
-  // Clocks of different hosts differ, so make sure that time does not run backwards.
+  // The clocks of hosts differ, so make sure that the time of the wavefront never decreases.
   const atMs = Math.max(wave.atMs, action.atMs);
   switch (action.type) {
     case 'clock':
@@ -80,7 +81,7 @@ function copy(wave: Wavefront, atMs: number): Wavefront {
   return { ...wave, atMs, steps: wave.steps.slice(), sinceMs: wave.sinceMs.slice(), passedMs: wave.passedMs.slice() };
 }
 
-/** Mutates `wave`, which must be a fresh copy. */
+/** Advance a subtask to a step. This function mutates `wave`, so `wave` must be a fresh copy. */
 function advance(wave: Wavefront, { subtask, step, atMs }: StepChange): void {
   const before = wave.steps[subtask]!;
   if (step <= before) return;

@@ -21,7 +21,7 @@ interface Source {
   subscribe: (listener: () => void) => () => void;
 }
 
-/** The current store, which is the live store or the replay store. Subscriptions remain when the store changes. */
+/** The current store, which is the live store or the replay store. A change of the store keeps all subscriptions. */
 export class WavefrontSource implements Source {
   readonly #listeners = new Set<() => void>();
   #leave: () => void;
@@ -52,14 +52,14 @@ export class WavefrontSource implements Source {
 
 export const WavefrontContext = createContext<WavefrontSource | null>(null);
 
-/** The replayed checkpoint, or the live checkpoint if nothing is replayed. */
+/** Return the wavefront of the replayed checkpoint, or of the live checkpoint if nothing is replayed. */
 export function useWavefrontSource(live: LiveStore, replay: ReplayStore | null): WavefrontSource {
   const [source] = useState(() => new WavefrontSource(replay ?? live));
   useLayoutEffect(() => source.show(replay ?? live), [source, live, replay]);
   return source;
 }
 
-/** Return a part of the wavefront. `select` must return a primitive value, which stays equal as long as the part does not change. */
+/** Return a part of the wavefront. The result of `select` must stay equal (===) as long as the part does not change. */
 export function useWavefront<Part extends string | number | boolean | Wavefront | null>(select: (wave: Wavefront | null) => Part): Part {
   const source = use(WavefrontContext);
   if (source === null) throw new Error('useWavefront needs a WavefrontContext.');
@@ -67,8 +67,8 @@ export function useWavefront<Part extends string | number | boolean | Wavefront 
 }
 
 /**
- * Paint outside React at every change of the wavefront, because hundreds of parts change ten times a second. `createPainter` must be the same
- * function for the same elements. `createPainter` returns a painter, which stores what it painted last.
+ * Call a painter outside React at every change of the wavefront, because hundreds of elements change ten times a second. `createPainter` must be the
+ * same function for the same elements. `createPainter` returns a painter, which remembers its last output.
  */
 export function useWavefrontPainter(createPainter: () => (wave: Wavefront | null) => void): void {
   const source = use(WavefrontContext);
@@ -79,7 +79,7 @@ export function useWavefrontPainter(createPainter: () => (wave: Wavefront | null
     paint(previous);
     return source.subscribe(() => {
       const { wave } = source.get();
-      // Most updates change only the time.
+      // Most updates change only the time, which no painter uses.
       const same = wave?.steps === previous?.steps && wave?.end === previous?.end;
       previous = wave;
       if (!same) paint(wave);
@@ -99,7 +99,7 @@ export function useLiveWavefront(topology: Topology): LiveStore {
       frame = 0;
       store.dispatch({ type: 'stream', job: jobStore.get(), nowMs: serverNow() });
     };
-    // Draw once for all messages of a frame.
+    // Update only once per animation frame, even if several messages arrive.
     const ask = (): void => void (frame ||= requestAnimationFrame(update));
     ask();
     const unsubscribe = jobStore.subscribe(ask);
@@ -113,7 +113,7 @@ export function useLiveWavefront(topology: Topology): LiveStore {
   return store;
 }
 
-/** Null if nothing is replayed. */
+/** Return the store of the replay, or null if nothing is replayed. */
 export function useReplay(script: Recording | null): ReplayStore | null {
   const store = useMemo(() => (script === null ? null : new Store<Replay, PlaybackAction>(initialReplay(script), reduceReplay)), [script]);
   useEffect(() => {

@@ -1,7 +1,8 @@
-"""A standalone Spark cluster on the loopback interface: a master and workers, each a process, all with authentication.
+"""A standalone Spark cluster on the loopback interface. The master and each worker are processes that require authentication.
 
-It is for tests and trials of executor failures. The secret is in files that only this user can read. Linux only: the
-processes end with the thread that started them (PR_SET_PDEATHSIG), even if the thread is killed.
+The cluster is for tests and trials of executor failures. The cluster's secret is in files that only this user can read. The
+cluster runs only on Linux, where its processes end with the thread that started them (PR_SET_PDEATHSIG), even if the thread is
+killed.
 """
 
 from __future__ import annotations
@@ -43,7 +44,8 @@ appender.console.layout.pattern = %d %p %c{1}: %m%n%ex
 
 
 class StandaloneCluster:
-    """A standalone Spark cluster. Call order: start -> session_settings -> stop. A context manager calls ``start`` and ``stop``.
+    """A standalone Spark cluster. Call order: start -> session_settings -> stop. In a ``with`` statement, ``start`` and
+    ``stop`` are called automatically.
 
     ``cores`` and ``memory_mb`` apply to each of the ``workers``. A worker runs one executor per application.
     """
@@ -61,19 +63,19 @@ class StandaloneCluster:
 
     @property
     def directory(self) -> Path:
-        """Directory of the logs (``master.log``, ``worker-0.log``) and the executors' files. ``stop`` removes it."""
+        """Directory of the logs (``master.log``, ``worker-0.log``) and the executors' files. ``stop`` removes the directory."""
         if self._directory is None:
             raise AssertionError("the cluster is not started")
         return self._directory
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """Pids of the master and the workers. Executors are children of their worker."""
+        """Pids of the master and the workers. Each executor is a child process of its worker."""
         return tuple(process.pid for process in self._processes)
 
     def start(self) -> None:
-        """Start the cluster. Return when every worker has registered. Raise SlotError with the end of the log of the process that
-        failed."""
+        """Start the cluster. The call returns when every worker has registered. Raise SlotError with the end of the log of the
+        process that failed."""
         find_java()
         self._directory = Path(tempfile.mkdtemp(prefix="weir-standalone-"))
         try:
@@ -97,12 +99,12 @@ class StandaloneCluster:
         return {
             AUTH_SECRET: self._secret,
             "spark.executor.memory": f"{self._memory_mb}m",
-            # Makes executors start faster.
+            # With this option, executors start faster.
             "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
         }
 
     def stop(self) -> None:
-        """Stop all processes. Executors end with their workers. Safe to call twice."""
+        """Stop all processes. Each executor ends with its worker. Safe to call twice."""
         for process in reversed(self._processes):
             process.terminate()
         for process in self._processes:
@@ -123,8 +125,7 @@ class StandaloneCluster:
         self.stop()
 
     def _write_properties(self) -> None:
-        # The web UIs of master and worker cannot be disabled. This filter of Spark admits only requests with a token signed by a
-        # key that exists nowhere else.
+        # The web UIs of master and worker cannot be disabled. So Spark's JWSFilter admits only tokens of a secret key.
         ui_filter = "org.apache.spark.ui.JWSFilter"
         settings = {
             "spark.authenticate": "true",
@@ -163,12 +164,12 @@ class StandaloneCluster:
                     stdout=log,
                     stderr=log,
                     cwd=self.directory,
-                    preexec_fn=_die_with_parent,  # noqa: PLW1509  # one system call, takes no Python lock
+                    preexec_fn=_die_with_parent,  # noqa: PLW1509  # the function makes one system call and takes no Python lock
                 )
             )
 
     def _await(self, name: str, pattern: str) -> str:
-        """Wait until ``pattern`` is in the log of ``name``, and return its first group."""
+        """Wait until ``pattern`` is in the log of ``name``, and return the first group of the match."""
         process = self._processes[0 if name == "master" else 1 + int(name.removeprefix("worker-"))]
         log = self.directory / f"{name}.log"
         deadline = time.monotonic() + self._start_timeout_s

@@ -1,0 +1,43 @@
+"""Details of a process that only its own user may read, such as its open files and its environment."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+import psutil
+
+T = TypeVar("T")
+WAIT_S = 30.0
+POLL_S = 0.01
+_ENDED = (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
+
+
+def unless_ended(process: psutil.Process, read: Callable[[psutil.Process], T], *, wait_s: float = WAIT_S) -> T | None:
+    """Return ``read(process)``, or None if the process has ended.
+
+    A process that ends belongs to root as soon as it has released its memory, so Linux denies its details to an ordinary user. A
+    denied access is therefore no proof that the process has ended. ``read`` is repeated until it succeeds or the process is gone or
+    a zombie. Raises psutil.AccessDenied if the process still runs after ``wait_s`` seconds and denies the access.
+    """
+    deadline_s = time.monotonic() + wait_s
+    while True:
+        try:
+            return read(process)
+        except psutil.NoSuchProcess:
+            return None
+        except psutil.AccessDenied:
+            if _has_ended(process):
+                return None
+            if time.monotonic() >= deadline_s:
+                raise
+        time.sleep(POLL_S)
+
+
+def _has_ended(process: psutil.Process) -> bool:
+    try:
+        # If only the main thread has ended, the process has the status of a zombie, but its other threads still run.
+        return process.status() in _ENDED and process.num_threads() <= 1
+    except psutil.NoSuchProcess:
+        return True
