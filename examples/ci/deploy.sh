@@ -34,9 +34,11 @@ print("" if value is None else value)
 ' "$1"
 }
 
-# Print the state and the log of an unhealthy job. Errors are ignored.
+# Print the state, the newest events and the log of an unhealthy job. Errors are ignored. The events contain the reasons of failures:
+# a job that is restarting has a new run, whose log is still empty.
 show() {
     weir status "$name" >&2 || true
+    weir events "$name" --limit 20 >&2 || true
     weir logs "$name" --lines 50 >&2 || true
 }
 
