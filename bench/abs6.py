@@ -20,10 +20,11 @@ SOURCE, FIRST, SECOND, THIRD, SINK = "source", "count-sum", "sum-by-10", "sum-by
 class Abs6:
     """The job and the check of its result.
 
-    ``emit``: with ``each``, every keyed operator emits a running result for each record. With ``batch``, it emits one result for
-    each key of a batch. ``rate``: records per second of the whole source. None means unlimited. ``timed``: records have a column
-    with their emission time, from which the sink computes the latency. Each keyed operator forwards the maximum emission time of
-    the key, which is the record's own time if the key has at most one record in hundreds of milliseconds.
+    ``emit``: with ``each``, every keyed operator emits a running result for each record. With ``batch``, it emits one result
+    for each key of a batch. ``rate``: records per second of the whole source. None means unlimited. ``timed``: records have a
+    column with their emission time, from which the sink computes the latency. For each key, a keyed operator forwards the
+    maximum emission time of all records so far. If the records of a key are hundreds of milliseconds or more apart, none
+    overtakes another, so this maximum is the emission time of the current record.
     """
 
     seed: int

@@ -2,8 +2,8 @@
 
     python bench/exchange.py [--slots 4] [--seconds 5] [--rows 65536]
 
-Every slot sends the same batch to every other slot, bounded by credit as in a slot's loop, and counts the rows that arrive.
-Handshake, content hash and full validation are on. Each process checks that batches arrive intact and in order.
+Every slot sends one batch again and again to every other slot, bounded by credit as in a slot's loop. Every slot counts the
+rows that arrive, and checks that batches arrive intact and in order. Handshake, content hash and full validation are on.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def run_slot(me: int, rows: int, seconds: float, pipe: Pipe) -> None:
     while time.monotonic() < begin + 0.5 + seconds:
         slot.turn(sending=True)
     pipe.send((slot.rows_in - first, time.process_time() - cpu_first))
-    # Continue until all slots have measured, because the other slots would report a slot that stops early as lost.
+    # Continue until all slots have measured: if a slot stopped early, the other slots would report it as lost.
     while not pipe.poll():
         slot.turn(sending=True)
 

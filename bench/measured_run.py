@@ -42,10 +42,10 @@ class RunMeasurement:
     """The measurements of one run.
 
     ``records``: the number of records that the source subtasks reported as read during ``seconds`` of steady state, which
-    excludes start-up, warm-up and the final checkpoint. ``cpu``: CPU time within ``watched_s``, which begins before the first
-    report and ends after the last one, so it is slightly longer than ``seconds``. ``start_s``: from the call of launch() until
-    the job was running. ``checkpoints``: periodic checkpoints that completed in the measured time. ``wrong``: the error that the
-    check of the result found.
+    excludes start-up, warm-up and the final checkpoint. ``watched_s``: seconds from before the first report until after the
+    last report, slightly more than ``seconds``. ``cpu``: CPU time during ``watched_s``. ``start_s``: seconds from the call of
+    launch() until the job was running. ``checkpoints``: periodic checkpoints that completed in the measured time. ``wrong``:
+    the error that the check of the result found.
     """
 
     records: int
@@ -57,7 +57,7 @@ class RunMeasurement:
     aborted: int
     peak_rss_bytes: int
     totals: Totals
-    """Totals of the sink since the newest checkpoint before the measured time, or since the start if there was none."""
+    """Totals of the sink since the newest checkpoint before the measured time, or else since the start of the run."""
     wrong: str | None
 
     @property
@@ -146,8 +146,8 @@ class MeasuredJob:
             raise SystemExit("the job ended during the measurement. Give it more input.")
 
     def finish(self, measured: Clock = float) -> RunMeasurement:
-        """Suspend the job, check its result and return the measurements. ``measured`` maps ``time.monotonic`` to measured time,
-        if only a part of the time counts."""
+        """Suspend the job, check its result and return the measurements. ``measured`` converts a time of ``time.monotonic`` to
+        measured time. It is needed if only parts of the time count."""
         cpu, watched_s = cpu_seconds().since(self._cpu_before), measured(time.monotonic()) - measured(self._watched_from)
         records, seconds = rate_of(self._reports.values(), measured)
         after = self._running.progress()
@@ -202,9 +202,9 @@ def rate_of(reports: Iterable[Sequence[tuple[float, int]]], measured: Clock) -> 
     """Return the number of records that all source subtasks read between their first and last reports in the measured time, and
     the mean time between these reports.
 
-    Slots report twice a second, each at a different moment, so each source subtask is timed from report to report. ``reports``:
-    for each source subtask, the times at which a new number of records was observed. The first entry is the start of observation,
-    not a report.
+    Slots report twice a second, each at a different moment, so each source subtask is timed from its first to its last report.
+    ``reports``: for each source subtask, the times at which a new number of records was observed. The first entry is the start
+    of observation, not a report.
     """
     spans = [(subtask[1], subtask[-1]) for subtask in reports if len(subtask) > 2]
     if not spans:

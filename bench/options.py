@@ -17,9 +17,9 @@ PARTS = ("abs6", "abs6-batch", "wordcount", "start", "unpaired", "million", "lat
 class BenchOptions:
     """The measurements to take.
 
-    ``pairs``: the number of pairs of runs, one without and one with checkpoints, that take turns. Each run is measured for
-    ``seconds`` of steady state, which begins ``warm_up_s`` after the job starts to run. ``directory`` receives checkpoints, input
-    and results; it must be on a local disk.
+    ``pairs``: the number of pairs. A pair is a run without checkpoints and a run with checkpoints, which take turns. Each run
+    is measured for ``seconds`` of steady state, which begins ``warm_up_s`` after the job starts to run. ``directory`` receives
+    checkpoints, input and results; it must be on a local disk.
     """
 
     pairs: int
@@ -44,7 +44,7 @@ class BenchOptions:
 def parse(arguments: Sequence[str]) -> BenchOptions:
     parser = argparse.ArgumentParser(prog="make bench", description="Pass options as ARGS='...'.")
     parser.add_argument("--quick", action="store_true", help="measure one pair for 5 s instead of seven pairs for 20 s")
-    parser.add_argument("--pairs", type=positive, help="number of pairs of runs without and with checkpoints")
+    parser.add_argument("--pairs", type=positive, help="number of pairs of a run without and a run with checkpoints")
     parser.add_argument("--seconds", type=float, help="measured seconds of each run")
     parser.add_argument("--parallelism", default="2,4", help="comma-separated numbers of slots")
     add_only(parser, PARTS)

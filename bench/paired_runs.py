@@ -121,8 +121,9 @@ class PairedRunner:
     def measure(self, workload: Workload, settings: tuple[RunSettings, RunSettings]) -> tuple[RunMeasurement, RunMeasurement]:
         """Return the runs of both settings, which have the same ``seconds``.
 
-        The two settings swap processes and the first turn from pair to pair. The memory layout of a process changes its speed by
-        one or two per cent, and all slots of one benchmark process are forks of the same daemon.
+        The settings swap processes after each pair, because the memory layout of a process changes its speed by one or two per
+        cent, and all slots of one benchmark process are forks of the same daemon. The setting that takes the first turn changes
+        after every two pairs.
         """
         swapped, first = self._pair_count % 2 == 1, self._pair_count // 2 % 2
         self._pair_count += 1

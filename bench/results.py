@@ -17,17 +17,18 @@ from bench.measured_run import RunMeasurement
 
 NONE, EVERY_SECOND = "no checkpoints", "checkpoint every 1 s"
 START = "start"
-"""A pseudo-workload of two seconds of abs6, which measures how long a job takes to start."""
+"""A workload that measures how long a job takes to start. It runs abs6 for two seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class BenchResult:
     """The result of one run. None means that a value was not measured.
 
-    ``baseline_*``: the run without checkpoints of the same pair. ``ceiling_*``: the run of the hand-written program just before.
-    ``*_per_cpu_s``: records per CPU second of the slots, or of the ceiling's processes. ``checkpointed_bytes``: average size of a
-    checkpoint. ``sync_*`` and ``longest_batch_*`` cover all subtasks and checkpoints of the measured time. ``peak_rss_mb``: peak
-    memory of the largest slot. ``took_turns``: the processes were paused every other second, so durations were not measured.
+    ``baseline_*``: the run without checkpoints of the same pair. ``ceiling_*``: the run of the hand-written program just before
+    the pair. ``*_per_cpu_s``: records per CPU second of the slots, or of the ceiling's processes. ``checkpointed_bytes``:
+    average size of a checkpoint. ``sync_*`` and ``longest_batch_*`` cover all subtasks and checkpoints of the measured time.
+    ``peak_rss_mb``: peak memory of the largest slot. ``took_turns``: the processes were paused every other second, so durations
+    were not measured.
     """
 
     workload: str
@@ -148,7 +149,8 @@ def measurement(
 
 
 def percentile(values: Sequence[float], quantile: float) -> float | None:
-    """Return the smallest value such that at least a share of ``quantile`` of all values does not exceed it."""
+    """Return a percentile by the nearest-rank method, or None if there are no values. ``quantile``: 0.95 for the 95th
+    percentile."""
     return sorted(values)[max(0, math.ceil(quantile * len(values)) - 1)] if values else None
 
 
@@ -204,7 +206,9 @@ def show(measured: Sequence[BenchResult], console: Console) -> None:
 
 
 def _show_checkpoints(measured: Sequence[BenchResult], console: Console) -> None:
-    table = Table(title="Checkpoints: milliseconds, only of runs without turns. Sync: over all subtasks. Batch: the longest.")
+    table = Table(
+        title="Checkpoints, in ms. Durations only of runs that did not take turns. Sync: over all subtasks. Batch: the longest."
+    )
     for name in ("workload", "slots", "taken", "aborted", "avg", "max", "align max", "sync p99", "own", "cpu", "longest batch",
                  "no core", "MB"):  # fmt: skip
         table.add_column(name, justify="left" if name == "workload" else "right")

@@ -27,7 +27,7 @@ from weir.spark.session import LazySession
 
 TEXT_NAMES = 400
 WARM_UP_DRAWS = 8
-"""Records per key before a large state counts as full. After this number, 3 of 10,000 keys have had no record."""
+"""A large state counts as full after this number of records per key. At this point, 3 of 10,000 keys have had no record."""
 LATENCY_SHARE = 0.1
 INTERVAL_MS = 1_000
 PAIRED, UNPAIRED = {"abs6", "abs6-batch", "wordcount"}, {"start", "unpaired", "million", "latency"}
@@ -74,7 +74,8 @@ class Suite:
         return write_word_files(options.directory, seed=options.seed, file_bytes=options.word_file_bytes, names=TEXT_NAMES)
 
     def _start_up(self) -> None:
-        """Measure a cold start, which loads Spark, its Python daemon and all compiled code, and a warm start in the same session."""
+        """Measure the start of the Spark session, then a cold and a warm start of a job in this session. The cold start also
+        loads Spark's Python daemon and all compiled code."""
         began = time.monotonic()
         self._session.get()
         session_s = time.monotonic() - began

@@ -15,7 +15,7 @@ cache."""
 
 
 def write_word_files(directory: Path, *, seed: int, file_bytes: int, names: int) -> Path:
-    """Create the files that do not exist yet. The same arguments always give the same text. Returns the directory to read."""
+    """Create the files, unless all files exist. The same arguments always give the same text. Returns the directory to read."""
     folder = directory / f"words-{seed}-{file_bytes}-{names}"
     if (folder / "complete").exists():
         return folder / "text"

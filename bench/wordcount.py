@@ -58,7 +58,7 @@ class WordCount:
 
 
 def count_words(splits: Sequence[SplitRead]) -> dict[str, int]:
-    """Count words in plain Python. Each distinct range of text is counted once."""
+    """Count words in plain Python. Equal ranges of text are counted once, and the counts are multiplied."""
     ranges: Counter[tuple[int, int]] = Counter()
     path_of: dict[int, Path] = {}
     for split in splits:

@@ -1,6 +1,7 @@
-"""A class data archive (CDS) of Spark's classes, which halves the CPU time of a JVM start. The tests start a hundred JVMs.
+"""A class data archive (CDS) of Spark's classes.
 
-The archive is optional. If the archive cannot be created, for example because the JVM is not HotSpot, JVMs start more slowly.
+The archive halves the CPU time of a JVM start. The tests start a hundred JVMs. The archive is optional. If the archive
+cannot be created, for example because the JVM is not HotSpot, JVMs start more slowly.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""Demo that starts a platform, deploys two bounded jobs and a live job, kills a slot of each bounded job, compares their output
-with a batch computation, rolls back the live job, and undoes the rollback.
+"""Demo of the platform.
 
-Exit code 0 means success, and the platform and the live job stay running. Exit code 1 means that a check failed.
-`--down` suspends the live job and stops the platform.
+The demo starts a platform, and deploys two bounded jobs and a live job. It kills a slot of each bounded job, and compares the
+output of the bounded jobs with a batch computation. Then it rolls back the live job, and undoes the rollback.
+
+Exit code 0 means success. In this case the platform and the live job stay running. Exit code 1 means that a step or a check
+failed. `--down` suspends the live job and stops the platform.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The unbounded job of the demo, which reads the flights of 2013 again and again at a steady rate."""
+"""The unbounded job of the demo. This job reads the flights of 2013 again and again at a steady rate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two jobs with bounded input, whose output is compared with a batch computation."""
+"""The two bounded jobs of the demos. The demos compare the output of these jobs with a batch computation."""
 
 from __future__ import annotations
 

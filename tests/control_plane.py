@@ -25,9 +25,11 @@ def _problem(code: str) -> bytes:
 
 
 class ControlPlane:
-    """``url``: the address of its only run. ``down``: connections are closed without an answer. ``status``: the status of the
-    answer to every request, which is a problem with ``code``. If ``code`` is None, the answer is like that of a foreign server on
-    the port."""
+    """``url``: the address of its only run. ``down``: connections are closed without an answer.
+
+    ``status``: if set, every answer has this status and is a problem with ``code``. If ``code`` is None, every answer is like
+    that of a foreign server on the port.
+    """
 
     def __init__(self) -> None:
         self.events: list[NumberedEvent] = []
@@ -65,7 +67,7 @@ class ControlPlane:
             return [one.event for one in self.events]
 
     def wait_for(self, accept: Callable[[list[Event]], bool], *, timeout_s: float = 30.0) -> list[Event]:
-        """Return the received events once ``wanted`` accepts them."""
+        """Return the received events once ``accept`` accepts them."""
         with self._changed:
             arrived = self._changed.wait_for(lambda: accept([one.event for one in self.events]), timeout_s)
             seen = [one.event for one in self.events]

@@ -18,8 +18,8 @@ def unless_ended(process: psutil.Process, read: Callable[[psutil.Process], T], *
     """Return ``read(process)``, or None if the process has ended.
 
     A process that ends belongs to root as soon as it has released its memory, so Linux denies its details to an ordinary user. A
-    denied access is therefore no proof that the process has ended. ``read`` is repeated until it succeeds or the process is gone or
-    a zombie. Raises psutil.AccessDenied if the process still runs after ``wait_s`` seconds and denies the access.
+    denied access is therefore no proof that the process has ended. ``read`` is repeated until it succeeds or the process has
+    ended. Raises psutil.AccessDenied if the process still runs after ``wait_s`` seconds and denies the access.
     """
     deadline_s = time.monotonic() + wait_s
     while True:

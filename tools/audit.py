@@ -1,4 +1,4 @@
-"""Ask an advisory service for known vulnerabilities in the locked packages, with the certificates that pip uses."""
+"""Report known vulnerabilities in the locked packages. Ask an advisory service, and trust the certificates that pip trusts."""
 
 from __future__ import annotations
 

@@ -220,7 +220,8 @@ class Environment:
         packages = [self.uv, "pip", "install", "--no-deps", "--require-hashes", *reinstall, *common, *listed]
         run("installing the locked packages", packages, environment)
         if any(self.path.glob("lib/python3*/site-packages/weir-*.dist-info")):
-            # Weir's distribution had the name `weir` earlier. The old and the current distribution both install a command `weir`.
+            # Older versions of Weir had the distribution name `weir`. The old and the current distribution both install a command
+            # `weir`.
             run(
                 "uninstalling the former distribution weir",
                 [self.uv, "pip", "uninstall", "--python", self.python, "weir"],

@@ -1,4 +1,4 @@
-"""Find Chromium or Chrome for tests of the web UI. If neither is found, root on Debian installs Chromium.
+"""Find Chromium or Chrome for tests of the web UI. If neither is found and root runs this on Debian, install Chromium.
 
 Running ``.venv/bin/python tools/browser.py`` prints the path of the browser. The environment variable ``WEIR_CHROMIUM`` names a
 program to use instead of the browsers on PATH. This module uses only the standard library.

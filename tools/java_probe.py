@@ -17,7 +17,7 @@ _VERSION = re.compile(r'version "(\d+)')
 
 
 class JavaProbe:
-    """A search for Java in the same order as Spark's: ``JAVA_HOME`` first, then ``java`` on PATH."""
+    """Searches for Java in the order in which Spark searches: ``JAVA_HOME`` first, then ``java`` on PATH."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self.wheel_forced = environment.get("WEIR_FORCE_JDK_WHEEL", "") not in ("", "0")

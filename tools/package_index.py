@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-# Environment variables with which pip or uv would install elsewhere, or pip would refuse to install.
+# Environment variables that would make pip or uv install elsewhere, or would make pip refuse to install.
 _ELSEWHERE = (
     "PIP_TARGET",
     "PIP_PREFIX",

@@ -39,9 +39,9 @@ COLOURS = (256, 128, 64)
 """Numbers of colours for the palette of a screenshot, tried in order until the file is small enough."""
 WORKLOAD = "abs6"
 SPREAD_MAX = 2.0
-"""The plot is refused if the highest share of one setting is more than this many times the lowest share of the setting.
+"""The maximum quotient of the highest and the lowest share of one setting. Above this quotient, no plot is written.
 
-A share is the rate of a run of Weir divided by the rate of the hand-written program (see ``Bar``). A larger difference means that
+A share is the rate of a run of Weir divided by the rate of the hand-written program (see ``Bar``). A higher quotient means that
 other programs disturbed the benchmark runs.
 """
 BENCHMARK_COMMAND = "make bench ARGS='--only abs6 --parallelism 2'"
@@ -111,7 +111,7 @@ def abs6_lines(file: Path) -> list[dict[str, Any]]:
 
 
 def read_benchmark(file: Path) -> Benchmark:
-    """Read the results of the newest benchmark run with its smallest number of slots.
+    """Read the results of the newest benchmark run. Use only the results with the smallest number of slots in this run.
 
     Raises PicturesFailed if the file contains no run, a result is wrong, or the shares vary too much.
     """

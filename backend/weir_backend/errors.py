@@ -1,4 +1,4 @@
-"""Errors of the API, answered as application/problem+json (RFC 9457).
+"""Errors of the API, which are returned as application/problem+json (RFC 9457).
 
 Problem
 ├── Unauthenticated      401

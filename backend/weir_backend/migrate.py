@@ -54,7 +54,7 @@ def head() -> str:
 
 
 def known() -> set[str]:
-    """Return all revisions for which this version has migrations."""
+    """Return all revisions for which this version of Weir has migrations."""
     return {one.revision for one in ScriptDirectory.from_config(configuration()).walk_revisions()}
 
 

@@ -25,8 +25,8 @@ class Settings(BaseSettings):
     redis_url: SecretStr
     """``redis://:password@host:port/0``."""
     secret_key: SecretStr = Field(min_length=32)
-    """The key that signs recovery plans and the state of OpenID Connect logins, and from which the tokens of runs are derived. All processes of
-    an installation must have the same ``secret_key``."""
+    """The key that signs recovery plans and the state of OpenID Connect logins. The tokens of runs are derived from this key. All processes of an
+    installation must have the same ``secret_key``."""
     data_dir: Path
     """The directory that contains the directories of runs, and the checkpoints of each job that does not set another checkpoint directory."""
     public_url: AnyHttpUrl = AnyHttpUrl("http://127.0.0.1:8700")
@@ -51,9 +51,9 @@ class Settings(BaseSettings):
     run_files_kept_days: Annotated[float, Field(gt=0)] = 14.0
     """How long to keep the files of an ended run (log, code) on the host of its driver."""
     run_files_kept_last: Annotated[int, Field(ge=0)] = 5
-    """The number of newest runs per job whose files are kept regardless of their age."""
+    """For each job, the number of newest runs that keep their files regardless of age."""
     run_files_kept_max: Annotated[int, Field(gt=0)] = 100
-    """The maximum number of runs per job whose files are kept. Files of older runs are deleted regardless of their age, so that a job in a
+    """For each job, the maximum number of runs that keep their files. The files of older runs are deleted regardless of age, so that a job in a
     restart loop does not fill the disk."""
     artifacts_kept_days: Annotated[float, Field(gt=0)] = 7.0
     """How long to keep an artifact that no spec references, counted from the last upload of the artifact."""

@@ -34,7 +34,7 @@ def directory(configured: Path | None) -> Path:
 
 def policy(nonce: str) -> str:
     """Return the Content-Security-Policy of pages. The policy allows only script files of this origin. The policy allows the styles that
-    components create at runtime, because they have the nonce. The policy allows all style attributes, because charts and tables set style
+    components create at runtime, because these styles have the nonce. The policy allows all style attributes, because charts and tables set style
     attributes, and attributes cannot have a nonce."""
     return "; ".join(
         (
@@ -105,7 +105,8 @@ class Ui:
         except OSError:
             html, status = _not_built(self._built), 503
         headers = {
-            # The page has no ETag. With an ETag, a browser could show a cached page, whose nonce the policy of the new response does not allow.
+            # The page has no ETag. With an ETag, a browser could show a cached page with the policy of a new response. This policy does not allow
+            # the nonce of the cached page.
             "Cache-Control": "no-cache",
             "Content-Security-Policy": policy(nonce),
         }

@@ -17,7 +17,7 @@ from bench.results import percentile
 
 P95_MS = 100.0
 ROUNDS_MIN = 20
-"""With fewer rounds than this, the 95th percentile is the maximum, so the aim is not judged."""
+"""With fewer rounds than this, the 95th percentile is the maximum, so the benchmark does not evaluate the target."""
 
 
 @dataclass(slots=True)
@@ -90,7 +90,7 @@ def at_once(platform: TemporaryControlPlane, pages: Sequence[Page], rounds: int,
 
 
 def until(platform: TemporaryControlPlane, pages: Sequence[Page], stop: threading.Event, seed: int) -> ReadTimes:
-    """A client that reads as a user clicks, with a short pause after each page. The client stops when ``stop`` is set."""
+    """Read pages as a user does, with a short pause after each page, until ``stop`` is set."""
     rng, times = random.Random(seed), ReadTimes()
     with platform.client() as client:
         while not stop.is_set():
@@ -113,7 +113,7 @@ def summary(ms: Iterable[float]) -> dict[str, float | int | str | bool | None]:
 
 
 def measurements(how: str, times: ReadTimes, endpoint: str, rounds: int, more: dict[str, float]) -> list[Measurement]:
-    """Return one measurement for all pages of an endpoint that have an aim, and one for all its pages without an aim."""
+    """Return one measurement for all pages of an endpoint that have a target, and one for all its pages without a target."""
     found = []
     for aimed in (True, False):
         ms = {page: durations for page, durations in times.ms.items() if page.endpoint == endpoint and page.aimed is aimed}
@@ -126,7 +126,7 @@ def measurements(how: str, times: ReadTimes, endpoint: str, rounds: int, more: d
         judged = slowest_ms < P95_MS if rounds >= ROUNDS_MIN else None
         aim = Aim(f"p95 of each page < {P95_MS:.0f} ms", judged) if aimed else None
         problems = sorted(one for one in times.errors if any(one.startswith(f"{page.path}:") for page in ms))
-        what = f"{endpoint}{'' if aimed else ', without an aim'}, {how}"
+        what = f"{endpoint}{'' if aimed else ', without a target'}, {how}"
         found.append(Measurement("reading", what, values, aim, "; ".join(problems) or None))
     return found
 

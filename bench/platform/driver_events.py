@@ -104,8 +104,8 @@ def recovery(generation: int, random: Random) -> list[Event]:
 
 
 def endless(random: Random, *, lead: int = 0) -> Iterator[Event]:
-    """Yield the events of a healthy run: rounds of a checkpoint and samples. ``lead``: the number of samples before the first
-    round, so that the checkpoints of different jobs do not coincide."""
+    """Yield the events of a healthy run in rounds. A round consists of a checkpoint and samples. ``lead``: the number of
+    samples before the first round. With different leads, the checkpoints of different jobs do not coincide."""
     for position in range(lead):
         yield sample(position % SLOTS, 2 * (position // SLOTS))
     number = 1
@@ -126,7 +126,7 @@ def numbered(events: Sequence[Event], *, first: int, at_ms: int, step_ms: int = 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedRows:
-    """Numbers of log entries, samples, triggered checkpoints and completed checkpoints that events produce."""
+    """The numbers of rows that events produce: log entries, samples, triggered checkpoints and completed checkpoints."""
 
     logged: int
     samples: int

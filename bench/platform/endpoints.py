@@ -27,10 +27,11 @@ LEFT_OUT: Mapping[str, str] = {
     "finish_oidc_session": "needs an external OIDC provider",
 }
 PROMETHEUS = "get_metrics"
-"""This endpoint is neither a list nor a detail, because it covers all jobs and is read only a few times per minute."""
+"""This endpoint is neither a list nor a detail: one response covers all jobs. Clients read it only a few times per minute, so
+the latency target does not apply."""
 PAGE = 25
 COUNTED_MAX = 10_000
-"""The largest total that lists count to."""
+"""The largest number of rows that the API counts for a list."""
 _FILTER_VALUES: Mapping[str, Any] = {"q": "orders", "live": True, "needs_attention": True}
 """Values of filters that are not fields of a row."""
 _NUMBERS: Mapping[str, int] = {"number": 1, "before": 1, "after": 2}
@@ -40,7 +41,8 @@ _NUMBERS: Mapping[str, int] = {"number": 1, "before": 1, "after": 2}
 @dataclass(frozen=True, slots=True)
 class Page:
     """A page to read. ``rows``: the expected number of rows. None means that the page is not a list. ``aimed``: whether the
-    latency aim applies. The aim does not apply beyond the rows that a list counts, nor to endpoints that are read rarely."""
+    latency target applies. The target does not apply beyond the rows that a list counts, nor to endpoints that are read
+    rarely."""
 
     endpoint: str
     what: str
@@ -60,7 +62,7 @@ class ReadablePages:
 
 
 def readable_pages(client: Client, *, largest: int, totals: Mapping[str, int]) -> ReadablePages:
-    """Return all pages to read. ``totals``: numbers of rows by endpoint, for lists that have more rows than they count."""
+    """Return all pages to read. ``totals``: numbers of rows by endpoint, for lists that can exceed ``COUNTED_MAX`` rows."""
     document = client.get(DOCUMENT).json()
     known, unknown = readable_paths(document)
     found = ReadablePages(unknown=unknown, left_out=[f"{name}: {reason}" for name, reason in LEFT_OUT.items()])
@@ -204,7 +206,8 @@ class _List:
                 yield self._page(f"{prefix}by {name} {word}", filter_, sort=[name, direction])
 
     def _last(self, prefix: str, filter_: dict[str, Any], total: int | None) -> Iterator[Page]:
-        """Yield the last page. ``total``: the number of rows, if the list has more than it counts."""
+        """Yield the last page of the counted rows. If ``total``, the number of all rows, is known and exceeds ``COUNTED_MAX``,
+        also yield the last page of all rows."""
         answer = self._client.get(self._address(filter_, None, 0))
         counted = int(answer.headers["Content-Range"].rpartition("/")[2])
         end = min(counted, COUNTED_MAX)

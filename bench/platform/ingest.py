@@ -1,5 +1,5 @@
-"""Event ingest over HTTP with full tables: drivers that catch up, each sending its next batch as soon as the last one is
-acknowledged.
+"""Event ingest over HTTP with full tables. The drivers catch up: each driver sends its next batch as soon as the previous batch
+is acknowledged.
 
 Request bodies are created in advance, so drivers use almost no CPU. Afterwards the stored rows are counted by kind.
 """
@@ -31,7 +31,7 @@ from weir_backend.models import Event as LogEntry
 
 EVENTS_PER_S = 5_000
 CATCHING_UP = 100
-"""The aim applies to batches of at least this size. A driver that sends smaller batches is not catching up. Smaller batches
+"""The target applies to batches of at least this size. A driver that sends smaller batches is not catching up. Smaller batches
 measure the cost of a request."""
 BEGIN = 3
 """Number of events with which each run begins."""

@@ -1,5 +1,5 @@
 """Copies of jobs: rows that the services wrote, copied within the database under new ids. Copying is ten times as fast as writing
-the rows by the services."""
+the rows through the services."""
 
 from __future__ import annotations
 

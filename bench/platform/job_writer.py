@@ -47,7 +47,7 @@ DAYS = 30
 """Age of a job's first event."""
 BATCH_EVENTS = 2_000
 EVENTS_OF_AN_END = 20
-"""The maximum number of events of the driver and the control plane together at the end of a job."""
+"""The maximum number of events at the end of a job, counting both the driver and the control plane."""
 _INSPECTION = PlanInspection(
     intact=True, damage=None, files=24, bytes=24 << 20, abandoned=[], reinstated=[], sources=[], sinks=[], notes=[]
 )
@@ -100,7 +100,7 @@ class RunConnection:
 
 @dataclass(slots=True)
 class JobWriter:
-    """A client of the services that deploys jobs as ``caller``, with the artifact ``digest`` whose code compiles to ``graph``."""
+    """Deploys jobs as ``caller`` through the services. The code of the artifact ``digest`` compiles to ``graph``."""
 
     settings: Settings
     database: Database

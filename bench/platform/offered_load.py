@@ -24,7 +24,7 @@ from weir.protocol.ids import EventNumber
 from weir_backend.kit.clock import now
 
 PHASES = 8
-"""The number of different phases of the drivers' checkpoints."""
+"""The drivers trigger their checkpoints at this number of different offsets."""
 
 
 @dataclass(slots=True)
@@ -56,8 +56,8 @@ class OfferedLoad:
 def offer_load(
     platform: TemporaryControlPlane, runs: Sequence[RunConnection], *, per_s: float, seconds: float, seed: int
 ) -> OfferedLoad:
-    """Send ``per_s`` events per second over all runs. Return when all events are stored or each remaining driver has received an
-    error."""
+    """Send ``per_s`` events per second, divided among all runs. Return when all events of each driver are stored or the driver
+    has received an error."""
     count = max(1, int(per_s * seconds / len(runs)))
     own_per_s = per_s / len(runs)
     begin_ms = now().timestamp() * 1000

@@ -89,7 +89,7 @@ def parse(arguments: Sequence[str]) -> PlatformBenchOptions:
     least = 4 * options.checkpoints + 100 * options.jobs
     if options.checkpoints < options.jobs or options.events < least:
         parser.error(
-            f"--checkpoints, --events: {options.jobs:,} jobs need at least {options.jobs:,} checkpoints, "
-            f"and with {options.checkpoints:,} checkpoints at least {least:,} events"
+            f"--checkpoints, --events: {options.jobs:,} jobs need at least {options.jobs:,} checkpoints; "
+            f"{options.jobs:,} jobs with {options.checkpoints:,} checkpoints need at least {least:,} events"
         )
     return options

@@ -55,7 +55,7 @@ def show(measured: Sequence[Measurement], console: Console, columns: Mapping[str
         table.add_column("what")
         for name in (*used, "load"):
             table.add_column(name, justify="left" if name == "slowest" else "right")
-        table.add_column("aim")
+        table.add_column("target")
         for one in own:
             if one.values.keys() & set(used):
                 shown = [text_of(one.values.get(name)) for name in used]

@@ -19,8 +19,8 @@ Value = float | int | str | bool | None
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """An aim of the project. ``met``: None means that the aim is not judged, because too little was measured. A missed aim is
-    reported but is not an error."""
+    """A performance target of the project. ``met``: None means that too little was measured to evaluate the target. The control
+    plane benchmarks report a missed target but do not treat it as an error."""
 
     text: str
     met: bool | None
@@ -29,8 +29,8 @@ class Aim:
 @dataclass(frozen=True, slots=True)
 class Measurement:
     """One measurement. ``part``: the part of the benchmark. ``what``: what was measured. ``values``: numbers, with units in their
-    names. ``wrong``: the error that a check of the result found. ``load``: load average of the machine over the last minute, at
-    the end."""
+    names. ``wrong``: the error that a check of the result found. ``load``: load average of the machine over the last minute,
+    read at the end of the measurement."""
 
     part: str
     what: str

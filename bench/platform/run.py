@@ -6,7 +6,7 @@ growth.
     make bench-platform ARGS='--only ingest,growth'
 
 Prints tables and appends one JSON object per measurement to build/bench/platform.jsonl. Exit code 1 means that data was lost,
-counted twice or answered wrongly. A missed aim is reported but is not an error, because the machine may be the cause.
+counted twice or answered wrongly. A missed target is reported but is not an error, because the machine may be the cause.
 """
 
 from __future__ import annotations

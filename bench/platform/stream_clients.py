@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 
 OPEN_S_MAX = 60.0
 REST_S_MAX = 30.0
-"""The time that a stream has to deliver the last event after it was stored. After this time, an undelivered event counts as
-lost."""
+"""A stream must deliver the last event within this time after the event was stored. After this time, an undelivered event
+counts as lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,8 @@ def _reached(stream: StreamRecord, last: int) -> bool:
 
 
 async def _read_stream(url: str, token: str, stream: StreamRecord, begun: asyncio.Event, news: asyncio.Event) -> None:
-    """Read one stream to its end. Sets ``begun`` once it is open or has failed, ``news`` on each message of any stream."""
+    """Read one stream to its end. Sets ``begun`` once the stream is open or has failed. Sets ``news``, which all streams share,
+    on each message."""
     try:
         async for message in _messages(url, token, stream):
             begun.set()

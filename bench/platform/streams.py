@@ -1,5 +1,5 @@
-"""Open event streams under load. Measures whether each stream delivers every event of its job once, the delay, and the cost for
-the API."""
+"""Open event streams under load. Checks that each stream delivers every event of its job once. Measures the delay of the events
+and the cost for the API."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ READERS = 2
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """The result of drivers that send events and of streams of their jobs. ``last``: the newest event number of each job."""
+    """The result of drivers that send events, and of streams of their jobs. ``last``: the newest event number of each job."""
 
     offered: OfferedLoad
     streams: Sequence[StreamRecord]
@@ -48,7 +48,8 @@ class Load:
 def offered(
     platform: TemporaryControlPlane, writer: JobWriter, options: PlatformBenchOptions, *, per_s: float, drivers: int
 ) -> Measurement:
-    """Measure without streams whether the API ingests an event rate from many drivers that each send few events."""
+    """Measure whether the API ingests ``per_s`` events per second from many drivers, each of which sends few events. No streams
+    are open."""
     runs = new_runs(platform, writer, f"offered-{per_s:.0f}", drivers)
     before = usage(platform.api, platform.postgres)
     found = offer_load(platform, runs, per_s=per_s, seconds=options.seconds, seed=options.seed)
@@ -136,7 +137,7 @@ def _run_load(platform: TemporaryControlPlane, runs: Sequence[RunConnection], op
 
 
 def _lateness_ms(found: OfferedLoad, delivered: Sequence[StreamRecord]) -> list[float]:
-    """Return the time from the sending of each event by a driver to its arrival on each stream."""
+    """For each event on each stream, return the time from its sending by the driver to its arrival on the stream."""
     by_job = {run.job_id: driver for run, driver in zip(found.runs, found.drivers, strict=True)}
     return [
         (event.at_s - by_job[stream.job_id].sent_at(event.run_event)) * 1000

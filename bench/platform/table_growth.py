@@ -1,5 +1,5 @@
-"""Table growth: the speed of the worker's cleanup in batches, and whether it keeps tables bounded under the load of a busy
-installation."""
+"""Table growth: how fast the worker's cleanup deletes rows in batches, and whether the cleanup keeps tables bounded under the
+load of a busy installation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from weir_backend.settings import Settings
 from weir_workers.schedule import PERIODIC_TASKS
 
 ROWS_PER_S = EVENTS_PER_S * (LOGGED_A_ROUND + SAMPLES_A_CHECKPOINT) / ROUND
-"""Rows of the event log and of samples per second when ingest reaches its aim."""
+"""The rows that ingest creates per second at its target rate: entries of the event log and samples."""
 TABLES = {"metric samples": MetricSample, "events": Event, "failed checkpoints": Checkpoint}
 
 

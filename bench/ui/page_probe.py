@@ -10,10 +10,10 @@ from typing import Any
 from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request
 
 LONG_MS = 50.0
-"""Duration from which the browser reports a task as long."""
+"""The browser reports a task as long if it takes at least this time."""
 SCRIPT = Path(__file__).with_name("page_probe.js").read_text()
 _ABORTED = "net::ERR_ABORTED"
-"""The page itself has ended the request, for example a stream."""
+"""The failure of a request that the page itself has ended, for example a stream."""
 _NAMED_MAX = 3
 
 

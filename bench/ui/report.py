@@ -30,8 +30,9 @@ def show(measured: Sequence[Measurement], console: Console) -> None:
     rounds, over, cpu_over = (_sum(measured, name) for name in ("rounds", "rounds_over", "cpu_rounds_over"))
     if over:
         console.print(
-            f"{over} of {rounds} measurements had a long task; in {cpu_over} of them its CPU time was long as well. "
-            "In the other measurements the task waited for a core, because other processes used the machine."
+            f"{over} of {rounds} measurements had a task that took too long. "
+            f"In {cpu_over} of them, a task also used too much CPU time. "
+            "In the others, the task waited for a core, because other processes used the machine."
         )
 
 

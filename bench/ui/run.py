@@ -6,10 +6,10 @@ operators of 8 subtasks stay responsive while ten updates arrive per second.
     make bench-ui ARGS='--only simulated --rounds 5'
     make bench-ui ARGS='--only real --trace'    also keep traces for the browser's performance panel
 
-Prints tables and appends one JSON object per measurement to build/bench/ui.jsonl. Exit code 1 means that an aim was missed, or a
-page had errors. The browser measures long tasks in wall time, so other load on the machine makes the tasks longer. Therefore the
-majority of the rounds decides. With the real backend, whose Postgres and API use the same cores, the CPU time of the tasks
-decides. Both times are printed.
+Prints tables and appends one JSON object per measurement to build/bench/ui.jsonl. Exit code 1 means that a target was missed,
+or a page had errors. The browser measures long tasks in wall time, so other load on the machine makes the tasks longer.
+Therefore the majority of the rounds decides. With the real backend, whose Postgres and API use the same cores, the CPU time of
+the tasks decides. Both times are printed.
 """
 
 from __future__ import annotations

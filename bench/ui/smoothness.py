@@ -22,7 +22,7 @@ MESSAGES_PER_S_MIN = 8.0
 """Ten messages per second are expected. With fewer messages than this minimum, the measurement counts as wrong."""
 AIM = f"no task over {LONG_MS:.0f} ms"
 AIM_SHARED = f"{AIM} of CPU time"
-"""The aim if a platform uses the same cores, because waiting for a core is not the page's fault."""
+"""The target if a platform uses the same cores: the time in which a task waits for a core does not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ class TabPhase:
 def measure(browser: Browser, page: Page, part: str, idle_url: str, seconds: float, traces: Path | None) -> Iterator[Measurement]:
     """Yield one measurement per phase of each tab, for ``combine_rounds``.
 
-    ``page``: of a logged-in user. ``idle_url``: address of a tab of the job that does not update. ``traces``: directory for
-    detailed traces, or None.
+    ``page``: a page of a logged-in user. ``idle_url``: address of a tab of the job that does not update. ``traces``: directory
+    for detailed traces, or None.
     """
     errors = PageErrors()
     errors.collect(page)
@@ -56,7 +56,7 @@ def measure(browser: Browser, page: Page, part: str, idle_url: str, seconds: flo
 
 
 def combine_rounds(rounds: Sequence[Sequence[Measurement]], *, shared: bool) -> list[Measurement]:
-    """Combine the measurements of each phase over all rounds. The aim is met if the majority of the rounds has no long task.
+    """Combine the measurements of each phase over all rounds. The target is met if most rounds have no long task.
 
     ``shared``: a platform uses the same cores, so CPU time decides instead of wall time.
     """

@@ -39,7 +39,7 @@ class Tab:
 
 
 def _wait(page: Page, test: str) -> None:
-    """Wait until this JavaScript expression is true. Locators by role would take longer than the measured work."""
+    """Wait until the JavaScript expression ``test`` is true. Locators by role would take longer than the measured work."""
     page.wait_for_function(f"() => {test}", polling=100, timeout=TIMEOUT_MS)
 
 

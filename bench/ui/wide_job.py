@@ -154,7 +154,8 @@ class WideJobDriver:
                 stop.wait(PAUSE_S)
 
     def _checkpoint(self, rng: random.Random) -> Iterator[tuple[float, list[Event]]]:
-        """Yield batches of events with their time in seconds after the trigger, one batch per tenth of a second.
+        """Yield the events of one checkpoint in batches, one batch per tenth of a second. Each batch comes with its time in
+        seconds after the trigger.
 
         Subtasks acknowledge roughly in the order of their chains.
         """

@@ -83,8 +83,8 @@ def downgrade() -> None:
 
 
 def _discard_open_plans() -> None:
-    """Discard the open plans. The signature of a plan covers the preview of the plan, which this migration changes, and a migration has no key
-    for a new signature. Ended plans need no new signature, because only the signatures of open plans are verified."""
+    """Discard the open plans. The signature of a plan covers the preview of the plan. This migration changes previews, but has no key for new
+    signatures. Ended plans need no new signature, because only the signatures of open plans are verified."""
     op.execute(DISCARD_PLANS.bindparams(reason=REASON))
 
 

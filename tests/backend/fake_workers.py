@@ -1,4 +1,4 @@
-"""Fake workers and drivers. The fakes call the services of real workers and drivers in the process of the test."""
+"""Fake workers and drivers. The fakes run in the process of the test. They call the services that real ones call."""
 
 from __future__ import annotations
 

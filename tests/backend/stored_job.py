@@ -252,7 +252,7 @@ def lock_holder(directory: RunDirectory) -> Iterator[subprocess.Popen[bytes]]:
             directory.process.write_text(json.dumps(identity))
             while not (directory.lock.exists() and directory.is_alive()):
                 assert process.poll() is None
-                time.sleep(0.01)  # the process writes no message when it gets the lock
+                time.sleep(0.01)  # poll, because the process writes no message when it gets the lock
             yield process
         finally:
             process.kill()

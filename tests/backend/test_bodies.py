@@ -22,7 +22,7 @@ def test_a_body_that_is_too_large_returns_a_problem_document(client: TestClient,
     assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-def test_a_large_request_of_an_unauthenticated_caller_to_create_a_job_is_refused(client: TestClient) -> None:
+def test_an_unauthenticated_request_to_create_a_job_is_refused_if_its_body_is_too_large(client: TestClient) -> None:
     answer = client.post(f"{API}/jobs", content=b" " * (BODY_BYTES_MAX + 1), headers=JSON)
     assert answer.status_code == 413 and answer.json()["code"] == "too-large"
 

@@ -66,7 +66,7 @@ def test_old_rows_are_deleted_except_completed_checkpoints(database: Database, s
     assert before == {"metric_samples": 5, "events": 3, "checkpoints": 2}
     old = now() - timedelta(days=1_000)
     with database.session() as session:
-        # The samples have fixed times, which are older than the day for which samples are kept.
+        # Samples are kept for one day, and the fixed times of these samples are older.
         session.execute(update(MetricSample).values(at=now()))
         session.execute(update(Checkpoint).values(triggered_at=now()))
     for cleanup in service.CLEANUPS:
@@ -185,7 +185,7 @@ def test_completed_checkpoints_are_deleted_a_year_after_their_files_unless_refer
     with database.session() as session:
         remaining = sorted(session.scalars(select(Checkpoint.number)))
     assert remaining == [2, 3, 4, 5, 6, 7, 9], (
-        "referenced checkpoints, checkpoints with files or recently deleted files, and the newest one remain"
+        "referenced checkpoints, checkpoints whose files exist or were deleted recently, and the newest checkpoint remain"
     )
 
 
@@ -247,7 +247,7 @@ def test_old_ended_operations_are_deleted_unless_a_plan_refers_to_them(database:
     assert remaining()[2] == [3], "the run has ended, so command 2 stays unanswered"
 
 
-def test_deleted_failures_remain_in_the_counters(database: Database, settings: Settings) -> None:
+def test_the_counters_still_include_failures_that_were_deleted(database: Database, settings: Settings) -> None:
     run, other = new_run(database), new_run(database)
     of_run = {"job_id": run.job_id, "run_id": run.id, "reason": "r", "at": LONG_AGO}
     with database.session() as session:
@@ -263,7 +263,9 @@ def test_deleted_failures_remain_in_the_counters(database: Database, settings: S
 
     assert counted() == {run.job_id: (4, 4_120), other.job_id: (0, 0)}
     with database.session() as session:
-        assert repository.delete_failures(session, now() - timedelta(days=90), 2) == 2, "the rows of a statement are limited"
+        assert repository.delete_failures(session, now() - timedelta(days=90), 2) == 2, (
+            "a statement deletes a limited number of rows"
+        )
         assert repository.delete_failures(session, now() - timedelta(days=90), 100) == 2
         assert repository.delete_failures(session, now() - timedelta(days=90), 100) == 0
         remaining = session.execute(select(Failure.recovery, Failure.downtime_ms).order_by(Failure.id)).all()
@@ -296,7 +298,7 @@ def test_only_the_informative_runs_of_a_repeatedly_failing_job_are_kept(database
     recent = ended_run(ended=RECENTLY)
     uninformative.append(ended_run())
     newest = ended_run()
-    # This run restored the first checkpoint, and a later run that is kept descends from it.
+    # This run restored the first checkpoint. A later run that is kept descends from this run.
     kept_rollback = uninformative[2]
 
     def remaining() -> list[int]:
@@ -329,7 +331,7 @@ def test_rows_of_a_deleted_job_are_deleted_after_a_year_and_other_jobs_are_kept(
         with database.session() as session:
             return sorted(session.scalars(select(Job.id)))
 
-    assert remaining_jobs() == [long_ago.job_id, recent.job_id, kept.job_id], "a deleted job is kept as long as its events"
+    assert remaining_jobs() == [long_ago.job_id, recent.job_id, kept.job_id], "a deleted job is kept as long as it has events"
     with database.session() as session:
         assert sorted(session.scalars(select(Checkpoint.job_id))) == [recent.job_id, kept.job_id]
         session.execute(update(Event).values(received_at=now() - timedelta(days=1_000)))

@@ -80,7 +80,7 @@ def test_the_filter_for_jobs_that_need_attention_matches_the_health_of_the_jobs(
     assert platform.send("GET", "/jobs", status=422, params={"filter": '{"needs_attention": "yes"}'})["code"] == "invalid"
 
 
-def test_a_job_that_is_deployed_without_a_start_waits_for_a_start(platform: Platform) -> None:
+def test_a_job_that_is_deployed_but_not_started_waits_until_a_user_starts_it(platform: Platform) -> None:
     made = platform.deploy(start=False)
     platform.compile(made["id"])
     assert platform.job(made["id"])["run"] is None and platform.operation(made["operation"]["id"])["state"] == "SUCCEEDED"
@@ -142,7 +142,7 @@ def test_a_running_job_cannot_be_deleted(platform: Platform) -> None:
     assert platform.send("DELETE", f"/jobs/{job_id}", status=409, headers={"If-Match": "*"})["code"] == "running"
 
 
-def test_suspend_sends_a_command_and_ends_with_the_last_checkpoint(platform: Platform) -> None:
+def test_a_suspend_operation_sends_a_command_and_its_result_is_the_last_checkpoint(platform: Platform) -> None:
     job_id, driver = platform.running()
     requested = platform.send("POST", f"/jobs/{job_id}/suspend", status=202)
     platform.reconcile(job_id)
@@ -182,7 +182,7 @@ def test_a_start_succeeds_if_the_suspending_job_reaches_the_end_of_its_input(pla
     assert ended["state"] == "SUCCEEDED" and ended["result"] == {"state": "FINISHED"}
 
 
-def test_a_suspend_fails_and_the_job_stays_suspended_if_the_driver_crashes(platform: Platform) -> None:
+def test_a_suspend_operation_fails_and_the_job_is_not_restarted_if_the_driver_crashes(platform: Platform) -> None:
     job_id, driver = platform.running()
     requested = platform.send("POST", f"/jobs/{job_id}/suspend", status=202)
     driver.crash()
@@ -256,7 +256,7 @@ def test_a_finished_job_is_not_restarted(platform: Platform) -> None:
     assert platform.send("POST", f"/jobs/{job_id}/start", status=409)["code"] == "finished"
 
 
-def test_a_savepoint_is_requested_from_the_driver_and_its_number_is_the_result(platform: Platform) -> None:
+def test_a_savepoint_operation_sends_a_command_and_its_result_is_the_number_of_the_savepoint(platform: Platform) -> None:
     job_id, driver = platform.running()
     requested = platform.send("POST", f"/jobs/{job_id}/savepoints", status=202)
     assert driver.commands() == ["TakeSavepoint"]
@@ -282,7 +282,7 @@ def test_a_savepoint_of_another_operation_also_completes_a_checkpoint_request(pl
     assert [platform.operation(one)["result"] for one in requested] == [{"checkpoint": 4}] * 2
 
 
-def test_a_request_repeated_after_a_lost_response_has_one_effect(platform: Platform) -> None:
+def test_a_request_that_is_repeated_after_a_lost_response_has_only_one_effect(platform: Platform) -> None:
     job_id, driver = platform.running()
     key = {"Idempotency-Key": "savepoint-before-the-release"}
     first = platform.send("POST", f"/jobs/{job_id}/savepoints", status=202, headers=key)
@@ -408,7 +408,7 @@ def test_two_jobs_cannot_share_a_checkpoint_directory(platform: Platform, second
     )
 
 
-def test_jobs_with_different_names_in_their_code_can_share_a_directory_and_a_deleted_job_frees_it(platform: Platform) -> None:
+def test_jobs_can_share_a_directory_if_their_names_in_the_code_differ_or_the_other_job_is_deleted(platform: Platform) -> None:
     first, other = create_job_in(platform, "first", "s3://bucket/prefix"), create_job_in(platform, "other", "s3://bucket/prefix/")
     platform.compile(first)
     platform.compile(other, name="another")
@@ -439,7 +439,7 @@ def test_all_spec_versions_of_a_job_can_share_a_checkpoint_directory(platform: P
     assert platform.send("GET", f"/jobs/{job_id}/specs/2", status=200)["state"] == "VALID"
 
 
-def test_only_one_of_several_jobs_with_the_same_checkpoint_directory_becomes_valid(platform: Platform) -> None:
+def test_only_one_of_several_jobs_with_the_same_checkpoint_directory_gets_a_valid_spec(platform: Platform) -> None:
     found = [create_job_in(platform, name, "/data/checkpoints") for name in ("one", "two", "three")]
     with ThreadPoolExecutor() as pool:
         list(pool.map(platform.compile, found))

@@ -1,8 +1,9 @@
 """The job of the chaos runs. The job computes running counts per key and, after a second shuffle, running counts per group of
 keys.
 
-The ``id`` of a record encodes its origin (see dataset.py). An aggregate emits a result for each record, and its ``total`` grows
-by the record's id. So the output check can reconstruct which records the aggregate received, and in which order.
+The ``id`` of a record encodes its origin (see dataset.py). The aggregate per key emits a result for each record, and
+``total`` grows by the id of the record. So the output check can reconstruct which records this aggregate received, and in which
+order.
 """
 
 from __future__ import annotations

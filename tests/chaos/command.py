@@ -95,7 +95,7 @@ class _ChaosSuite:
             return None
         with self._lock:
             if self._cluster is None:
-                # Each concurrent run needs cores for two drivers, a zombie and its successor.
+                # Each concurrent run needs cores for two drivers: a zombie and its successor.
                 cores = 8 * self._options.jobs
                 self._cluster = StandaloneCluster(workers=2, cores=cores, memory_mb=512 * cores)
                 _ClusterThread(self._cluster).start()

@@ -43,7 +43,8 @@ class Moment(StrEnum):
     CHECKPOINT = "checkpoint"
     """When a checkpoint is triggered."""
     RECOVERY = "recovery"
-    """When the recovery from the previous fault starts. If the fault ended the driver, this is when the next driver starts a generation."""
+    """When the recovery from the previous fault starts. If that fault ended the driver, the recovery starts when the next driver
+    starts a generation."""
     END = "end"
     """When the job starts to read the rest of its input at full speed."""
 
@@ -117,7 +118,7 @@ _DELAYS_MS = {
 """Maximum delays. Short delays are more likely."""
 _FILE_ROWS = {"parquet": (600, 2_400), "json_lines": (60, 300), "mixed": (60, 300), "generator": (0, 0)}
 PACED_S = 25.0
-"""Time in which a job reads all files if their input is never released."""
+"""Time in which a job reads all files if the input is never released."""
 
 
 def file_rows(kind: str) -> tuple[int, int]:

@@ -20,8 +20,10 @@ EXECUTOR_MEMORY_MB = 512
 
 
 def marked(mark: str) -> Iterator[psutil.Process]:
-    """Yield the processes whose environment variable ``MARK`` is ``mark``, which are those of one driver. If ``mark`` ends in a slash,
-    yield the processes of all drivers of the run."""
+    """Yield the processes of one driver. In these processes, the environment variable ``MARK`` has the value ``mark``.
+
+    If ``mark`` ends in a slash, yield the processes of all drivers of the run.
+    """
     expected = f"\0{MARK}={mark}".encode() + (b"" if mark.endswith("/") else b"\0")
     for entry in os.listdir("/proc"):
         if not entry.isdigit():
@@ -74,7 +76,7 @@ class Driver:
         """Whether the driver or its JVM was killed, or the driver was asked to suspend. In this case, another driver resumes the
         job."""
         self.concurrent = False
-        """Whether another driver ran at the same time. In this case, it is correct if this driver was superseded."""
+        """Whether another driver ran at the same time. In this case, this driver may be superseded."""
         self.paused = False
         environment = os.environ | {MARK: self.mark}
         command = [sys.executable, "-m", "weir.cli", "run", str(JOB_FILE), *_options(plan, directory, number, cluster)]

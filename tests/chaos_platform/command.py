@@ -1,5 +1,5 @@
-"""``make chaos-platform RUNS=50``: runs jobs on one platform, one after another, and kills a platform process or driver every few
-seconds.
+"""``make chaos-platform RUNS=50``: runs one job after another on the same platform, and kills a platform process or driver every
+few seconds.
 
 Each run prints its seed, which determines what is killed and when. The effect also depends on the machine, so a seed that failed
 does not necessarily fail again. Exit code 1 means that a job lost or duplicated data, did not finish, or violated an invariant.
@@ -24,7 +24,7 @@ from tests.integration.platform.test_embedded import temporary_platform
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=50)
-    parser.add_argument("--seed", type=int, help="seed of the first run; each further run adds one")
+    parser.add_argument("--seed", type=int, help="seed of the first run; the seed of each further run is higher by one")
     parser.add_argument("--every", type=float, default=5.0, help="average number of seconds between two kills")
     options = parser.parse_args()
     first = options.seed if options.seed is not None else secrets.randbelow(1 << 30)

@@ -101,5 +101,5 @@ def drivers(root: Path) -> dict[str, list[int]]:
             continue
         if spool.startswith(str(root)):
             found.setdefault(Path(spool).parent.name, {})[process.pid] = parent
-    # A child has the driver's command line between fork and exec, which can be visible on a busy machine.
+    # Between fork and exec, a child still has the command line of the driver. On a busy machine, such a child can be found.
     return {run: [pid for pid, parent in pids.items() if parent not in pids] for run, pids in found.items()}

@@ -15,9 +15,9 @@ _RETRIED_STATUSES = frozenset({429, 500, 502, 503, 504})
 
 
 class RetryingClient:
-    """``url`` returns the current address of the platform. ``internal_errors``: all answers with status 500, which is never correct.
+    """``url`` returns the current address of the platform. ``internal_errors`` contains all answers with status 500.
 
-    Other 5xx answers are correct while a server restarts.
+    Status 500 is never correct. Other 5xx answers are correct while a server restarts.
     """
 
     def __init__(self, url: Callable[[], str], name: str, password: str) -> None:

@@ -24,7 +24,7 @@ _HORIZONTAL_OVERFLOW = """() => {
 
 
 def axe_violations(page: Page) -> list[str]:
-    # Let the browser evaluate axe, because the page's policy forbids additional scripts.
+    # Evaluate axe with ``page.evaluate``, because the content security policy of the page forbids additional scripts.
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.read_text())
     options = {"runOnly": {"type": "tag", "values": LEVELS}, "resultTypes": ["violations"]}

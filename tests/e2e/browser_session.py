@@ -94,7 +94,7 @@ class BrowserSession:
         self._context.tracing.start(snapshots=True)
 
     def end_trace(self, kept: Path | None) -> None:
-        """Save the trace and a screenshot at the path ``kept``, or discard the trace if ``kept`` is None."""
+        """Save a screenshot as ``{kept}.png`` and the trace as ``{kept}.zip``. If ``kept`` is None, only discard the trace."""
         if kept is None:
             self._context.tracing.stop()
             return

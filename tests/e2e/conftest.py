@@ -57,7 +57,7 @@ def rig() -> Iterator[Rig]:
         found = Rig(platform, Path(root))
         found.create_resources()
         yield found
-        # Drivers continue after the end of the platform.
+        # Delete the job, because its driver would continue after the end of the platform.
         found.delete_job()
 
 
@@ -77,7 +77,7 @@ OpenSession = Callable[[Account | None], BrowserSession]
 
 @pytest.fixture
 def open_session(browser: Browser, rig: Rig, request: pytest.FixtureRequest) -> Iterator[OpenSession]:
-    """A function that opens a browser session. If the function gets an account, the session is logged in."""
+    """A function that opens a browser session. If an account is passed, the function logs the session in."""
     with ExitStack() as opened:
         sessions: list[BrowserSession] = []
 

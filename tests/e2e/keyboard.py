@@ -6,7 +6,7 @@ from playwright.sync_api import Locator, Page
 
 PRESSES_MAX = 120
 
-# The focus is visible if the element or one of its two ancestors has an outline, or if a text field has a thicker border.
+# The focus is visible if the element, its parent or its grandparent has an outline, or if a text field has a thicker border.
 _RING = """async () => {
   // Wait for the frames and transitions that follow the key press.
   for (let frames = 0; frames < 2; frames += 1) await new Promise(requestAnimationFrame);
@@ -38,7 +38,7 @@ class Keyboard:
             self.press(by)
             if self._is_at(target):
                 return
-        raise AssertionError(f"{PRESSES_MAX} times {by} do not lead to {target}")
+        raise AssertionError(f"pressing {by} {PRESSES_MAX} times did not move the focus to {target}")
 
     def press(self, key: str) -> None:
         self._page.keyboard.press(key)

@@ -26,7 +26,7 @@ class PageErrors:
 
     @contextmanager
     def allow_unreachable(self, page: Page) -> Iterator[None]:
-        """Ignore failed connections inside the context."""
+        """Ignore failed connections until the ``with`` block ends."""
         self._unreachable = True
         yield
         page.evaluate("1")  # the browser reports earlier errors before it returns this result

@@ -143,7 +143,7 @@ class Rig:
 
     @contextmanager
     def prices_unavailable(self) -> Iterator[None]:
-        """Stop the price service inside the context."""
+        """Make the price service unavailable until the ``with`` block ends."""
         self._closed.touch()
         try:
             yield
@@ -155,7 +155,8 @@ class Rig:
 
     @contextmanager
     def api_killed(self) -> Iterator[None]:
-        """Kill the API process inside the context. The supervisor is paused, because otherwise it would restart the API immediately."""
+        """Kill the API process. The supervisor is paused until the ``with`` block ends, because otherwise it would restart the
+        API immediately."""
         supervisor = psutil.Process(self.platform.state.supervisor.number)
         supervisor.suspend()
         try:

@@ -14,7 +14,7 @@ ACKNOWLEDGED = 4
 HIGH_BACKGROUND = "rgb(253, 229, 227)"
 
 
-def test_during_backpressure_operators_are_coloured_and_a_delayed_checkpoint_completes_later(
+def test_operators_are_coloured_during_backpressure_and_the_delayed_checkpoint_completes_afterwards(
     rig: Rig, open_session: OpenSession
 ) -> None:
     job_id = rig.ensure_job()

@@ -22,7 +22,7 @@ from weir_workers.task import TIME_LIMIT_S, VISIBILITY_S
 
 
 def make_app(settings: Settings) -> Celery:
-    """Create the application. Also create the file with the id of this host if it does not exist. Raises OSError."""
+    """Create the application, and the file with the id of this host if the file does not exist. Raises OSError."""
     app = Celery("weir", broker=settings.redis_url.get_secret_value(), set_as_current=False)
     app.conf.update(
         task_default_queue=DEFAULT_QUEUE,
@@ -50,8 +50,8 @@ def make_app(settings: Settings) -> Celery:
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
         broker_transport_options={
-            # The task of a killed worker returns to the queue after this time. Celery looks for killed workers every few
-            # seconds instead of every 100 s, which is its default.
+            # The task of a killed worker returns to the queue after this time. Look for such tasks every 5 s. By default,
+            # Celery looks for them only every 100 s.
             "visibility_timeout": VISIBILITY_S,
             "unacked_restore_interval": 5,
             "unacked_restore_throttle": 1,

@@ -43,7 +43,7 @@ def open_context(settings: Settings) -> Context:
 
 
 def current() -> Context:
-    """Return the context of this process, within a task."""
+    """Return the context of this process. Call this function only within a task."""
     assert _current is not None and _current.pid == os.getpid(), "not called in a worker's pool process"
     return _current
 

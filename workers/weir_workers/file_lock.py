@@ -38,8 +38,9 @@ class Lock:
 
 
 def is_held(path: Path) -> bool:
-    """Return whether a process holds the lock. The check takes a shared lock for a moment, so that two checks at the same time do not mistake each
-    other for the holder. Raises OSError, except if the file is missing."""
+    """Return whether a process holds the lock. Return False if the file is missing. Raises OSError.
+
+    The check takes a shared lock for a moment. With exclusive locks, two checks at the same time would take each other for the holder."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except FileNotFoundError:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 FILE = "host"
 _FIRST_PID_NAMESPACE = "pid:[4026531836]"
-"""The PID namespace of every Linux that is not a container."""
+"""The id of the initial PID namespace of Linux. Processes in containers have another PID namespace."""
 
 
 def host_id(data_dir: Path) -> str:

@@ -12,9 +12,9 @@ from weir_backend.kit.tasks import queue_of
 class PeriodicTask:
     """A task that beat enqueues every ``every_s`` seconds.
 
-    ``expires_s``: a worker drops a message of the task that is older than this, so after an outage at most ``expires_s /
-    every_s`` copies are queued. ``expires_s`` is longer than ``every_s`` if other tasks can keep the workers busy for that
-    long."""
+    A worker drops messages of the task that are older than ``expires_s``. So at most ``expires_s / every_s`` messages can run
+    after an outage. ``expires_s`` is longer than ``every_s`` if other tasks can keep the workers busy for longer than
+    ``every_s``."""
 
     task: str
     every_s: float

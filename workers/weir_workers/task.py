@@ -32,7 +32,7 @@ Function = TypeVar("Function", bound=Callable[..., None])
 
 
 def task(name: str, *, time_limit_s: int = TIME_LIMIT_S) -> Callable[[Function], Function]:
-    """Declare a function of a module in ``weir_workers.tasks`` as the task ``name`` (``weir.reconcile``).
+    """Declare a function of a module in ``weir_workers.tasks`` as the task ``name``, for example ``weir.reconcile``.
 
     Arguments are numbers and strings; the task reads everything else from the database when it runs. A task is acknowledged when
     it ends. The function must therefore tolerate running twice, and running again after an interruption at any point. An exception is

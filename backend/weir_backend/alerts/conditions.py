@@ -72,12 +72,12 @@ class Lag:
 class AlertFacts:
     """The facts about a job that the rules need. Times are by the clock of the control plane, unless stated otherwise.
 
-    ``run_state`` is the state of the newest run. ``begun_at`` is when a user or a plan last started the job; restarts after a
-    failure do not count. ``interval_s`` is the larger of the checkpoint interval and the minimum pause, or None if the job takes no
-    periodic checkpoints. ``failures`` and ``failed_checkpoints`` are counted since the last completed checkpoint or since
-    ``begun_at``, whichever is later. ``restarts`` contains the time of each restart: the time by the clock of the driver, or the
-    time when the control plane received the report, whichever is earlier. ``restarts_stopped_reason`` is the reason why Weir does
-    not restart the job, if any."""
+    ``run_state`` is the state of the newest run. ``begun_at`` is the time at which the job reached RUNNING after its last start by
+    a user or a plan, or the time of this start if the job has not reached RUNNING since. Restarts after a failure do not count.
+    ``interval_s`` is the larger of the checkpoint interval and the minimum pause, or None if the job takes no periodic checkpoints.
+    ``failures`` and ``failed_checkpoints`` are counted since the last completed checkpoint or since ``begun_at``, whichever is
+    later. ``restarts`` contains the time of each restart: the time by the clock of the driver, or the time when the control plane
+    received the report, whichever is earlier. ``restarts_stopped_reason`` is the reason why Weir does not restart the job, if any."""
 
     desired: DesiredState
     run_state: RunState | None
@@ -118,8 +118,8 @@ Verdict: TypeAlias = Firing | NotFiring | Unknown
 def evaluate(
     condition: Condition, facts: AlertFacts, *, available_since: datetime | None, firing: bool, now: datetime
 ) -> Verdict:
-    """Return whether the condition holds. ``available_since`` is the time since which the API and the workers are available, or None if they are
-    not."""
+    """Return whether the condition holds. ``available_since`` is the time since which the API and the workers have been available, or None if
+    one of them is unavailable."""
     if facts.desired is not DesiredState.RUNNING:
         return NotFiring("the job was suspended or cancelled")
     if facts.run_state is RunState.FINISHED:
@@ -195,8 +195,8 @@ def _lag(condition: LagAbove, facts: AlertFacts, firing: bool) -> Verdict:
 
 def _restarts(count: int, time: timedelta, facts: AlertFacts, firing: bool, now: datetime) -> Verdict:
     found = sum(1 for at in facts.restarts if now - at < time)
-    # Resolve the alert only when the number of restarts falls to half the count. If the alert were resolved at the count itself,
-    # each further restart would raise another alert.
+    # Resolve the alert only when the number of restarts falls to half the ``count`` of the rule. If the alert were resolved as soon
+    # as the number falls below ``count``, the next restart could raise another alert.
     if found >= count or (firing and found > count // 2):
         return Firing(f"the job was restarted {_times(found)} within {format_duration(time)}")
     return NotFiring(f"the job was restarted {_times(found)} within the last {format_duration(time)}")

@@ -51,7 +51,7 @@ def get_rule(rule_id: Id, session: SessionDep, response: Response, _: ViewerCall
 def change_rule(
     rule_id: Id, wanted: AlertRuleUpdate, session: SessionDep, caller: OperatorCaller, response: Response, seen: IfMatch
 ) -> AlertRuleRead:
-    """Update a rule. The kind and the job of a rule cannot change. Alerts of the rule that no longer hold are resolved within seconds."""
+    """Update a rule. The kind and the job of a rule cannot change. An alert whose condition no longer holds is resolved within seconds."""
     rule = service.change(session, caller, rule_id, seen, wanted)
     set_etag(response, rule.version)
     return AlertRuleRead.of(rule)

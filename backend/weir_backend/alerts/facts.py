@@ -19,7 +19,7 @@ from weir_backend.jobs.spec import Checkpointing, RestartStrategy, min_distance_
 from weir_backend.models import RECOVERED, Checkpoint, CheckpointState, Failure, Job, MetricSample, Run, Spec
 
 RECENT = timedelta(minutes=1)
-"""Slots report every few seconds, so an older sample is stale."""
+"""A sample that is older is stale, because slots report every few seconds."""
 GAUGES: Mapping[str, Literal["records", "seconds"]] = {LAG_RECORDS: "records", LAG_SECONDS: "seconds"}
 """Suffixes of the gauges that report the lag of a source: ``<uid>.lag_records``."""
 
@@ -27,7 +27,7 @@ GAUGES: Mapping[str, Literal["records", "seconds"]] = {LAG_RECORDS: "records", L
 def load_facts(
     session: Session, moment: datetime, *, jobs: Collection[int] | None = None, lags: bool = False
 ) -> dict[int, AlertFacts]:
-    """Return the facts about ``jobs``, by job; if ``jobs`` is None, about all jobs. If ``lags`` is True, also load the lag of sources."""
+    """Return the facts about each of ``jobs``, or about each job if ``jobs`` is None. If ``lags`` is True, also load the lag of sources."""
     query = _query(moment)
     if jobs is not None:
         query = query.where(Job.id.in_(jobs))
@@ -74,7 +74,7 @@ def _query(moment: datetime) -> Select[Any]:
         .subquery()
     )  # fmt: skip
     # Order by run id and generation, because both only increase. Do not order by time, because the clocks of drivers can differ. A failed
-    # generation completes no further checkpoint.
+    # generation completes no further checkpoint, so its failure comes after its last checkpoint.
     failed = (
         select(Failure.received_at)
         .where(
@@ -170,8 +170,8 @@ LagByGauge = dict[tuple[str, Literal["records", "seconds"]], float]
 
 
 def _latest_lags(session: Session, moment: datetime, jobs: Collection[int]) -> dict[int, LagByGauge]:
-    """Return the lags that slots had last reported at time ``moment``, without stale samples. A lag in records is the sum over all
-    subtasks. A lag in seconds is the maximum over all subtasks."""
+    """Return the lags from the newest sample of each slot at the time ``moment``. Samples that were stale at this time are ignored. A
+    lag in records is the sum over all subtasks. A lag in seconds is the maximum over all subtasks."""
     newest = (
         select(MetricSample.id)
         .ext(distinct_on(MetricSample.run_id, MetricSample.slot))

@@ -60,7 +60,8 @@ def enabled_rules(session: Session) -> Sequence[AlertRule]:
 def firing(
     session: Session, *, jobs: Collection[int] | None = None, rule_id: int | None = None
 ) -> Mapping[tuple[int | None, int], int]:
-    """Return the ids of firing alerts by rule and job, for all jobs if ``jobs`` is None."""
+    """Return the ids of the firing alerts of ``jobs``, or of all jobs if ``jobs`` is None, by rule and job. If ``rule_id`` is not None,
+    return only the alerts of this rule."""
     query = select(Alert.rule_id, Alert.job_id, Alert.id).where(Alert.state == AlertState.FIRING)
     if jobs is not None:
         query = query.where(Alert.job_id.in_(jobs))
@@ -70,7 +71,7 @@ def firing(
 
 
 def locked_jobs(session: Session, jobs: Collection[int], *, wait: bool) -> Sequence[Job]:
-    """Lock the jobs and return them, ordered by id, including deleted jobs. If ``wait`` is False, skip jobs that are locked."""
+    """Lock the jobs, including deleted jobs, and return them in the order of their ids. If ``wait`` is False, skip jobs that are locked."""
     query = select(Job).where(Job.id.in_(jobs)).order_by(Job.id)
     return session.scalars(
         query.with_for_update(key_share=True, skip_locked=not wait).execution_options(populate_existing=True)

@@ -50,8 +50,8 @@ def create(session: Session, caller: Caller, draft: AlertRuleCreate) -> AlertRul
 
 
 def change(session: Session, caller: Caller, rule_id: int, seen: str | None, wanted: AlertRuleUpdate) -> AlertRule:
-    """Update a rule. The next evaluation resolves alerts of the rule that no longer hold. Raises NotFound, Invalid, and the errors
-    of ``check_if_match``."""
+    """Update a rule. The next evaluation resolves the alerts whose condition no longer holds. Raises NotFound, Invalid, and the
+    errors of ``check_if_match``."""
     rule = _or_not_found(repository.find_rule(session, rule_id, lock=True), rule_id)
     check_if_match(seen, rule.version)
     before = _as_audited(rule)

@@ -46,7 +46,7 @@ def content(session: Session, artifact_id: int) -> bytes:
 def add(
     session: Session, *, digest: str, kind: ArtifactKind, name: str, data: bytes, created_by: int | None, moment: datetime
 ) -> tuple[Artifact, bool]:
-    """Add an artifact. Return the artifact, and whether its content is new."""
+    """Add an artifact. Return the artifact, and True if its content is new."""
     row = insert(Artifact).values(
         digest=digest, kind=kind, name=name, size=len(data), created_by=created_by, created_at=moment, uploaded_at=moment
     )

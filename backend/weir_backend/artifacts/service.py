@@ -19,7 +19,8 @@ _ZIP_MAGIC = b"PK\x03\x04"
 
 
 async def receive(parts: AsyncIterator[bytes], *, bytes_max: int) -> bytes:
-    """Read the whole body regardless of its size, because clients read the response only after sending everything. Raises TooLarge."""
+    """Read the whole body, even if it exceeds ``bytes_max``, because clients read the response only after they have sent everything. Raises
+    TooLarge."""
     kept, size = [], 0
     async for part in parts:
         size += len(part)
@@ -37,7 +38,7 @@ async def receive(parts: AsyncIterator[bytes], *, bytes_max: int) -> bytes:
 
 
 def upload(session: Session, caller: Caller, *, name: str, data: bytes) -> tuple[Artifact, bool]:
-    """Store a file. Return the artifact, and whether the artifact is new. Raises Invalid."""
+    """Store a file. Return the artifact, and True if its content is new. Raises Invalid."""
     kind = _kind(name)
     if not data:
         raise Invalid("empty", f"The file {name} is empty.", "Upload the file that contains the job.")

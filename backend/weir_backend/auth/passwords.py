@@ -1,4 +1,4 @@
-"""Password hashes: Argon2id with the parameters that argon2-cffi recommends (64 MiB and about 50 ms of a core each)."""
+"""Password hashes: Argon2id with the parameters that argon2-cffi recommends. One hash takes 64 MiB and about 50 ms of a core."""
 
 from __future__ import annotations
 

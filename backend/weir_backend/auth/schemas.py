@@ -47,7 +47,7 @@ NewPassword = Annotated[
 
 
 class UserRead(ResponseModel):
-    """`has_password` and `has_oidc` are the ways in which the user can log in."""
+    """`has_password` and `has_oidc` say in which ways the user can log in."""
 
     id: int
     name: str
@@ -116,8 +116,8 @@ class SessionCreatedRead(SessionRead):
 
 
 class OidcProviderRead(ResponseModel):
-    """An OpenID Connect provider. `name` is the display name of the provider. `login_path` is the path on this server at which a
-    browser starts to log in."""
+    """An OpenID Connect provider. `name` is the display name of the provider. To start a login, a browser opens
+    `login_path` on this server."""
 
     name: str
     login_path: str

@@ -73,7 +73,7 @@ def get_checkpoint_summary(
     job_id: Id,
     last: Annotated[int, Query(ge=1, le=10_000, description="Number of completed checkpoints to summarize")] = 100,
 ) -> CheckpointOverviewRead:
-    """Return the number of checkpoints, summaries of the last completed checkpoints, and the newest checkpoint of each kind."""
+    """Return counts of all checkpoints, summaries of the last completed checkpoints, and the newest checkpoint of each kind."""
     return service.summary(session, services.settings, caller, job_id, last)
 
 

@@ -1,5 +1,5 @@
-"""Load the reasons why checkpoints are kept, and the actions that each checkpoint allows, with a few queries for any number of
-jobs."""
+"""Load the reasons why checkpoints are kept, and the actions that each checkpoint allows. The number of queries does not depend on
+the number of jobs."""
 
 from __future__ import annotations
 

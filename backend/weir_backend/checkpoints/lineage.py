@@ -24,7 +24,7 @@ def newest_completed(session: Session, job_id: int, run_id: int) -> int | None:
         .limit(1)
     )
     restored = (
-        # A run with checkpoint 0 or null started without state, so its branch contains only its own checkpoints.
+        # If ``checkpoint`` is 0 or null, the run restored no checkpoint of this job, so its branch starts without a checkpoint.
         select(func.nullif(Run.start["checkpoint"].astext.cast(BigInteger), 0), Run.number, literal(0))
         .where(earlier, Run.start["mode"].astext != "resume")
         .order_by(Run.number.desc())

@@ -29,8 +29,8 @@ class PinRequest:
 
 
 def pin_request(session: Session, checkpoint_id: int) -> PinRequest | None:
-    """Return the pin to write to or remove from the job log. Return None if the checkpoint is deleted or is being deleted, or if its location is
-    unknown."""
+    """Return the pin that a worker must write to the job log or remove from it. Return None if the checkpoint is deleted or is being deleted, or
+    if its location is unknown."""
     found = session.get(Checkpoint, checkpoint_id)
     if found is None or found.discarded_at is not None or found.deleting_since is not None:
         return None
@@ -88,8 +88,8 @@ def reject_pin(session: Session, checkpoint_id: int) -> None:
 
 
 def mark_discarded(session: Session, job: Job, rows: Collection[Checkpoint], moment: datetime) -> None:
-    """Mark checkpoints that are retired in the job log as discarded. Remove the pins of these checkpoints, because the pins were
-    set too late. Record an event that lists the checkpoints that lost a pin. The caller holds the lock on the job."""
+    """Mark ``rows`` as discarded, because these checkpoints are retired in the job log. Remove their pins, because the pins were set
+    too late. Record an event that lists the checkpoints that lost a pin. The caller holds the lock on the job."""
     fresh = [row for row in rows if row.discarded_at is None]
     lost = sorted(row.number for row in fresh if row.pinned)
     for row in fresh:

@@ -44,7 +44,7 @@ from weir_backend.models import (
 
 
 def _kept() -> ColumnElement[bool]:
-    """Return the condition that the checkpoint is completed and its files are not deleted."""
+    """Return the SQL condition for completed checkpoints whose files are not deleted."""
     return (Checkpoint.state == CheckpointState.COMPLETED) & Checkpoint.discarded_at.is_(None)
 
 
@@ -102,7 +102,7 @@ def spec_of(session: Session, job_id: int, number: int) -> Spec | None:
 
 
 def counts(session: Session, job_id: int) -> Sequence[Row[CheckpointState, bool, int]]:
-    """Return the number of checkpoints by state and by whether they are savepoints."""
+    """Return the number of checkpoints by state and ``is_savepoint``."""
     return session.execute(
         select(Checkpoint.state, Checkpoint.is_savepoint, func.count())
         .where(Checkpoint.job_id == job_id)
@@ -140,8 +140,9 @@ def last_completed(
 
 
 def longest_phases(session: Session, checkpoint_ids: Collection[int], chain: int | None) -> Sequence[Row[Any]]:
-    """Return the longest phases of each checkpoint by chain, or by subtask of ``chain`` if ``chain`` is not None. The database computes these
-    maximums, because the statistics of a hundred checkpoints are a thousand times as large as the result."""
+    """Return the longest duration of each phase, by checkpoint and chain. If ``chain`` is not None, return the durations of each phase by
+    checkpoint and subtask of this chain. The database computes the maximums, because the statistics of a hundred checkpoints are a thousand times
+    as large as the result."""
     listed = case((func.jsonb_typeof(Checkpoint.statistics) == "array", Checkpoint.statistics), else_=cast([], JSONB))
     one = func.jsonb_array_elements(listed).table_valued(column("value", JSONB), name="one", joins_implicitly=True)
     value: Any = one.c.value
@@ -223,7 +224,7 @@ def claim_verification(
 ) -> VerificationClaim | None:
     """Claim the verification of a checkpoint. Return None if another worker has claimed the verification already. ``requested`` is
     True if a user or a plan requests the verification. A requested verification replaces an existing claim and starts from the
-    first file. If the verification makes no progress until ``until``, it is enqueued again."""
+    first file. If the verification has made no progress by ``until``, it is enqueued again."""
     row = insert(Verification).values(checkpoint_id=checkpoint_id, claim=1, requested=requested, tries=1, next_try_at=until)
     changes: dict[str, Any] = {"claim": Verification.claim + 1, "next_try_at": until, "problem": None}
     if requested:
@@ -238,7 +239,7 @@ def claim_verification(
 
 
 def verification_tries(session: Session, checkpoint_ids: Sequence[int]) -> dict[int, int]:
-    """Return how often the verification of each checkpoint was tried without progress."""
+    """Return, by checkpoint, the number of attempts to verify it since the last progress."""
     return pairs(
         session, select(Verification.checkpoint_id, Verification.tries).where(Verification.checkpoint_id.in_(checkpoint_ids))
     )

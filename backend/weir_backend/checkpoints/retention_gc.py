@@ -75,7 +75,7 @@ class GcWork:
 
 
 def release_expired_undo_pins(session: Session, settings: Settings, moment: datetime) -> None:
-    """Release the pins of safety savepoints whose plans ended more than ``undo_kept_days`` days ago, also in running jobs."""
+    """Release the pins of safety savepoints whose plans ended more than ``undo_kept_days`` days ago, even if the job is running."""
     before = moment - timedelta(days=settings.undo_kept_days)
     for plan in repository.plans_with_expired_undo_pin(session, before, limit=PINS_PER_ROUND):
         if jobs.find(session, plan.job_id, lock=True) is not None:
@@ -83,7 +83,8 @@ def release_expired_undo_pins(session: Session, settings: Settings, moment: date
 
 
 def enqueue_due(session: Session, tasks: Tasks, moment: datetime) -> int:
-    """Enqueue garbage collections that are due, and pins that are not in the job log yet. Return the number of enqueued tasks."""
+    """Enqueue the garbage collections that are due, and a task for each checkpoint whose pin in the database differs from its pin in the job log.
+    Return the number of enqueued tasks."""
     chosen = repository.jobs_due_for_gc(session, moment, limit=JOBS_PER_ROUND)
     if chosen:
         # If a Celery task is lost, its job is enqueued again after ``GC_INTERVAL``.

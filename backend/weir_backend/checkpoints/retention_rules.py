@@ -57,7 +57,7 @@ class GcJobFacts:
 
 def gc_obstacle(facts: GcJobFacts, *, log_generation: int | None = None) -> Refusal | None:
     """Return the reason why no worker may delete files of this job now, or None if workers may delete files. ``log_generation`` is
-    the newest generation in the job log that was started to run the job, or None if this generation is unknown."""
+    ``LogFacts.run_generation``, or None if this generation is unknown."""
     if facts.live_run is not None:
         reason = f"Run {facts.live_run} has not ended, and only its driver may delete checkpoints of this job."
         return Refusal("running", reason, "Suspend the job first.")
@@ -80,9 +80,9 @@ def gc_obstacle(facts: GcJobFacts, *, log_generation: int | None = None) -> Refu
 
 @dataclass(frozen=True, slots=True)
 class PlanReference:
-    """A plan that can refer to checkpoints. ``target`` is the checkpoint that the plan restores. ``safety`` is the newest
-    checkpoint at the time when the plan has stopped the job. An undo of the plan restores this checkpoint. ``undone`` is True if an
-    undo of the plan was applied."""
+    """A plan that can refer to checkpoints. ``target`` is the checkpoint that the plan restores. ``safety`` is the
+    checkpoint that was the newest when the plan had stopped the job. An undo of the plan restores this checkpoint. ``undone`` is
+    True if an undo of the plan was applied."""
 
     id: int
     state: PlanState
@@ -233,14 +233,14 @@ class Branches:
 def branches_of(checkpoints: Mapping[int, int], restores: Mapping[int, int | None]) -> Branches:
     """Return the branches of a job, from rows of the database.
 
-    ``checkpoints`` maps each kept checkpoint to the number of the run that completed it. ``restores`` maps the number of each run
-    that did not resume to the checkpoint of this job that the run restored. If the run restored an external checkpoint or started
-    without state, ``restores`` maps the number of the run to None."""
+    ``checkpoints`` maps each kept checkpoint to the number of the run that completed it. For each run that did not
+    resume, ``restores`` maps the number of the run to the checkpoint of this job that the run restored. The value is None if the
+    run restored an external checkpoint or started without state."""
     firsts = sorted(restores)
 
     def first_of(checkpoint: int) -> int:
-        """Among the run that completed the checkpoint and all earlier runs, return the newest run that did not resume. Return 0 if
-        all these runs resumed."""
+        """Return the number of the run that started the branch of the checkpoint: the newest run that did not resume, up to the run
+        that completed the checkpoint. Return 0 if all these runs resumed."""
         return max((run for run in firsts if run <= checkpoints[checkpoint]), default=0)
 
     segments: defaultdict[int, list[int]] = defaultdict(list)
@@ -303,8 +303,8 @@ def kept_because(
 
 
 def _kept_because(log: LogFacts, rows: Mapping[int, CheckpointFacts], references: Mapping[int, Sequence[str]]) -> dict[int, str]:
-    """Return, by checkpoint number, why a checkpoint is kept although it is expired. The reasons do not include that a checkpoint
-    is a savepoint, because ``decide`` never deletes savepoints by age."""
+    """Return the reasons to keep checkpoints, by checkpoint number. The reasons apply to expired checkpoints and to requested deletions.
+    Savepoints as such are not included: users may delete them, and ``decide`` never deletes them because of their age."""
     view = log.view
     reasons = {number: sentences[0] for number, sentences in references.items()}
     for row in rows.values():
@@ -323,7 +323,8 @@ def _kept_because(log: LogFacts, rows: Mapping[int, CheckpointFacts], references
         reasons.setdefault(left.checkpoint, "The sinks have not processed the last rollback or undo yet. Run the job first.")
     for number in log.unpublished:
         reasons.setdefault(
-            number, "A restore may have to commit the output of this checkpoint again. Run the job for one more checkpoint first."
+            number,
+            "A restore may have to commit the output of this checkpoint again. Run the job until it has completed another checkpoint.",
         )
     return reasons
 
@@ -337,8 +338,8 @@ def _deletion_refused_because(view: LogView, row: CheckpointFacts, reasons: Mapp
 
 
 def branch_points(view: LogView) -> dict[int, str]:
-    """Return the checkpoints of the current branch at which a kept abandoned branch starts. The value for each checkpoint is a name
-    of the abandoned branch. An abandoned branch and the checkpoint at which it starts are kept until a user deletes the branch. A
+    """Return the checkpoints of the current branch at which a kept abandoned branch starts. The values are descriptions of
+    the abandoned branches. An abandoned branch and the checkpoint at which it starts are kept until a user deletes the branch. A
     restart starts no new branch."""
     current = set(view.current)
     found: dict[int, str] = {}
@@ -352,7 +353,7 @@ def branch_points(view: LogView) -> dict[int, str]:
 def unpublished_checkpoints(view: LogView, published_up_to: Mapping[int, int]) -> frozenset[int]:
     """Return the kept checkpoints whose output Weir may have to commit again when a later checkpoint on their branch is restored.
     ``published_up_to`` maps each kept checkpoint to the field ``published_up_to`` of its manifest. A checkpoint that is missing in
-    the mapping does not prove that any output is published."""
+    the mapping counts as 0: it does not prove that the output of any earlier checkpoint is published."""
     ancestries = {record.checkpoint: view.ancestry(record.checkpoint) for record in view.kept}
     unpublished: set[int] = set()
     published: set[int] = set()
@@ -373,7 +374,7 @@ class LogPresence(Enum):
 
 
 def presence_in_log(view: LogView, number: int, generation: int) -> LogPresence:
-    """Return whether the job log lists the checkpoint as kept, has retired the checkpoint, or has never contained the checkpoint.
+    """Return the state of the checkpoint in the job log: kept, retired, or unknown because the job log has never contained it.
     ``generation`` is the generation of the runtime that completed the checkpoint."""
     if view.find(CheckpointId(number)) is not None:
         return LogPresence.KEPT

@@ -99,7 +99,7 @@ PHASES = ("start_delay_ms", "alignment_ms", "sync_ms", "async_ms")
 
 @dataclass(frozen=True, slots=True)
 class PhaseMaxima:
-    """The longest phases of a subtask or of a chain in one checkpoint. ``index`` is None for a chain."""
+    """The duration of each phase of a subtask in one checkpoint, or the maximum over the subtasks of a chain. ``index`` is None for a chain."""
 
     checkpoint_id: int
     chain: int
@@ -111,7 +111,7 @@ class PhaseMaxima:
 
 
 def maxima_by_checkpoint(found: Iterable[PhaseMaxima]) -> dict[int, dict[str, float | None]]:
-    """Return, for each checkpoint, the longest phases over all chains or subtasks."""
+    """Return, by checkpoint, the maximum of each phase over all chains or subtasks."""
     longest: dict[int, dict[str, float | None]] = {}
     for one in found:
         before = longest.setdefault(one.checkpoint_id, dict.fromkeys(PHASES))

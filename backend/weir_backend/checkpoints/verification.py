@@ -95,7 +95,8 @@ def _restart(session: Session, tasks: Tasks, checkpoint_id: int) -> None:
 
 
 def begin_part(session: Session, checkpoint_id: int, claim: int, files_done: int) -> VerificationPart | None:
-    """Return the part that the worker with ``claim`` must verify next. Return None if the verification has ended or another worker has the claim."""
+    """Return the part that the worker with ``claim`` must verify next. Return None if the verification has ended, if
+    another worker has the claim, or if the location of the checkpoint is unknown."""
     row = repository.find_verification(session, checkpoint_id)
     found = session.get(Checkpoint, checkpoint_id)
     if row is None or found is None or not _holds_claim(row, claim, files_done):

@@ -42,8 +42,8 @@ def _position(
         ),
     ] = None,
 ) -> int:
-    """Return the number of the event after which the stream starts. The function checks that the job exists before the stream
-    starts, because the API can return no error afterwards."""
+    """Return the number of the event after which the stream starts. Raises NotFound if the job does not exist: once the
+    stream has started, the API cannot return an error any more."""
     newest = service.position(session, job_id)
     known = last_event_id if last_event_id is not None else after
     return newest if known is None else known
@@ -70,11 +70,11 @@ async def stream_job_events(
 ) -> AsyncIterator[ServerSentEvent]:
     """Stream the changes of a job as server-sent events.
 
-    A message `event` contains an event (as in `GET /events`) with its number as id. Every event is sent exactly once, starting after `Last-Event-ID`
-    or `after`. Without `Last-Event-ID` and `after`, only new events are sent. A message `progress` contains the checkpoint in progress, at most ten
-    times a second. A message `run` contains the newest run when it changes. The stream ends after some minutes, and the client must reconnect with
-    the last id. If the token becomes invalid, the stream ends with a message `closed`, which contains a problem with status 401. The number of
-    streams per user is limited, and the API refuses further streams with status 429."""
+    A message `event` contains an event (as in `GET /events`) with its number as id. Each event after `Last-Event-ID` or `after` is sent exactly
+    once. Without `Last-Event-ID` and `after`, only new events are sent. A message `progress` contains the checkpoint in progress, and is sent at most
+    ten times a second. A message `run` contains the newest run, and is sent when the run changes. The stream ends after some minutes, and the
+    client must reconnect with the last id. If the token becomes invalid, the stream ends with a message `closed`, which contains a problem with
+    status 401. The number of streams per user is limited, and the API refuses further streams with status 429."""
     async for message in streams.follow_job(services, job_id, position, subscriber):
         yield message
 

@@ -34,7 +34,7 @@ class StreamUpdate:
     """The messages that a stream of a job can send next. The values are JSON, so that they are serialised once for any number of streams.
 
     ``events`` are the next events with their numbers. ``newest`` is the number of the newest event of the job, or None if the job is deleted.
-    ``run`` and ``progress`` are the newest run and its checkpoint in progress, or None."""
+    ``run`` is the newest run. ``progress`` is the checkpoint in progress of this run. Each is None if it does not exist."""
 
     events: Sequence[tuple[int, str]]
     newest: int | None

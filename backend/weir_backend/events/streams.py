@@ -31,7 +31,8 @@ STREAM_S = 900.0
 
 
 async def follow_job(services: Services, job_id: int, after: int, subscriber: Subscriber) -> AsyncIterator[ServerSentEvent]:
-    """Yield a message ``event`` for each event after number ``after``, with its number as id, and ``run`` and ``progress`` when they change."""
+    """Yield a message ``event`` for each event after number ``after``. The id of the message is the number of the event. Also yield messages ``run``
+    and ``progress`` when the newest run or its checkpoint in progress changes."""
     until = time.monotonic() + STREAM_S
     run: str | None = None
     progress: str | None = None
@@ -94,7 +95,7 @@ async def follow_all(services: Services, subscriber: Subscriber) -> AsyncIterato
 
 
 def _closed() -> ServerSentEvent:
-    """Return the message ``closed``, with the problem that the API would return if the client reconnected."""
+    """Return the message ``closed``, which contains the problem for invalid tokens."""
     return ServerSentEvent(event="closed", raw_data=json.dumps(problem_body(Unauthenticated.status, *INVALID_TOKEN)))
 
 

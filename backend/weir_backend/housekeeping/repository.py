@@ -108,7 +108,7 @@ def delete_operations(session: Session, before: datetime, rows_max: int) -> int:
 
 
 def delete_unapplied_plans(session: Session, before: datetime, rows_max: int) -> int:
-    """Delete plans that were not approved, or were discarded."""
+    """Delete plans that were not approved, and plans that were discarded."""
     unapplied = RecoveryPlan.state.in_((PlanState.PROPOSED, PlanState.DISCARDED)) & RecoveryPlan.operation_id.is_(None)
     return _delete_batch(session, RecoveryPlan, RecoveryPlan.id, unapplied & (RecoveryPlan.created_at < before), rows_max)
 
@@ -116,7 +116,7 @@ def delete_unapplied_plans(session: Session, before: datetime, rows_max: int) ->
 def delete_failures(session: Session, before: datetime, rows_max: int) -> int:
     """Delete failures whose recovery is known. Add the deleted recoveries and their downtime to the counters of the jobs."""
     expired = (Failure.received_at < before) & Failure.recovery.is_not(None)
-    # Lock the job before its failures, because the ingestion of events locks them in the same order.
+    # Lock the job before its failures, in the same order as the ingestion of events.
     of_job = select(Failure.id).where(Failure.job_id == Job.id, expired).exists()
     jobs = session.scalars(
         select(Job.id).where(of_job).order_by(Job.id).limit(JOBS_PER_BATCH).with_for_update(skip_locked=True)
@@ -154,8 +154,8 @@ def delete_failures(session: Session, before: datetime, rows_max: int) -> int:
 def delete_unreferenced_runs(session: Session, before: datetime, rows_max: int) -> int:
     """Delete runs that no other row refers to. A job that fails repeatedly leaves many such runs.
 
-    Keep live runs, and the newest run of each job. Keep the runs of plans, and runs that have checkpoints or failures. Keep the last run of
-    each spec version that has reached RUNNING. Keep the newest run of each job log, because the generation of this run shows whether
+    Keep live runs, and the newest run of each job. Keep the runs of plans, and runs that have checkpoints or failures. For each spec
+    version, keep the last run that has reached RUNNING. Keep the newest run of each job log, because the generation of this run shows whether
     another application writes to the log. Keep each run that started a new branch, unless the next run started another branch.
     """
     other, later, following = aliased(Run), aliased(Run), aliased(Run)

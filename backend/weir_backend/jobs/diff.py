@@ -33,7 +33,8 @@ def changes(before: Any, after: Any, path: str = "") -> list[FieldChange]:
 
 
 def code_diff(before: bytes, after: bytes, names: tuple[str, str]) -> str | None:
-    """Return a unified diff, which is '' if the files are equal. Return None if a file is not text, or if the comparison would take too long."""
+    """Return a unified diff, which is '' if the files are equal. Return None if a file is not text or is too large, or if
+    the comparison would take too long."""
     texts = [_text(data) for data in (before, after)]
     if texts[0] is None or texts[1] is None:
         return None

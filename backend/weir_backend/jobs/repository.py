@@ -26,7 +26,8 @@ from weir_backend.models import (
 
 
 def _needs_attention() -> ColumnElement[bool]:
-    """Return the condition that only a user can bring the job to its desired state. The condition must agree with ``jobs.health.job_health``."""
+    """Return the SQL condition for jobs that only a user can bring to their desired state. The condition must agree with
+    ``jobs.health.job_health``."""
     invalid = exists().where(Spec.job_id == Job.id, Spec.number == Job.spec_number, Spec.state == SpecState.INVALID)
     stopped = or_(Job.restarts_stopped_reason.is_not(None), and_(Job.run_number == 0, invalid))
     return and_(Job.desired_state == DesiredState.RUNNING, stopped)
@@ -136,9 +137,9 @@ def name_of_graph(session: Session, graph_id: int) -> str | None:
 
 
 def find_directory_user(session: Session, job_id: int, directory: str, name: str) -> str | None:
-    """Return the name of another job with this checkpoint directory and with ``name`` in its code. The newest run of the other job uses the
-    directory, or the current version of its spec sets the directory. An advisory lock makes concurrent callers wait until this transaction
-    ends, so that two jobs never get the same directory."""
+    """Return the name of another job with this checkpoint directory and with ``name`` in its code, or None. A job has a checkpoint directory if
+    its newest run uses the directory or the current version of its spec sets the directory. An advisory lock makes concurrent callers wait
+    until this transaction ends, so that two jobs never get the same directory."""
     normal = _normal(directory)
     session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(f"{normal} {name}", 0))))
     configured = Spec.body["checkpointing"]["directory"].astext

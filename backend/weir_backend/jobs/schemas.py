@@ -43,7 +43,7 @@ class JobUpdate(RequestModel):
 
 
 class SpecCreate(RequestModel):
-    """A version of the spec to add. To run the new version, apply an upgrade plan."""
+    """A version to add to the spec of a job. To run the new version, apply an upgrade plan."""
 
     spec: JobSpec
     comment: LongText = ""
@@ -102,7 +102,7 @@ class JobRead(ResponseModel):
     state: RunState
     health: Health
     health_reason: str
-    """Why the job is not in its desired state, or '' if the job is in its desired state."""
+    """Why the job is not in its desired state, or why the newest run of a stopped job failed; otherwise ''."""
     spec_number: int
     spec_state: SpecState
     version: int
@@ -141,7 +141,8 @@ class FieldChange(ResponseModel):
 
 
 class SpecDiffRead(ResponseModel):
-    """The changes from one version to another. `code` is a unified diff of the file of the job, or null if the file is not text or is too large."""
+    """The changes from one version to another. `code` is a unified diff of the file of the job, or null if the file
+    is not text or the files are too large to compare."""
 
     before: int
     after: int

@@ -77,7 +77,7 @@ before the driver starts."""
 class Checkpointing(RequestModel):
     """How a job takes checkpoints. A checkpoint that takes longer than `timeout` fails. `min_pause` is the minimum time between the end of a
     checkpoint and the start of the next periodic checkpoint. If more than `tolerable_failed_checkpoints` consecutive checkpoints fail, the job
-    recovers as from a failure. If `tolerable_failed_checkpoints` is null, any number of checkpoints can fail. If `directory` is null, the job
+    recovers as after a failure. If `tolerable_failed_checkpoints` is null, any number of checkpoints can fail. If `directory` is null, the job
     uses its default directory."""
 
     interval: Interval = "10s"

@@ -1,1 +1,1 @@
-"""Code that all domains share: database sessions, lists, problems, versions, and the port to the workers."""
+"""Code that all domains share: database sessions, lists, problems, versions, and the interface to the task queue."""

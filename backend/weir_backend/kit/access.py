@@ -174,7 +174,7 @@ _CHECKS: dict[Callable[..., Any], Permission] = {}
 
 @cache
 def require_permission(permission: Permission) -> Callable[[Caller], Awaitable[Caller]]:
-    """Return a FastAPI dependency, which returns the caller. The dependency raises Forbidden if the caller lacks the permission."""
+    """Return a FastAPI dependency that returns the caller. The dependency raises Forbidden if the caller lacks the permission."""
 
     async def check(caller: Annotated[Caller, Depends(current_caller)]) -> Caller:
         caller.require(permission)

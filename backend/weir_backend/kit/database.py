@@ -95,5 +95,5 @@ def notify(session: Session, channel: str, payload: str) -> None:
 
 
 def pairs(session: Session, query: Select[K, V]) -> dict[K, V]:
-    """Return the rows of a query with two columns as a dictionary."""
+    """Run a query with two columns. Return a dictionary that maps the first column to the second."""
     return {key: value for key, value in session.execute(query)}  # noqa: C416  # dict() takes rows, but has no type for them

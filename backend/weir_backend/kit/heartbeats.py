@@ -46,7 +46,7 @@ def record_host_heartbeat(session: Session, host: str, moment: datetime) -> None
 
 
 def host_component(host: SQLColumnExpression[str | None]) -> ColumnElement[str]:
-    """Return an SQL expression for the value that ``Heartbeat.component`` has for a host."""
+    """Return an SQL expression for the value of ``Heartbeat.component`` in the row of a host."""
     return literal(_HOST_PREFIX) + host
 
 

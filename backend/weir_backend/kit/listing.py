@@ -39,7 +39,7 @@ class Listing:
     """A request for one page of a list."""
 
     sort: tuple[str, bool] | None
-    """The field to sort by, and whether the order is descending."""
+    """The field to sort by, and True for descending order."""
     first: int
     count: int
     filter: Mapping[str, Any]

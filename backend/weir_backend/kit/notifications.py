@@ -1,6 +1,6 @@
 """Wake-ups by Postgres LISTEN and NOTIFY, over one connection per process. A notification reports that data has changed, but not how.
-Notifications can be lost. Subscribers that must not miss a change therefore also poll, and all subscribers are woken when the LISTEN
-connection is lost and when it is restored.
+Notifications can be lost. Subscribers that must not miss a change therefore also poll. In addition, the loss of the LISTEN connection wakes
+all subscribers, and so does its restoration.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 GATHER_S = 0.01
-"""The delay before a read starts. The delay is long enough for all subscribers that one change wakes to join the same read."""
+"""The delay before a read starts. When a change wakes several subscribers, they all join the same read within this delay."""
 CONCURRENCY = 4
 """The maximum number of concurrent reads for all event streams. The other database connections remain free for ordinary requests."""
 

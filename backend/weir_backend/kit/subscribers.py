@@ -20,8 +20,8 @@ from weir_backend.models import Token, User
 
 log = structlog.get_logger(__name__)
 CHECK_INTERVAL_S = 5.0
-"""The time between two checks of the tokens of open streams. The checks are periodic, because the expiry of a token sends no notification,
-and notifications can be lost."""
+"""The time between two checks of the tokens of open streams. The checks are periodic, because no notification is sent when a token expires, and
+because notifications can be lost."""
 RETRY_AFTER_S = 30
 CLOSED = "closed"
 """The key that a subscription receives when its stream must end."""
@@ -36,7 +36,7 @@ class Subscriber:
         self._subscription: Subscription | None = None
 
     def attach(self, subscription: Subscription) -> None:
-        """Store ``subscription``, which ``close`` wakes when the stream must end."""
+        """Store the subscription that ``close`` must wake."""
         self._subscription = subscription
 
     def close(self) -> None:

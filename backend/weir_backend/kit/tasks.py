@@ -18,7 +18,7 @@ SUBMIT = "weir.submit"
 WATCH_DRIVERS = "weir.watch"
 """Check the drivers on a host. The task has no arguments, and is sent to the queue of this host."""
 INSPECT = "weir.inspect"
-"""``(plan_id)``: inspect checkpoint storage for the effects of a plan, and check that the checkpoint of the plan is intact."""
+"""``(plan_id)``: determine the effects of a plan from checkpoint storage, and check that the checkpoint of the plan is intact."""
 VERIFY = "weir.verify"
 """``(checkpoint_id, claim, files_done)``: read the next files of a checkpoint and compare their checksums."""
 COLLECT_GARBAGE = "weir.collect_garbage"
@@ -35,8 +35,7 @@ REASSIGN_JOBS = "weir.reassign_jobs"
 """Reassign the jobs of lost hosts. The task has no arguments."""
 
 DEFAULT_QUEUE = "weir"
-"""The queue of tasks that reconcile jobs. The tasks in this queue wait for nothing but the database, so that failed jobs recover without
-delay."""
+"""The queue of tasks that reconcile jobs. The tasks in this queue wait only for the database, so that failed jobs recover without delay."""
 CODE_QUEUE = "weir.code"
 """The queue of tasks that load user code. User code may run until its time limit."""
 BACKGROUND_QUEUE = "weir.chores"
@@ -53,7 +52,7 @@ def queue_of(task: str) -> str:
 
 
 def host_queue(host: str) -> str:
-    """Return the queue of the workers on one host, because only these workers see the processes of the host."""
+    """Return the queue of the workers on one host. Only these workers see the processes of the host."""
     return f"host.{host}"
 
 

@@ -1,4 +1,4 @@
-"""Decodes batches of events. The bytes are untrusted, because any program with a run token can send them."""
+"""Decodes batches of events. The batches are untrusted, because any program with a run token can send them."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from weir_backend.link.schemas import EventAckRead
 from weir_backend.runs.graph import GRAPH_BYTES_MAX
 
 UNAUTHENTICATED_BYTES_MAX = 4 << 20
-"""The number of bytes of a batch that are read into memory before the sender is authenticated."""
+"""The maximum number of bytes of a batch that the API reads into memory before it authenticates the sender."""
 BODY_BYTES_MAX = GRAPH_BYTES_MAX + UNAUTHENTICATED_BYTES_MAX
 """The maximum size of a batch. The maximum is large, because an event can contain the graph of the job."""
 READ_BYTES_MAX = 64 << 20
@@ -56,11 +56,10 @@ async def post_events(
         int, Query(ge=1, le=BIGINT_MAX, description="The number of the oldest event that the driver can still send.")
     ],
 ) -> EventAckRead:
-    """Store a batch of events. Events that are already stored are skipped, so a driver may repeat batches or divide the events into other
-    batches.
+    """Store a batch of events. Events that are already stored are skipped, so a driver may send an event again, also in a different batch.
 
-    The status is 409 if events before this batch are missing; `stored` is then the number of the last stored event. The status is 410 if the run is
-    fenced, or if it has ended and the batch contains later events."""
+    The status is 409 if events before this batch are missing; `stored` is then the number of the last stored event. The status is 410 if the run
+    is fenced. The status is also 410 if the run has ended and the batch contains new events other than answers to unanswered commands."""
     secret = bearer(request)
     db_gate, tasks = services.db_gate, services.tasks
     body = await _body(request, lambda: db_gate.run(partial(service.known_run, run_id=run_id, secret=secret)))

@@ -1,5 +1,5 @@
-"""Compute the changes to database rows that follow from a batch of events. The projection is pure. The projection applies events one by
-one, so it gives the same result for every division of the events into batches.
+"""Compute the changes to database rows that follow from a batch of events. The projection is pure. The projection applies events one by one, so
+the result does not depend on how the events are divided into batches.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ FULFILLED_COMMANDS = {SAVEPOINT: frozenset({"TakeSavepoint", "TakeCheckpoint"}),
 OPERATION_OF_COMMAND = {"TakeSavepoint": OperationKind.SAVEPOINT, "TakeCheckpoint": OperationKind.CHECKPOINT}
 """For each command, the kind of operation that sends the command."""
 MISSING = "EventsMissing"
-"""The kind of the event which records that events are missing because the driver can no longer send them."""
+"""The kind of the event that records a gap: the driver can no longer send the missing events."""
 SMALLINT_MAX = (1 << 15) - 1
 _TRIGGER_CHARACTERS = 20
 
@@ -50,8 +50,8 @@ _TRIGGER_CHARACTERS = 20
 def project(facts: RunFacts, events: Sequence[NumberedEvent], *, received_at: datetime) -> Changes:
     """Return the changes that follow from consecutive events that are not stored yet.
 
-    ``received_at`` is the upper limit for the start and end times of a run, because the clock of the driver can be wrong. Raises
-    ProtocolError for values that a correct driver never sends."""
+    ``received_at`` is the upper limit for the start and end times of a run, because the clock of the driver can be wrong. Raises ProtocolError if
+    an event contains a value that a correct driver never sends."""
     projection = _Projection(facts, received_at)
     if events[0].number > facts.run.stored_event + 1:
         projection.record_gap(events[0])

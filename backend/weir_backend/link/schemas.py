@@ -6,6 +6,6 @@ from pydantic import BaseModel
 
 
 class EventAckRead(BaseModel):
-    """`stored` is the number of the last event of the run that is stored durably."""
+    """`stored` is the number of the last durably stored event of the run."""
 
     stored: int

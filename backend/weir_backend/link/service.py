@@ -97,11 +97,12 @@ def store(
 ) -> int:
     """Store one or more consecutive events. Return the number of the last stored event of the run.
 
-    ``oldest`` is the number of the oldest event that the driver can still send. ``from_spool`` is True if the events come from the spool of
-    a dead driver. Events from a spool are accepted even if the run is fenced, because the driver is not running any more. After a run has
-    ended, only answers to its open commands are accepted.
+    ``oldest`` is the number of the oldest event that the driver can still send. ``from_spool`` is True if the events come from the spool of a
+    dead driver. Events from a spool are accepted even if the run is fenced, because the driver is not running any more. After a run has ended,
+    only answers to its unanswered commands are accepted.
 
-    Raises MissingEvents, Gone, and ProtocolError for values that a correct driver never sends.
+    Raises MissingEvents if the driver can still send missing events before this batch, Gone if the run is fenced or has ended, and ProtocolError
+    if an event contains a value that a correct driver never sends.
     """
     event_number, run, fenced = repository.locked(session, known.job_id, known.id)
     if fenced and not from_spool:
@@ -130,7 +131,7 @@ def store(
 
 
 def _answer_open_commands(events: Sequence[Event], facts: RunFacts) -> bool:
-    """Return whether every event answers a command that has no answer yet, and no command is answered twice."""
+    """Return whether every event answers an unanswered command, and no two events answer the same command."""
     answered = [event.command if isinstance(event, CommandAnswered) else None for event in events]
     rows = [facts.commands.get(number) if number is not None else None for number in answered]
     return len(set(answered)) == len(answered) and all(row is not None and row.outcome is None for row in rows)

@@ -106,7 +106,7 @@ def first_live(session: Session, count: int) -> Sequence[int]:
 
 
 def edges_of(session: Session, job_ids: Collection[int]) -> dict[int, Any]:
-    """Return the edges of the graph that the live run of each job executes."""
+    """Return, for each job, the edges of the graph of its live run."""
     query = select(Run.job_id, Graph.body["edges"]).join(Graph, Run.graph_id == Graph.id)
     return pairs(session, query.where(Run.job_id.in_(job_ids), Run.ended_at.is_(None)))
 
@@ -118,7 +118,7 @@ def newest_graph(session: Session, job_id: int) -> tuple[int, dict[str, Any]] | 
 
 
 def other_graphs(session: Session, job_id: int, *, since: datetime, graph_id: int) -> Sequence[Row[int, Any]]:
-    """Return the id and the body of all graphs except ``graph_id`` that the job has used since the time ``since``."""
+    """Return the id and the body of each graph that the job has used since the time ``since``. Leave out the graph ``graph_id``."""
     used = _runs_since(select(Run.graph_id), job_id, since).where(Run.graph_id != graph_id)
     return session.execute(select(Graph.id, Graph.body).where(Graph.id.in_(used))).all()
 

@@ -1,4 +1,4 @@
-"""All tables. Alembic imports only this package of the backend."""
+"""All tables. Alembic finds all tables by importing this package."""
 
 # mypy: implicit-reexport
 # Every name that this module imports is a public name of the module.

@@ -69,7 +69,8 @@ class Token(Base):
 
 
 class AuditEntry(Base):
-    """A change that a user or a token made, with the values before and after it. Entries never change, and are deleted after years."""
+    """A change that a user or a token made, with the values before and after it. Entries never change. They are deleted after
+    ``audit_kept_days``."""
 
     __tablename__ = "audit_entries"
     __table_args__ = (Index(None, "resource", "resource_id"), Index(None, "user_id"), Index(None, "at", postgresql_using="brin"))
@@ -78,7 +79,7 @@ class AuditEntry(Base):
     at: Mapped[Created]
     user_id: Mapped[int | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"))
     user_name: Mapped[str]
-    """The user's name at the time of the change, or ``weir`` for the platform itself."""
+    """The user's name at the time of the change, or ``weir`` if the platform made the change."""
     token_id: Mapped[int | None]
     action: Mapped[str]
     resource: Mapped[str]

@@ -45,7 +45,7 @@ class DeliveryState(StrEnum):
 
 
 class Webhook(Base):
-    """``secret_reference`` names an environment variable or a file of the worker that contains the signing key."""
+    """``secret_reference`` names the environment variable or the file from which workers read the signing key."""
 
     __tablename__ = "webhooks"
 
@@ -55,7 +55,8 @@ class Webhook(Base):
     secret_reference: Mapped[str | None]
     enabled: Mapped[bool] = mapped_column(server_default=text("true"))
     not_before: Mapped[datetime | None]
-    """No message is sent to the webhook before this time, because a worker is sending a message or the last delivery has failed."""
+    """No worker claims the webhook before this time. A worker sets ``not_before`` when it claims the webhook, and again after a message to the
+    webhook has failed."""
     version: Mapped[int] = mapped_column(server_default=text("1"))
     created_at: Mapped[Created]
 
@@ -118,7 +119,7 @@ class Delivery(Base):
 
     id: Mapped[Key]
     message_id: Mapped[uuid.UUID] = mapped_column(Uuid, server_default=text("gen_random_uuid()"))
-    """Identifies the message to receivers. The id is random, so that a database that was restored from a backup does not use an id twice."""
+    """Identifies the message to receivers. The id is random. Otherwise, a database that was restored from a backup could use an id again."""
     alert_id: Mapped[int | None] = mapped_column(ForeignKey("alerts.id", ondelete="CASCADE"))
     """None for a test message."""
     webhook_id: Mapped[int] = mapped_column(ForeignKey("webhooks.id", ondelete="CASCADE"))

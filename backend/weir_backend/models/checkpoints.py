@@ -19,7 +19,7 @@ class CheckpointState(StrEnum):
 
 
 class Checkpoint(Base):
-    """A checkpoint. ``number`` is the id of the checkpoint in the job log, which is unique within the job. The row is kept when the files of the
+    """A checkpoint. ``number`` is the id of the checkpoint in the job log, and is unique within the job. The row is kept when the files of the
     checkpoint are deleted."""
 
     __tablename__ = "checkpoints"
@@ -52,7 +52,7 @@ class Checkpoint(Base):
     """The number of the previous completed checkpoint on the same branch."""
     triggered_at: Mapped[datetime]
     triggered_event: Mapped[int | None]
-    """The number of the run's event that reported the trigger of the checkpoint. None if this event is missing."""
+    """The number, within the run, of the event ``CheckpointTriggered`` of this checkpoint. None if this event is missing."""
     latest_ack_at: Mapped[datetime | None]
     completed_at: Mapped[datetime | None]
     failed_at: Mapped[datetime | None]
@@ -69,16 +69,17 @@ class Checkpoint(Base):
     statistics: Mapped[list[Any] | None] = mapped_column(deferred=True)
     """``[chain, index, {...}]`` of each subtask of a completed checkpoint."""
     version: Mapped[int] = mapped_column(server_default=text("1"))
-    """Incremented when a user or a plan pins or unpins the checkpoint. Requests with If-Match must send this version."""
+    """Incremented when a user or a plan pins or unpins the checkpoint. The header If-Match of a request must contain this version."""
     pinned: Mapped[bool] = mapped_column(server_default=text("false"))
     pinned_reason: Mapped[str] = mapped_column(server_default=text("''"))
     pin_in_force: Mapped[bool] = mapped_column(server_default=text("false"))
     """Whether the job log contains the pin. If the job log contains the pin, no driver retires the checkpoint."""
     deleting_since: Mapped[datetime | None]
-    """When the deletion of the checkpoint was decided. After this time, no new reference to the checkpoint may be created. If the deletion
-    is cancelled, ``deleting_since`` becomes None again."""
+    """The time at which a user or a worker decided to delete the checkpoint. After this time, no new reference to the checkpoint may be created.
+    If the deletion is cancelled, ``deleting_since`` becomes None again."""
     discarded_at: Mapped[datetime | None]
-    """When a worker found the checkpoint retired in the job log. The files of a retired checkpoint are deleted, or will be deleted soon."""
+    """The time at which a worker found in the job log that the checkpoint is retired. The files of a retired checkpoint are deleted, or will be
+    deleted soon."""
     verified_at: Mapped[datetime | None]
     damage: Mapped[str | None]
     """The damage that the last verification found. None if the files are intact or were never verified."""
@@ -103,6 +104,6 @@ class Verification(Base):
     tries: Mapped[int] = mapped_column(server_default=text("0"))
     """The number of attempts since the verification last made progress."""
     next_try_at: Mapped[datetime]
-    """If the worker makes no progress until this time, the verification is enqueued again."""
+    """If the worker has made no progress by this time, the verification is enqueued again."""
     problem: Mapped[str | None]
     """Why the last attempt to verify the checkpoint failed."""

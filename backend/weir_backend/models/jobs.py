@@ -90,9 +90,9 @@ class Job(Base):
     lineage: Mapped[int] = mapped_column(server_default=text("1"))
     """Incremented when the job starts without state, so that the job gets a new checkpoint directory."""
     next_start: Mapped[dict[str, Any] | None]
-    """The start that a plan requested for the next runs. ``{"checkpoint": N, "after_run": K}`` means that runs after number K restore
-    checkpoint N, or start without state if N is 0. If ``"path"`` is set, runs after number K restore the external checkpoint at this path.
-    The value has no effect after one of these runs has reached RUNNING."""
+    """The start point that a plan requested for the next runs. ``{"checkpoint": N, "after_run": K}`` means that runs after number K restore
+    checkpoint N, or start without state if N is 0. If ``"path"`` is set, runs after number K restore the external checkpoint at this path. The
+    value has no effect after one of these runs has reached RUNNING."""
     event_number: Mapped[int] = mapped_column(server_default=text("0"))
     """Number of the newest event of the job."""
     checkpoint_reported_at: Mapped[datetime | None]

@@ -71,7 +71,7 @@ class Run(Base):
     """The number of events of this run that are missing, because the driver could not send them."""
     last_command: Mapped[int] = mapped_column(server_default=text("0"))
     generation: Mapped[int] = mapped_column(server_default=text("0"))
-    """The newest generation of the runtime that the driver has reported. Each recovery increases the generation."""
+    """The newest generation that the driver has reported. Each recovery increases the generation."""
     host: Mapped[str | None]
     """The id of the driver's host; the workers of the host read the queue ``host.ID``."""
     pid: Mapped[int | None]
@@ -114,7 +114,7 @@ class Command(Base):
     outcome: Mapped[str | None] = mapped_column(String(20))
     reason: Mapped[str] = mapped_column(server_default=text("''"))
     answered_event: Mapped[int | None]
-    """The number of the driver's event that answers the command. The number counts the events of the run."""
+    """The number, within the run, of the event that answers the command."""
     created_at: Mapped[Created]
 
 

@@ -39,14 +39,13 @@ _WAITING_FOR_CHECKPOINT = frozenset(
 
 def timeout_of(kind: OperationKind, checkpoint_timeout: timedelta) -> timedelta:
     """Return the timeout of an operation. If the operation waits for a checkpoint, and the ``checkpoint_timeout`` of the job is longer than the
-    default, the timeout of the operation is longer by the difference."""
+    default, the difference is added."""
     more = max(timedelta(0), checkpoint_timeout - timedelta(seconds=seconds(Checkpointing().timeout)))
     return TIME[kind] + more if kind in _WAITING_FOR_CHECKPOINT else TIME[kind]
 
 
 SETS_DESIRED_STATE = frozenset({OperationKind.DEPLOY, OperationKind.START, OperationKind.SUSPEND, OperationKind.CANCEL})
-"""Kinds of operations that set the desired state. A new operation that sets the desired state supersedes all open operations that set the desired
-state."""
+"""Kinds of operations that set the desired state. A new operation of one of these kinds supersedes all open operations of these kinds."""
 
 TO_RUN = frozenset({OperationKind.DEPLOY, OperationKind.START})
 """Kinds of operations that succeed when the job is running."""
@@ -77,8 +76,8 @@ class OperationOutcome:
 
 
 def judge(kind: OperationKind, job: OperationFacts, *, now: datetime, deadline: datetime) -> OperationOutcome | None:
-    """Return the outcome of an operation, or None if the operation continues. Other modules end the operations on checkpoints and plans.
-    ``judge`` ends an operation on a checkpoint or plan only if its deadline has passed."""
+    """Return the outcome of an operation, or None if the operation continues. For an operation on a checkpoint or plan, return an outcome only
+    after the deadline, because other modules end these operations."""
     outcome = _judge(kind, job)
     if outcome is None and now >= deadline:
         return OperationOutcome(OperationState.FAILED, problem=f"The operation timed out: {_obstacle(kind, job)}")

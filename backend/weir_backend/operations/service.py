@@ -46,7 +46,7 @@ def begin(session: Session, job: Job, kind: OperationKind, caller: Caller, reque
 
 
 def _checkpoint_timeout(session: Session, job: Job) -> timedelta:
-    """Return the checkpoint timeout of the version of the spec that is running, or of the current version if the job has no live run."""
+    """Return the checkpoint timeout from the spec version of the live run, or from the current spec version if the job has no live run."""
     live = runs.live_run(session, job.id)
     spec = jobs.find_spec_by_id(session, live.spec_id) if live is not None else jobs.find_spec(session, job.id, job.spec_number)
     body = {} if spec is None else spec.body

@@ -1,2 +1,2 @@
-"""Reconcile jobs: compute the next step from the desired state and the state of a job. Decisions are computed by pure functions; workers execute
-the decisions."""
+"""Reconcile jobs: compute the next step from the desired state and the state of a job. Pure functions compute the decisions, and workers execute
+them."""

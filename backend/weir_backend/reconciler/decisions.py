@@ -25,8 +25,9 @@ command. Killing a driver is safe, because the next driver of the job fences it 
 FENCED_FOR = timedelta(days=1)
 """For ``FENCED_FOR`` after the reassignment of a job, workers check whether the old driver of the job is still running."""
 HOST_UNREACHABLE_AFTER = timedelta(minutes=5)
-"""A host is unreachable if neither its workers nor the driver have contacted the control plane for ``HOST_UNREACHABLE_AFTER``. Weir reassigns the
-jobs of an unreachable host. A host restarts in less than ``HOST_UNREACHABLE_AFTER``, so that a restart causes no reassignment."""
+"""The host of a run is unreachable if neither the workers of the host nor the driver of the run have contacted the control plane for
+``HOST_UNREACHABLE_AFTER``. Weir reassigns the jobs of an unreachable host. ``HOST_UNREACHABLE_AFTER`` is longer than the restart of a host, so
+that a restart causes no reassignment."""
 HANGING_AFTER_INTERVALS = 3
 """An unreachable driver counts as hanging if it has completed no checkpoint for ``HANGING_AFTER_INTERVALS`` checkpoint intervals plus the
 checkpoint timeout."""
@@ -55,7 +56,7 @@ class Strategy:
 
 @dataclass(frozen=True, slots=True)
 class LiveRun:
-    """The run of a job that has not ended. ``seen`` is True if the driver of the run has reported, or if a worker has recorded the driver
+    """A live run: a run that has not ended. ``seen`` is True if the driver of the run has reported, or if a worker has recorded the driver
     process. ``commands`` contains the kinds of the commands that were sent to the driver, without the commands that the driver has refused."""
 
     state: RunState
@@ -93,7 +94,7 @@ class JobFacts:
     has_run: bool = True
     """True if any run with the job's current spec version has reached RUNNING."""
     start: RunStart = RunStart()
-    """Where the next run starts."""
+    """The start point of the next run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,7 @@ from weir_backend.runs import repository
 
 @dataclass(frozen=True, slots=True)
 class KnownCheckpoint:
-    """The newest restorable checkpoint of a job, according to the database. ``generation`` is the generation of the runtime that completed the
-    checkpoint."""
+    """The newest restorable checkpoint of a job, according to the database. ``generation`` is the generation that completed the checkpoint."""
 
     place: CheckpointLocation
     number: int

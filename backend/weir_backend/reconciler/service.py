@@ -56,10 +56,10 @@ from weir_backend.settings import Settings
 
 log = structlog.get_logger(__name__)
 DRIVER_LOST = "DriverLost"
-"""The kind of a failure that the driver could not report, because the driver process had died."""
+"""The kind of a failure that the driver did not report: the driver has died, cannot be started or is unreachable."""
 DECISIONS_MAX = 20
-"""The maximum number of decisions in one call of ``reconcile``. A call that exceeds this number has a bug: two decisions keep reversing each
-other."""
+"""The maximum number of decisions in one call of ``reconcile``. A call exceeds this number only if the reconciler has a bug: two decisions keep
+reversing each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +216,7 @@ def plan_facts(session: Session, job: Job, plan: RecoveryPlan) -> PlanFacts:
 
 
 def next_start_of(session: Session, job: Job) -> RunStart:
-    """Return where the next run starts."""
+    """Return the start point of the next run."""
     wanted = RequestedStart(**job.next_start) if job.next_start is not None else None
     return next_start(wanted, is_done=wanted is not None and repository.has_run_since(session, job.id, wanted.after_run))
 
@@ -243,10 +243,10 @@ def last_facts(run: Run) -> LastRun:
 
 
 def mark_driver_lost(session: Session, job_id: int, run_id: int, reason: str) -> bool:
-    """End a run whose driver process has ended. Return False if the run has ended before this call.
+    """End a run whose driver has died, cannot be started or is unreachable. Return whether this call has ended the run.
 
-    Before this call, the caller imports the driver's events from the spool and its checkpoints from the job log. If the command to cancel was
-    sent to the driver, the run gets the state CANCELED, regardless of how the driver ended."""
+    If the driver has died, the caller first imports the events of the driver from its spool, and the checkpoints of the run from the job log. If
+    the command to cancel was sent to the driver, the run gets the state CANCELED, regardless of how the driver ended."""
     job = jobs.find(session, job_id, lock=True)
     run = session.get(Run, run_id)
     if job is None or run is None:

@@ -30,13 +30,13 @@ from weir_backend.reconciler.decisions import (
 from weir_backend.runs.start import RunStart
 
 REVERT_TIMEOUT = timedelta(minutes=10)
-"""How long to wait, after the deadline of the operation, for the end of a run that did not start. Only a run on an unreachable host takes so long
+"""How long a run that did not start may take to end, counted from the deadline of the operation. Only a run on an unreachable host takes so long
 to end."""
 PIN_TIMEOUT = timedelta(seconds=30)
-"""How long the start of a job waits until the safety savepoint is pinned. Only an undo of the plan needs this pin."""
+"""The maximum time that the start of a job waits for the pin of the safety savepoint. Only an undo of the plan needs this pin."""
 RUNS_MAX = 2
-"""The maximum number of runs that a plan starts. If the first run fails, the plan starts a second run, because the failure can have nothing to do
-with the plan."""
+"""The maximum number of runs that a plan starts. If the first run fails, the plan starts a second run, because the failure is possibly unrelated
+to the plan."""
 
 LEGAL: dict[PlanPhase, frozenset[PlanPhase]] = {
     PlanPhase.VERIFYING: frozenset({PlanPhase.STOPPING}),
@@ -54,7 +54,7 @@ class PlanFacts:
     target_intact: bool | None
     damage: str | None
     live: LiveRun | None
-    """The run of the job that has not ended, or None if all runs have ended."""
+    """The live run of the job, or None if all runs have ended."""
     live_is_of_plan: bool
     """True if this plan has started the live run."""
     ended_run: LastRun | None
@@ -64,7 +64,7 @@ class PlanFacts:
     stop_with: str
     """The command that stops the job: Suspend or Cancel."""
     start: RunStart
-    """Where the runs of this plan start."""
+    """The start point of the runs of this plan."""
     kind: str
     deadline: datetime
     target_retired: bool = False

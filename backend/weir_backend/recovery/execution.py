@@ -110,7 +110,7 @@ def mark_failed(session: Session, job: Job, plan: RecoveryPlan, problem: str, *,
         job.restarts_stopped_reason, job.restart_at, job.restarts = None, None, 0
         if runs.runs_of_plan(session, plan):
             if revokes_output(plan.preview):
-                # Set the checkpoint to restore explicitly, because a run of the plan may have started a new branch already.
+                # Set the start point explicitly, because a run of the plan may have started a new branch already.
                 safety = plan.safety_checkpoint
                 job.next_start = {"checkpoint": safety, "after_run": job.run_number} if safety is not None else None
             job.restart_at = now()

@@ -35,8 +35,7 @@ class RestoreRequest(RequestModel):
 
 
 class UndoRequest(RequestModel):
-    """Undo the plan `plan`. The undo restores the checkpoint with which the plan stopped the job, and the version of the spec that the job had before
-    the plan."""
+    """Undo the plan `plan`. The undo restores the safety savepoint of the plan, and the version of the spec that the job had before the plan."""
 
     kind: Literal["undo"]
     plan: Number

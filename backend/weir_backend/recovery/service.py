@@ -298,7 +298,7 @@ def _warnings(computed: PlannedChange, job: Job, duplicates: list[str], *, live:
 
 def record_inspection(session: Session, settings: Settings, plan_id: int, found: PlanInspection) -> int | None:
     """Record the results of a worker's inspection of checkpoint storage. If the plan is being applied and waits for this inspection, return the
-    id of its job; otherwise return None."""
+    id of the plan's job. Otherwise, return None."""
     seen = repository.find(session, plan_id)
     if seen is None:
         return None

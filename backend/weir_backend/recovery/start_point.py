@@ -1,5 +1,5 @@
-"""Where the runs of a plan start, according to the preview of the plan. Pure. A preview that an older version of Weir has stored can lack the
-keys ``path`` and ``without_state``."""
+"""Compute the start point of the runs of a plan from the preview of the plan. Pure. A preview that an older version of Weir has stored can lack
+the keys ``path`` and ``without_state``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def revokes_output(preview: Mapping[str, Any]) -> bool:
-    """Return whether the plan revokes committed output, which needs the permission `rollback`. If the plan revokes no output, the job resumes from
+    """Return whether the plan revokes committed output. Such a plan needs the permission `rollback`. With any other plan, the job resumes from
     its newest checkpoint."""
     return preview["checkpoint"] is not None or preview.get("path") is not None or bool(preview.get("without_state"))
 

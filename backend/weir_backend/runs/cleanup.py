@@ -32,7 +32,7 @@ def retention_of(settings: Settings, moment: datetime) -> FileRetention:
 
 
 def enqueue_due(session: Session, settings: Settings, tasks: Tasks) -> Sequence[str]:
-    """Enqueue a cleanup task for each host with files of runs that are due for deletion. Return the names of the hosts."""
+    """Enqueue a cleanup task for each host that has run files due for deletion. Return the names of the hosts."""
     hosts = repository.hosts_to_clean_up(session, retention_of(settings, now()))
     for host in hosts:
         tasks.enqueue(DELETE_RUN_FILES, queue=host_queue(host), expires_s=EXPIRES_S)

@@ -69,7 +69,7 @@ def newest_run(session: Session, job: Job) -> Run | None:
 
 
 def live_run(session: Session, job_id: int, *, lock: bool = False) -> Run | None:
-    """Return the run of the job that has not ended, or None if all runs have ended."""
+    """Return the live run of the job, or None if all runs have ended."""
     query = select(Run).where(Run.job_id == job_id, Run.ended_at.is_(None))
     return session.scalar(query.with_for_update().execution_options(populate_existing=True) if lock else query)
 

@@ -1,4 +1,4 @@
-"""Where a run starts. Pure."""
+"""The start point of a run. Pure."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class RunStart:
-    """Where a run starts. If ``checkpoint`` is set, the run starts from the checkpoint with this number. If ``checkpoint`` is 0, the run starts
-    without state and abandons every branch. If ``path`` is set, the run starts from a copy of an external checkpoint, like ``weir run
+    """The start point of a run. If ``checkpoint`` is set, the run starts from the checkpoint with this number. If ``checkpoint`` is 0, the run
+    starts without state and abandons every branch. If ``path`` is set, the run starts from a copy of an external checkpoint, like ``weir run
     --from-path``. If neither ``checkpoint`` nor ``path`` is set, the run starts from the newest checkpoint of the current branch, or without
     state if the branch has no checkpoint."""
 
@@ -28,5 +28,5 @@ class RequestedStart:
 
 
 def next_start(requested: RequestedStart | None, *, is_done: bool) -> RunStart:
-    """Return where the next run starts. ``is_done`` is True if a run with a number above ``requested.after_run`` has reached RUNNING."""
+    """Return the start point of the next run. ``is_done`` is True if a run with a number above ``requested.after_run`` has reached RUNNING."""
     return RunStart() if requested is None or is_done else RunStart(requested.checkpoint, requested.path)

@@ -1,4 +1,4 @@
-"""Which URLs a webhook may have, and which IP addresses workers may call. Pure.
+"""Decide which URLs a webhook may have, and to which IP addresses workers may send messages. Pure.
 
 A webhook makes a worker inside the user's network send requests to a URL that a user has chosen. So that these requests reach only allowed
 addresses, workers resolve the host name of the URL themselves, check the addresses, and connect to a checked address. If the host name resolves

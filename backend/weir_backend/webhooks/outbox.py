@@ -26,7 +26,7 @@ from weir_backend.webhooks import repository
 
 log = structlog.get_logger(__name__)
 CLAIM_DURATION = timedelta(minutes=2)
-"""How long the claim of a worker on a webhook lasts. A worker sends the messages of a webhook in less time than ``CLAIM_DURATION``."""
+"""The duration of a worker's claim on a webhook. A worker sends the messages of a webhook in less time than ``CLAIM_DURATION``."""
 PAUSE_AFTER_FAILURE = timedelta(seconds=10)
 """After a message to a webhook has failed, workers send no messages to the webhook for ``PAUSE_AFTER_FAILURE``."""
 PROBLEM_CHARACTERS_MAX = 500

@@ -111,8 +111,8 @@ def claim(session: Session, moment: datetime, until: datetime, limit: int) -> Se
 
 
 def postpone(session: Session, webhook_ids: Sequence[int], until: datetime | None) -> None:
-    """Let workers send no messages to the webhooks before ``until``. The versions of the webhooks stay the same, because the change does not come
-    from a user."""
+    """Set the time before which no worker may claim the webhooks. None means that workers may claim them at once. The versions of the webhooks
+    stay the same, because the change does not come from a user."""
     session.execute(
         update(Webhook).where(Webhook.id.in_(webhook_ids)).values(not_before=until).execution_options(synchronize_session=False)
     )

@@ -61,7 +61,7 @@ def run_command(
     from_path: Annotated[
         str | None,
         typer.Option(
-            "--from-path", metavar="PATH[#ID]", help="Start from a copy of any job's checkpoint (without ID, the newest)."
+            "--from-path", metavar="PATH[#ID]", help="Start from a copy of a checkpoint of any job. Default ID: the newest."
         ),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume from the newest checkpoint.")] = False,
@@ -85,7 +85,7 @@ def run_command(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
-    """Run a job until its input ends. SIGTERM or Ctrl-C stops the job with a final checkpoint, and --resume continues it.
+    """Run a job until its input ends. SIGTERM or Ctrl-C stops the job with a final checkpoint. To continue the job, add --resume.
 
     With --output json, the result is printed when the job has ended, and output of the job's own code goes to standard error.
     """
@@ -188,7 +188,7 @@ def graph_command(
 
 @app_.command("params")
 def params_command(target: Target, output: OutputOption = OutputFormat.TEXT) -> None:
-    """List the parameters of a job. The option --set of weir run and weir deploy changes a parameter."""
+    """List the parameters of a job. To set a parameter, use the option --set of weir run or weir deploy."""
     require_runtime()
     from weir.api.job_loader import declared_params
     from weir.protocol.codec import to_json

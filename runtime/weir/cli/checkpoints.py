@@ -48,14 +48,14 @@ def choose_job(storage: CheckpointStorage, job: str | None) -> str:
         raise ConfigError(
             f"No job found in {storage.url}. Specify the directory with the checkpoints: the value of --checkpoint-dir when the job was started."
         )
-    # Compare encoded names, because ``list_jobs`` returns a very long name in its encoded form, which is shorter.
+    # Compare encoded names, because ``list_jobs`` returns only the encoded form of a very long name.
     if job is None or encode_segment(job) not in map(encode_segment, jobs):
         raise ConfigError(f"{storage.url} contains the jobs {', '.join(jobs)}. Choose a job with --job.")
     return job
 
 
 def print_list(storage: CheckpointStorage, job: str, *, retired: bool, as_json: bool) -> None:
-    """Print the checkpoints of a job. With ``retired``, the table includes retired checkpoints, and JSON always includes them."""
+    """Print the checkpoints of a job. JSON always includes retired checkpoints. A table includes them with ``retired``."""
     infos = list_checkpoints(storage, JobLayout(job))
     if as_json:
         print_json([codec.to_json(info) for info in infos])
@@ -70,7 +70,7 @@ def print_list(storage: CheckpointStorage, job: str, *, retired: bool, as_json: 
     if not infos:
         typer.echo("No checkpoint has completed yet.")
     elif len(shown) < len(infos):
-        typer.echo(f"{len(infos) - len(shown)} retired checkpoints are not shown (--retired lists them).")
+        typer.echo(f"{len(infos) - len(shown)} retired checkpoints are not shown. To list them, add --retired.")
 
 
 def _row(info: CheckpointInfo) -> tuple[str, ...]:

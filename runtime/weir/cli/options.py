@@ -40,7 +40,8 @@ MinPauseOption = Annotated[
 TolerableFailedCheckpointsOption = Annotated[
     str,
     typer.Option(
-        metavar="COUNT", help="Consecutive checkpoint failures that Weir tolerates. One more restarts the job. none: no limit."
+        metavar="COUNT",
+        help="Consecutive checkpoint failures that Weir tolerates. One more failure restarts the job. none: no limit.",
     ),
 ]
 INTERVAL = "10s"

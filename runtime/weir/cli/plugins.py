@@ -1,7 +1,7 @@
 """Commands that are loaded on demand: commands that call a control plane, and commands of other packages.
 
 Another package adds commands with an entry point of the group ``weir.commands``: a function that adds commands to the typer.Typer
-that it receives. Weir loads commands on demand only to list all commands, or to find a command that is not loaded yet. So
+that it receives. Weir loads these commands only if it lists all commands, or if the given command is not loaded yet. So
 ``weir run`` loads no other command.
 """
 

@@ -297,8 +297,8 @@ def start_from_path(job: Job, path: str, options: RunOptions, *, yes: bool, link
         external, target, abandonable=None if yes else abandoned, nonce=uuid.uuid4().hex, timestamp_ms=time.time_ns() // 1_000_000
     )
     _report_import(imported, external.name, link)
-    # The import has already abandoned the old checkpoints. Another driver can complete more checkpoints after the import, which
-    # the user has not agreed to abandon.
+    # The import has already abandoned the old checkpoints. Another driver can complete more checkpoints after the import. The
+    # user has not agreed to abandon these checkpoints.
     return FromCheckpoint(imported.checkpoint, abandonable=frozenset())
 
 

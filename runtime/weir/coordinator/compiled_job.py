@@ -1,4 +1,4 @@
-"""The job that the coordinator runs: the compiled graph, and the sources and committers that it calls."""
+"""The job that the coordinator runs: the compiled graph, its sources and committers, and the settings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from weir.protocol.ids import OperatorUid
 
 @dataclass(frozen=True, slots=True)
 class CompiledJob:
-    """``retained`` is the number of completed checkpoints to keep, in addition to savepoints and pinned checkpoints."""
+    """``retained`` is the number of newest checkpoints to keep. All pinned checkpoints, such as savepoints, are kept, too."""
 
     graph: PhysicalGraph
     sources: Mapping[OperatorUid, Source]

@@ -1,7 +1,7 @@
 """Executes the effects that access storage and sinks, in background executors.
 
-There are three executors, each of which runs its calls in order: for the job log, for manifests, and for sinks. Because the
-sink executor also prepares recoveries, the preparation of a recovery starts after all earlier commits. The job master handles
+There are three executors: for the job log, for manifests and for sinks. Each executor runs its calls in order. The sink
+executor also prepares recoveries, so the preparation of a recovery starts after all earlier commits. The job master handles
 the results, in the coordinator's loop.
 """
 
@@ -41,7 +41,7 @@ from weir.storage.manifests import WrittenManifest, checkpoint_statistics, write
 log = structlog.get_logger(__name__)
 
 MasterEvent = Callable[[JobMaster, int], Sequence[Effect]]
-"""An event for the job master, with the time in ms. Returns the effects to execute."""
+"""Passes an event to the job master, with the time in ms. Returns the effects to execute."""
 
 
 class PendingResult(Protocol):
@@ -83,7 +83,7 @@ class Executors:
     def close(self) -> None:
         """Wait for all queued calls.
 
-        The log executor closes last, because the sink executor submits calls to it and waits for them.
+        The log executor closes last, because calls of the sink executor wait for calls of the log executor.
         """
         self.stopping.set()
         for executor in (self.sinks, self.manifests, self.log):
@@ -92,7 +92,7 @@ class Executors:
 
 @dataclass(slots=True)
 class _UnconfirmedEntry:
-    """An entry to append, and its number in the log if an earlier attempt has already created it."""
+    """An entry to append. If an earlier attempt has created the entry, ``number`` is its number in the log."""
 
     request: LogRequest | None
     entry: Entry
@@ -343,7 +343,7 @@ class EffectRunner:
             self._post(lambda master, now_ms: master.on_prepare_failed(reason, kind, retry, now_ms))
             return
         self._post(lambda master, now_ms: master.on_prepared(enumerated, now_ms))
-        # Nothing refers to the unfinished files of the previous generation now.
+        # From now on, no checkpoint can refer to files that earlier generations wrote for unfinished checkpoints.
         self._executors.log.submit(_best_effort, self._garbage.delete_orphans)
 
     def _enumerate(self, uids: Iterable[OperatorUid]) -> dict[OperatorUid, tuple[Split, ...]]:
@@ -357,8 +357,8 @@ class EffectRunner:
 
         If a newer generation exists that this process does not know yet, the log refuses the entry, and nothing is deleted.
         Checkpoints are also retired while the executors close, so that an ended job retains no more checkpoints than a
-        running job. While it is unknown whether an entry exists, no summary is written, because the log would not
-        contain the answer after a summary.
+        running job. While it is unknown whether the log contains an entry, no summary is written, because a trim could
+        delete the entry before this process has found it.
         """
         owned = self._owned
         if owned is None or self._log.view.generation != owned:

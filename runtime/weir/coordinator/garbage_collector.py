@@ -43,7 +43,7 @@ class GarbageCollector:
         self._references = StateReferences(storage, layout)
         self._newest: CheckpointId | None = None
         self._orphans_up_to: CheckpointId | None = None
-        """The newest checkpoint that possibly has orphaned files, because it was aborted, or was retired but not deleted."""
+        """The newest aborted checkpoint, or the newest one that was retired but not deleted. It possibly has orphaned files."""
 
     def completed(self, manifest: Manifest) -> None:
         """Call this method when the job log contains the checkpoint.
@@ -93,7 +93,7 @@ class GarbageCollector:
             log.warning("cannot summarise or trim the job log", reason=str(error))
 
     def delete_orphans(self) -> None:
-        """Delete files of earlier generations and aborted checkpoints that no checkpoint refers to."""
+        """Delete orphaned files. Earlier generations and aborted checkpoints can leave such files."""
         try:
             deleted = delete_orphans(self._storage, self._layout, self._log.view, references=self._references)
         except WeirError as error:

@@ -36,7 +36,7 @@ from weir.transport.control import Closed, Connected, ControlEvent, ControlPeer,
 
 TICK_MS = 50
 CLOSE_TIMEOUT_MS = 2_000
-"""How long the coordinator waits, after it has sent Stop, for the slots to close their connections."""
+"""After the coordinator has sent Stop, it waits up to this time for the slots to close their connections."""
 
 log = structlog.get_logger(__name__)
 
@@ -61,7 +61,9 @@ class Listener(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SlotControl:
-    """Operations on slots through Spark. ``replace(task)`` starts a replacement. ``release()`` stops replacing slots that end."""
+    """Operations on slots through Spark. ``replace(task)`` starts a replacement. After ``release()``, slots that end are not
+    replaced.
+    """
 
     replace: Callable[[int], None]
     release: Callable[[], None]
@@ -185,7 +187,7 @@ class Coordinator:
             return  # The coordinator has dropped this peer already.
         if isinstance(message, Register):
             if message.incarnation != incarnation or incarnation in self._connection_of:
-                raise ProtocolError("a slot must register only once, and with the incarnation that it has authenticated")
+                raise ProtocolError("a slot must register only once, with the incarnation with which it authenticated")
             self._connection_of[incarnation] = peer
             self._tasks[incarnation] = message.task
         elif incarnation not in self._connection_of:

@@ -15,7 +15,7 @@ from weir.storage.manifests import checkpoint_statistics
 
 @dataclass(frozen=True, slots=True)
 class CheckpointSummary:
-    """A completed checkpoint. Durations are in ms, ``*_us`` in microseconds. Tuples have one value for each subtask.
+    """A completed checkpoint. ``*_ms`` are durations in ms, ``*_us`` in microseconds. Tuples have one value for each subtask.
     ``checkpointed_bytes``: size of the files that this checkpoint has written."""
 
     checkpoint: CheckpointId
@@ -44,8 +44,8 @@ class RecoverySummary:
 class ProgressSnapshot:
     """A consistent view of a job.
 
-    ``records`` counts what the sources of the running generation have read. The counters ``*_total`` are 0 when the driver
-    starts. Each history contains the newest ``HISTORY_MAX`` items.
+    ``records`` is the number of records that the sources of the running generation have read. The counters ``*_total`` are 0
+    when the driver starts. Each history contains the newest ``HISTORY_MAX`` items.
     """
 
     phase: JobPhase
@@ -72,7 +72,7 @@ class ProgressSnapshot:
 
 
 HISTORY_MAX = 1_000
-"""Maximum length of each history, because a job can run for months."""
+"""Maximum length of each history. Without a limit, a job that runs for months would need ever more memory."""
 
 
 @dataclass(slots=True)

@@ -66,7 +66,7 @@ class SinkCoordinator:
         """All checkpoints of the current branch up to this number are published."""
 
     def commit(self, permit: CommitPermit, committables: Iterable[Committable]) -> None:
-        """Raises SinkError. After an error, no checkpoint counts as published, so the commit can be repeated."""
+        """Raises SinkError. After an error, the checkpoint does not count as published, so the commit can be repeated."""
         self._publish(permit, committables)
         self.confirmed = max(self.confirmed, permit.checkpoint)
 
@@ -99,7 +99,7 @@ class SinkCoordinator:
         self._committers[sink] = committer
 
     def _claim_former(self, manifest: Manifest, view: LogView) -> None:
-        """Claim the sinks of the checkpoint's graph that the running graph no longer has.
+        """Claim the sinks that the checkpoint's graph contains and the running graph does not.
 
         Their output is committed, revoked and reinstated like that of current sinks. The sinks of an imported checkpoint
         belong to another job and are not claimed.
@@ -159,7 +159,7 @@ class SinkCoordinator:
     def _record(
         self, entry: BranchAbandoned | BranchReinstated, due: Callable[[LogView], tuple[AbandonedCheckpoint, ...]]
     ) -> None:
-        """Append ``entry``, unless the log contains it because an earlier attempt succeeded without receiving the answer."""
+        """Append ``entry``. Do nothing if an earlier attempt has appended the entry without receiving the answer."""
         try:
             self._append(entry)
         except CheckpointError:
@@ -169,7 +169,8 @@ class SinkCoordinator:
     def _committables(self, view: LogView, checkpoint: CheckpointId) -> tuple[Committable, ...]:
         """Return the committables of an abandoned checkpoint.
 
-        If the checkpoint is damaged, return an empty result, and the sink then finds the output without the committables.
+        Return an empty tuple if the manifest is damaged or missing. The sink needs no committables to find published output
+        (see ``Committer.revoke``).
         """
         try:
             manifest = self._read(view, checkpoint)

@@ -1,4 +1,4 @@
-"""Where a run starts: without state, from the newest checkpoint, or from a given checkpoint. Only reads storage."""
+"""The start point of a run: no state, the newest checkpoint, or a given checkpoint. Only reads storage."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Fresh:
 class Resume:
     """Start from the newest checkpoint of the current branch, or without state if no checkpoint has completed.
 
-    ``at_least``: a checkpoint that the job is known to have completed. If the log does not contain this checkpoint, the start
-    is refused. Possibly the disk of the directory is not mounted, or the directory contains the log of another job.
+    ``at_least``: a checkpoint that the job is known to have completed. If the log ends before this checkpoint, the start is
+    refused: the disk of the directory is possibly not mounted, or the directory contains the log of another job.
     """
 
     at_least: CheckpointId | None = None
@@ -72,8 +72,8 @@ def find_start(storage: CheckpointStorage, job: str, mode: StartMode) -> StartPo
         try:
             manifest = read_manifest(storage, JobLayout(job), record) if record is not None else None
         except CheckpointError:
-            # A running job has possibly retired and deleted the checkpoint since the log was read. If the checkpoint was
-            # retired, the log has new entries.
+            # A running job has possibly retired and deleted the checkpoint since the log was read. In that case, the log has
+            # new entries.
             if log.read()[1] == number:
                 raise
         else:

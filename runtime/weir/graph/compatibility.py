@@ -23,7 +23,7 @@ class Compatibility:
     fresh: tuple[OperatorUid, ...]
     """Stateful operators that are not in the checkpoint: they start without state."""
     dropped: tuple[OperatorUid, ...]
-    """Operators whose state is not restored, which only ``allow_non_restored_state`` permits."""
+    """Operators whose state in the checkpoint is not restored. Empty without ``allow_non_restored_state``."""
     notes: tuple[str, ...]
 
 
@@ -42,7 +42,7 @@ def check_restorable(
     for uid in dropped:
         if not allow_non_restored_state:
             fresh_names = ", ".join(repr(other) for other in new if other not in old)
-            hint = f"; new in it is {fresh_names}" if fresh_names else ""
+            hint = f" (new in the graph: {fresh_names})" if fresh_names else ""
             raise RestoreError(
                 f"the checkpoint has state of {old[uid].label}, which the graph no longer has{hint}: give the operator its "
                 "old uid back, or drop the state with --allow-non-restored-state"
@@ -80,6 +80,7 @@ def _check_state(old: OperatorInGraph, new: OperatorInGraph) -> None:
     kind = new.operator.kind
     if old.operator.kind is not kind:
         raise RestoreError(
-            f"{new.operator.label} was a {old.operator.kind} in the checkpoint, whose state it cannot restore: use a new uid"
+            f"{new.operator.label} cannot restore the state of its uid, because the operator with this uid in the checkpoint "
+            f"has kind {old.operator.kind}: use a new uid"
         )
     OPERATOR_KINDS[kind].check_state(old, new)

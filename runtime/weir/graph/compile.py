@@ -22,7 +22,7 @@ def compile_graph(
     fixed_max_parallelism: Mapping[str, int] | None = None,
 ) -> PhysicalGraph:
     """``parallelism`` is the job's default for operators without a parallelism of their own. If ``parallelism`` is None,
-    there is one subtask in each slot.
+    such an operator has one subtask in each slot.
 
     ``fixed_max_parallelism`` comes from the job's first manifest and overrides the graph. Raises GraphError or
     SchemaError for an invalid graph, and SlotError for a graph that needs more slots.

@@ -1,6 +1,6 @@
 """The logical graph: operators and the edges between them, as the author of the job wrote them. Plain data.
 
-The graph contains no code, only references (``code``) into the bundle that Spark ships to the slots.
+The graph contains no code. ``code`` is the key of a function in the code bundle, which Spark ships to the slots.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class LogicalOperator:
     code: str | None = None
     """The key of the operator's function in the code bundle."""
     site: str | None = None
-    """Where the author wrote the operator, such as ``flights.py:12``. Only messages and renderings use the site."""
+    """The file and line where the author created the operator, such as ``flights.py:12``. For messages and renderings."""
 
     @property
     def label(self) -> str:

@@ -1,7 +1,6 @@
 """The properties of each operator kind: inputs, state, rendering, and the check of a checkpoint's state.
 
-To add a kind: add it to ``OperatorKind``, give it an entry in ``OPERATOR_KINDS``, and a constructor in
-``weir.operators.factory``.
+To add a kind, add a member to ``OperatorKind``, an entry to ``OPERATOR_KINDS`` and a constructor to ``weir.operators.factory``.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ class KindProperties:
     inputs_max: int | None = 1
     """None: unbounded."""
     stateful: bool = False
-    """A checkpoint contains state of the operator (splits, keyed rows or committables), which a restore must match to a uid."""
+    """A checkpoint contains state of the operator: splits, keyed rows or committables. A restore finds the state by uid."""
     keyed: bool = False
     """The state is partitioned by key, so the input must be a HASH edge."""
     describe: Callable[[Config], str] = _expressions

@@ -1,7 +1,7 @@
 """Whether an operator can restore its state from a checkpoint: the checks of sources, sinks and aggregates.
 
-A source enumerates its splits only when the job first starts. If the input behind a source's uid changes, the job would not
-read the new input. The job would end early, or continue at a meaningless position.
+A source enumerates its splits only when the job first starts. If a source kept its uid but read another input after a restore,
+the job would not read the new input from the beginning. It would end early, or continue at a meaningless position.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def accept(old: OperatorInGraph, new: OperatorInGraph) -> None:
 def check_source(old: OperatorInGraph, new: OperatorInGraph) -> None:
     """Require the same connector and the same input.
 
-    Ignore a field that only one graph has, because different versions of Weir have written the two graphs.
+    Ignore a field that only one graph has: the version of Weir that wrote the other graph does not know this field.
     """
     _check_connector(old, new)
     for field in INPUT_FIELDS.get(str(new.config.get("kind")), ()):

@@ -27,7 +27,7 @@ BLOCKS_AT_BARRIER = {CheckpointMode.EXACTLY_ONCE: True}
 
 @dataclass(frozen=True, slots=True)
 class TakeSnapshot:
-    """Take the snapshot, then broadcast the barrier, because all inputs have delivered it."""
+    """All inputs have delivered the barrier: take the snapshot, then broadcast the barrier."""
 
     checkpoint: CheckpointId
     alignment_ns: int

@@ -107,7 +107,7 @@ class AllAcknowledged:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Create the entry in the job log, because the manifest is durable."""
+    """The manifest is durable: create the checkpoint's entry in the job log."""
 
     pending: PendingCheckpoint
 
@@ -136,7 +136,7 @@ CheckpointEffect: TypeAlias = Trigger | AllAcknowledged | Record | Completed | A
 
 
 def permit_for_restore(checkpoint: CheckpointId, generation: Generation) -> CommitPermit:
-    """Return the permit to commit again everything up to a restored checkpoint, whose entry is in the log."""
+    """Return the permit for a restored checkpoint, to commit everything up to it again. The log must contain the checkpoint."""
     return CommitPermit(checkpoint, generation)
 
 
@@ -181,7 +181,7 @@ class CheckpointCoordinator:
                 subtasks = ", ".join(str(subtask) for subtask in missing[:4])
                 effects += self._abort(pending, f"not acknowledged within {self._config.timeout_ms} ms by {subtasks}", now_ms)
         if any(isinstance(effect, TooManyFailures) for effect in effects):
-            return effects  # The job fails over, which would abort a new checkpoint before its trigger is sent.
+            return effects  # The job fails over now, so a new checkpoint would be aborted before its trigger is sent.
         if self._periodic and may_trigger and self._is_due(now_ms):
             effects += self.trigger(CheckpointKind.PERIODIC, now_ms=now_ms)
         return effects

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class CheckpointConfig:
-    """When checkpoints are triggered and when they fail. At most one checkpoint is pending at a time."""
+    """Intervals, timeout and failure limit of checkpoints. At most one checkpoint is pending at a time."""
 
     interval_ms: int | None = 10_000
     """Time between the triggers of periodic checkpoints. None: no periodic checkpoints."""
@@ -19,9 +19,9 @@ class CheckpointConfig:
     Checkpoints of other kinds are triggered without this pause.
     """
     tolerable_failed_checkpoints: int | None = 3
-    """The job fails over after this many consecutive failed checkpoints of any kind.
+    """If more than this number of consecutive checkpoints fail, of any kind, the job fails over.
 
-    None means that it never fails over for this reason.
+    None means that any number of checkpoints can fail.
     """
 
 

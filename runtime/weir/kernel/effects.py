@@ -23,7 +23,7 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class DropSlot:
-    """Close the connection of a slot that is dead, hung or unresponsive, and have Spark replace it."""
+    """Close the connection of a slot that is dead, hung or unresponsive, and have Spark replace the slot."""
 
     incarnation: SlotIncarnation
     reason: str
@@ -71,7 +71,7 @@ class WriteManifest:
 class Prepare:
     """Before the deployment, commit everything up to the restore point, and abort or revoke everything after it.
 
-    ``enumerate_sources``: the sources that the restore point does not contain, so that their splits must be enumerated.
+    ``enumerate_sources``: the sources whose splits must be enumerated, because the restore point does not contain the splits.
     Answer with on_prepared or on_prepare_failed.
     """
 

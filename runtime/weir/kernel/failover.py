@@ -32,7 +32,7 @@ class HeartbeatMonitor:
 
 
 class RestartPolicy:
-    """Decides when a failed job restarts, when it fails finally, and how long it was down.
+    """Decides whether and when a failed job restarts. Measures the downtime.
 
     Call ``on_failure`` for each failure, ``on_running`` when the job runs, and ``on_checkpoint_completed``.
     """

@@ -1,7 +1,7 @@
 """Processes the input frames of one subtask: fencing, order, alignment, watermarks and the end of input.
 
-For each frame that is taken from a channel, call ``is_blocked``, then ``on_frame``. Execute the effects in
-the returned order. The processor uses neither operators nor sockets.
+Take frames only from channels for which ``is_blocked`` returns False, and pass each frame to ``on_frame``. Execute the effects
+in the returned order. The processor uses neither operators nor sockets.
 """
 
 from __future__ import annotations
@@ -141,8 +141,8 @@ class InputProcessor:
         if self._watermarks.idle and not was_idle:
             # All remaining inputs are idle, so downstream subtasks must not wait for the watermark of this subtask.
             advanced = (*advanced, BecomeIdle())
-        # InputsEnded precedes a snapshot that this end of input completes, because the output of on_end_of_input belongs to
-        # the epoch before the barrier.
+        # If this end of input completes an alignment, InputsEnded precedes TakeSnapshot, because the output of
+        # on_end_of_input belongs to the epoch before the barrier.
         aligned = self._aligner.on_end(channel, now_ns=now_ns)
         if len(self._aligner.ended) < len(self._expected):
             return (*advanced, *aligned)

@@ -171,7 +171,7 @@ class JobMaster:
         return self._start_generation(now_ms)
 
     def suspend(self, now_ms: int) -> list[Effect]:
-        """Take a last checkpoint, commit it and stop. During a recovery this waits until the job runs again."""
+        """Take a last checkpoint, commit it and stop. During a recovery, the request waits until the job runs again."""
         self._last.suspend()
         return self._advance_end(now_ms)
 
@@ -221,7 +221,7 @@ class JobMaster:
     # ---- slots -----------------------------------------------------------------------------
 
     def on_slot_ended_early(self, reason: str, now_ms: int) -> list[Effect]:
-        """Record Spark's reason. If the slot had a connection, the end of the connection reveals the loss."""
+        """Record Spark's reason. If the slot had a connection, ``on_slot_lost`` handles the loss when the connection closes."""
         self._last_loss = reason
         return []
 
@@ -548,7 +548,10 @@ class JobMaster:
         return [*effects, *self._end_when_idle(now_ms)]
 
     def _end_when_idle(self, now_ms: int) -> list[Effect]:
-        """End the job when no append and no commit is open, so that neither is interrupted."""
+        """End the job when no append and no commit is open, so that neither is interrupted.
+
+        A superseded job does not wait for commits.
+        """
         assert self._ending is not None
         if self._append.is_open or (self._commits and self._ending.outcome is not JobOutcome.SUPERSEDED):
             return []
@@ -556,7 +559,7 @@ class JobMaster:
         return [self._ending]
 
     def _resume(self, now_ms: int) -> list[Effect]:
-        """Continue after an append or a commit that has completed or failed and that other steps were waiting for."""
+        """Take the steps that were waiting for an append or a commit."""
         if self._ending is not None:
             return self._end_when_idle(now_ms)
         return [*self._advance_end(now_ms), *self._restart_when_cancelled(now_ms)]

@@ -60,10 +60,11 @@ class PendingAppend:
 
 
 class Preparation:
-    """The steps before a generation is deployed: commit and revoke output, and enumerate the splits of the input. Every step is idempotent.
+    """The steps before a generation is deployed: commit and revoke output, and enumerate the splits of the input. Every step is
+    idempotent.
 
-    If ``point`` is None, the job starts without state. Only sources that ``point`` does not contain are enumerated. All other sources
-    continue with the splits in the checkpoint.
+    If ``point`` is None, the job starts without state. Splits are enumerated only for sources that ``point`` does not contain.
+    All other sources continue with the splits in the checkpoint.
     """
 
     def __init__(

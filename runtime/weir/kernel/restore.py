@@ -34,14 +34,14 @@ class RestorePoint:
     def of_pending(
         cls, pending: PendingCheckpoint, graph: PhysicalGraph, assigners: Mapping[OperatorUid, AssignerState]
     ) -> RestorePoint:
-        """Return the restore point of a checkpoint that ``graph`` has just completed."""
+        """Return the restore point of a checkpoint that the job has just completed with ``graph``."""
         subtasks = tuple(snapshot for _, snapshot in sorted(pending.snapshots.items()))
         return cls(pending.checkpoint, graph, subtasks, assigners)
 
     def without(self, operators: Collection[OperatorUid]) -> RestorePoint:
         """Return the restore point without the state of ``operators``.
 
-        The committables of these operators are read from the manifest.
+        The committables of these operators are still committed, because a commit after a restore reads them from the manifest.
         """
         subtasks = tuple(
             replace(subtask, operators=tuple(snapshot for snapshot in subtask.operators if snapshot.operator not in operators))
@@ -74,7 +74,7 @@ class SlotRestore:
 
 
 def restored_assigners(point: RestorePoint) -> dict[OperatorUid, SplitAssigner]:
-    """Return the assigners of a restored job, which reassign the unfinished splits with their positions."""
+    """Return the assigners of a restored job. They assign the unfinished splits again, with their positions."""
     unfinished: dict[OperatorUid, list[Split]] = defaultdict(list)
     for uid, snapshots in point.operator_snapshots().items():
         for snapshot in snapshots:
@@ -85,7 +85,8 @@ def restored_assigners(point: RestorePoint) -> dict[OperatorUid, SplitAssigner]:
 def plan_restore(graph: PhysicalGraph, point: RestorePoint | None) -> list[SlotRestore]:
     """Return one item for each slot, with the state that the slot restores.
 
-    Raises RestoreError naming the operator whose state has no operator in the graph.
+    Raises RestoreError if the checkpoint contains state of an operator that is not in the graph (names the operator), or if the
+    checkpoint is inconsistent (names the channel).
     """
     if point is None:
         return [SlotRestore((), _new_channels(graph, slot), ()) for slot in range(graph.slots)]

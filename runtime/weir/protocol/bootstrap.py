@@ -21,7 +21,7 @@ class SlotBootstrap:
 
     job: str
     host: str
-    """The address of the coordinator, as slots reach it."""
+    """The address at which slots reach the coordinator."""
     port: int
     secret: bytes = field(repr=False)
     """The secret of this run, which is never logged and never sent. With an HMAC, peers prove that they know the secret."""
@@ -30,7 +30,7 @@ class SlotBootstrap:
     data_ports: tuple[int, int] = (0, 0)
     """First and last port (both inclusive) for data connections. (0, 0) allows any free port."""
     lease_ms: int = 10_000
-    """A slot that has received no message from the coordinator for this long stops."""
+    """The duration of a slot's first lease. A slot stops when its lease expires (see ``messages.Lease``)."""
     settings: Mapping[str, JsonValue] = field(default_factory=dict, repr=False)
     """Other settings that a slot needs before it registers: checkpoint storage, batch size, log level."""
 

@@ -58,7 +58,7 @@ def _new_encoder(kind: type) -> _Encoder:
 def _dataclass_encoder(names: tuple[str, ...]) -> _Encoder:
     if len(names) < 2:
         return lambda value: {name: to_json(getattr(value, name)) for name in names}
-    # attrgetter reads all fields in one call. An acknowledgement contains hundreds of small objects.
+    # attrgetter is fast, because it reads all fields in one call. An acknowledgement contains hundreds of small objects.
     fields = operator.attrgetter(*names)
 
     def encode(value: Any) -> JsonValue:
@@ -79,7 +79,7 @@ def from_json(kind: type[T], value: Any) -> T:
 
 
 class _DecodeError(Exception):
-    """``path`` leads from the outermost value inwards.
+    """``path`` is the path from the outermost value to the wrong value.
 
     ``path`` is built while the error propagates, because most values cause no error.
     """
@@ -114,7 +114,7 @@ def _decoder(kind: Any) -> _Decoder:
         return _identity
     if origin in (Union, types.UnionType):
         if any(get_origin(member) is list for member in get_args(kind)):
-            return _identity  # get_type_hints has expanded JsonValue, which is the only type of a field that contains a list.
+            return _identity  # get_type_hints has expanded JsonValue. No other type of a field contains ``list``.
         return _union_decoder(get_args(kind))
     if origin is tuple:
         return _tuple_decoder(get_args(kind))

@@ -182,7 +182,7 @@ Event: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class TakeSavepoint:
-    """The user owns the savepoint: it is never subsumed."""
+    """Take a savepoint, which the user owns and which is never subsumed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +234,7 @@ def encode_event(numbered: NumberedEvent) -> bytes:
 
 
 def encode_batch(encoded: Sequence[bytes]) -> bytes:
-    """Join encoded events to the body of a request."""
+    """Join encoded events into the body of a request."""
     return b"[" + b",".join(encoded) + b"]"
 
 

@@ -67,7 +67,8 @@ class CheckpointCompleted:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointImported:
-    """An imported checkpoint starts a new generation and branch, and abandons all other checkpoints, like a start without state.
+    """A checkpoint was imported. Like a start without state, an import starts a new generation and a new branch, and abandons
+    all other checkpoints.
 
     The start and the completion are one entry, because a crash between two entries would leave a job without its state. All
     files of the manifest have been copied and are durable. The user owns the checkpoint, like a savepoint.
@@ -107,7 +108,10 @@ class CheckpointPinned:
 
 @dataclass(frozen=True, slots=True)
 class BranchAbandoned:
-    """The sinks have revoked the output that ``branch`` had committed after ``after_checkpoint`` (or the user has accepted duplicates)."""
+    """The revocable sinks have revoked the output that ``branch`` committed after ``after_checkpoint``.
+
+    The output of other sinks stays visible, because the user has accepted duplicates.
+    """
 
     generation: Generation
     branch: str
@@ -119,7 +123,7 @@ class BranchAbandoned:
 
 @dataclass(frozen=True, slots=True)
 class BranchReinstated:
-    """Undoes BranchAbandoned, because the sinks have published the output of these checkpoints again."""
+    """Undoes BranchAbandoned: the sinks have published the output of these checkpoints again."""
 
     generation: Generation
     branch: str

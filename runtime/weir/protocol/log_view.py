@@ -32,8 +32,8 @@ RETIRED_REMEMBERED = 100
 """Maximum number of retired checkpoints in the view, for display. The view contains the newest ones."""
 
 SKIPPED_IDS_MAX = 100
-"""Upper bound for the number of checkpoints that an earlier process has possibly triggered after its last log entry. A new
-process skips this many ids, so that no id is used twice."""
+"""An earlier process has possibly triggered checkpoints after its last log entry, but not more than this number. A new process
+skips this number of ids, so that no id is used twice."""
 
 _NO_GENERATION = Generation(0)
 _NO_CHECKPOINT = CheckpointId(0)
@@ -95,10 +95,10 @@ class LogView:
     history: str = ""
     """The nonce of the first entry, which identifies this log even among jobs with the same name."""
     highest_checkpoint: CheckpointId = _NO_CHECKPOINT
-    """No branch may use a checkpoint id up to this number again."""
+    """No branch may use this checkpoint id or a lower id again."""
     generations: tuple[GenerationRecord, ...] = ()
     kept: tuple[CheckpointRecord, ...] = ()
-    """Completed checkpoints of all branches that are not retired."""
+    """The completed checkpoints that are not retired, of all branches."""
     current: tuple[CheckpointId, ...] = ()
     """The checkpoints in ``kept`` that the current state descends from."""
     pinned: tuple[CheckpointId, ...] = ()
@@ -168,7 +168,10 @@ class LogView:
         return None
 
     def restore_point(self, checkpoint: CheckpointId) -> CheckpointRecord:
-        """Return a checkpoint of any branch to restore. Raises CheckpointError with the reason and the restorable checkpoints."""
+        """Return the record of ``checkpoint``, to restore it. The checkpoint can be on any branch.
+
+        Raises CheckpointError with the reason and the newest restorable checkpoints.
+        """
         record = self.find(checkpoint)
         if record is not None:
             return record
@@ -189,7 +192,7 @@ class LogView:
         )
 
     def ancestry_limits(self, checkpoint: CheckpointId | None) -> dict[Generation, CheckpointId]:
-        """Return the last checkpoint of each generation that ``checkpoint`` descends from.
+        """Map each generation in the ancestry of ``checkpoint`` to its newest checkpoint in this ancestry.
 
         ``checkpoint`` descends from checkpoint c of generation g if the result contains g and c <= result[g]. This rule also
         applies to retired checkpoints, which no list contains.
@@ -213,8 +216,10 @@ class LogView:
         return tuple(checkpoint for checkpoint in self.current if checkpoint not in ancestry)
 
     def branch_after(self, restored_from: CheckpointId | None, generation: Generation) -> str:
-        """Return the branch of a new ``generation``: the current branch if nothing is abandoned, the abandoned branch
-        if the generation restores its newest checkpoint, or a new branch.
+        """Return the branch of a new ``generation``.
+
+        This is the current branch if nothing is abandoned, an abandoned branch if the generation restores the newest checkpoint
+        of that branch, or else a new branch.
         """
         if (
             self.generation
@@ -392,7 +397,7 @@ def base_view(entry: LogSummarised) -> LogView:
 
 
 def _parts(entry: CheckpointImported) -> tuple[GenerationStarted, CheckpointCompleted]:
-    """Return the start of a generation and the completed checkpoint that ``entry`` records in one step."""
+    """Split ``entry`` into the two entries that it combines: a started generation and a completed checkpoint."""
     return (
         GenerationStarted(
             entry.generation, None, entry.branch, entry.checkpoint, entry.nonce, entry.timestamp_ms, Purpose.IMPORT

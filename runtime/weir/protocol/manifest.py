@@ -20,7 +20,7 @@ MANIFEST_FORMAT = 2
 
 @dataclass(frozen=True, slots=True)
 class AssignerState:
-    """The split assigner of one source when the checkpoint was triggered.
+    """The state of one source's split assigner at the trigger of the checkpoint.
 
     ``pending``: unassigned splits. ``assigned``: ids of assigned splits that are possibly unfinished. The source's
     snapshot contains the unfinished splits with their positions. ``finished``: the number of finished splits.
@@ -50,7 +50,7 @@ class CheckpointStatistics:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The origin of an imported checkpoint. ``directory``: the directory of its job, including the storage URL."""
+    """The origin of an imported checkpoint. ``directory``: the directory of the original job, including the storage URL."""
 
     directory: str
     checkpoint: CheckpointId
@@ -62,7 +62,7 @@ class Manifest:
     """``graph``: the physical graph as JSON, including the logical graph and the max parallelism of each uid.
 
     ``restored_from``: the checkpoint from which the generation started. Timestamps are the coordinator's wall clock, in ms
-    since 1970. ``drained``: all input has ended, and the checkpoint contains no records that will be sent later.
+    since 1970. ``drained``: all input has ended, and no operator holds records that it has yet to send.
     """
 
     job: str
@@ -82,14 +82,17 @@ class Manifest:
     """When the manifest was written, the output of all checkpoints up to ``published_up_to`` was known to be published."""
     format: int = MANIFEST_FORMAT
     imported_from: Origin | None = None
-    """Where the checkpoint was imported from. An imported checkpoint contains no sink state. None if this job took the checkpoint."""
+    """The origin of an imported checkpoint, or None if this job took the checkpoint.
+
+    An imported checkpoint contains no sink state.
+    """
 
     def operators(self) -> Iterator[OperatorSnapshot]:
         for subtask in self.subtasks:
             yield from subtask.operators
 
     def referenced_files(self) -> tuple[StateFile, ...]:
-        """Return every state file that a restore needs, once, by path and offset.
+        """Return every state file that a restore needs, once, sorted by path and offset.
 
         These files must not be deleted while the checkpoint is kept.
         """
@@ -103,7 +106,7 @@ class Manifest:
 def aggregate_statistics(
     subtasks: Iterable[SubtaskSnapshot], *, end_to_end_ms: float, earlier_files: Collection[str] = ()
 ) -> CheckpointStatistics:
-    """``earlier_files``: the paths of files that an earlier checkpoint wrote and that this incremental checkpoint refers to."""
+    """``earlier_files``: the paths of files that earlier checkpoints wrote. An incremental checkpoint refers to such files."""
     snapshots = tuple(subtasks)
     files = {
         (file.path, file.offset): file.bytes

@@ -134,7 +134,10 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class RestoredOperator:
-    """The snapshots that subtask ``subtask`` of ``operator`` restores: every snapshot that contains some of its key groups."""
+    """The snapshots that subtask ``subtask`` of ``operator`` restores.
+
+    If the state is keyed, these are all snapshots that contain key groups of the subtask.
+    """
 
     operator: OperatorUid
     subtask: int

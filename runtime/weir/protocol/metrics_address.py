@@ -38,5 +38,5 @@ def _is_port(text: str) -> bool:
 
 
 def is_token(text: str) -> bool:
-    """Return whether ``text`` is too long to be guessed and valid in an HTTP header."""
+    """Return whether ``text`` is valid in an HTTP header and long enough to be secure."""
     return len(text) >= TOKEN_CHARACTERS_MIN and text.isascii() and text.isprintable() and " " not in text

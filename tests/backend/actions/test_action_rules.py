@@ -136,7 +136,7 @@ def test_a_checkpoint_without_files_allows_no_actions(facts: CheckpointActionFac
     assert reasons(actions) == dict.fromkeys((Verb.ROLL_BACK, Verb.PIN, Verb.VERIFY, Verb.DELETE), reason)
 
 
-def test_a_checkpoint_in_progress_can_only_be_pinned() -> None:
+def test_pinning_is_the_only_action_that_a_checkpoint_in_progress_allows() -> None:
     reason = "Checkpoint 17 is not completed yet. Wait until the checkpoint is completed."
     actions = checkpoint_actions(replace(COMPLETED, state=CheckpointState.IN_PROGRESS), ALL)
     assert reasons(actions) == dict.fromkeys((Verb.ROLL_BACK, Verb.VERIFY, Verb.DELETE), reason)

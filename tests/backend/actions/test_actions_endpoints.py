@@ -24,7 +24,9 @@ def reasons(body: dict[str, Any]) -> dict[str, str | None]:
     return {action["verb"]: action["reason"] for action in body["actions"]}
 
 
-def test_an_action_that_is_not_allowed_has_the_same_reason_as_the_refused_request(platform: Platform, login: Login) -> None:
+def test_the_reason_why_an_action_is_not_allowed_equals_the_error_of_the_refused_request(
+    platform: Platform, login: Login
+) -> None:
     job_id, driver = platform.running()
     driver.checkpoint(2)
     job = platform.job(job_id)

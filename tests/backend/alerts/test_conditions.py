@@ -87,7 +87,7 @@ def test_a_start_by_a_user_resets_the_time_without_a_checkpoint() -> None:
 
 
 def test_a_restart_after_a_failure_does_not_reset_the_time_without_a_checkpoint() -> None:
-    """``begun_at`` is the time of the start by a user, so a new driver after a failure does not change ``begun_at``."""
+    """``begun_at`` belongs to the last start by a user, so a new driver after a failure does not change ``begun_at``."""
     assert isinstance(verdict_of(TEN_MINUTES, replace(late(30), run_state=RunState.INITIALIZING)), Firing)
 
 
@@ -221,7 +221,7 @@ def test_an_alert_about_restarts_resolves_only_at_half_of_its_limit() -> None:
 @given(
     gaps=st.lists(st.integers(1, 400), max_size=60), count=st.integers(1, 6), minutes=st.integers(1, 20)
 )  # fmt: skip
-def test_random_restarts_fire_an_alert_at_its_limit_and_resolve_the_alert_at_half_of_the_limit(
+def test_with_random_restarts_an_alert_fires_at_its_limit_and_resolves_at_half_of_the_limit(
     gaps: list[int], count: int, minutes: int
 ) -> None:
     at, found = NOW, []
@@ -272,7 +272,7 @@ def test_an_alert_about_lag_resolves_only_if_the_lag_is_clearly_below_the_limit(
     assert isinstance(verdict_of(rule, lagging(1_000 * LAG_RESOLVE_RATIO, 1_000), firing=True), NotFiring)
 
 
-def test_an_unknown_lag_changes_no_alert_but_an_alert_resolves_if_there_are_no_lag_gauges() -> None:
+def test_an_alert_about_lag_is_unchanged_while_the_lag_is_unknown_and_resolves_if_there_are_no_lag_gauges() -> None:
     assert verdict_of(LagAbove(records=1), replace(RUNNING, lags=None), firing=True) == Unknown()
     assert isinstance(verdict_of(LagAbove(records=1), replace(RUNNING, lags=()), firing=True), NotFiring)
 

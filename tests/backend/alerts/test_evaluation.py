@@ -101,7 +101,7 @@ def test_no_alert_fires_for_a_finished_job(scenario: AlertScenario) -> None:
     assert scenario.alerts() == []
 
 
-def test_an_alert_about_checkpoints_fires_for_a_job_whose_run_does_not_start_but_not_for_a_job_without_a_run(
+def test_a_no_checkpoint_alert_fires_if_the_run_never_starts_and_does_not_fire_if_the_job_has_no_run(
     scenario: AlertScenario,
 ) -> None:
     new_job(scenario.database)
@@ -113,7 +113,7 @@ def test_an_alert_about_checkpoints_fires_for_a_job_whose_run_does_not_start_but
     assert [one.job_id for one in scenario.alerts()] == [starting.job_id]
 
 
-def test_a_start_by_a_user_but_not_a_restart_resets_the_time_without_a_checkpoint(scenario: AlertScenario) -> None:
+def test_a_start_by_a_user_resets_the_time_without_a_checkpoint_and_a_restart_does_not(scenario: AlertScenario) -> None:
     rule = scenario.rule(AlertKind.NO_CHECKPOINT, minutes=10)
     jobs = []
     for cause in ("restart", "start"):
@@ -133,7 +133,9 @@ def test_a_start_by_a_user_but_not_a_restart_resets_the_time_without_a_checkpoin
     assert [(one.rule_id, one.job_id) for one in scenario.alerts()] == [(rule, jobs[0])]
 
 
-def test_no_alert_fires_while_a_job_with_disabled_or_rare_checkpoints_is_within_its_interval(scenario: AlertScenario) -> None:
+def test_a_no_checkpoint_alert_waits_for_two_intervals_and_never_fires_without_periodic_checkpoints(
+    scenario: AlertScenario,
+) -> None:
     scenario.rule(AlertKind.NO_CHECKPOINT, minutes=10)
     for interval in ("none", "1h", "10s"):
         run = scenario.running(interval)
@@ -227,7 +229,7 @@ def test_an_alert_fires_when_restarts_stop_and_resolves_when_a_user_starts_the_j
     ]
 
 
-def test_the_failures_of_a_rule_include_failed_checkpoints_since_the_last_completed_one(scenario: AlertScenario) -> None:
+def test_an_alert_about_failures_counts_failed_checkpoints_since_the_last_completed_checkpoint(scenario: AlertScenario) -> None:
     run = scenario.running()
     scenario.rule(AlertKind.FAILURES, count=3)
     scenario.send_events(run, *(triggered(number) for number in (1, 2, 3, 4)), CheckpointFailed(CheckpointId(1), "too slow"))
@@ -263,7 +265,9 @@ def gauges(slot: int = 0, **lags: float) -> MetricsSampled:
     return MetricsSampled(SlotMetrics(Generation(1), SlotIndex(slot), 1, 1, (), values))
 
 
-def test_an_alert_about_lag_uses_the_sum_of_a_sources_lag_over_all_slots_now_and_a_minute_ago(scenario: AlertScenario) -> None:
+def test_an_alert_about_lag_fires_if_the_sum_over_all_slots_is_above_the_limit_now_and_a_minute_ago(
+    scenario: AlertScenario,
+) -> None:
     run, second_run = scenario.running(), scenario.running()
     scenario.rule(AlertKind.LAG, records=1_000)
     scenario.rule(AlertKind.LAG, seconds=60, source="b")
@@ -349,7 +353,7 @@ def test_disabling_or_changing_a_rule_resolves_its_alerts(scenario: AlertScenari
     ]  # fmt: skip
 
 
-def test_deleting_a_rule_resolves_its_alerts_and_keeps_them(scenario: AlertScenario, client: TestClient, login: Login) -> None:
+def test_the_alerts_of_a_deleted_rule_are_resolved_and_kept(scenario: AlertScenario, client: TestClient, login: Login) -> None:
     run = scenario.running()
     rule = scenario.rule(AlertKind.NO_CHECKPOINT, minutes=10, webhook_id=scenario.webhook())
     scenario.evaluate(11 * MINUTE)
@@ -432,7 +436,7 @@ def test_concurrent_evaluations_create_one_alert(scenario: AlertScenario) -> Non
     for thread in threads:
         thread.join()
     assert problems == []
-    scenario.evaluate(11 * MINUTE)  # jobs that another evaluation had locked
+    scenario.evaluate(11 * MINUTE)  # for jobs that were locked by another evaluation
     assert sorted(one.job_id for one in scenario.alerts()) == jobs
     assert len(scenario.deliveries()) == 20 and all(len(scenario.events_of(job_id, "AlertFired")) == 1 for job_id in jobs)
 
@@ -540,7 +544,7 @@ def test_the_facts_of_a_job_are_loaded_from_its_events(scenario: AlertScenario) 
     assert scenario.began - MINUTE < found.begun_at <= found.checkpoint_reported_at <= now()
 
 
-def test_the_minimum_pause_counts_as_the_interval_if_the_pause_is_longer(scenario: AlertScenario) -> None:
+def test_a_minimum_pause_that_exceeds_the_checkpoint_interval_counts_as_the_interval(scenario: AlertScenario) -> None:
     run = scenario.running()
     for chosen, expected_s in (
         ({"min_pause": "1h"}, 3_600),

@@ -86,7 +86,7 @@ def _literals(argument: ast.expr) -> set[str]:
         case ast.IfExp(body=body, orelse=orelse):
             return _literals(body) | _literals(orelse)
         case ast.Attribute(value=ast.Name(id="kind"), attr="value"):
-            # The kind of an operation that a user requests.
+            # ``kind.value`` stands for the kinds of operations that users request.
             source = (BACKEND / "jobs" / "service.py").read_text()
             return {
                 OperationKind[name].value for name in re.findall(r"job(?:_id)?, OperationKind\.(\w+)", source) if name != "DEPLOY"

@@ -26,7 +26,7 @@ RESPONSE_TIMEOUT_S = 15.0
 class Endpoint:
     method: str
     path: str
-    """The path of the endpoint, which has ``{}`` in place of each path parameter."""
+    """The path of the endpoint, with ``{}`` in place of each path parameter."""
     required: frozenset[Permission]
     """The permissions that the endpoint requires. The set is empty if the endpoint is public."""
     needs_caller: bool

@@ -82,7 +82,7 @@ def test_oidc_login_returns_not_found_if_no_provider_is_configured(settings: Set
             assert answer.status_code == 404 and answer.json()["code"] == "oidc-not-configured"
 
 
-def test_the_login_status_contains_the_provider_without_authentication(
+def test_the_login_status_names_the_provider_to_unauthenticated_callers(
     client: TestClient, settings: Settings, tasks: RecordedTasks, provider: FakeProvider
 ) -> None:
     shown = client.get(LOGIN_STATUS).json()["oidc"]
@@ -338,7 +338,7 @@ def test_an_unknown_authorization_code_is_refused(client: TestClient, provider: 
     assert is_refused(client.get(f"{OIDC}/callback", params={"code": "guessed", "state": state}))
 
 
-def test_an_unknown_key_id_causes_a_new_fetch_of_the_keys_only_after_an_interval(
+def test_the_keys_are_fetched_again_for_an_unknown_key_id_only_after_a_minimum_interval(
     client: TestClient, provider: FakeProvider
 ) -> None:
     assert log_in(client, provider).status_code == 302

@@ -164,7 +164,9 @@ def test_a_body_that_is_too_large_is_not_read(client: TestClient) -> None:
     assert client.post(SESSION, content=b" " * 100_000, headers={"Content-Type": "application/json"}).status_code == 413
 
 
-def test_failed_logins_per_name_are_limited_and_a_success_resets_their_count(client: TestClient, database: Database) -> None:
+def test_failed_logins_are_limited_per_name_and_a_successful_login_resets_the_count(
+    client: TestClient, database: Database
+) -> None:
     create_user(database)
     for _ in range(NAMES.count - 1):
         assert log_in(client, password="wrong").status_code == 401

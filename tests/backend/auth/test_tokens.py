@@ -66,7 +66,7 @@ def test_a_token_cannot_create_a_token_with_more_permissions(client: TestClient,
     assert client.get("/api/v1/users", headers=less).status_code == 403
 
 
-def test_a_token_cannot_create_a_token_that_expires_later_than_itself(client: TestClient, login: Login) -> None:
+def test_a_token_cannot_create_a_token_with_a_later_expiry(client: TestClient, login: Login) -> None:
     short = client.post(TOKENS, json=new(expires_in_days=1), headers=login()).json()["token"]
     answer = client.post(TOKENS, json=new(expires_in_days=2), headers=bearer(short))
     assert answer.status_code == 403 and answer.json()["code"] == "expiry-too-late"

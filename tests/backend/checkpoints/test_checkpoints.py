@@ -122,7 +122,7 @@ def test_a_checkpoint_in_progress_shows_the_acknowledged_subtasks(
 def test_a_checkpoint_that_is_not_completed_has_no_stragglers(
     client: TestClient, database: Database, login: Login, run: RunHandle, ended: list[Event]
 ) -> None:
-    """The subtask that delays a pending checkpoint has not acknowledged yet, so no acknowledgement marks a straggler."""
+    """The slowest subtask is unknown until all subtasks have acknowledged."""
     store_events(database, run, triggered(1, subtasks=5), *acknowledgements(1, [10, 12, 11, 90]), *ended)
     body = client.get(f"/api/v1/checkpoints/{id_of(database, 1)}", headers=login()).json()
     subtasks = [one for chain in body["statistics"]["chains"] for one in chain["subtasks"]]
@@ -192,7 +192,7 @@ def test_the_checkpoint_summary_of_a_job_contains_counts_and_the_latest_checkpoi
     assert body["counts"] == {"in_progress": 1, "completed": 11, "failed": 1, "savepoints": 1, "total": 13}
     assert body["summarized"] == 5 and (body["end_to_end_duration"]["min"], body["end_to_end_duration"]["max"]) == (47, 51)
     assert (body["checkpointed_size"]["min"], body["checkpointed_size"]["max"]) == (700, 1_000), (
-        "only checkpoints with a known size count"
+        "checkpoints without a known size are not included"
     )
     assert [body[name]["number"] for name in ("latest_completed", "latest_failed", "latest_savepoint")] == [11, 12, 11]
     empty = client.get(f"/api/v1/jobs/{new_job(database)}/checkpoints/summary", headers=login()).json()

@@ -1,4 +1,4 @@
-"""Pins take effect once they are in the job log. A running driver also keeps a checkpoint whose pin is in the job log."""
+"""Pins take effect once they are in the job log. From then on, a running driver keeps the pinned checkpoint, too."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_a_pin_is_written_even_if_the_job_log_changes_repeatedly(platform: Platf
     assert job.row(1).pin_in_force and job.view().pinned == (CheckpointId(1),) and job.view().generation == Generation(3)
 
 
-def test_a_pin_of_a_checkpoint_in_progress_is_written_once_it_is_completed(platform: Platform) -> None:
+def test_a_pin_of_a_checkpoint_in_progress_is_written_after_the_checkpoint_is_completed(platform: Platform) -> None:
     job = StoredJob.running(platform, 1)
     assert job.driver.send_events(CheckpointTriggered(CheckpointId(2), Generation(1), "periodic", 0)) == 200
     job.pin(2)

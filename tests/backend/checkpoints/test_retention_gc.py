@@ -158,7 +158,7 @@ def test_the_checkpoint_that_an_undo_would_restore_is_kept(platform: Platform) -
 
 
 def _apply(platform: Platform, job: StoredJob, plan_id: int, *, last: int) -> None:
-    """Apply the plan until the job has been suspended with checkpoint ``last``."""
+    """Apply the plan until the job is suspended. The suspension takes checkpoint ``last``."""
     platform.inspect(plan_id)
     platform.send("POST", f"/plans/{plan_id}/approve", status=200)
     platform.send("POST", f"/plans/{plan_id}/apply", status=202)
@@ -185,7 +185,7 @@ def plan_gc(job: StoredJob) -> tuple[retention_gc.GcTarget, retention_gc.GcWork]
     return at, work
 
 
-def test_a_job_that_is_started_during_garbage_collection_waits_for_its_end(platform: Platform) -> None:
+def test_a_start_of_a_job_during_garbage_collection_waits_until_the_garbage_collection_ends(platform: Platform) -> None:
     job = StoredJob.suspended(platform, 5, retained=2)
     at, work = plan_gc(job)
     platform.send("POST", f"/jobs/{job.job_id}/start", status=202)
@@ -248,7 +248,7 @@ def test_a_paused_worker_that_continues_after_the_job_has_started_again_deletes_
     job.complete(6)
 
 
-def test_a_concurrent_log_entry_ends_the_garbage_collection_before_a_retirement(platform: Platform) -> None:
+def test_garbage_collection_retires_nothing_if_another_process_has_appended_to_the_job_log(platform: Platform) -> None:
     job = StoredJob.suspended(platform, 5, retained=2)
     at, work = plan_gc(job)
     seen = open_job_storage(LocalStorage(job.directory), at.place)
@@ -288,7 +288,7 @@ def test_checkpoints_of_two_jobs_that_share_a_job_log_are_kept(platform: Platfor
     assert "Job 'other'" in job.send("DELETE", 2, status=409)["detail"]
 
 
-def test_a_directory_whose_name_only_starts_with_the_name_of_the_default_directory_can_be_shared(platform: Platform) -> None:
+def test_sharing_is_detected_in_a_directory_whose_name_starts_with_the_name_of_the_default_directory(platform: Platform) -> None:
     job = StoredJob.suspended(platform, 5, retained=2)
     other = platform.deploy("other")["id"]
     platform.compile(other)
@@ -299,7 +299,7 @@ def test_a_directory_whose_name_only_starts_with_the_name_of_the_default_directo
     assert "Job 'other'" in job.send("DELETE", 2, status=409)["detail"]
 
 
-def test_a_missing_directory_does_not_mark_checkpoints_as_deleted(platform: Platform, tmp_path: Path) -> None:
+def test_checkpoints_are_not_marked_as_deleted_if_their_directory_is_missing(platform: Platform, tmp_path: Path) -> None:
     job = StoredJob.suspended(platform, 5, retained=2)
     storage = CrashingStorage(LocalStorage(str(tmp_path / "not mounted")))
     job.collect_garbage(storage)
@@ -350,7 +350,7 @@ def test_garbage_collection_of_a_job_is_enqueued_at_most_once_per_interval(platf
     assert enqueued(retention_gc.GC_INTERVAL + timedelta(seconds=1)) == [(job.job_id,)]
 
 
-def test_checkpoints_of_another_directory_are_not_marked_as_deleted(platform: Platform, tmp_path: Path) -> None:
+def test_checkpoints_in_another_directory_are_not_marked_as_deleted(platform: Platform, tmp_path: Path) -> None:
     job = StoredJob.suspended(platform, 3, retained=3)
     job.start_again()
     job.complete(4)

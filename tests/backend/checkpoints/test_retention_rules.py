@@ -65,7 +65,7 @@ def with_change(facts: list[CheckpointFacts], number: int, **changed: Any) -> li
 # ---- expiry ------------------------------------------------------------------------------------
 
 
-def test_all_checkpoints_except_the_retained_number_of_newest_ones_expire() -> None:
+def test_the_newest_checkpoints_are_retained_and_all_others_expire() -> None:
     assert decision(FIVE, rows(1, 2, 3, 4, 5)).expire == (1, 2, 3)
     assert decision(FIVE, rows(1, 2, 3, 4, 5), keep=5).to_delete == ()
     assert not decision(FIVE, rows(1, 2, 3, 4, 5), keep=5).touches_storage
@@ -176,7 +176,7 @@ def test_a_branch_point_cannot_be_deleted_before_its_branch() -> None:
     assert decision(ROLLED_BACK, with_change(rows(*range(1, 9)), 4, asked=True), keep=8).delete == (4,)
 
 
-def test_an_obstacle_prevents_deletions_but_not_the_recording_of_retired_checkpoints() -> None:
+def test_retired_checkpoints_are_recorded_even_while_an_obstacle_prevents_deletions() -> None:
     marked = with_change(with_change(rows(1, 2, 3, 4, 5), 4, asked=True), 1, deleting=True)
     found = decision(FIVE.apply(retired(1, 1, 2)), marked, obstacle="it runs")
     assert (found.to_delete, found.finish, found.touches_storage) == ((), (), False)
@@ -212,7 +212,7 @@ def test_an_empty_job_log_leads_to_no_changes() -> None:
         ({"known_generation": 0}, "unknown-generation"),
     ],
 )
-def test_checkpoints_are_deleted_only_while_the_job_is_not_running(changed: dict[str, Any], code: str | None) -> None:
+def test_the_state_of_the_job_determines_the_obstacle_to_garbage_collection(changed: dict[str, Any], code: str | None) -> None:
     found = gc_obstacle(replace(NOT_RUNNING, **changed), log_generation=1)
     assert (found.code if found else None) == code
 

@@ -216,7 +216,7 @@ def _report_checkpoint(job: StoredJob, number: int) -> None:
     assert job.driver.send_events(first, last) == 200
 
 
-def test_a_request_during_a_scheduled_verification_restarts_it_from_the_first_file(platform: Platform) -> None:
+def test_a_request_restarts_a_scheduled_verification_from_the_first_file(platform: Platform) -> None:
     job = StoredJob.running(platform, 1)
     job.run.complete(2, also=(job.run.write_state(2, attempt="other"),))
     _report_checkpoint(job, 2)
@@ -244,7 +244,7 @@ def test_the_operation_fails_if_no_worker_reads_the_files_in_time(platform: Plat
 # ---- schedule ----------------------------------------------------------------------------------
 
 
-def test_only_the_newest_checkpoint_of_a_job_is_due_at_first_and_all_checkpoints_are_due_once_a_day(platform: Platform) -> None:
+def test_the_newest_checkpoint_of_a_job_is_verified_first_and_each_checkpoint_is_verified_once_a_day(platform: Platform) -> None:
     job = StoredJob.running(platform, 3)
     _completed_at(platform, now())
     assert schedule(platform) == [3], "no checkpoint of this job was ever verified"

@@ -125,7 +125,9 @@ def test_a_change_of_only_the_description_creates_no_version(platform: Worker, w
     assert (done["changed"], done["spec"], done["job"]["description"]) == (True, 1, "all flights")
 
 
-def test_the_output_reports_a_created_version_only_if_the_version_is_new(platform: Worker, weir: Weir, job_file: JobFile) -> None:
+def test_the_output_names_the_version_of_the_code_and_the_version_that_the_job_runs(
+    platform: Worker, weir: Weir, job_file: JobFile
+) -> None:
     assert weir("deploy", job_file("old"), "--name", "flights", "--wait").code == 0
     described = weir("deploy", job_file("old"), "--name", "flights", "--description", "all flights").out
     assert described == "Version 1 of job 'flights' exists. The job is RUNNING with version 1.\n"
@@ -144,7 +146,7 @@ def test_a_deployment_that_does_not_compile_fails_with_the_error_of_the_compiler
     assert result.code == 1 and "there is no column 'fligth'; did you mean 'flight'?" in result.err
     assert result.err.count("weir: ") == 1
     again = weir("deploy", job_file("broken"), "--name", "flights", "--wait")
-    assert again.code == 1 and "Version 1 of job 'flights' is the same and does not compile" in again.err
+    assert again.code == 1 and "version 1 of job 'flights', which does not compile" in again.err
     result = weir("deploy", job_file("fixed"), "--name", "flights", "--wait")
     assert result.code == 0 and "with version 2" in result.out
 

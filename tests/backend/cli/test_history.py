@@ -112,7 +112,7 @@ def test_ctrl_c_ends_only_the_wait_and_not_the_operation(platform: Worker, weir:
     process.send_signal(signal.SIGINT)
     _, error = process.communicate(timeout=20)
     assert process.returncode == 4
-    assert "Stopped waiting. Operation 1 (deploy) continues. weir operations flights" in error
+    assert "Stopped waiting. Operation 1 (deploy) continues. To see the state of the operation, run weir operations" in error
 
 
 def _weir_process(*arguments: str) -> subprocess.Popen[str]:

@@ -56,9 +56,9 @@ def test_a_rollback_is_applied_and_undone(with_checkpoints: Worker, weir: Weir) 
     assert "rollback" in listed and "undo" in listed and "checkpoint 4" in listed
 
 
-def test_a_rollback_without_wait_ends_when_the_plan_is_accepted(with_checkpoints: Worker, weir: Weir) -> None:
+def test_a_rollback_without_the_option_wait_ends_when_the_plan_is_accepted(with_checkpoints: Worker, weir: Weir) -> None:
     result = weir("rollback", "flights", "--to", "2", "--yes")
-    assert result.code == 0 and "Applying plan 1. weir plans flights shows its state." in result.out
+    assert result.code == 0 and "Applying plan 1. To see the state of the plan, run weir plans flights." in result.out
 
 
 def test_the_answer_no_leaves_the_job_unchanged(with_checkpoints: Worker, weir: Weir) -> None:

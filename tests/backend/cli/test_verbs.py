@@ -20,9 +20,9 @@ def test_a_job_is_suspended_and_started_again(flights: Worker, weir: Weir) -> No
     assert result.code == 0 and result.out.startswith("Job 'flights' is CANCELED")
 
 
-def test_a_command_without_wait_prints_its_operation(flights: Worker, weir: Weir) -> None:
+def test_a_command_without_the_option_wait_prints_its_operation(flights: Worker, weir: Weir) -> None:
     result = weir("suspend", "flights")
-    assert result.code == 0 and "started operation 2 (suspend). weir operations flights" in result.out
+    assert result.code == 0 and "(suspend). To see the state of the operation, run weir operations flights." in result.out
 
 
 def test_the_savepoint_command_prints_only_the_number_of_the_savepoint(flights: Worker, weir: Weir) -> None:
@@ -62,7 +62,7 @@ def test_only_a_stopped_job_can_be_deleted(flights: Worker, weir: Weir) -> None:
 def test_an_unknown_job_is_reported_with_similar_names(flights: Worker, weir: Weir) -> None:
     result = weir("status", "Flihgts")
     assert result.code == 2 and result.err == f"weir: No job 'Flihgts' at {flights.url}. Did you mean flights?\n"
-    assert "weir jobs lists all jobs." in weir("start", "something else").err
+    assert "To list all jobs, run weir jobs." in weir("start", "something else").err
     assert weir("suspend", "99").code == 2
 
 

@@ -130,7 +130,7 @@ def test_a_start_fails_if_a_process_fails_three_times() -> None:
     assert failed_child(replace(STATE, children=broken, phase=Phase.UP)) is None, "a running platform restarts the process"
 
 
-def test_only_one_process_has_the_lock_until_this_process_ends(tmp_path: Path) -> None:
+def test_a_process_holds_the_lock_exclusively_until_the_process_ends(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     assert not is_held(path)
     program = (

@@ -29,7 +29,7 @@ def printed_usage(directory: DataDir, *, ran_already: bool) -> dict[str, object]
     return found
 
 
-def test_the_password_is_printed_only_once_and_other_secrets_never(tmp_path: Path) -> None:
+def test_the_password_is_printed_only_once_and_other_secrets_are_never_printed(tmp_path: Path) -> None:
     directory = DataDir(tmp_path)
     secrets = credentials.load_or_create(directory.secrets)
     first, second = printed_usage(directory, ran_already=False), printed_usage(directory, ran_already=True)

@@ -42,7 +42,7 @@ server.serve_forever()
 
 @contextmanager
 def foreign_server(port: int) -> Iterator[int]:
-    """Run a server at this port that is not the API but reports that it is ready. Yields its process id."""
+    """Run a server at this port. The server is not the API, but reports that it is ready. Yields its process id."""
     with subprocess.Popen([sys.executable, "-c", SERVER, str(port)], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None and process.stdout.readline() == b"listening\n"
         yield process.pid
@@ -113,9 +113,7 @@ def test_a_platform_whose_port_is_taken_during_the_start_chooses_a_different_por
     assert up.ports.api not in (None, taken_port)
     problems = {one.children["api"].problem for one in states if "api" in one.children}
     assert f"ended with exit code 1: port {taken_port} is held by process {process}" in problems
-    assert next(one.phase for one in states if one.phase is not Phase.STARTING) is Phase.UP, (
-        "the platform is up before it is stopping"
-    )
+    assert next(one.phase for one in states if one.phase is not Phase.STARTING) is Phase.UP, "the platform is UP before it stops"
 
 
 def test_a_failed_start_keeps_the_external_database_in_the_platform_state(directory: DataDir) -> None:

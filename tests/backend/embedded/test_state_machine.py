@@ -91,7 +91,7 @@ def test_a_service_that_exits_with_success_is_restarted() -> None:
     assert supervision.due(1 + DELAY_S_FIRST) == [StartChild("beat")]
 
 
-def test_while_a_dependency_restarts_running_children_continue_but_no_other_child_starts() -> None:
+def test_while_a_dependency_restarts_running_dependents_continue_and_ended_dependents_wait() -> None:
     supervision = all_ready()
     supervision.ended("data", 1, "ended by SIGKILL", success=False)
     assert supervision.status["api"].state is State.READY, "the API reconnects without a restart"
@@ -141,7 +141,7 @@ def test_the_start_limit_of_a_slow_child_doubles_at_each_restart_up_to_eight_tim
     assert supervision.status["api"].slow == 0, "the next restart has the first delay"
 
 
-def test_slow_children_are_restarted_one_at_a_time() -> None:
+def test_slow_children_are_restarted_one_after_another() -> None:
     names = ("api", "worker", "compiler")
     supervision = Supervision([Child(name, start_s_max=60.0) for name in names])
     assert supervision.due(0) == [StartChild(name) for name in names]

@@ -1,4 +1,4 @@
-"""Lists the events of one job if several jobs have events."""
+"""The list of the events of one job, while other jobs have events, too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Pages of long lists contain every row exactly once, even deep pages."""
+"""The pages of a long list together contain each row exactly once, also at large offsets (``listing.DEEP``), where another
+query is used."""
 
 from __future__ import annotations
 
@@ -77,7 +78,7 @@ def test_only_nullable_columns_are_sorted_with_nulls_last() -> None:
     assert plain.endswith("number DESC") and sparse.endswith("state_bytes DESC NULLS LAST")
 
 
-def test_a_long_list_can_be_read_with_id_filters(client: TestClient, login: Login, run: RunHandle) -> None:
+def test_a_long_list_can_be_read_page_by_page_with_the_id_filters(client: TestClient, login: Login, run: RunHandle) -> None:
     headers, seen, last = login(), [], 0
     while True:
         query = {"sort": '["id","ASC"]', "range": "[0,4]", "filter": json.dumps({"after_id": last, "job_id": run.job_id})}
@@ -93,7 +94,9 @@ def test_a_long_list_can_be_read_with_id_filters(client: TestClient, login: Logi
         assert client.get("/api/v1/checkpoints", params={"filter": json.dumps(invalid)}, headers=headers).status_code == 422
 
 
-def test_a_page_that_is_too_deep_is_refused_with_a_hint_to_use_after_id(client: TestClient, login: Login, run: RunHandle) -> None:
+def test_a_page_beyond_the_maximum_offset_is_refused_and_the_error_names_the_filter_after_id(
+    client: TestClient, login: Login, run: RunHandle
+) -> None:
     headers = login()
     far = listing.FIRST_MAX
     assert client.get("/api/v1/events", params={"range": f"[{far},{far + 9}]"}, headers=headers).json() == []

@@ -142,7 +142,7 @@ def test_numbers_of_lost_commands_are_not_reused(settings: Settings, database: D
 def test_all_events_are_delivered_after_an_outage_of_the_api(
     settings: Settings, database: Database, run: RunHandle, tmp_path: Path
 ) -> None:
-    """The driver's control link continues while the API is down and delivers all events when it is back."""
+    """The control link of the driver continues while the API is down. When the API is back, the link delivers all events."""
     port = free_port()
     spool = Spool(tmp_path / "spool", wall_ms=lambda: time.time_ns() // 1_000_000)
     link = ControlLink(address(f"http://127.0.0.1:{port}", run), spool, lambda command: lambda: None, print)

@@ -152,7 +152,9 @@ def test_a_repeated_batch_changes_nothing(client: TestClient, database: Database
         assert session.get_one(Job, run.job_id).event_number == 4
 
 
-def test_a_gap_in_event_numbers_is_refused_with_the_last_stored_number(client: TestClient, database: Database) -> None:
+def test_a_batch_after_a_gap_in_event_numbers_is_refused_and_the_error_contains_the_last_stored_number(
+    client: TestClient, database: Database
+) -> None:
     run = new_run(database)
     post_events(client, run, state(DriverState.RUNNING))
     answer = post(client, run, numbered([triggered(1)], 4), oldest=2)
@@ -176,7 +178,9 @@ def test_lost_events_are_recorded_and_skipped(client: TestClient, database: Data
     assert checkpoint(database, run, 1).state is CheckpointState.COMPLETED, "the job log proves the completion"
 
 
-def test_the_completion_of_a_checkpoint_without_its_trigger_is_stored(client: TestClient, database: Database) -> None:
+def test_the_completion_of_a_checkpoint_is_stored_even_if_the_event_of_its_trigger_is_missing(
+    client: TestClient, database: Database
+) -> None:
     run = new_run(database)
     assert post(client, run, numbered([completed(7)], 30)).status_code == 200
     found = checkpoint(database, run, 7)
@@ -364,7 +368,7 @@ def test_an_ended_run_cannot_report_later_events(client: TestClient, database: D
         assert session.get_one(Job, run.job_id).event_number == 2
 
 
-def test_an_ended_run_can_answer_an_open_command_once(client: TestClient, database: Database) -> None:
+def test_after_its_end_a_run_can_still_answer_each_unanswered_command_once(client: TestClient, database: Database) -> None:
     run = new_run(database)
     operation_id = operation(database, run)
     post_events(client, run, state(DriverState.RUNNING), state(DriverState.FINISHED))
@@ -427,7 +431,7 @@ def answered(command: int, outcome: CommandOutcome = CommandOutcome.ACCEPTED, re
 
 
 @pytest.mark.parametrize("in_one_batch", [True, False])
-def test_a_savepoint_operation_gets_the_first_savepoint_that_is_triggered_after_the_answer_of_the_driver(
+def test_the_result_of_a_savepoint_operation_is_the_first_savepoint_triggered_after_the_answer_of_the_driver(
     client: TestClient, database: Database, in_one_batch: bool
 ) -> None:
     run = new_run(database)
@@ -480,7 +484,7 @@ def test_a_refused_command_fails_its_operation(client: TestClient, database: Dat
     assert (command.outcome, command.reason, command.answered_event) == ("REFUSED", "it is ending", 1), "the first answer counts"
 
 
-def test_checkpoints_of_another_run_are_unchanged(client: TestClient, database: Database) -> None:
+def test_events_of_a_run_do_not_change_the_checkpoints_of_another_run(client: TestClient, database: Database) -> None:
     run = new_run(database)
     post_events(client, run, triggered(1), completed(1), state(DriverState.FAILED))
     other = new_run(database, run.job_id)

@@ -1,4 +1,4 @@
-"""The stored rows do not depend on how the events of a run are divided into batches, with repeats and overlaps."""
+"""The stored rows do not depend on how the events of a run are divided into batches. Batches can repeat and overlap."""
 
 from __future__ import annotations
 

@@ -24,7 +24,8 @@ SEQUENCES = 100
 def random_samples(rng: random.Random) -> list[Sample]:
     """Return random samples of several slots in two runs.
 
-    Slots can restart and can omit or exchange subtasks. Counters can decrease. Several samples can have the same time.
+    Slots can restart and can omit subtasks. Several slots can report the same subtask. Counters can decrease. Several samples
+    can have the same time.
     """
     generations: dict[tuple[int, int], int] = {}
     counters: dict[tuple[int, int], dict[Any, Any]] = {}

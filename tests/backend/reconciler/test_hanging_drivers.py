@@ -54,7 +54,8 @@ def silent_job(platform: Platform, checkpoints: int = 3) -> StoredJob:
 
 
 def hung_drivers(platform: Platform) -> list[Any]:
-    """Return the fields of the events about killed drivers. A killed process can still exist for a while."""
+    """Return the fields of the events about killed drivers. Tests check these events, because a killed process can still exist
+    for a while."""
     with platform.database.session() as session:
         return list(session.scalars(select(Event.fields).where(Event.kind == "DriverHung")))
 
@@ -71,7 +72,7 @@ def test_a_driver_that_hangs_is_killed_and_its_run_fails(platform: Platform) -> 
         assert session.get_one(Run, job.driver.run_id).state is RunState.FAILED
 
 
-def test_a_driver_without_contact_that_completes_checkpoints_is_not_killed(
+def test_a_driver_without_contact_is_not_killed_if_it_completes_checkpoints(
     platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job = silent_job(platform)
@@ -132,7 +133,7 @@ def test_a_run_without_contact_is_shown_as_reconciling_until_its_next_contact(pl
 
     assert shown() == ("RECONCILING", "degraded", "The driver is unreachable. Weir is checking whether the driver is running.")
     platform.record_heartbeats(RUN_UNREACHABLE_AFTER / 2)
-    assert shown() == ("RUNNING", "healthy", ""), "a recently started control plane does not count a driver as unreachable"
+    assert shown() == ("RUNNING", "healthy", ""), "a recently started control plane does not yet count a driver as unreachable"
     platform.record_heartbeats()
     change(job, last_contact_at=now())
     assert shown() == ("RUNNING", "healthy", "")

@@ -129,7 +129,7 @@ def test_a_run_that_was_not_submitted_ends_without_a_command() -> None:
     assert isinstance(decision, EndRun) and decision.state is RunState.CANCELED
 
 
-def test_a_run_whose_driver_has_not_connected_is_submitted_again_even_if_it_must_stop() -> None:
+def test_a_run_whose_driver_has_not_connected_is_submitted_again_even_if_the_job_must_stop() -> None:
     suspending = replace(UNSEEN, submitted_at=NOW, commands=frozenset({"Suspend"}))
     assert isinstance(decide(job(desired=DesiredState.SUSPENDED, live=suspending), NOW), Wait)
     assert decide(job(desired=DesiredState.SUSPENDED, live=suspending), NOW + SUBMIT_RETRY) == Submit()
@@ -162,7 +162,7 @@ def test_a_requested_restore_is_repeated_until_a_run_has_restored_the_checkpoint
         restarts_stopped_reason=st.none() | st.just("enough"), strategy=st.just(STRATEGY),
     )
 )  # fmt: skip
-def test_a_run_starts_only_if_it_is_desired_and_no_other_run_is_live(facts: JobFacts) -> None:
+def test_a_run_starts_only_if_the_desired_state_is_running_and_no_other_run_is_live(facts: JobFacts) -> None:
     decision = decide(facts, NOW)
     if isinstance(decision, BeginRun | RestartLater | GiveUp):
         assert facts.live is None and facts.desired is DesiredState.RUNNING and facts.spec_state is SpecState.VALID

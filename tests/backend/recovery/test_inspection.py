@@ -41,7 +41,7 @@ class Words(RunningJob):
 
     logical: LogicalGraph = word_count()
     staged_rows: dict[int, int] = field(default_factory=dict)
-    """Numbers of rows that the console writer stages in the next checkpoint, by the epoch of the rows."""
+    """For each epoch, the number of its rows that the console writer stages in the next checkpoint."""
     published_up_to: int = 0
 
     def complete(self, checkpoint: int, *, also: tuple[StateFile, ...] = (), savepoint: bool = False) -> StateFile:
@@ -97,7 +97,7 @@ def is_applicable(found: PlanInspection) -> bool:
     return found.intact and found.incompatibility is None
 
 
-def test_a_rollback_lists_abandoned_checkpoints_and_the_positions_of_the_replay(
+def test_the_inspection_of_a_rollback_lists_abandoned_checkpoints_and_source_positions(
     create_job: CreateJob, upgrade: InspectionRequest
 ) -> None:
     create_job("own")
@@ -238,7 +238,9 @@ def test_the_inspection_names_state_that_is_not_compatible_with_the_graph(
     renamed = graph(source("lines"), row_map("split", "lines"), counts("sums", "split", "word"), sink("out", "sums"))
     lost = inspect_storage(replace(chosen, wanted=version(renamed), maker=version(word_count())))
     assert (
-        lost.incompatibility is not None and "'count'" in lost.incompatibility and "new in it is 'sums'" in lost.incompatibility
+        lost.incompatibility is not None
+        and "'count'" in lost.incompatibility
+        and "new in the graph: 'sums'" in lost.incompatibility
     )
     allowed = inspect_storage(replace(chosen, wanted=version(renamed, allow=True), maker=version(word_count())))
     assert is_applicable(allowed) and any("is not restored" in note for note in allowed.notes)
@@ -255,7 +257,7 @@ def test_a_rescale_is_compatible_only_up_to_the_number_of_key_groups(create_job:
     assert found.incompatibility is not None and "aggregate 'count'" in found.incompatibility
 
 
-def test_a_failed_check_adds_only_a_note_if_the_version_that_wrote_the_state_also_fails_it(
+def test_a_check_adds_only_a_note_if_even_the_version_that_wrote_the_state_fails_it(
     create_job: CreateJob, upgrade: InspectionRequest
 ) -> None:
     at_home = graph(

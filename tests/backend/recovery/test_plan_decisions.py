@@ -33,14 +33,14 @@ PLAN = PlanFacts(
 )  # fmt: skip
 
 
-def test_the_job_is_stopped_only_after_its_target_is_verified() -> None:
+def test_the_job_is_stopped_only_after_the_target_checkpoint_is_verified() -> None:
     assert isinstance(decide_plan(replace(PLAN, live=LIVE), NOW), Wait)
     damaged = decide_plan(replace(PLAN, live=LIVE, target_intact=False, damage="state/1 is missing"), NOW)
     assert isinstance(damaged, FailPlan) and not damaged.bring_back and "state/1 is missing" in damaged.problem
     assert decide_plan(replace(PLAN, live=LIVE, target_intact=True), NOW) == EnterPhase(PlanPhase.STOPPING)
 
 
-def test_the_job_is_stopped_only_if_its_target_is_pinned() -> None:
+def test_the_job_is_stopped_only_if_the_target_checkpoint_is_pinned() -> None:
     unpinned = replace(PLAN, live=LIVE, target_intact=True, target_protected=False)
     assert decide_plan(unpinned, NOW) == Wait(DEADLINE, "The checkpoint is being pinned, so that the job does not retire it.")
     assert isinstance(decide_plan(unpinned, DEADLINE), FailPlan)
@@ -94,7 +94,7 @@ def test_a_run_with_a_restore_error_is_not_retried() -> None:
     assert decide_plan(incompatible, NOW) == EnterPhase(PlanPhase.REVERTING)
 
 
-def test_a_plan_counts_as_applied_if_its_run_was_running_before_it_ended() -> None:
+def test_a_plan_counts_as_applied_if_its_run_was_running_before_the_run_ended() -> None:
     ran = replace(PLAN, phase=PlanPhase.STARTING, ended_run=replace(FAILED, running_at=NOW), runs=1)
     assert decide_plan(ran, NOW) == Applied()
 

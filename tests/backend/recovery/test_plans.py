@@ -213,7 +213,7 @@ def test_a_plan_is_refused_if_the_job_or_the_plan_has_changed(platform: Platform
     assert platform.send("POST", f"/plans/{fresh}/approve", status=409)["code"] == "signature-mismatch"
 
 
-def test_a_plan_that_an_older_weir_version_stored_without_newer_fields_is_listed(
+def test_a_plan_of_an_older_weir_version_is_listed_although_newer_fields_are_missing(
     platform: Platform, running: tuple[int, Driver]
 ) -> None:
     job_id, _ = running
@@ -274,7 +274,7 @@ def test_a_rescaled_job_resumes_from_the_checkpoint_that_it_completed_when_it_st
     end_restart_delay(platform, job_id)
     returned = platform.driver(job_id)
     assert returned.start == {"mode": "resume"} and platform.job(job_id)["spec_number"] == 1, (
-        "the newest checkpoint is the checkpoint that stopped the job"
+        "the newest checkpoint is the one that was taken when the job stopped"
     )
 
 
@@ -310,7 +310,7 @@ def test_a_restore_from_a_path_is_inspected_applied_and_can_be_undone(platform: 
     assert second.start == {"mode": "path", "path": f"{path}#12"} and second.cause == "restore"
     second.crash()
     third = platform.driver(job_id)
-    assert third.start == second.start, "each driver restores the path until a run was RUNNING"
+    assert third.start == second.start, "each driver restores from the path until a run has been RUNNING"
     third.send_events(CheckpointCompleted(CheckpointId(105), Generation(2), IMPORTED, 0, 9, ()))
     third.begin()
     (listed, *_) = platform.send(
@@ -328,7 +328,7 @@ def test_a_restore_from_a_path_is_inspected_applied_and_can_be_undone(platform: 
     assert platform.send("GET", f"/plans/{undo_id}", status=200)["preview"]["checkpoint"] == 4
 
 
-def test_a_job_whose_restore_does_not_start_returns_to_its_safety_savepoint(
+def test_a_job_returns_to_its_safety_savepoint_if_its_restore_from_a_path_fails(
     platform: Platform, running: tuple[int, Driver]
 ) -> None:
     job_id, driver = running

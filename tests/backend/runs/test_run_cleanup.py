@@ -77,7 +77,7 @@ def locked(path: Path) -> Iterator[None]:
     os.close(descriptor)
 
 
-def test_files_of_old_runs_are_deleted_except_for_the_newest_run_of_each_job(context: Context) -> None:
+def test_files_of_old_runs_are_deleted_except_those_of_the_newest_run_of_each_job(context: Context) -> None:
     one, other = new_job(context.database), new_job(context.database)
     runs = [ended_run(context, one, days=days) for days in (30, 20, 9, 1)]
     only_run = ended_run(context, other, days=1_000)

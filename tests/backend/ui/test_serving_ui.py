@@ -107,7 +107,7 @@ def test_paths_of_the_api_never_return_the_ui(browser: TestClient) -> None:
     assert browser.get("/metrics/nothing").status_code == 404
 
 
-def test_without_a_build_the_page_explains_how_to_build_the_ui_and_a_later_build_is_served(
+def test_the_page_explains_how_to_build_the_ui_until_a_build_exists(
     settings: Settings, tasks: RecordedTasks, built: Path
 ) -> None:
     moved = built.rename(built.parent / "elsewhere")

@@ -86,7 +86,7 @@ class Receiver:
                 self.end_headers()
 
             def _drip(self) -> None:
-                """Send a byte so often that a timeout for the next byte never expires."""
+                """Send single bytes so often that the client's timeout for the next byte never expires."""
                 try:
                     self.wfile.write(b"HTTP/1.1 200 OK\r\nX-Drip: ")
                     while not receiver._closed.wait(0.02):

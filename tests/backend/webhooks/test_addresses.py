@@ -20,7 +20,7 @@ from weir_backend.webhooks.addresses import Reach, Receiver, receiver_of, refusa
         ("https://10.1.2.3/", ("https", "10.1.2.3", 443), "https://10.1.2.3"),
     ],
 )
-def test_all_users_see_only_the_scheme_host_and_port_of_a_url(url: str, receiver: tuple[str, str, int], shown: str) -> None:
+def test_the_shown_part_of_a_url_is_its_scheme_host_and_port(url: str, receiver: tuple[str, str, int], shown: str) -> None:
     assert receiver_of(url) == Receiver(*receiver) and receiver_of(url).shown == shown
 
 

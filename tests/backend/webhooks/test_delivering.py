@@ -69,7 +69,8 @@ def deliver(scenario: AlertScenario, custom_sender: Sender | None = None) -> Non
 
 
 def let_time_pass(scenario: AlertScenario, by: timedelta = timedelta(days=2), *, created: bool = False) -> None:
-    """Move retries into the past by ``by``. With ``created``, also move the creation of messages. End all pauses of webhooks."""
+    """Move the times of retries into the past by ``by``. With ``created``, also move the creation times of messages. End all
+    pauses of webhooks."""
     with scenario.database.session() as session:
         session.execute(update(Webhook).values(not_before=None))
         session.execute(update(Delivery).where(Delivery.ended_at.is_(None)).values(next_try_at=Delivery.next_try_at - by))
@@ -270,7 +271,7 @@ def test_a_failing_receiver_is_paused_and_does_not_delay_others(scenario: AlertS
         deliver(scenario)
         assert len(broken.received) == 1 and len(target.received) == 6
         deliver(scenario)
-        assert len(broken.received) == 1, "six more messages wait, because the receiver is paused"
+        assert len(broken.received) == 1, "all six messages wait, because the receiver is paused"
         broken.statuses = [200]
         let_time_pass(scenario)
         deliver(scenario)

@@ -24,7 +24,7 @@ DOCUMENTATION = Path(__file__).parents[3] / "docs" / "control-plane.md"
 
 
 def test_the_signature_equals_the_example_of_the_specification() -> None:
-    """The tests of the libraries for the specification contain this example."""
+    """The example is from the tests of the libraries that implement the specification."""
     key, body = decode_key("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "test"), b'{"test": 2432232314}'
     assert headers("msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, body, key) == {
         "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek",

@@ -123,7 +123,7 @@ def test_a_webhook_that_a_rule_uses_cannot_be_deleted(client: TestClient, admin:
     assert client.delete(url, headers=any_version).status_code == 204
 
 
-def test_two_requests_for_a_test_create_one_delivery(
+def test_two_requests_for_a_test_message_create_one_delivery(
     client: TestClient, tasks: RecordedTasks, admin: dict[str, str], login: Login
 ) -> None:
     webhook = create_webhook(client, admin, enabled=False)

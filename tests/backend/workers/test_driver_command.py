@@ -75,5 +75,5 @@ def test_a_resumed_run_must_restore_the_last_known_checkpoint_or_a_newer_one() -
     first = resumed.index("--resume")
     assert resumed[first : first + 3] == ["--resume", "--at-least", "57"]
     assert "--at-least" not in line({"mode": "from", "checkpoint": 0}), (
-        "with the plan, the user has approved which checkpoints are abandoned"
+        "a user who starts without state has approved that all checkpoints are abandoned"
     )

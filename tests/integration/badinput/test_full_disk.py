@@ -27,7 +27,7 @@ HERE = sys.modules[__name__]
 
 
 def set_file_size_limit(bytes_max: int) -> None:
-    """Make each write fail that would extend a file beyond ``bytes_max``. Existing files stay readable."""
+    """Limit the size of files: a write beyond ``bytes_max`` fails. Existing files stay readable."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_max, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
 
 
@@ -68,7 +68,7 @@ def on_freed_disk(make: Callable[[Params], Job]) -> Callable[[Params], Job]:
     return lambda params: make(Params({"input": params.path("input"), "output": params.path("output"), "freed": True}))
 
 
-def test_a_full_output_disk_fails_the_job_and_resume_continues(runs: Runs, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_full_output_disk_fails_the_job_and_a_resume_continues_it(runs: Runs, capfd: pytest.CaptureFixture[str]) -> None:
     result = runs.run(without_state, rate=1_000, by_value=[HERE])
     refuse_tracebacks("".join(capfd.readouterr()))
     assert (result.outcome, result.kind) == (JobOutcome.FAILED, "SinkError")

@@ -46,7 +46,9 @@ def test_a_missing_file_is_refused_before_the_job_starts(runs: Runs) -> None:
         runs.job(input=str(runs.root / "no" / "such" / "directory"))
 
 
-def test_a_damaged_page_fails_the_job_with_file_and_row_groups(suspended: Runs, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_page_fails_the_job_and_the_error_names_file_and_row_groups(
+    suspended: Runs, capfd: pytest.CaptureFixture[str]
+) -> None:
     before = suspended.committed()
     damaged = suspended.input / "1.parquet"
     intact = damaged.read_bytes()
@@ -60,10 +62,12 @@ def test_a_damaged_page_fails_the_job_with_file_and_row_groups(suspended: Runs, 
 
     damaged.write_bytes(intact)
     suspended.check_finishes(start=Resume())
-    assert before.items() <= suspended.committed().items(), "the files committed before still exist"
+    assert before.items() <= suspended.committed().items(), "the files that were committed before the failure still exist"
 
 
-def test_a_malformed_line_fails_the_job_with_file_number_and_text(runs: Runs, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_malformed_line_fails_the_job_and_the_error_names_file_line_number_and_text(
+    runs: Runs, capfd: pytest.CaptureFixture[str]
+) -> None:
     runs.input = runs.root / "lines"
     runs.input.mkdir()
     file = runs.input / "events.jsonl"

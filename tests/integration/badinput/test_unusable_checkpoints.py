@@ -106,7 +106,7 @@ def test_an_incompatible_graph_is_refused_with_the_name_of_the_operator(suspende
     suspended.check_finishes(start=Resume())
 
 
-def test_a_job_with_checkpoints_is_refused_without_resume_or_from(suspended: Runs) -> None:
+def test_a_job_with_checkpoints_is_refused_without_the_option_resume_or_from(suspended: Runs) -> None:
     before = suspended.committed()
     with pytest.raises(ConfigError, match="already exists in .*resume it with --resume, roll back with --from ID"):
         suspended.run()

@@ -63,7 +63,7 @@ def damage(path: Path) -> None:
     path.write_bytes(data)
 
 
-def test_a_damaged_file_is_found_with_exit_code_5(finished: Path) -> None:
+def test_verify_exits_with_code_5_if_a_file_is_damaged(finished: Path) -> None:
     damaged = sorted((finished / "checkpoints" / "small" / "state" / "packed.slots").glob("*.pack"))[-1]
     damage(damaged)
     result = weir("checkpoints", finished / "checkpoints", "verify")
@@ -74,7 +74,7 @@ def test_a_damaged_file_is_found_with_exit_code_5(finished: Path) -> None:
     assert problem.strip().startswith(f"small/state/packed.slots/{damaged.name} is damaged at byte ")
 
 
-def test_a_missing_file_and_a_truncated_manifest_are_found(finished: Path) -> None:
+def test_verify_finds_a_missing_file_and_a_truncated_manifest(finished: Path) -> None:
     small = finished / "checkpoints" / "small"
     restorable = restorable_ids(finished / "checkpoints")
     manifest = next((small / "checkpoints" / str(restorable[0])).iterdir())
@@ -89,7 +89,7 @@ def test_a_missing_file_and_a_truncated_manifest_are_found(finished: Path) -> No
     assert reports[restorable[-1]]["problems"] == [{"path": f"small/state/packed.slots/{lost.name}", "problem": "is missing"}]
 
 
-def test_invalid_arguments_are_refused_with_the_valid_ones(finished: Path, tmp_path: Path) -> None:
+def test_invalid_arguments_are_refused_with_a_reason(finished: Path, tmp_path: Path) -> None:
     checkpoints = finished / "checkpoints"
     unknown = weir("checkpoints", checkpoints, "show", "999")
     assert unknown.code == 2 and "999" in unknown.message

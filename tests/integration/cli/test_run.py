@@ -15,7 +15,7 @@ from weir_command import WEIR, arguments, refuse_tracebacks, weir
 pytestmark = pytest.mark.spark
 
 
-def test_an_exception_in_user_code_fails_the_job_with_operator_line_and_row(fresh: Path) -> None:
+def test_an_exception_in_user_code_fails_the_job_and_the_error_names_operator_line_and_row(fresh: Path) -> None:
     result = weir("run", *arguments(fresh, function="failing"), "--set", "rate=4000", "--interval", "200ms", "--quiet")
     refuse_tracebacks(result.out + result.err)
     assert result.code == 1

@@ -37,7 +37,7 @@ class CommandResult:
 
     @property
     def message(self) -> str:
-        """The error message. Fails if there is a traceback or not exactly one message."""
+        """The only error message. Fails if the output contains a traceback, or if the number of messages is not 1."""
         refuse_tracebacks(self.out + self.err)
         lines = [line for line in self.err.splitlines() if line.startswith("weir: ")]
         assert len(lines) == 1, f"expected one message, not {len(lines)}: {self.err}"

@@ -94,7 +94,7 @@ def test_a_job_resumes_and_rolls_back_from_s3(session: LazySession, directory: P
             running.suspend()
     assert result.outcome is JobOutcome.SUSPENDED
     middle = result.progress.completed[-2].checkpoint
-    # ``retained=10`` keeps ``middle``, even if a slow host takes additional periodic checkpoints.
+    # ``retained=10`` keeps ``middle``, even if additional periodic checkpoints complete on a slow host.
     resumed = run_job(small(directory), options(url, start=Resume(), retained=10), session=session)
     assert resumed.outcome is JobOutcome.FINISHED
     assert totals(directory / "output") == expected_totals()

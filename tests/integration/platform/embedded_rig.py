@@ -25,8 +25,8 @@ WAIT_S = 60.0
 
 
 class BackgroundCommand(subprocess.Popen[str]):
-    """The process of a command. The process is killed if its ``with`` block fails, because otherwise the block would wait for the
-    command."""
+    """The process of a command. If the ``with`` block raises, the process is killed, because the end of the block waits for the end
+    of the process."""
 
     def __exit__(self, exc_type: Any, exc: Any, traceback: Any) -> None:
         if exc_type is not None:
@@ -92,7 +92,7 @@ class Platform:
         return self.directory.log_of(name).read_text()
 
     def json_log(self, name: str) -> list[dict[str, Any]]:
-        """Return the lines of the log that are JSON, parsed."""
+        """Parse and return the JSON lines of the log."""
         return [json.loads(line) for line in self.log(name).splitlines() if line.startswith("{")]
 
 

@@ -33,7 +33,7 @@ def bad(params: Params) -> Job:
     gate = params.path("output") + ".gate"
 
     def wait_for_gate_and_fail(row: dict[str, Any]) -> dict[str, Any]:
-        # While this call blocks, no checkpoint completes, because barriers stay behind the record.
+        # While this call blocks, no checkpoint completes, because no barrier overtakes the record.
         while not Path(gate).exists():
             time.sleep(0.02)
         raise ValueError(f"the new version cannot process the number {row['number']}")

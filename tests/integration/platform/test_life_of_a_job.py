@@ -204,7 +204,9 @@ def numbers_of_completed(platform: Platform, job_id: int) -> list[int]:
     return [row[0] for row in rows]
 
 
-def test_the_operation_of_a_job_whose_code_or_output_path_is_invalid_fails_with_the_reason(api: Api, tmp_path: Path) -> None:
+def test_an_operation_fails_with_the_reason_if_the_code_or_the_output_path_of_its_job_is_invalid(
+    api: Api, tmp_path: Path
+) -> None:
     wrong = spec(api, tmp_path) | {"artifact": api.upload("wrong.py", b"def job(params):\n    raise RuntimeError('not today')\n")}
     created = api.send("POST", "/jobs", json={"name": "wrong", "spec": wrong})
     operation = api.done(created["operation"]["id"])

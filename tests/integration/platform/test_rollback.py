@@ -45,7 +45,7 @@ class PrintingJob:
     id: int
 
     def printed(self, *, run: int | None = None) -> Counter[int]:
-        """Return how often each number was printed, by all drivers of the job or by the driver of one run."""
+        """Return how often the drivers of the job printed each number. If ``run`` is given, count only the driver of that run."""
         runs = self.api.send("GET", "/runs", params={"filter": json.dumps({"job_id": self.id})})
         logs = [self.platform.root / "runs" / one["directory"] / "driver.log" for one in runs if run in (None, one["number"])]
         return Counter(int(number) for log in logs if log.exists() for number in PRINTED.findall(log.read_text()))
@@ -74,8 +74,8 @@ class PrintingJob:
         )
 
     def again(self, checkpoint: int) -> list[int]:
-        """Return the checkpoints whose output is printed again after a restore of ``checkpoint``, because its manifest does not
-        record that the output was printed."""
+        """Return the checkpoints whose output a restore of ``checkpoint`` prints again. The manifest of ``checkpoint`` does not
+        record that this output was printed."""
         storage, layout = open_storage(self.directory), JobLayout("small")
         view = JobLog(storage, layout).read()[0]
         manifest = read_manifest(storage, layout, view.restore_point(CheckpointId(checkpoint)))

@@ -27,9 +27,10 @@ WRITTEN_IN = "/tmp/weir-stored"
 
 @pytest.fixture
 def stored(tmp_path: Path) -> Path:
-    """A copy of the directory of the older version in ``tmp_path``. The paths and checksums in the manifests are adapted."""
+    """A copy of the directory of the older version in ``tmp_path``. The paths in the manifests and the checksums in the
+    job log are adapted."""
     with tarfile.open(DATA / "stored.tar.gz") as archive:
-        # Python 3.11.3 and older have no filters.
+        # In Python 3.11.3 and older, ``tarfile`` has no filters.
         archive.extraction_filter = getattr(tarfile, "data_filter", None)
         archive.extractall(tmp_path)
     root = tmp_path / Path(WRITTEN_IN).name
@@ -79,7 +80,7 @@ def test_a_job_of_an_older_version_is_resumed_and_its_output_is_exact(stored: Pa
 
 
 def sums(root: Path) -> dict[str, list[dict[str, Any]]]:
-    """Return the committed updates of each key by their number of rows."""
+    """Return the committed updates of each key, ordered by their number of rows."""
     found: dict[str, list[dict[str, Any]]] = {}
     for path in (root / "output" / "sums").glob("part-*"):
         for line in path.read_text().splitlines():

@@ -54,7 +54,8 @@ def refusing_server(port: int) -> str:
 
 
 def send_unauthenticated(port: int, message: bytes) -> bytes:
-    """Send a message without authentication. Return the response up to the end of the connection or 0.5 s without data."""
+    """Send a message without authentication. Return the data that arrives until the connection ends or no data
+    arrives for 0.5 s."""
     received = b""
     with socket.create_connection(("127.0.0.1", port), timeout=0.5) as connection, contextlib.suppress(OSError):
         connection.sendall(message)

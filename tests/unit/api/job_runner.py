@@ -79,7 +79,7 @@ def flights(rows: list[dict[str, Any]], schema: pa.Schema = FLIGHTS) -> tuple[Jo
 
 
 def result(rows: list[dict[str, Any]], build: Callable[[Stream], Stream], *, schema: pa.Schema = FLIGHTS) -> list[dict[str, Any]]:
-    """Run the job that ``build`` creates with the input ``rows``, and return its output rows."""
+    """Run a job that reads ``rows`` and applies ``build`` to the stream, and return its output rows."""
     job, stream = flights(rows, schema)
     build(stream).write(sinks.console(), uid="out")
     return [row for batch in run(job)[OperatorUid("out")] for row in batch.to_pylist()]

@@ -55,7 +55,7 @@ def test_a_correct_result_passes(emit: str) -> None:
         lambda totals: replace(totals, sums=totals.sums | {"key": totals.sums["key"] - 1}),
     ],
 )
-def test_a_total_that_is_wrong_by_one_is_detected(change) -> None:  # type: ignore[no-untyped-def]  # a lambda
+def test_a_sink_total_that_is_wrong_by_one_is_detected(change) -> None:  # type: ignore[no-untyped-def]  # a lambda
     contents = record_by_record()
 
     assert "the sink has" in str(find_error(replace(contents, totals=change(contents.totals))))
@@ -63,7 +63,7 @@ def test_a_total_that_is_wrong_by_one_is_detected(change) -> None:  # type: igno
 
 @pytest.mark.parametrize("emit", ["each", "batch"])
 @pytest.mark.parametrize("column", ["count", "total"])
-def test_the_count_of_a_key_that_is_wrong_by_one_is_detected(emit: str, column: str) -> None:
+def test_a_key_whose_count_or_total_is_wrong_by_one_is_detected(emit: str, column: str) -> None:
     contents = record_by_record()
     state = contents.states[FIRST]
     changed = state[column].to_pylist()
@@ -80,7 +80,7 @@ def test_a_record_that_was_read_but_not_counted_is_detected() -> None:
     assert find_error(replace(contents, splits={SOURCE: further})) is not None
 
 
-def test_a_key_that_the_last_stage_lacks_is_detected_if_the_stage_emits_once_per_batch() -> None:
+def test_a_missing_key_in_the_last_stage_is_detected_if_the_stage_emits_once_per_batch() -> None:
     contents = record_by_record()
     states = {FIRST: contents.states[FIRST], THIRD: contents.states[THIRD].slice(1)}
 

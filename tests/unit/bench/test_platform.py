@@ -141,7 +141,7 @@ def test_an_event_has_the_sending_time_of_its_batch() -> None:
     assert [driver.sent_at(event) for event in (1, 4, 5, 9, 10)] == [1.0, 1.0, 2.0, 2.0, 3.0]
 
 
-def test_the_aim_is_met_only_if_the_slowest_page_meets_it() -> None:
+def test_the_target_is_met_only_if_the_slowest_page_meets_it() -> None:
     quick, slow, without_aim = (
         Page("list_jobs", "first page", "/a"),
         Page("list_jobs", "by name", "/b"),
@@ -153,7 +153,7 @@ def test_the_aim_is_met_only_if_the_slowest_page_meets_it() -> None:
     assert within.aim is not None and within.aim.met is False and within.wrong == "/b: 3 rows instead of 4"
     assert without.aim is None and without.wrong is None and without.values["p50_ms"] == 900.0
     [measured] = measurements("one by one", ReadTimes({quick: [1.0] * 5}), "list_jobs", 5, {})
-    assert measured.aim is not None and measured.aim.met is None, "five rounds are too few to judge the aim"
+    assert measured.aim is not None and measured.aim.met is None, "five rounds are too few to judge the target"
 
 
 def test_a_stored_measurement_includes_machine_and_settings(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_a_stored_measurement_includes_machine_and_settings(tmp_path: Path) -> N
     assert first["run"]["settings"]["streams"] == 40 and first["run"]["machine"]["cores"] >= 1 and "commit" in first["run"]
 
 
-def test_errors_and_missed_aims_are_printed() -> None:
+def test_errors_and_missed_targets_are_printed() -> None:
     missed = Measurement("ingest", "batches of 300", {"events_per_s": 4_000.0}, Aim("at least 5,000 events/s", False))
     wrong = Measurement("streams", "200 streams", {"delay_p99_ms": 12.0}, None, "a stream delivered 3 of 4 events")
     assert "not met" in line(missed) and "WRONG" not in line(missed) and "WRONG: a stream delivered 3 of 4 events" in line(wrong)

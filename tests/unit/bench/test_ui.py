@@ -127,7 +127,7 @@ def _round(longest_ms: float | None, cpu_ms: float, *, per_s: float = 10.0, wron
         ([(None, 20.0), (61.0, 20.0)], False, True),
     ],
 )
-def test_an_aim_is_met_if_most_rounds_meet_it(rounds: list[tuple[float | None, float]], wall: bool, cpu: bool) -> None:
+def test_a_target_is_met_if_most_rounds_meet_it(rounds: list[tuple[float | None, float]], wall: bool, cpu: bool) -> None:
     measured = [_round(*one) for one in rounds]
     for shared, met in ((False, wall), (True, cpu)):
         (found,) = combine_rounds(measured, shared=shared)

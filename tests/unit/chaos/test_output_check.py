@@ -34,7 +34,7 @@ def running(records: list[Row]) -> tuple[list[Row], list[Row]]:
 
 
 def publish(directory: Path, keys: list[Row], groups: list[Row]) -> None:
-    """Write the rows to files of ten rows each. Each file belongs to another checkpoint."""
+    """Write the rows to files of ten rows each. Each file belongs to a different checkpoint."""
     for checkpoint in range(1, -(-max(len(keys), len(groups)) // 10) + 1):
         part = slice(10 * checkpoint - 10, 10 * checkpoint)
         name = f"part-c{checkpoint:08d}-g1-w0000"
@@ -75,7 +75,7 @@ def swap_two_records_of_a_split(records: list[Row]) -> list[Row]:
     ("damage", "expected_problem"),
     [(lose_a_record, "lost: 1 rows"), (duplicate_a_record, "duplicated: 2 rows"), (swap_two_records_of_a_split, "out of order")],
 )
-def test_a_wrong_input_of_the_aggregates_is_detected(
+def test_wrong_input_of_the_aggregates_is_detected(
     tmp_path: Path, damage: Callable[[list[Row]], list[Row]], expected_problem: str
 ) -> None:
     publish(tmp_path, *running(damage(RECORDS)))
@@ -84,7 +84,7 @@ def test_a_wrong_input_of_the_aggregates_is_detected(
 
 @pytest.mark.parametrize("level", [0, 1])
 @pytest.mark.parametrize("damage", [lose_a_record, duplicate_a_record, lambda rows: [*rows[:30], rows[31], rows[30], *rows[32:]]])
-def test_a_wrong_input_of_a_sink_is_detected(tmp_path: Path, damage: Callable[[list[Row]], list[Row]], level: int) -> None:
+def test_wrong_input_of_a_sink_is_detected(tmp_path: Path, damage: Callable[[list[Row]], list[Row]], level: int) -> None:
     emitted = list(running(RECORDS))
     emitted[level] = damage(sorted(emitted[level], key=lambda row: list(row.values())))
     publish(tmp_path, *emitted)

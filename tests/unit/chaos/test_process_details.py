@@ -40,7 +40,7 @@ def denying_process() -> Iterator[tuple[psutil.Process, subprocess.Popen[str]]]:
 def test_a_zombie_has_no_details() -> None:
     with denying_process() as (process, started):
         started.kill()
-        os.waitid(os.P_PID, started.pid, os.WEXITED | os.WNOWAIT)  # waits for the end, and does not reap the process
+        os.waitid(os.P_PID, started.pid, os.WEXITED | os.WNOWAIT)  # waits for the end without reaping the process
         with pytest.raises(psutil.AccessDenied):
             process.net_connections("tcp")
         assert unless_ended(process, lambda one: one.net_connections("tcp")) is None

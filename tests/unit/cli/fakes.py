@@ -45,7 +45,7 @@ class FakeRunningJob:
 
 
 class BrokenStream:
-    """A replacement for standard error whose reader has closed the pipe."""
+    """Replaces standard error with a pipe that its reader has closed."""
 
     def write(self, text: str) -> int:
         raise BrokenPipeError(32, "Broken pipe")

@@ -1,4 +1,4 @@
-"""Which packages each command needs, and its error message if they are not installed."""
+"""The packages that each command needs, and the error message if they are not installed."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ def test_an_invalid_metrics_address_is_refused(address: str) -> None:
 
 
 @pytest.mark.parametrize("token", ["", "short", "with a blank in it, long"])
-def test_without_a_token_no_metrics_port_is_opened(token: str) -> None:
+def test_without_a_valid_token_no_metrics_port_is_opened(token: str) -> None:
     with pytest.raises(ConfigError, match="Set WEIR_METRICS_TOKEN"):
         take_metrics_options("127.0.0.1:9400", {"WEIR_METRICS_TOKEN": token})
 

@@ -29,7 +29,7 @@ def test_the_preview_shows_the_restored_checkpoint() -> None:
     assert "warning: the job is not running" in lines() and "    2. start it" in lines()
 
 
-def test_a_long_list_is_shortened_and_shows_its_length() -> None:
+def test_a_long_list_is_shortened_and_its_length_is_shown() -> None:
     out = lines(
         abandoned=list(range(8, 108)),
         sources=[{"source": "read", "splits": [{"id": f"f{number}", "payload": {}, "position": None} for number in range(9)]}],

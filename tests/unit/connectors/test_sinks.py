@@ -203,7 +203,7 @@ class FullDevice:
         return None
 
 
-def test_a_full_disk_fails_the_checkpoint_and_the_subtask_but_keeps_committed_output(tmp_path: Path) -> None:
+def test_a_full_disk_fails_the_checkpoint_and_the_subtask_but_committed_output_remains(tmp_path: Path) -> None:
     run(sinks.parquet(tmp_path), pa.table({"k": [1]}))
     sink = SinkOperator(DirectoryWriter(OutputLayout(str(tmp_path)), FullDevice(), FileLimits()))
     sink.open(make_context())
@@ -221,7 +221,7 @@ def test_a_full_disk_fails_the_checkpoint_and_the_subtask_but_keeps_committed_ou
     assert pq.read_table(tmp_path).to_pydict() == {"k": [1]}
 
 
-def test_the_file_size_limit_of_a_process_fails_the_sink_as_a_full_disk_does(tmp_path: Path) -> None:
+def test_a_sink_fails_if_its_process_reaches_the_file_size_limit(tmp_path: Path) -> None:
     program = f"""
 import resource, signal, numpy as np, pyarrow as pa
 from tests.unit.connectors.test_sinks import operator, feed, snapshot
@@ -325,7 +325,7 @@ def test_a_collect_directory_that_the_user_names_is_not_temporary(tmp_path: Path
     assert not sinks.collect(tmp_path / "kept").temporary
 
 
-def test_the_console_prints_each_committed_row_once_up_to_its_row_limit() -> None:
+def test_the_console_prints_each_committed_row_once_and_stops_at_its_row_limit() -> None:
     sink, out = sinks.console(rows=2), io.StringIO()
     writing, committer = operator(sink), ConsoleCommitter(out)
     feed(writing, pa.record_batch({"k": [1, 2, 3], "w": ["a", None, "c"]}))
@@ -366,7 +366,7 @@ def int64_sum(values: list[int]) -> int:
     ),
     st.integers(1, 3),
 )
-def test_the_totals_of_the_stats_sink_are_exact_despite_aborts_crashes_and_rescaling(
+def test_the_totals_of_the_stats_sink_are_exact_despite_aborts_and_crashes_and_rescaling(
     steps: list[tuple[list[int], str]], parallelism: int
 ) -> None:
     sink = sinks.stats()
@@ -415,7 +415,7 @@ def test_the_stats_sink_counts_all_rows_and_sums_all_integers_that_are_not_null(
     assert writer.totals() == Totals(3, {"a": -2, "u": 0})
 
 
-def test_the_latency_of_a_row_is_the_age_of_its_emission_time() -> None:
+def test_the_latency_of_a_row_is_the_time_since_its_emission() -> None:
     writer = StatsWriter("at", clock_ns=lambda: 10_000_000_000)
     ages_ms = list(range(1, 1001))
     writer.write(pa.record_batch({"at": pa.array([10_000_000_000 - age * 1_000_000 for age in ages_ms], pa.int64())}))

@@ -74,7 +74,7 @@ def test_a_failed_commit_is_retried_only_if_a_retry_can_help(retry: Retry) -> No
     assert call[2:4] == ("the disk did not answer", retry is Retry.BACKOFF)
 
 
-def test_an_unexpected_exception_in_a_commit_fails_the_job_and_is_its_reason() -> None:
+def test_an_unexpected_exception_in_a_commit_fails_the_job_and_is_reported_as_the_reason() -> None:
     runner, master = _runner(Broken())
     runner.submit(Prepare(Generation(1), None, None, ()))
     runner.submit(_commit())
@@ -95,7 +95,7 @@ def test_a_panic_in_a_library_fails_the_job() -> None:
     assert call[2:4] == ("internal error: Panic: index out of bounds", False)
 
 
-def test_an_unexpected_exception_in_a_preparation_fails_the_job_and_is_its_reason() -> None:
+def test_an_unexpected_exception_in_a_preparation_fails_the_job_and_is_reported_as_the_reason() -> None:
     runner, master = _runner(Broken())
     runner.submit(Prepare(Generation(1), None, None, ()))
     (call,) = [call for call in master.calls if call[0] == "on_prepare_failed"]

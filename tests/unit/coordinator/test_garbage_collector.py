@@ -1,5 +1,5 @@
-"""Retention and log summaries. Only the process that runs the job retires checkpoints and writes summaries, while no append is
-open."""
+"""Retention and log summaries. Only the process that runs the job retires checkpoints and writes summaries. It writes no summary
+while an append is open."""
 
 from __future__ import annotations
 

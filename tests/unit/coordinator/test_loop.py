@@ -18,8 +18,8 @@ OLD, NEW = SlotIncarnation("old"), SlotIncarnation("new")
 
 
 class Server:
-    """A fake control server with peers 1 and 2. Each poll returns one batch of events. After the last batch, the peers are
-    closed."""
+    """A fake control server with peers 1 and 2. Each poll returns one batch of events. After the last batch, each poll reports
+    that both connections are closed."""
 
     def __init__(self, *batches: Sequence[object]) -> None:
         self.batches = list(batches)
@@ -40,7 +40,7 @@ class Server:
 
 
 class Master:
-    """A fake job master that returns the n-th script of effects for the n-th message."""
+    """A fake job master. It answers the n-th message with the n-th list of effects."""
 
     phase, generation = JobPhase.RUNNING, Generation(1)
 

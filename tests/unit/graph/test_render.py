@@ -24,7 +24,7 @@ def compiled() -> PhysicalGraph:
     )
 
 
-def test_a_rendered_graph_shows_chains_partitioning_parallelism_and_derived_uids() -> None:
+def test_a_rendered_graph_shows_chains_and_partitioning_and_parallelism_and_derived_uids() -> None:
     assert render(compiled()).splitlines() == [
         "words: 4 operators in 3 chains on 2 slots",
         "",

@@ -9,7 +9,7 @@ from weir.errors import GraphError
 from weir.graph.schema import canonical_type, decode_schema, encode_schema, near_miss
 
 
-def test_a_schema_round_trips_with_types_nullability_and_order() -> None:
+def test_a_schema_round_trips_with_its_types_and_nullability_and_order() -> None:
     schema = pa.schema(
         [
             pa.field("t", pa.timestamp("us", "Europe/Berlin"), nullable=False),

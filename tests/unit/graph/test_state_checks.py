@@ -1,5 +1,5 @@
-"""Checks that a source with a restored uid still has the input of the checkpoint. Without this check, a run would not read the
-records of a new input."""
+"""Checks that a source whose uid is in the checkpoint still reads the same input. Without this check, a run would continue with
+the splits of the checkpoint and would not read the new input."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ COLUMNS = (Column("key", "int64"),)
 
 
 def graph(slots: int, *, totals: str = "totals") -> PhysicalGraph:
-    """Return source -> [by key] totals -> sink. The graph has two chains and one edge with ``slots`` x ``slots`` channels."""
+    """Return the graph source -> [by key] totals -> sink. It has two chains and one edge with ``slots`` x ``slots`` channels."""
     uid = OperatorUid(totals)
     operators = (
         LogicalOperator(SOURCE, "source", OperatorKind.SOURCE, (), COLUMNS, ""),
@@ -41,8 +41,8 @@ def graph(slots: int, *, totals: str = "totals") -> PhysicalGraph:
 def snapshot(
     of: PhysicalGraph, subtask: SubtaskId, *, checkpoint: int = 1, sequence: int = 5, ended: bool = False
 ) -> SubtaskSnapshot:
-    """Return the snapshot that the subtask acknowledges. The snapshot of the source contains an unfinished split, and the
-    snapshot of totals contains a file with all its key groups."""
+    """Return the snapshot that the subtask acknowledges. A snapshot of the source contains one unfinished split, unless the
+    subtask has ended. A snapshot of totals contains a file with all key groups of the subtask."""
     if subtask.chain == 0:
         split = Split(f"split{subtask.index}", None, 3)
         operators = (OperatorSnapshot(SOURCE, subtask.index, splits=() if ended else (split,)),)

@@ -57,7 +57,7 @@ def test_a_checkpoint_in_phase_recording_cannot_be_aborted() -> None:
     assert LEGAL[CheckpointPhase.RECORDING] == {CheckpointPhase.COMPLETED}
 
 
-def test_a_checkpoint_completes_only_after_its_acknowledgements_manifest_and_log_entry() -> None:
+def test_a_checkpoint_completes_only_after_all_acknowledgements_and_its_manifest_and_its_log_entry() -> None:
     checkpoints = coordinator()
     assert checkpoints.trigger(CheckpointKind.PERIODIC, now_ms=0) == [Trigger(ONE, CheckpointKind.PERIODIC)]
     (acknowledged,) = acknowledge_all(checkpoints, ONE)
@@ -72,7 +72,7 @@ def test_a_checkpoint_completes_only_after_its_acknowledgements_manifest_and_log
     assert checkpoints.pending == ()
 
 
-def test_late_duplicate_and_unknown_acknowledgements_have_no_effect() -> None:
+def test_acknowledgements_that_are_late_or_repeated_or_unknown_have_no_effect() -> None:
     checkpoints = coordinator()
     checkpoints.trigger(CheckpointKind.PERIODIC, now_ms=0)
     first = snapshot(GRAPH, SUBTASKS[0])
@@ -97,7 +97,7 @@ def test_the_reason_of_a_checkpoint_timeout_names_the_subtasks_that_have_not_ack
     assert str(SUBTASKS[0]) not in aborted.reason
 
 
-def test_a_checkpoint_in_phase_recording_is_not_aborted_by_a_shutdown_but_by_a_failed_manifest() -> None:
+def test_a_failed_manifest_aborts_a_checkpoint_but_a_shutdown_after_the_manifest_does_not() -> None:
     checkpoints = coordinator()
     checkpoints.trigger(CheckpointKind.PERIODIC, now_ms=0)
     acknowledge_all(checkpoints, ONE)
@@ -112,7 +112,7 @@ def test_a_checkpoint_in_phase_recording_is_not_aborted_by_a_shutdown_but_by_a_f
     assert [pending.phase for pending in checkpoints.pending] == [CheckpointPhase.RECORDING]
 
 
-def test_after_too_many_consecutive_failed_checkpoints_the_job_fails() -> None:
+def test_the_job_fails_after_too_many_consecutive_failed_checkpoints() -> None:
     checkpoints = coordinator(interval_ms=10)
     assert checkpoints.tick(10) == [Trigger(ONE, CheckpointKind.PERIODIC)]
     effects = checkpoints.tick(60)
@@ -180,7 +180,7 @@ def test_the_last_checkpoint_of_a_run_has_kind_final_once_all_subtasks_have_ende
     assert last.kind is CheckpointKind.FINAL
 
 
-def test_a_suspend_request_takes_a_checkpoint_of_kind_final_once_all_subtasks_have_ended() -> None:
+def test_the_last_checkpoint_of_a_suspended_run_has_kind_final_once_all_subtasks_have_ended() -> None:
     last = LastCheckpoint(SOURCE_AND_SINK)
     last.suspend()
     assert last.kind is CheckpointKind.SUSPEND
@@ -220,6 +220,6 @@ def test_a_checkpoint_of_kind_suspend_does_not_count_as_the_checkpoint_of_kind_f
     assert not last.is_completed(FIRST, CheckpointId(5))
 
 
-def test_a_running_job_that_does_not_end_cannot_expect_a_last_checkpoint() -> None:
+def test_a_last_checkpoint_can_be_triggered_only_if_the_job_is_ending() -> None:
     with pytest.raises(AssertionError, match="not ending"):
         LastCheckpoint(SOURCE_AND_SINK).expect(FIRST, CheckpointId(5))

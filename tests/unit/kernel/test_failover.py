@@ -25,7 +25,7 @@ def test_a_silent_slot_is_reported_with_the_time_since_its_last_heartbeat() -> N
     assert heartbeats.silent(slots, 100) == [(silent, 100)]
 
 
-def test_after_a_pause_of_the_coordinator_the_heartbeat_timeout_of_all_slots_starts_again() -> None:
+def test_the_heartbeat_timeout_of_all_slots_starts_again_after_a_pause_of_the_coordinator() -> None:
     slots, heartbeats = registered(2), HeartbeatMonitor(100)
     assert heartbeats.silent(slots, 0) == []
     assert heartbeats.silent(slots, 500) == []

@@ -36,7 +36,7 @@ def test_a_subtask_becomes_idle_when_its_last_active_input_ends(watermark_ms: in
     assert subtask.receive(FrameKind.END, B) == [BecomeIdle()]
 
 
-def test_if_the_end_of_an_input_completes_an_alignment_the_subtask_becomes_idle_before_its_snapshot() -> None:
+def test_a_subtask_becomes_idle_before_its_snapshot_if_the_end_of_an_input_completes_an_alignment() -> None:
     subtask = Subtask()
     subtask.receive(FrameKind.IDLE, A)
     assert subtask.receive(FrameKind.BARRIER, A, 1) == []
@@ -50,7 +50,7 @@ def test_an_idle_subtask_does_not_become_idle_again_when_an_idle_input_ends() ->
     assert subtask.receive(FrameKind.END, B) == []
 
 
-def test_when_an_input_ends_the_watermark_advances_to_the_watermark_of_the_other_input() -> None:
+def test_the_watermark_advances_to_the_watermark_of_the_other_input_when_one_input_ends() -> None:
     subtask = Subtask()
     subtask.receive(FrameKind.WATERMARK, A, 9)
     assert subtask.receive(FrameKind.END, B) == [AdvanceWatermark(9)]

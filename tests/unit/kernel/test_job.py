@@ -343,7 +343,7 @@ def test_a_cancelled_job_stops_without_a_checkpoint() -> None:
     assert sent(Stop, job.receive(9, register(9))), "a slot that registers after the cancel is stopped"
 
 
-def test_a_job_ends_only_after_its_open_append_and_the_commit_of_that_checkpoint() -> None:
+def test_a_cancelled_job_ends_only_after_its_open_append_is_closed_and_the_appended_checkpoint_is_committed() -> None:
     job = Job().running()
     job.observe(job.master.savepoint(0))
     job.acknowledged(1)
@@ -430,7 +430,7 @@ def test_the_error_for_too_few_slots_shows_the_number_of_registered_slots() -> N
     assert "free cores" in finish.reason
 
 
-def test_if_slots_end_before_they_register_the_job_fails_with_the_reason_from_spark() -> None:
+def test_the_job_fails_with_the_reason_from_spark_if_slots_end_before_they_register() -> None:
     job = Job()
     job.log_created()
     job.master.on_prepared({SOURCE: ()}, 0)

@@ -1,4 +1,4 @@
-"""Requests whose answer is pending: the append to the job log, the preparation of a generation, and the queue of commits."""
+"""Unanswered requests: the append to the job log, the preparation of a generation, and the queued commits."""
 
 from __future__ import annotations
 

@@ -39,13 +39,13 @@ def test_a_restore_point_contains_the_snapshots_of_its_checkpoint_in_order() -> 
     assert len(taken.committables()) == 2
 
 
-def test_without_a_checkpoint_all_channels_start_at_zero() -> None:
+def test_all_channels_start_at_zero_without_a_checkpoint() -> None:
     restores = plan_restore(graph(2), None)
     assert [len(restore.channels) for restore in restores] == [3, 3]
     assert {restored.sequence for restore in restores for restored in restore.channels} == {0}
 
 
-def test_without_a_change_of_the_graph_each_slot_restores_its_own_state() -> None:
+def test_each_slot_restores_its_own_state_if_the_graph_has_not_changed() -> None:
     of = graph(2)
     restores = plan_restore(of, point(of))
     for slot, restore in enumerate(restores):
@@ -68,7 +68,7 @@ def test_each_slot_restores_the_state_of_its_key_groups_after_a_rescale(before: 
         assert all(file.key_groups and file.key_groups[0] <= last and first <= file.key_groups[1] for file in files)
 
 
-def test_after_a_rescale_sequence_numbers_continue_above_the_highest_number_used_before() -> None:
+def test_sequence_numbers_continue_above_the_highest_earlier_number_after_a_rescale() -> None:
     restores = plan_restore(graph(3), point(graph(2)))
     assert {restored.sequence for restore in restores for restored in restore.channels} == {5}
     assert {restored.watermark_ms for restore in restores for restored in restore.channels} == {1_000}, (
@@ -91,7 +91,7 @@ def test_a_rescale_restores_channels_as_idle_only_if_all_channels_were_idle(slot
     assert sum(found.values()) == expected
 
 
-def test_unfinished_splits_are_reassigned_with_their_positions_before_pending_splits() -> None:
+def test_unfinished_splits_keep_their_positions_and_are_assigned_before_pending_splits() -> None:
     assigner = restored_assigners(point(graph(2)))[SOURCE]
     assert [assigner.request(0) for _ in range(4)] == [
         Split("split0", None, 3),
@@ -119,7 +119,7 @@ def test_the_error_for_an_inconsistent_checkpoint_names_the_channel() -> None:
         plan_restore(of, replace(complete, subtasks=tuple(inconsistent)))
 
 
-def test_the_error_for_state_without_an_operator_names_the_operator() -> None:
+def test_the_error_for_state_whose_operator_is_missing_names_this_operator() -> None:
     with pytest.raises(RestoreError, match="operator 'totals' has state .* uid='totals'"):
         plan_restore(graph(2, totals="renamed"), point(graph(2)))
 

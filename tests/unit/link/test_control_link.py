@@ -86,7 +86,7 @@ def test_each_command_is_executed_and_answered_once_and_in_order(control_plane: 
     assert [one.command for one in run.commands] == sent
     answered = [CommandAnswered(CommandId(number), CommandOutcome.ACCEPTED) for number in (1, 2, 3)]
     assert seen == [event for number, answer in enumerate(answered, 1) for event in (answer, failed(number))], (
-        "the answer to a command arrives before the events that it causes"
+        "the answer to a command arrives before the events that the command causes"
     )
     run.link.close()
 
@@ -109,7 +109,7 @@ FINAL = [(401, "unauthenticated"), (404, "no-run"), (410, "fenced"), (410, "over
 
 
 @pytest.mark.parametrize(("status", "code"), FINAL)
-def test_a_run_that_the_control_plane_refuses_sends_no_more_events_but_keeps_them(
+def test_a_refused_run_sends_no_more_requests_and_keeps_its_unconfirmed_events(
     control_plane: ControlPlane, tmp_path: Path, status: int, code: str
 ) -> None:
     control_plane.status, control_plane.code = status, code
@@ -150,7 +150,7 @@ def test_error_responses_of_a_proxy_are_ignored_and_the_request_is_retried(
 
 
 @pytest.mark.parametrize(("status", "code"), FINAL)
-def test_after_the_end_of_a_run_the_control_plane_refuses_its_request_for_commands(
+def test_a_client_reports_that_the_control_plane_has_refused_its_request_for_commands(
     control_plane: ControlPlane, status: int, code: str
 ) -> None:
     control_plane.status, control_plane.code = status, code

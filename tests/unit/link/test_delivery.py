@@ -114,7 +114,7 @@ def test_the_next_request_is_sent_after_the_time_in_the_retry_after_header(drive
     assert driver.delivery.wait_ms(driver.now_ms) == 7_000
 
 
-def test_if_the_control_plane_reports_a_gap_the_missing_events_are_sent_after_a_delay(driver: Driver) -> None:
+def test_the_missing_events_are_sent_after_a_delay_if_the_control_plane_reports_a_gap(driver: Driver) -> None:
     driver.append(3)
     driver.post()
     driver.answer(Stored(EventNumber(1)))
@@ -125,7 +125,8 @@ def test_if_the_control_plane_reports_a_gap_the_missing_events_are_sent_after_a_
 
 
 def test_a_request_contains_the_number_of_the_oldest_available_event(driver: Driver) -> None:
-    """A control plane that was restored from a backup requests events that it confirmed before."""
+    """A control plane that was restored from a backup can lack events that the driver has deleted. This number shows the control
+    plane that it cannot get these events."""
     driver.append(3)
     driver.post()
     driver.answer(Stored(EventNumber(2)))
@@ -229,7 +230,7 @@ def test_each_event_arrives_once_and_in_order_despite_lost_requests_and_response
     assert [event.number for event in control_plane.events] == list(range(1, recorded + 1)) and control_plane.gaps == 0
 
 
-def test_after_a_restore_of_the_control_plane_the_driver_sends_all_events_that_it_still_has(driver: Driver) -> None:
+def test_the_driver_sends_all_events_that_it_still_has_after_a_restore_of_the_control_plane(driver: Driver) -> None:
     rng = random.Random(1)
     control_plane = ControlPlane(rng)
     driver.append(10)

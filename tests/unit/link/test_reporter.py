@@ -66,7 +66,7 @@ def test_a_start_is_reported_once(recorder: Recorder) -> None:
     assert recorder.new_events() == [RunStateChanged(DriverState.INITIALIZING, ONE), RunStateChanged(DriverState.RUNNING, ONE)]
 
 
-def test_a_failure_is_reported_with_its_reason_and_its_recovery_with_the_downtime(recorder: Recorder) -> None:
+def test_a_failure_is_reported_with_its_reason_and_a_recovery_is_reported_with_its_downtime(recorder: Recorder) -> None:
     running(recorder)
     recorder.reporter.on_report(Report.failure(ONE, "slot 1 was lost"))
     for phase, generation in ((JobPhase.CANCELLING, ONE), (JobPhase.STARTING, TWO), (JobPhase.RUNNING, TWO)):
@@ -98,7 +98,7 @@ def test_every_job_outcome_is_reported_as_a_final_state(recorder: Recorder, outc
     assert isinstance(event, RunStateChanged) and event.state.final and (event.reason, event.kind) == ("reason", "Kind")
 
 
-def test_the_trigger_the_acknowledgements_and_the_completion_of_a_checkpoint_are_reported(recorder: Recorder) -> None:
+def test_trigger_and_acknowledgements_and_completion_of_a_checkpoint_are_reported(recorder: Recorder) -> None:
     running(recorder)
     recorder.reporter.on_report(Report.triggered(SEVEN, CheckpointKind.SAVEPOINT))
     recorder.now_ms += 12

@@ -51,7 +51,7 @@ def test_a_small_batch_is_returned_unchanged() -> None:
     assert part.num_rows == 3, "the size of a slice does not include other rows of the batch"
 
 
-def test_a_batch_of_string_views_is_not_sliced_if_slices_would_not_be_smaller_than_the_batch() -> None:
+def test_a_batch_of_string_views_is_not_sliced_further_if_its_slices_would_not_be_smaller() -> None:
     batch = pa.record_batch({"v": column(pa.list_(pa.string_view()), [100] * 1_000)})
     assert len(list(slice_by_bytes(batch, 50_000))) <= 4
 

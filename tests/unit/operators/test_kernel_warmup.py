@@ -27,7 +27,7 @@ def test_warm_up_compiles_every_numba_kernel_once() -> None:
     assert len(found) > 30
     entries = {name: kernel for name, kernel in found.items() if kernel.signatures}
     assert {name: kernel.signatures for name, kernel in entries.items() if len(kernel.signatures) > 1} == {}
-    # Numba kernels without a signature of their own are inlined into numba kernels that were loaded from the cache.
+    # A numba kernel has no signature if it is inlined into numba kernels that were loaded from the cache.
     assert {name.rpartition(".")[2] for name in entries} >= {
         "fold", "intern", "move_slots", "clear_epochs", "apply_undo_entries", "extract_words", "extract_bits", "choose_groups",
         "write_words", "write_seen", "read_words", "read_means", "read_seen", "measure_strings", "copy_strings",
@@ -36,7 +36,8 @@ def test_warm_up_compiles_every_numba_kernel_once() -> None:
 
 
 def test_a_change_in_any_file_with_numba_kernels_invalidates_all_cached_kernels() -> None:
-    """Numba checks only the file of the cached kernel. If the kernel calls a kernel in a changed file, numba would use its old code."""
+    """Numba checks only the file of the cached kernel. If this kernel calls a kernel in a changed file, numba
+    would use the old code of the called kernel."""
     assert {kernel._cache._cache_file._source_stamp for kernel in kernels().values()} == {numba_support._DIGEST}
     root = Path(weir.__file__).parent
     for name in kernels():

@@ -129,7 +129,7 @@ def test_broadcast_partitioning_sends_the_same_batch_to_every_target() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(sizes=st.lists(st.integers(0, 40), max_size=8), targets=st.integers(2, 5), source=st.integers(0, 4))
-def test_rebalance_partitioning_gives_every_target_the_same_number_of_records_in_order(
+def test_rebalance_partitioning_distributes_records_evenly_and_keeps_their_order(
     sizes: list[int], targets: int, source: int
 ) -> None:
     routing = partitioner(Partitioning.REBALANCE, FIXED, targets, source=source)

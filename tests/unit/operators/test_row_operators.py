@@ -112,7 +112,7 @@ def fails(operator: MapOperator | FlatMapOperator | FilterRowsOperator, message:
     return raised.value
 
 
-def test_the_error_for_a_failed_function_names_the_operator_the_function_its_line_and_the_row() -> None:
+def test_the_error_for_a_failed_function_names_the_operator_and_the_function_and_the_line_and_the_row() -> None:
     def parse(row: dict[str, Any]) -> dict[str, Any]:
         row["word"] = "overwritten"
         return {"word": "x", "n": 1 // (row["n"] - 2)}

@@ -16,8 +16,8 @@ print(json.dumps({"threads": threads, "loaded": [name for name in daemon.PRELOAD
 """
 
 HARMLESS = {"jemalloc_bg_thd", "polars-ooc-clea"}
-"""Threads of libraries that only return memory and files to the system. Another test checks that a forked worker runs without
-these threads."""
+"""These threads of libraries only return memory to the system or delete temporary files. Another test checks that a forked worker
+runs without them."""
 
 
 def test_preloading_libraries_does_not_start_thread_pools() -> None:

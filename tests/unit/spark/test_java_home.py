@@ -59,7 +59,7 @@ def test_the_java_home_of_the_java_on_path_is_used(tmp_path: Path, environ: dict
     assert environ["JAVA_HOME"] == str(home)
 
 
-def test_if_java_on_path_is_a_wrapper_script_the_home_that_the_script_prints_is_used(
+def test_the_home_that_a_script_prints_is_used_if_java_on_path_is_a_wrapper_script(
     tmp_path: Path, environ: dict[str, str]
 ) -> None:
     home = make_java(tmp_path / "jdk", "21.0.1", release=False)

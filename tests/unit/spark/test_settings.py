@@ -27,7 +27,7 @@ def test_a_local_master_gets_one_core_per_slot_by_default(given: str, used: str)
 
 
 @pytest.mark.parametrize("setting", sorted(FIXED))
-def test_the_error_for_a_different_value_of_a_fixed_setting_gives_the_reason(setting: str) -> None:
+def test_the_error_for_a_fixed_setting_with_another_value_contains_the_reason(setting: str) -> None:
     right, reason = FIXED[setting]
     reject_unsupported({setting: right.upper()}, where="here")
     wrong = {"true": "false", "false": "true"}.get(right, "7")
@@ -64,7 +64,7 @@ def test_settings_that_the_launch_needs_do_not_count_as_secret(setting: str) -> 
     [("local[2]", True), ("spark://127.0.0.1:7077", True), ("spark://localhost:7077", True), ("spark://127.example.com:7077", False),
      ("spark://localhost.example.com:1", False), ("yarn", False), ("spark://10.0.0.1:7077", False)],
 )  # fmt: skip
-def test_only_a_driver_with_a_master_on_its_own_host_binds_to_loopback(master: str, loopback: bool, tmp_path: Path) -> None:
+def test_a_driver_binds_to_loopback_only_if_its_master_is_on_the_same_host(master: str, loopback: bool, tmp_path: Path) -> None:
     assert is_loopback(master) is loopback
     extra = {"spark.authenticate.secret": "s"}
     settings = session_settings(master, 1, app_name="x", extra=extra, scratch=tmp_path)

@@ -174,7 +174,7 @@ def test_the_error_for_an_invalid_aggregation_says_how_to_fix_it(key: Any, specs
         output_schema(SCHEMA, key, specs)
 
 
-def test_only_after_the_first_null_does_the_table_record_which_keys_have_a_value() -> None:
+def test_a_sum_or_a_minimum_is_null_until_its_key_has_a_value() -> None:
     schema = pa.schema([("k", pa.int64()), ("v", pa.int64())])
     specs = (AggregateSpec("s", A.SUM, "v"), AggregateSpec("low", A.MIN, "v"))
     state, oracle = table(("k",), specs, schema, Emit.EACH), Oracle(("k",), specs, Emit.EACH)

@@ -136,7 +136,7 @@ def routed(batch: pa.RecordBatch, key: tuple[str, ...], subtask: int, parallelis
     return batch.filter(pa.array((groups >= first) & (groups <= last)))
 
 
-def test_a_state_file_contains_the_key_group_of_each_row_and_records_their_range(files: MemoryFiles) -> None:
+def test_a_state_file_contains_the_key_group_of_each_row_and_the_range_of_all_key_groups_is_recorded(files: MemoryFiles) -> None:
     state = table()
     state.update(batch_of(list(range(500)), 0))
     snapshot = state.freeze(CHECKPOINT)
@@ -186,7 +186,7 @@ def test_the_buffers_of_finished_and_discarded_snapshots_are_used_again(files: M
     assert len(set(sizes)) == 1, "memory does not grow with the number of snapshots"
 
 
-def test_if_a_snapshot_is_discarded_during_its_write_its_buffers_are_freed_after_the_write() -> None:
+def test_the_buffers_of_a_snapshot_that_is_discarded_during_its_write_are_freed_after_the_write() -> None:
     state = table()
     state.update(batch_of(list(range(100)), 0))
     first = state.freeze(CHECKPOINT)

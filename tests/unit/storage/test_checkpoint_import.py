@@ -33,7 +33,7 @@ OURS = "other flights"
 
 
 class Origin(RunningJob):
-    """A job whose manifests can be restored. The manifests contain a graph, and state and committables of a sink."""
+    """A job whose manifests can be restored. The manifests contain a graph, and the state and the committables of a sink."""
 
     graph: LogicalGraph = word_count()
 
@@ -133,7 +133,7 @@ def test_the_state_of_sinks_is_not_imported() -> None:
     assert [one.inline for one in manifest.operators() if one.operator == OUT] == [None]
     logical = codec.from_json(PhysicalGraph, manifest.graph).logical
     assert {one.uid: one.stateful for one in logical.operators if one.kind is OperatorKind.SINK} == {OUT: False}
-    assert manifest.published_up_to == manifest.checkpoint, "the new job has no output before this checkpoint"
+    assert manifest.published_up_to == manifest.checkpoint, "the new job has no output before the imported checkpoint"
     state = next(one for one in manifest.operators() if one.operator == UID)
     assert state.inline == {"offsets": [1, 2, {"lag": None}]}, "other operators keep their state"
 
@@ -176,7 +176,7 @@ def test_an_import_of_a_damaged_checkpoint_has_no_effect(damage: str) -> None:
     with pytest.raises(CheckpointError, match=rf"Cannot import checkpoint .*#2: .*{file.path}"):
         imported(source, target_job, 2)
     assert target_job.log.read()[0].generation == 0
-    assert imported(source, target_job, 1).checkpoint == 1, "a checkpoint without staged rows can be imported"
+    assert imported(source, target_job, 1).checkpoint == 1, "the undamaged checkpoint can be imported"
 
 
 def test_a_missing_checkpoint_is_refused() -> None:

@@ -52,7 +52,7 @@ def test_checkpoints_that_are_older_than_the_retained_ones_are_retired() -> None
     assert plan_retention(view, keep=5) == plan_retention(view, keep=9) == ()
 
 
-def test_pinned_checkpoints_uncommitted_checkpoints_and_savepoints_are_not_retired() -> None:
+def test_checkpoints_that_are_pinned_or_uncommitted_or_savepoints_are_not_retired() -> None:
     view = fold(started(1), completed(1, 1, savepoint=True), *(completed(1, number) for number in range(2, 7)), pinned(1, 3))
     assert plan_retention(view, keep=1) == (2, 4, 5)
     assert plan_retention(view, keep=1, uncommitted_from=CheckpointId(4)) == (2,)
@@ -68,7 +68,7 @@ def test_the_restored_checkpoint_is_kept_until_the_new_generation_completes_a_ch
     assert plan_retention(view.apply(completed(2, 5)), keep=1) == (1, 2)
 
 
-def test_abandoned_checkpoints_are_kept_by_default() -> None:
+def test_abandoned_checkpoints_are_retired_if_the_retention_policy_does_not_keep_them() -> None:
     view = fold(
         started(1),
         *(completed(1, number) for number in range(1, 5)),
@@ -233,7 +233,7 @@ def test_the_files_of_a_newer_generation_are_kept_even_if_it_has_no_log_entry_ye
     assert _delete_orphans(job) == [written.path]
 
 
-def test_staged_rows_the_log_and_unknown_files_are_never_deleted(job: RunningJob) -> None:
+def test_the_log_and_staged_rows_and_unknown_files_are_never_deleted(job: RunningJob) -> None:
     unknown = ["state/per-route/notes.txt", "staged-splits/flights/part-0.arrow", "checkpoints/1/readme"]
     for path in unknown:
         job.storage.put(job.layout.absolute(path), (b"x",))

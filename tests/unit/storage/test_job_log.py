@@ -106,7 +106,7 @@ def test_an_entry_that_is_appended_twice_is_in_the_log_once(storage: CheckpointS
     assert log.read()[1] == 5
 
 
-def test_after_an_append_at_a_number_that_is_taken_the_entry_can_be_appended_at_the_next_number(
+def test_an_entry_can_be_appended_at_the_next_number_if_its_number_is_taken(
     storage: CheckpointStorage,
 ) -> None:
     run, user = _log_of_three(storage), JobLog(storage, LAYOUT)
@@ -119,7 +119,7 @@ def test_after_an_append_at_a_number_that_is_taken_the_entry_can_be_appended_at_
     assert isinstance(run.append(entry, at=lost.next_number), Appended)
 
 
-def test_if_several_processes_append_at_the_same_number_exactly_one_append_succeeds(
+def test_exactly_one_append_succeeds_if_several_processes_append_at_the_same_number(
     open_again: Callable[[], CheckpointStorage],
 ) -> None:
     _log_of_three(open_again())
@@ -187,8 +187,8 @@ def test_processes_that_start_at_the_same_time_get_different_generations(tmp_pat
 
 
 class _LostResponseStorage(MemoryStorage):
-    """Storage that loses the responses of the first creates. ``written`` lists whether each of these creates writes its object
-    anyway."""
+    """Storage whose first ``len(written)`` creates raise ``error``. Such a create still writes its object if its value in
+    ``written`` is True."""
 
     def __init__(self, written: list[bool], *, failing_gets: bool = False, error: type[StorageError] = UnknownOutcome) -> None:
         super().__init__()

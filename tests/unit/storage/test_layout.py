@@ -58,7 +58,7 @@ def test_an_empty_name_is_refused() -> None:
         encode_segment("")
 
 
-def test_the_generation_and_the_checkpoint_can_be_read_from_the_name_of_a_state_file() -> None:
+def test_the_generation_and_the_checkpoint_can_be_read_from_the_path_of_a_checkpoint_file() -> None:
     identity = FileIdentity(Generation(3), CheckpointId(12))
     uid = OperatorUid("a/b")
     assert identify(pack_path(generation=Generation(3), checkpoint=CheckpointId(12), attempt="x-1.0")) == identity
@@ -78,7 +78,7 @@ def test_the_generation_and_the_checkpoint_can_be_read_from_the_name_of_a_state_
         "state/g1-c1-s0-a.arrow",
     ],
 )
-def test_no_generation_and_checkpoint_is_read_from_any_other_file_name(path: str) -> None:
+def test_no_generation_or_checkpoint_is_read_from_the_path_of_another_file(path: str) -> None:
     assert identify(path) is None
 
 

@@ -189,14 +189,14 @@ def test_the_error_for_a_read_only_directory_says_how_to_fix_it(read_only_direct
             probe_storage(LocalStorage(root))
 
 
-def test_the_error_for_a_file_with_the_path_of_the_storage_directory_names_the_file(tmp_path: Path) -> None:
+def test_a_storage_directory_whose_path_is_a_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a directory")
     for root in (tmp_path / "file", tmp_path / "file" / "below"):
         with pytest.raises(ConfigError, match="A file has the name of"):
             probe_storage(LocalStorage(root))
 
 
-def test_the_error_for_a_file_with_the_path_of_a_subdirectory_names_the_file(storage: LocalStorage) -> None:
+def test_a_subdirectory_whose_path_is_a_file_is_reported(storage: LocalStorage) -> None:
     storage.put("log", (b"an object",))
     with pytest.raises(StorageError, match="A file has the name of"):
         storage.create("log/1", b"x")

@@ -258,7 +258,8 @@ def test_a_process_that_reads_the_log_during_a_trim_sees_a_consistent_log(
 
 
 def _paused_processes(storage: CheckpointStorage) -> dict[int, JobLog]:
-    """Write ``HISTORY``. For the number of each entry, return a process that was paused before the entry was written."""
+    """Write ``HISTORY``, and return a paused process for each entry number. A process has read only the entries before its
+    number."""
     paused: dict[int, JobLog] = {}
     writer = JobLog(storage, LAYOUT)
     for number, entry in enumerate(HISTORY, start=1):

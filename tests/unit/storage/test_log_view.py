@@ -243,7 +243,7 @@ def test_in_every_valid_log_all_checkpoints_of_the_current_branch_can_be_restore
                 "each checkpoint id is used only once"
             )
         ids |= set(kept)
-        # Sinks that handle due abandonments and reinstatements immediately publish exactly the output of the current branch.
+        # If sinks handle all due abandonments and reinstatements now, they publish exactly the output of the current branch.
         published |= set(view.current)
         published -= {record.checkpoint for record in view.abandonment_due} | {record.checkpoint for record in view.withdrawn}
         published |= {record.checkpoint for record in view.reinstatement_due}

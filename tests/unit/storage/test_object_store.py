@@ -136,7 +136,7 @@ def test_a_missing_bucket_is_reported(s3_endpoint: str) -> None:
         probe_storage(storage)
 
 
-def test_an_error_response_of_the_server_makes_the_outcome_known(s3_endpoint: str) -> None:
+def test_the_outcome_of_a_request_is_known_if_the_server_responds_with_an_error(s3_endpoint: str) -> None:
     """The server responds with status 403 to every request."""
     listener = socket.create_server(("127.0.0.1", 0))
 
@@ -175,7 +175,7 @@ print([storage.create(f"shared/{number}", name.encode()) for number in range(10)
 """
 
 
-def test_if_several_processes_create_the_same_object_exactly_one_succeeds(s3_endpoint: str, tmp_path: Path) -> None:
+def test_exactly_one_create_succeeds_if_several_processes_create_the_same_object(s3_endpoint: str, tmp_path: Path) -> None:
     url = f"s3://bucket/{tmp_path.name}"
     writers = [
         subprocess.Popen(

@@ -82,7 +82,7 @@ def test_a_path_outside_the_root_is_refused(storage: CheckpointStorage, path: st
     assert storage.list("") == []
 
 
-def test_if_an_object_is_created_several_times_at_once_exactly_one_create_succeeds(open_again: Open) -> None:
+def test_exactly_one_create_succeeds_if_an_object_is_created_several_times_at_once(open_again: Open) -> None:
     stores = [open_again() for _ in range(4)]
     with ThreadPoolExecutor(len(stores)) as pool:
         for number in range(5):

@@ -17,7 +17,7 @@ ONE = Generation(1)
 
 
 class Channel:
-    """A remote output, its sent frames, and an input channel that returns credit to it."""
+    """A remote output, its sent frames, and an input channel that returns credit to the output."""
 
     def __init__(self) -> None:
         self.sent: list[Frame] = []
@@ -111,7 +111,7 @@ def test_a_local_channel_counts_bytes_until_the_consumer_releases_them() -> None
 
 
 @given(st.lists(st.one_of(st.integers(1, 2 * WINDOW_BYTES), st.none()), max_size=60))
-def test_the_bytes_in_transit_never_exceed_the_window_or_one_batch(steps: list[int | None]) -> None:
+def test_only_a_single_batch_in_transit_can_exceed_the_window(steps: list[int | None]) -> None:
     wire = Channel()
     requested = 0
     consumed: list[int] = []

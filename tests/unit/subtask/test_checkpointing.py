@@ -35,7 +35,7 @@ class Handle:
 
 @dataclass
 class Clock:
-    """A clock that advances 1 ms at each read. The thread waits for a core for half of that time."""
+    """A fake clock. Each read of the time adds 1 ms to the time. Each read of the core wait adds 0.5 ms to the core wait."""
 
     now_ns: int = 0
     waited_ns: int = field(default=0)
@@ -170,7 +170,9 @@ def test_the_start_delay_is_the_time_from_the_trigger_to_the_start_of_alignment(
         one = replace(local(1, chain, Handle()), began_ns=began_ns, alignment_ns=alignment_ns)
         checkpoints.add(one)
         found.append(one.start_delay_ns)
-    assert found == [500_000, 4_000_000, 0], "the barrier of the last subtask came from a slot that was triggered earlier"
+    assert found == [500_000, 4_000_000, 0], (
+        "the last delay is 0, because the barrier came from a slot that was triggered earlier"
+    )
     untriggered = local(2, 0, Handle())
     checkpoints.add(untriggered)
     assert untriggered.start_delay_ns == 0

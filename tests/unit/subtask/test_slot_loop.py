@@ -62,7 +62,7 @@ def test_the_end_of_input_follows_the_last_record_through_a_chain() -> None:
     assert [ended.subtask for ended in bench.messages(SubtaskEnded)] == [SubtaskId(0, 0), SubtaskId(1, 0)]
 
 
-def test_in_each_turn_downstream_subtasks_run_before_the_source() -> None:
+def test_downstream_subtasks_run_before_the_source_in_each_turn() -> None:
     keyed = Collecting()
     bench = bench_with_split(Bench(ListSource([Rows(number) for number in range(5)]), keyed).deploy())
     source = bench.runtime._program._parts[SOURCE]  # type: ignore[attr-defined]  # ``Bench`` is the program
@@ -73,7 +73,7 @@ def test_in_each_turn_downstream_subtasks_run_before_the_source() -> None:
     assert lag <= 1
 
 
-def test_a_trigger_takes_a_snapshot_of_the_source_and_sends_a_barrier_behind_its_data() -> None:
+def test_after_a_trigger_the_source_takes_a_snapshot_and_sends_a_barrier_behind_its_data() -> None:
     keyed = Collecting()
     bench = bench_with_split(Bench(ListSource([Rows(1), Rows(2)]), keyed).deploy())
     bench.runtime.on_control(TriggerCheckpoint(ONE, CheckpointId(1)))
@@ -88,7 +88,7 @@ def test_a_trigger_takes_a_snapshot_of_the_source_and_sends_a_barrier_behind_its
     assert [one.snapshot.chain for one in bench.messages(Acknowledge)] == [0, 1]
 
 
-def test_a_trigger_is_handled_before_waiting_batches_of_downstream_subtasks() -> None:
+def test_a_trigger_is_handled_before_batches_that_wait_for_a_downstream_subtask() -> None:
     keyed = Collecting()
     bench = Bench(ListSource([]), keyed, slots=2).deploy()
     bench.turns()
@@ -253,7 +253,7 @@ def test_a_slot_that_aligns_flushes_its_partitioners_after_a_delay(monkeypatch: 
     assert sent(bench) == [FrameKind.DATA]
 
 
-def test_a_slot_fails_if_a_frame_is_missing_between_two_batches_that_it_joins() -> None:
+def test_a_slot_fails_if_a_frame_is_missing_between_two_batches_that_it_could_join() -> None:
     bench = Bench(ListSource([]), Batches(), slots=2).deploy()
     for sequence in (0, 2):
         bench.runtime.on_frame(data(FROM_PEER, sequence, Rows(sequence)))
@@ -292,7 +292,7 @@ def test_a_source_is_not_polled_while_its_outputs_have_no_room() -> None:
     assert bench.turns() > 0
 
 
-def test_a_subtask_is_busy_during_a_blocking_call_and_backpressured_without_room() -> None:
+def test_a_subtask_is_busy_during_a_blocking_call_and_backpressured_while_its_output_is_full() -> None:
     waiting = [True]
 
     def work(batch: Batch) -> Step:
@@ -303,7 +303,7 @@ def test_a_subtask_is_busy_during_a_blocking_call_and_backpressured_without_room
     bench.turns()
     consumer, source = bench.runtime._deployment.subtasks  # type: ignore[union-attr]  # it was deployed above
     backpressured, busy = source.account.backpressured_ns, consumer.account.busy_ns
-    # The first turn is before the loop polls the blocking call, and the second turn is after the poll.
+    # The loop polls the blocking call after 1 ms, so it polls the call only in the second turn.
     for passed_ns in (100_000, 2_000_000):
         bench.now_ns += passed_ns
         bench.runtime.turn()
@@ -321,7 +321,7 @@ def seconds(ns: int) -> int:
     return round(ns / 1_000_000_000)
 
 
-def test_while_the_loop_sleeps_each_subtask_keeps_its_last_condition() -> None:
+def test_each_subtask_keeps_its_last_condition_while_the_loop_sleeps() -> None:
     bench = Bench(ListSource([Rows(1)]), Collecting()).deploy()
     bench.turns()
     consumer, source = bench.runtime._deployment.subtasks  # type: ignore[union-attr]  # it was deployed above
@@ -342,7 +342,7 @@ def test_a_subtask_that_could_run_is_queued_while_another_subtask_runs() -> None
     consumer, source = bench.runtime._deployment.subtasks  # type: ignore[union-attr]  # it was deployed above
     assert seconds(consumer.account.busy_ns) == 2
     assert seconds(source.account.queued_ns) == 1
-    assert seconds(source.account.idle_ns) == 1, "during the second step, the source has only to request its next split"
+    assert seconds(source.account.idle_ns) == 1, "during the second step, the source has no batch left"
 
 
 def test_the_loop_polls_a_blocking_call_again_after_a_millisecond() -> None:
@@ -507,7 +507,7 @@ def test_a_source_that_is_restored_as_ended_requests_no_split() -> None:
     assert not keyed.ended, "on_end_of_input was called before the snapshot"
 
 
-def test_the_next_snapshot_of_a_subtask_that_is_restored_as_ended_records_its_end() -> None:
+def test_a_subtask_that_is_restored_as_ended_records_its_end_in_its_next_snapshot() -> None:
     ended = (SubtaskId(0, 0), SubtaskId(1, 0))
     bench = Bench(ListSource([Rows(1)]), Collecting()).deploy(ended=ended)
     bench.runtime.on_control(TriggerCheckpoint(ONE, CheckpointId(1)))

@@ -58,7 +58,7 @@ def test_a_stamp_is_not_current_if_the_java_wheel_is_forced_but_missing(environm
     assert not bootstrap.is_current(environment.read_stamp(), "a", environment, FORCED)
 
 
-def test_if_the_java_wheel_is_installed_the_stamp_does_not_depend_on_other_java_versions(
+def test_the_stamp_does_not_depend_on_other_java_versions_if_the_java_wheel_is_installed(
     environment: bootstrap.Environment,
 ) -> None:
     environment.write_stamp({"made_from": "a", "java": ["/usr/bin/java 1"]})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import code_lines
 
 
-def test_docstrings_comments_and_blank_lines_of_python_are_not_counted() -> None:
+def test_docstrings_and_comments_and_blank_lines_of_python_are_not_counted() -> None:
     source = '"""Module."""\n\n# why\nimport os\n\n\ndef f() -> str:\n    """What it does.\n\n    More."""\n    return """two\nlines"""\n'
     assert code_lines.python_lines(source) == 4
 

@@ -46,9 +46,7 @@ def test_the_generated_protocol_documents_describe_every_message_and_every_frame
         assert f"| {frame.name} | {frame.value} |" in generate_docs.data_frames()
 
 
-def test_with_the_option_check_differences_are_reported_and_no_file_is_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_check_option_reports_differences_and_writes_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(generate_docs, "ROOT", tmp_path)
     monkeypatch.setattr(generate_docs, "FOLDER", tmp_path / "docs")
     assert generate_docs.main(["--check"]) == 1

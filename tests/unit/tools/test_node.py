@@ -1,4 +1,4 @@
-"""Which Node.js builds the web UI, and when it is built."""
+"""Selecting the Node.js that builds the web UI, and building the web UI only after a change."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def test_settings_of_uv_take_precedence_over_those_of_pip(home: Path, tmp_path: 
     assert "https://pip.example/simple" not in {value for name, value in environment.items() if name.startswith("UV_")}
 
 
-def test_pip_config_file_with_value_devnull_disables_pip_conf(home: Path, tmp_path: Path) -> None:
+def test_pip_conf_is_ignored_if_the_variable_pip_config_file_is_dev_null(home: Path, tmp_path: Path) -> None:
     write_pip_conf(home, "[global]\nindex-url = https://mirror.example/simple\n")
     environment = install_environment(environment_without_settings(home, PIP_CONFIG_FILE="/dev/null"), tmp_path)
     assert "UV_DEFAULT_INDEX" not in environment

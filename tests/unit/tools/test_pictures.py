@@ -48,7 +48,7 @@ def test_the_plot_compares_the_newest_run_with_the_hand_written_program(tmp_path
     assert with_.rates == (28e6, 32e6)
 
 
-def test_the_caption_names_date_commit_and_machine(tmp_path: Path) -> None:
+def test_the_caption_names_the_date_and_the_commit_and_the_machine(tmp_path: Path) -> None:
     caption = pictures.read_benchmark(write_results(tmp_path, *RESULTS)).caption
     assert "2 slots.\nMedians of 2 runs (rates and shares)" in caption
     assert "23 November 2026, commit abc1234, Test CPU, 2 cores" in caption
@@ -68,7 +68,7 @@ def test_the_error_lists_all_commands_that_must_run_first(tmp_path: Path, capsys
     assert pictures.BENCHMARK_COMMAND in message
 
 
-def test_measurements_on_a_busy_machine_are_refused(tmp_path: Path) -> None:
+def test_measurements_that_vary_too_much_are_refused(tmp_path: Path) -> None:
     file = write_results(tmp_path, result("no checkpoints", 10e6), result("no checkpoints", 30e6))
     with pytest.raises(pictures.PicturesFailed, match="varies from 25 % to 75 %"):
         pictures.read_benchmark(file)

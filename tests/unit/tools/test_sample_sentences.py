@@ -19,7 +19,7 @@ def texts(path: Path) -> set[str]:
     return {sentence.text for sentence in sample_sentences.sentences_of(path)}
 
 
-def test_python_docstrings_comments_messages_and_test_names_are_sentences(root: Path) -> None:
+def test_docstrings_and_comments_and_messages_and_test_names_of_python_are_sentences(root: Path) -> None:
     path = root / "module.py"
     path.write_text(
         '"""Reads the log from its newest entry. The owner of the log trims it afterwards."""\n'

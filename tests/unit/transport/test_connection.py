@@ -103,7 +103,7 @@ def test_a_send_queue_sends_every_byte_once_and_in_order(chunks: list[bytes], by
     assert bytes(received) == b"".join(chunks)
 
 
-def test_a_divided_header_after_other_messages_is_joined() -> None:
+def test_a_message_is_complete_even_if_the_stream_divides_its_header() -> None:
     parts = [(b"ab", b"cdefg"), (b"", b""), (b"h", b"")]
     stream = b"".join(message(*part) for part in parts)
     for first in range(1, len(stream)):

@@ -153,7 +153,7 @@ def test_a_closed_connection_is_reported_once_with_the_name_of_its_peer(network:
 
 
 @pytest.mark.parametrize("wrong", ["secret", "job", "run"])
-def test_a_client_with_a_different_secret_job_or_run_is_refused(network: ControlNetwork, wrong: str) -> None:
+def test_a_client_with_a_different_secret_or_job_or_run_is_refused(network: ControlNetwork, wrong: str) -> None:
     credentials = {"secret": JobCredentials(b"not the secret at all", "rig"), "job": JobCredentials(CREDENTIALS.secret, "other")}
     client, end = network.client(credentials=credentials.get(wrong, CREDENTIALS), generation=GENERATION + (wrong == "run"),
                               dial_timeout_ns=1_000_000_000)  # fmt: skip

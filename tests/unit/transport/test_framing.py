@@ -50,7 +50,7 @@ BATCHES = {
 def test_a_batch_round_trips_through_its_encoding(name: str) -> None:
     batch = BATCHES[name]
     codec = BatchCodec(0, batch.schema)
-    for _ in range(2):  # the codec can still encode another batch
+    for _ in range(2):  # a codec can encode several batches
         arrived = codec.batch(pa.py_buffer(wire(codec.pieces(batch))))
         assert arrived.equals(batch) and arrived.schema == batch.schema
 
@@ -207,7 +207,7 @@ def test_inconsistent_headers_are_refused(header: FrameHeader, determinants: byt
 @pytest.mark.parametrize(("change", "match"), [({"argument": -1}, "that claims"), ({"argument": 1 << 50}, "that claims"),
                                                ({"kind": FrameKind.END}, "END frame with a payload"),
                                                ({"channel": ChannelId(9, 1, 0)}, "edge 9")])  # fmt: skip
-def test_data_headers_with_impossible_sizes_are_refused(change: dict[str, Any], match: str) -> None:
+def test_data_headers_with_impossible_values_are_refused(change: dict[str, Any], match: str) -> None:
     payload = data_frame(1, 0, 0).batch.serialize().to_pybytes()
     with pytest.raises(ProtocolError, match=match):
         FrameCodec(schema_of_edge).decode(valid_header(payload, **change), NONE, pa.py_buffer(payload))

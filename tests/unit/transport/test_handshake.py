@@ -34,7 +34,7 @@ def acceptor_of(
     return AcceptorHandshake(credentials, purpose, incarnation="slot-1-xyz", nonce=nonce)
 
 
-def test_both_sides_authenticate_before_the_owner_admits_the_connecting_side() -> None:
+def test_both_sides_authenticate_before_the_listening_side_admits_the_connecting_side() -> None:
     dialer, acceptor = dialer_of(), acceptor_of()
     assert acceptor.receive(dialer.receive(acceptor.receive(dialer.hello))) == b""
     assert acceptor.state is HandshakeState.PROVED and dialer.state is HandshakeState.PROVED

@@ -1,6 +1,6 @@
 """Thousands of random attacks on connections. An attack must not crash or hang the process, leak memory or disturb valid peers.
 
-The message of a failure contains a seed. Run ``attack(seed)`` to repeat it.
+The message of a failure contains the seed of the attack. To repeat the attack, run ``attack(seed)``.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def damaged(rng: random.Random, frames: list[bytes]) -> bytes:
             return b"".join(shuffled)
         case 4:
             stream = bytearray(b"".join(frames))
-            offset = rng.choice((48, 52))  # header offsets of the size of the determinants and of the payload
+            offset = rng.choice((48, 52))  # in the header: the size of the determinants, and the size of the payload
             claimed = rng.choice((1, PAYLOAD_BYTES_MAX, PAYLOAD_BYTES_MAX + 1, 2**32 - 1))
             stream[offset : offset + 4] = claimed.to_bytes(4, "little")
             return bytes(stream)

@@ -1,4 +1,4 @@
-"""Whether a graph can restore a checkpoint.
+"""Check whether a graph can restore a checkpoint.
 
 The driver checks the compatibility, too, but a plan checks it before the job is stopped.
 """
@@ -44,7 +44,7 @@ class CompatibilityResult:
 def fit(manifest: Manifest, wanted: Version, *, maker: Version | None) -> CompatibilityResult:
     """Check whether ``wanted`` can restore the checkpoint. ``maker`` is the version that took the checkpoint, if known.
 
-    If even ``maker`` seems incompatible, the graphs differ only because they were compiled in different environments, for example on hosts
+    If ``maker`` seems incompatible, too, the graphs differ only because they were compiled in different environments, for example on hosts
     with different paths. The result then contains a note instead of an incompatibility."""
     found = _check(manifest, wanted)
     if found.incompatibility is None or maker is None:

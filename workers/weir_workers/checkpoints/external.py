@@ -34,7 +34,7 @@ def find(path: str, checkpoint: int | None, *, job: str, allowed: Iterable[str])
 def _refuse_outside(path: str, allowed: Iterable[str]) -> None:
     """Raise ConfigError if the path, or the target of a link in it, is outside the allowed roots.
 
-    This check is made here because only this host can resolve its links.
+    A worker makes this check, because the API possibly cannot resolve the links in the path.
     """
     within = [root for root in allowed if is_within(path, root)]
     if not within:

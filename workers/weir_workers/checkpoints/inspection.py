@@ -29,8 +29,8 @@ MANIFESTS_COUNTED = 200
 """If a plan affects more checkpoints than this, the inspection does not count the records of sinks, because it would have to read the
 manifest of each checkpoint."""
 BYTES_AT_ONCE, FILES_AT_ONCE = 1 << 30, 500
-"""A checkpoint that exceeds one of these limits is verified in parts before the inspection, because a single task could not read it within
-its time limit."""
+"""A checkpoint of the job that exceeds one of these limits is verified in parts before the inspection. A single task could not read such a
+checkpoint within the time limit of a task."""
 _UNREADABLE = (CheckpointError, StorageError, ConfigError)
 
 
@@ -43,7 +43,8 @@ class Verified:
 
 @dataclass(frozen=True, slots=True)
 class InspectionRequest:
-    """What to inspect. The run starts from ``checkpoint``, from ``path`` or without state, as in the preview of the plan."""
+    """What to inspect. As in the preview of the plan, the run starts from ``checkpoint``, from ``path``, or without state. Otherwise the plan
+    stops the job with a new checkpoint, and the run resumes from this checkpoint."""
 
     directory: str
     """The checkpoint directory of the job."""

@@ -33,8 +33,8 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class JobStorage:
-    """The checkpoint storage of a job, and its job log as it was read. The decision depends on this log and is carried out only if the log
-    has not changed."""
+    """The checkpoint storage of a job, and its job log as it was read. The decision which checkpoints to retire is made from this log. The
+    decision is carried out only if the log has not changed."""
 
     storage: CheckpointStorage
     layout: JobLayout

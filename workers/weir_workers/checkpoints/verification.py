@@ -26,7 +26,7 @@ from weir_backend.checkpoints.verification_rules import (
 )
 
 BYTES_A_PART = 256 << 20
-"""An approximate limit on the bytes of a part, because a file is always read completely."""
+"""A part ends when it has read this number of bytes. A part can read more, because a file is always read completely."""
 
 OpenStorage = Callable[[str], CheckpointStorage]
 
@@ -34,7 +34,7 @@ OpenStorage = Callable[[str], CheckpointStorage]
 def verify_part(
     part: VerificationPart, *, time_is_up: Callable[[], bool], open_: OpenStorage = open_storage, bytes_max: int = BYTES_A_PART
 ) -> Outcome:
-    """Verify files, starting with number ``part.files_done``, until ``bytes_max`` are read or the time is up. Verifies at least one.
+    """Verify files, starting with number ``part.files_done``, until ``bytes_max`` bytes are read or the time is up. Verifies at least one file.
 
     A running driver can retire the checkpoint and delete its files during the verification. The driver writes the retirement
     to the job log first, so this function reads the log again before it reports damage."""

@@ -32,7 +32,7 @@ def target(kind: ArtifactKind, name: str, entry: str, code: Path) -> str:
 
 
 def settings(body: Mapping[str, Any]) -> list[str]:
-    """Return the job's parameters as options of both commands."""
+    """Return the job's parameters as options of ``weir run`` and ``weir graph``."""
     return [part for name, value in body["parameters"].items() for part in ("--set", f"{name}={_text(value)}")]
 
 
@@ -91,9 +91,9 @@ def graph_command(body: Mapping[str, Any], *, job: str) -> list[str]:
 
 
 def compile_environment(worker: Mapping[str, str], more: Mapping[str, str], *, also: str, code: Path) -> dict[str, str]:
-    """Return the environment of a process that compiles a job. It consists of ``more`` and the variables of the worker that
-    ``COMPILE_VARIABLES`` or ``also`` (comma-separated names, or prefixes with a star) names. Settings of the control plane
-    are left out, even if ``also`` names them."""
+    """Return the environment of a process that compiles a job. The environment contains ``more``, and each variable of the
+    worker that matches a name in ``COMPILE_VARIABLES`` or ``also``. ``also`` is a list of names, separated by commas. A star at
+    the end of a name matches any suffix. Settings of the control plane are left out, even if ``also`` names them."""
     allowed = (*COMPILE_VARIABLES, *filter(None, (pattern.strip() for pattern in also.split(","))))
     inherited = environment(worker, {}, code=code)
     return {name: value for name, value in inherited.items() if _matches(name, allowed)} | {"PYTHONUNBUFFERED": "1"} | dict(more)
@@ -104,8 +104,8 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
 
 
 def environment(worker: Mapping[str, str], more: Mapping[str, str], *, code: Path) -> dict[str, str]:
-    """Return the environment of a driver: the environment of the worker without the settings of the control plane, and
-    ``more``. Other credentials are kept, because the driver needs them to read and write the data of the job."""
+    """Return the environment of a driver: ``more``, and the environment of the worker without the settings of the control
+    plane. Other credentials are kept, because the driver needs them to read and write the data of the job."""
     kept = {
         name: value
         for name, value in worker.items()

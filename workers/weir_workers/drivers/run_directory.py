@@ -63,7 +63,7 @@ class RunDirectory:
         self.spool.mkdir(mode=0o700, exist_ok=True)
 
     def is_alive(self) -> bool:
-        """Return whether the driver is alive, that is, a process holds its lock. Raises OSError."""
+        """Return whether the driver is alive. A living driver holds the lock of the run. Raises OSError."""
         return is_held(self.lock)
 
     def is_starting(self) -> bool:
@@ -71,7 +71,8 @@ class RunDirectory:
         return is_held(self.path / "starting")
 
     def process_identity(self) -> ProcessIdentity | None:
-        """Return the identity of the driver's process, or None if no driver has started here or it has not written its identity yet."""
+        """Return the identity of the driver's process. Return None if no driver has started here, or if the driver has not written its
+        identity yet."""
         try:
             identity = json.loads(self.process.read_bytes())
         except (FileNotFoundError, ValueError):

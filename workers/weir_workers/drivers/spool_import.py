@@ -13,8 +13,10 @@ BATCH_EVENTS_MAX = 1_000
 
 
 def batches(spool: Path, *, after: int) -> Iterator[tuple[NumberedEvent, ...]]:
-    """Yield the events whose numbers are larger than ``after``, in order. Stops at the first unreadable event and at the first gap, because
-    the events after it are possibly incomplete. Raises OSError."""
+    """Yield the events whose numbers are larger than ``after``, in order, in batches of at most ``BATCH_EVENTS_MAX`` events. Raises OSError.
+
+    Stops at the first unreadable event. Also stops at a gap between two events of the same batch, but passes over a gap before the first
+    event of a batch."""
     waiting: list[NumberedEvent] = []
     expected = after + 1
     for line in read_unconfirmed(spool):

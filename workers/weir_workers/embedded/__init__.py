@@ -6,5 +6,6 @@
                               │                              (end with the supervisor, however it ends)
                               └── writes platform.json, which `weir up`, `down` and `doctor` read
 
-Drivers of jobs are not children of the supervisor: they continue when the platform stops. ``data_dir/layout.py`` lists the files.
+Drivers of jobs are not children of the supervisor: they continue when the platform stops. ``data_dir/layout.py`` lists the files in the
+data directory.
 """

@@ -75,7 +75,9 @@ def doctor(data_dir: Directory = None, as_json: JsonOption = False, output: Outp
 
 
 def migrate(data_dir: Directory = None, output: OutputOption = OutputFormat.TEXT) -> None:
-    """Upgrade the database schema to this version of Weir: in WEIR_DATABASE_URL, or in the platform of the data directory."""
+    """Upgrade the schema of the database to this version of Weir. The database is WEIR_DATABASE_URL, or else the database of the running
+    platform in the data directory.
+    """
     with _platform(data_dir) as directory, result_stream(output) as answer:
         from weir_workers.embedded.cli.access import database_url
         from weir_workers.embedded.servers.schema import upgrade_schema

@@ -1,6 +1,6 @@
-"""TCP ports of this host: which are free, and which process listens.
+"""TCP ports of this host: find free ports, and find the process that listens at a port.
 
-Check the process, because another program can answer at a port of the platform.
+A response at a port of the platform does not prove that the platform is running, because another program can use the port.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import psutil
 from weir.errors import ConfigError
 
 TRIES = 100
-"""How often ``free_port`` asks the operating system for a port, which can offer an excluded port several times."""
+"""Number of times that ``free_port`` asks the operating system for a port. One time is not enough, because the operating system can offer
+an excluded port."""
 
 
 def free_port(wanted: int | None = None, *, excluded: Collection[int | None] = ()) -> int:

@@ -66,7 +66,7 @@ def spawn(
     parent = os.getpid()
 
     def before_exec() -> None:
-        # This runs after the change of user, which would reset the setting.
+        # Popen changes the user before it calls this function. A change of the user would reset the setting.
         if sys.platform == "linux":
             _libc().prctl(_PR_SET_PDEATHSIG, int(signal_if_parent_dies))
             if os.getppid() != parent:
@@ -117,7 +117,7 @@ class ProcessId:
 
     @property
     def lives(self) -> bool:
-        """Whether the process is alive on this host or in this container. A zombie is not."""
+        """Whether the process is alive on this host or in this container. A zombie is not alive."""
         return began(self.number) == self.began
 
     def signal(self, which: signal.Signals) -> None:
@@ -165,9 +165,9 @@ def _boot() -> str:
 
 
 def end_all(processes: Iterable[tuple[ProcessId, signal.Signals]], *, grace_s: float) -> Sequence[ProcessId]:
-    """Send each process its signal and wait; kill the processes that are still alive after ``grace_s``.
+    """Send each process its signal, and wait until all have ended. Kill the processes that are still alive after ``grace_s``.
 
-    Returns the processes that were alive.
+    Returns the processes that were alive at the start of the call.
     """
     living = [(process, which) for process, which in processes if process.lives]
     for process, which in living:

@@ -96,5 +96,6 @@ def pin_checkpoint(context: Context, checkpoint_id: int, open_: OpenStorage = op
         elif outcome is Pinned.TOO_LATE:
             pins.reject_pin(session, checkpoint_id)
     if waiting_job is not None:
-        # A plan has stopped the job. Reconcile the job now, because it starts again when the checkpoint for the undo is pinned.
+        # A plan has stopped the job, and waits until the checkpoint for the undo is pinned. Reconcile the job now, so that it starts
+        # again without delay.
         context.tasks.enqueue(RECONCILE, waiting_job)

@@ -1,4 +1,5 @@
-"""Compile specs: load user code in a separate process with limits, and store its graph. One worker at a time compiles a spec."""
+"""Compile specs: load user code in a separate process with limits, and store the graph of the job. An advisory lock ensures that two
+workers never compile the same spec at the same time."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ TIME_S = 90.0
 CPU_S = 120
 FILE_BYTES_MAX = 1 << 30
 MEMORY_BYTES_MAX = 4 << 30
-"""The limit applies to each process, because Postgres and the drivers of other jobs can run on the same host."""
+"""The limit for each process of a compilation. Without a limit, user code could use up the memory of the host, on which Postgres and drivers
+can run."""
 MESSAGE_CHARACTERS_MAX = 2_000
 
 

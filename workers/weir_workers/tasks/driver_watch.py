@@ -30,7 +30,7 @@ log = structlog.get_logger(__name__)
 
 @task("weir.watch", time_limit_s=60)
 def watch() -> None:
-    """Record drivers that have died, and register drivers whose worker died before it could register them."""
+    """Record the death of drivers that have died. Register living drivers whose worker died before it could register them."""
     watch_here(current())
 
 

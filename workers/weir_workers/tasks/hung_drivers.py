@@ -33,7 +33,7 @@ def kill_if_hung(context: Context, run: Run, process: ProcessIdentity) -> None:
     with context.database.session() as session:
         since = unreachable_since(moment, alive_since(session, moment))
         if since is None or run.last_contact_at >= since:
-            return  # in this usual case, do not read the job log
+            return  # the usual case: return without reading the job log
         spec = jobs.find_spec_by_id(session, run.spec_id)
         chosen = JobSpec.model_validate(spec.body).checkpointing
         place = location_of_run(session, run.id)
@@ -52,7 +52,7 @@ def kill_if_hung(context: Context, run: Run, process: ProcessIdentity) -> None:
 
 
 def _progressed_at(place: CheckpointLocation) -> datetime | None:
-    """Return when the run's driver last wrote to the job log, or None if the log cannot be read or is empty."""
+    """Return the time at which the driver last wrote to the job log. Return None if the log cannot be read or is empty."""
     try:
         view = open_job_storage(open_storage(place.directory), place).view
     except (StorageError, ConfigError, CheckpointError):

@@ -1,4 +1,4 @@
-"""Reassign the jobs of lost hosts. A host is lost if its workers send no heartbeats: nothing watches its drivers any more."""
+"""Reassign the jobs of lost hosts. A host is lost if its workers send no heartbeats. Nothing watches the drivers of a lost host."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def reassign_jobs() -> None:
 
 
 def watch_fenced_hosts(context: Context, moment: datetime) -> None:
-    """Enqueue a check of the drivers on hosts whose runs were all reassigned, so that workers there kill drivers that still run. The
-    reconciler enqueues such checks only for hosts with live runs."""
+    """For each host whose runs were all reassigned, enqueue a check of its drivers. If a worker of the host is running again, the check kills
+    the drivers that still run. The reconciler enqueues such checks only for hosts with live runs."""
     with context.database.session() as session:
         hosts = repository.hosts_with_only_fenced_runs(session, since=moment - FENCED_FOR)
     for host in hosts:
@@ -74,7 +74,7 @@ def _reassign(context: Context, run: Run, known: KnownCheckpoint | None, since: 
 
 
 def reassignment_obstacle(known: KnownCheckpoint) -> str | None:
-    """Return why the job cannot continue on this host, or None if it can."""
+    """Return the reason why the job cannot continue on this host, or None if it can continue."""
     place = known.place
     try:
         storage = open_storage(place.directory)

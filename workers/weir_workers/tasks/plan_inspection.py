@@ -28,7 +28,7 @@ rollback to it."""
 
 @task("weir.inspect", time_limit_s=115)
 def inspect(plan_id: int) -> None:
-    """Check whether the checkpoint of the plan is intact and compatible, and which checkpoints and input the plan affects."""
+    """Check whether the checkpoint of the plan is intact and compatible. Find the checkpoints and the input that the plan affects."""
     context = current()
     # The task can be enqueued again while it is still running.
     with try_advisory_lock(context.database, LockKind.INSPECT, plan_id) as locked:

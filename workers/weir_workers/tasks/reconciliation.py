@@ -27,7 +27,7 @@ def reconcile_job(context: Context, job_id: int) -> None:
 
 @task("weir.reconcile")
 def reconcile(job_id: int) -> None:
-    """Reconcile one job after something has happened to it."""
+    """Reconcile one job now, without waiting for the next round."""
     reconcile_job(current(), job_id)
 
 

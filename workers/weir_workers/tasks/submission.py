@@ -65,7 +65,7 @@ def _claim(context: Context, run_id: int) -> Run | None:
         if run.host != context.host:
             context.tasks.enqueue(SUBMIT, run_id, queue=host_queue(run.host))
             return None
-        # Record a heartbeat, because the last heartbeat of this host can be too old.
+        # Record a heartbeat. Otherwise this host could count as lost, because its last heartbeat can be old.
         record_host_heartbeat(session, context.host, now())
         # Timeouts count from now, because the task has possibly waited in the queue.
         run.submitted_at = now()

@@ -1,5 +1,5 @@
-"""The OpenID Connect authorization code flow, up to verified claims. The flow uses no database, and sends HTTP requests only through
-``Provider``."""
+"""The OpenID Connect authorization code flow, from the redirect to the verified claims. The flow uses no database, and sends HTTP
+requests only through ``Provider``."""
 
 from __future__ import annotations
 

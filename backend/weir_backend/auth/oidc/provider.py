@@ -63,8 +63,8 @@ class Provider:
             return self._document
 
     def key(self, key_id: str | None) -> Key | None:
-        """Return the key ``key_id``, or None if the key is unknown. Before it returns None, download the keys again, unless the
-        last download was less than ``KEYS_REFRESH_S`` ago. Raises Unavailable."""
+        """Return the key ``key_id``, or None if the provider does not publish this key. If the key is not in the last download, the
+        keys are downloaded again, unless the last download was less than ``KEYS_REFRESH_S`` ago. Raises Unavailable."""
         address = self.document()["jwks_uri"]
         with self._lock:
             found = _find(self._keys, key_id)
@@ -85,7 +85,7 @@ class Provider:
         if client_secret is None:
             form = {**form, "client_id": client_id}
         elif "client_secret_basic" in document.get("token_endpoint_auth_methods_supported", ["client_secret_basic"]):
-            # RFC 6749, 2.3.1: the client id and the secret are first encoded as in a form.
+            # RFC 6749, 2.3.1: form-encode the client id and the secret first.
             authentication = httpx2.BasicAuth(quote(client_id, safe=""), quote(client_secret, safe=""))
         else:
             form = {**form, "client_id": client_id, "client_secret": client_secret}

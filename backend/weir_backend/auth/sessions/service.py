@@ -48,7 +48,7 @@ def log_in(
     user = repository.locked_user_named(session, name)
     correct = passwords.matches(password, user.password_hash if user is not None else None)
     if user is None or not correct or user.disabled:
-        # The user name is not logged, because users sometimes type their password into its field.
+        # The user name is not logged, because users sometimes type their password into the field for the user name.
         log.warning("login refused", user_id=user.id if user is not None else None, address=address)
         raise Unauthenticated(
             "login-refused",

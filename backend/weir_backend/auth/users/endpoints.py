@@ -56,8 +56,8 @@ def change_user(
     session: SessionDep,
     response: Response,
 ) -> UserRead:
-    """Update the role, permissions, status or password of a user. A lower role or a disabled account takes effect immediately for all tokens of
-    the user. A new password ends all sessions of the user."""
+    """Update the role, permissions, status or password of a user. If the role is lowered or the account is
+    disabled, the change applies immediately to all tokens of the user. A new password ends all sessions of the user."""
     password_hash = hashed(body.password.get_secret_value()) if body.password is not None else None
     wanted = body.model_dump(exclude_none=True, exclude={"password"})
     user = service.change(session, caller, user_id, version, wanted, password_hash=password_hash)

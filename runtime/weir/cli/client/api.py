@@ -261,4 +261,4 @@ def _similar_names(client: ApiClient, name: str) -> str:
         return "There are no jobs yet. Create a job with weir deploy."
     by_lower = {name.lower(): name for name in names}
     similar = [by_lower[match] for match in get_close_matches(name.lower(), by_lower, n=3, cutoff=0.6)]
-    return f"Did you mean {' or '.join(similar)}?" if similar else "weir jobs lists all jobs."
+    return f"Did you mean {' or '.join(similar)}?" if similar else "To list all jobs, run weir jobs."

@@ -23,9 +23,9 @@ CONNECT_S = 5.0
 RESPONSE_S = 30.0
 """The timeout of a response, in seconds. The API waits for its database for a shorter time."""
 RETRY_S = 3.0
-"""For how many seconds a failing request is retried."""
+"""The number of seconds for which a failing request is retried."""
 RETRY_WHILE_WAITING_S = 60.0
-"""For how many seconds a command that waits for an operation retries a failing request.
+"""The number of seconds for which a failing request is retried while a command waits.
 
 A restart of the API takes less time.
 """
@@ -156,7 +156,7 @@ class HttpClient:
 
 
 def _sentences(detail: str, next_step: str) -> str:
-    """Join a problem's detail and next step into two sentences, and add a missing full stop and capital letter."""
+    """Join a problem's detail and next step. If necessary, add a full stop after the detail and capitalize the next step."""
     if not next_step:
         return detail
     return f"{detail.rstrip('.')}. {next_step[0].upper()}{next_step[1:]}"
@@ -228,7 +228,8 @@ def stream_events(
                 connected = True
                 for message in httpx2.EventSource(response):
                     pause_s = STREAM_PAUSE_S
-                    # The API also sends ids without an event. A new connection resumes after the newest id of either kind.
+                    # Some messages contain an id but no event. A new connection resumes after the newest id, even if it is the id
+                    # of such a message.
                     last_id = message.id or last_id
                     if message.data:
                         yield ServerEvent(message.event, json_.loads(message.data))

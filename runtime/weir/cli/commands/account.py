@@ -85,7 +85,9 @@ def _endpoint(url: str | None, last: SavedLogin | None) -> Endpoint:
         return Endpoint(credentials.parse_url(variable, credentials.URL))
     if last is not None:
         return Endpoint(last.url)
-    raise Refused(f"The address of the platform is missing. Add --url or set {credentials.URL}. weir up prints the address.")
+    raise Refused(
+        f"The address of the platform is missing. Add --url or set {credentials.URL}. The address is in the output of weir up."
+    )
 
 
 def _prompt_name(*, password_stdin: bool) -> str:

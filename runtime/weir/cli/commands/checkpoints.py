@@ -20,7 +20,9 @@ ROWS_MAX = 100
 
 
 def is_job(argument: str) -> bool:
-    """Return whether ``argument`` can be the name of a job: a valid name, not an existing path, and a platform is configured."""
+    """Return whether ``argument`` can be the name of a job. It must be a valid name and not an existing path, and a platform must
+    be configured.
+    """
     return _NAME.fullmatch(argument) is not None and not Path(argument).expanduser().exists() and is_configured(os.environ)
 
 
@@ -60,9 +62,9 @@ def print_list(name: str, *, retired: bool, as_json: bool) -> None:
     if not found:
         typer.echo(f"Job '{job['name']}' has no checkpoints yet.")
     elif len(shown) < len(found):
-        typer.echo(f"{len(found) - len(shown)} failed or deleted checkpoints are not shown (--retired lists them).")
+        typer.echo(f"{len(found) - len(shown)} failed or deleted checkpoints are not shown. To list them, add --retired.")
     if len(found) == ROWS_MAX:
-        typer.echo(f"Only the newest {ROWS_MAX} checkpoints are listed. --json lists all checkpoints.")
+        typer.echo(f"Only the newest {ROWS_MAX} checkpoints are listed. To list all checkpoints, add --json.")
 
 
 def _row(checkpoint: CheckpointRead) -> tuple[str, ...]:
@@ -88,7 +90,7 @@ def print_one(name: str, number: int, *, as_json: bool) -> None:
         found = client.rows("/checkpoints", limit=1, filter={"job_id": job["id"], "number": number})
         if not found:
             raise Refused(
-                f"Job '{job['name']}' has no checkpoint {number}. weir checkpoints {job['name']} lists all checkpoints."
+                f"Job '{job['name']}' has no checkpoint {number}. To list its checkpoints, run weir checkpoints {job['name']}."
             )
         detail = client.checkpoint(found[0]["id"])
     if as_json:

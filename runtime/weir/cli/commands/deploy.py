@@ -148,7 +148,10 @@ def _result(outcome: DeployResult, *, waited: bool) -> str:
     if waited and run is not None:
         return f"Job '{name}' is {job['state']} with version {job['spec_number']}, in run {run['number']}."
     if outcome.operation is not None and not waited:
-        return f"Deploying version {outcome.spec} of job '{name}'. weir status {name} shows its state. Add --wait to wait."
+        return (
+            f"Deploying version {outcome.spec} of job '{name}'. To see the state of the job, run weir status {name}. "
+            "To wait until the job runs, add --wait."
+        )
     return f"Version {outcome.spec} of job '{name}' exists. The job is {job['state']} with version {job['spec_number']}."
 
 
@@ -234,7 +237,7 @@ def _entry(path: Path, given: str | None) -> str:
 def spec_body(code: Code, settings: DeployOptions, current: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the body of a spec, as sent to the API. Raises Refused, ConfigError.
 
-    Fields that no option sets keep their values from ``current``, the body of the current spec.
+    Fields for which there is no option keep their values from ``current``, the body of the current spec.
     """
     if settings.interval != "none":
         options.parse_duration_ms(settings.interval, "--interval")
@@ -367,7 +370,10 @@ def _keep_version(
 ) -> DeployResult:
     number = current["number"]
     if current["state"] == "INVALID":
-        raise OperationFailed(f"Version {number} of job '{job['name']}' is the same and does not compile: {current['problem']}")
+        raise OperationFailed(
+            f"The code and the options are those of version {number} of job '{job['name']}', which does not compile: "
+            f"{current['problem']}"
+        )
     outcome = DeployResult(job, number, number, changed, operation=job["operation"])
     if deployment.start and job["desired_state"] != "RUNNING":
         outcome.operation = client.verb(job["id"], "start")

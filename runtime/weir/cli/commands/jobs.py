@@ -178,8 +178,8 @@ def wait(
 
 _VERBS = {
     "start": "Start a job, from its newest checkpoint if there is one. A failed job restarts immediately.",
-    "suspend": "Stop a job with a final checkpoint. weir start resumes the job.",
-    "cancel": "Stop a job without a final checkpoint. weir start then replays input from the newest checkpoint.",
+    "suspend": "Stop a job with a final checkpoint. To resume the job, run weir start.",
+    "cancel": "Stop a job without a final checkpoint. After the next start, the job replays input from its newest checkpoint.",
     "savepoint": "Take a savepoint, which is kept until a user deletes it. With --wait, print the number of the savepoint.",
     "checkpoint": "Take a checkpoint now. With --wait, print the number of the checkpoint.",
 }
@@ -218,7 +218,10 @@ def _verb_result(job: JobRead, operation: OperationRead, *, waited: bool) -> str
     name = job["name"]
     result = operation["result"] or {}
     if not waited:
-        return f"Job '{name}': started operation {operation['id']} ({operation['kind']}). weir operations {name} shows its state."
+        return (
+            f"Job '{name}': started operation {operation['id']} ({operation['kind']}). "
+            f"To see the state of the operation, run weir operations {name}."
+        )
     if (kind := operation["kind"]) in _PATHS:
         print_message(f"{kind.capitalize()} of job '{name}':")
         return str(result.get("checkpoint"))

@@ -114,7 +114,7 @@ def _print_logs(client: ApiClient, job: JobRead, lines: int, *, follow: bool, ou
 
 
 def _has_ended(job: JobRead) -> bool:
-    """Return whether the run has ended, and Weir does not start another run by itself."""
+    """Return whether the run has ended and Weir will not start another run by itself."""
     run = job["run"]
     if run is not None and run["ended_at"] is None:
         return False

@@ -43,7 +43,7 @@ def rollback(
     to_path: Annotated[
         str | None,
         typer.Option(
-            metavar="PATH[#ID]", help="Checkpoint (without ID, the newest) in another directory that the platform can access."
+            metavar="PATH[#ID]", help="Checkpoint in another directory that the platform can access. Default ID: the newest."
         ),
     ] = None,
     dry_run: DryRun = False,
@@ -54,7 +54,8 @@ def rollback(
 ) -> None:
     """Roll back a job to a checkpoint and revoke the output committed after it.
 
-    The command first shows the plan. --to-path copies the checkpoint into the job and abandons the job's earlier checkpoints.
+    The command first shows the plan. With --to-path, the plan copies the checkpoint into the job and abandons the job's earlier
+    checkpoints.
     """
     _run_plan(name, _rollback_request(to, to_path), dry_run=dry_run, yes=yes, wait=wait, timeout=timeout, output=output)
 
@@ -84,7 +85,7 @@ def undo(
     timeout: TimeoutOption = None,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
-    """Undo a plan, which returns the job to its version and state before the plan was applied."""
+    """Undo a plan: return the job to the version and the state that it had before the plan was applied."""
     request = {"kind": "undo", "plan": plan}
     _run_plan(name, request, dry_run=dry_run, yes=yes, wait=wait, timeout=timeout, output=output)
 
@@ -105,7 +106,10 @@ def upgrade(
     timeout: TimeoutOption = None,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
-    """Show a plan to upgrade a job to an existing version, and apply the plan. weir deploy --no-start creates a version."""
+    """Show a plan to upgrade a job to an existing version, and apply the plan.
+
+    To create a version without an upgrade, run weir deploy --no-start.
+    """
     request = {"kind": "upgrade", "spec": to, "mode": mode.value}
     _run_plan(name, request, dry_run=dry_run, yes=yes, wait=wait, timeout=timeout, output=output)
 
@@ -149,7 +153,7 @@ def _plan_result(client: ApiClient, job: JobRead, plan: PlanRead, *, applied: bo
     if not applied:
         return "Dry run: the plan was discarded."
     if not waited:
-        return f"Applying plan {plan['id']}. weir plans {job['name']} shows its state."
+        return f"Applying plan {plan['id']}. To see the state of the plan, run weir plans {job['name']}."
     state = client.job(job["id"])["state"]
     return f"Applied plan {plan['id']}: job '{job['name']}' is {state}. To undo: weir undo {job['name']} --plan {plan['id']}"
 

@@ -45,7 +45,8 @@ class Deadline:
 def _waiting(client: ApiClient, background: str) -> Iterator[None]:
     """Retry requests for a longer time inside the ``with`` block.
 
-    The error message of an ended wait contains ``background``, a sentence about the work that continues on the platform.
+    If the user interrupts the wait or the API does not respond, the error message contains ``background``. ``background`` is a
+    sentence about the work on the platform.
     """
     try:
         with client.long_retries():
@@ -67,7 +68,8 @@ def wait_for_operation(client: ApiClient, job: JobRead, operation: OperationRead
 def _wait_for_end(client: ApiClient, job: JobRead, operation: OperationRead, deadline: Deadline) -> OperationRead:
     number, printed, last_reason = operation["id"], 0, ""
     name = f"operation {number} ({operation['kind']})"
-    with _waiting(client, f"Operation {number} ({operation['kind']}) continues. weir operations {job['name']} shows its state."):
+    see = f"To see the state of the operation, run weir operations {job['name']}."
+    with _waiting(client, f"Operation {number} ({operation['kind']}) continues. {see}"):
         if operation["ended_at"] is None:
             print_message(f"  Waiting for {name}")
         while True:

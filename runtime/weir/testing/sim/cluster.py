@@ -1,4 +1,4 @@
-"""The environment of the processes: Spark, which restarts slots, a supervisor, which restarts drivers, and the faults."""
+"""The environment of the processes: Spark restarts slots, a supervisor restarts drivers, and faults occur."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Cluster:
     def replace(self, slot: SimSlot, reason: str) -> None:
         """Kill and replace a slot.
 
-        Killing is best effort, so some slots continue as zombies until they detect their replacement.
+        Killing is best effort, so some slots continue as zombies until they detect that the driver has closed the connection.
         """
         if self.simulation.chance(0.7):
             self.simulation.schedule(

@@ -91,7 +91,7 @@ class SimDriver(Process):
                 mode = FromCheckpoint(None)
                 self.simulation.trace(f"{self.name} starts without state")
             elif view.kept:
-                # Abandoned checkpoints and checkpoints of the current branch are equally likely.
+                # If there are abandoned checkpoints, choose one of them with a probability of at least one half.
                 left, kept = view.abandoned, view.kept
                 chosen = self.simulation.random.choice(left if left and self.simulation.chance(0.5) else kept)
                 mode = FromCheckpoint(chosen.checkpoint)

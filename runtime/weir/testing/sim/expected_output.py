@@ -1,5 +1,6 @@
-"""Computes the expected output, which is the result of a failure-free execution on a prefix of every split, and compares the
-actual output with it.
+"""Computes the expected output and compares the actual output with it.
+
+The expected output is the result of a failure-free execution on a prefix of every split.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from weir.testing.sim.records import Identity, SimRow, base_key, chain_hash, key
 from weir.testing.sim.simulation import Violation
 
 Prefix = Mapping[tuple[OperatorUid, int], int]
-"""Maps (source, number of the split) to the number of records from the start of the split."""
+"""Maps (source, number of the split) to the length of the split's prefix in records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def check_equal(what: str, actual: Iterable[Identity], expected: set[Identity]) 
 
 
 class HashChainCheck:
-    """Rebuilds the hash chain of each fold and key from the stamps of all committed records, and checks its order."""
+    """Rebuilds the hash chain of each fold and key from the stamps of all committed records. Checks the records' order."""
 
     def __init__(self, logical: LogicalGraph, *, splits_may_move: bool) -> None:
         """``splits_may_move`` is True if splits were possibly reassigned to other subtasks."""
@@ -96,7 +97,12 @@ class HashChainCheck:
                 self._check_order(fold, row, last_of)
 
     def _check_order(self, fold: OperatorUid, row: SimRow, last_of: dict[object, tuple[int, int]]) -> None:
-        """Records of one split and key that took the same channels must arrive in the order of the split and of each earlier fold."""
+        """Check two orders on routes that preserve order (see ``_ordered``).
+
+        Records of one split and key that passed the same operators must arrive in the order of their positions in the split.
+        Records of one key of the previous fold that passed the same operators since then must arrive in the order of the
+        numbers that this fold gave them.
+        """
         identity = row.identity
         if self._ordered((identity.source, *identity.path, fold)):
             sequence = (identity.source, identity.split, identity.path, base_key(identity))

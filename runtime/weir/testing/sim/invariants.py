@@ -139,7 +139,7 @@ class InvariantChecker:
         if isinstance(message, SubtaskFailed):
             self._simulation.trace(f"{slot.name}: {message.kind}: {message.reason}")
             if message.kind == "CheckpointError" and message.generation < self.view.generation:
-                return  # The slot's driver does not know yet that it is superseded, so the checkpoint is possibly retired.
+                return  # A newer generation, unknown to the slot's driver, has possibly retired the checkpoint.
             if message.kind not in SUBTASK_ERRORS:
                 raise Violation(f"{slot.name}, subtask {message.subtask}: {message.kind}: {message.reason}")
 
@@ -151,7 +151,7 @@ class InvariantChecker:
             )  # fmt: skip
 
     def on_checkpoint_aborted(self, slot: SimSlot, checkpoint: CheckpointId) -> None:
-        """Subtasks that are still aligning must not take a snapshot for ``checkpoint`` from now on."""
+        """A subtask that has not taken its snapshot for ``checkpoint`` yet must not take it from now on."""
         deployment = slot.runtime._deployment
         if deployment is None:
             return
@@ -321,7 +321,7 @@ class InvariantChecker:
             if committable.generation == newest and not staged.uncertain:
                 raise Violation(f"{path} of the last generation is staged, but neither committed nor deleted")
             if staged.staged_ns < prepared_ns and committable.generation < newest and committable.checkpoint > restored:
-                raise Violation(f"{path} was staged before the last restore for a later checkpoint, and still exists")
+                raise Violation(f"{path} was staged before the last restore, belongs to a later checkpoint, and still exists")
 
 
 def _number(split_id: str) -> int:

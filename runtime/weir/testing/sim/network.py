@@ -57,7 +57,7 @@ class SimConnection:
         self._simulation.schedule(self._arrival(theirs), lambda: self._arrive(theirs, message))
 
     def close(self, process: ConnectedProcess) -> None:
-        """Close the connection at the end of ``process``, also when the process crashes.
+        """Close the end of the connection that belongs to ``process``. A crash of the process also closes this end.
 
         Messages that the process has sent still arrive, and then the peer detects the close.
         """
@@ -78,11 +78,11 @@ class SimConnection:
             self._simulation.schedule(self._simulation.between(0, 200 * MS), partial(self._detect_close, end, "connection reset"))
 
     def hold(self, duration_ns: int) -> None:
-        """Start a temporary partition, so that all messages arrive after ``duration_ns``."""
+        """Simulate a temporary partition: hold all messages for ``duration_ns``."""
         self._held_until_ns = max(self._held_until_ns, self._simulation.now_ns + duration_ns)
 
     def _arrival(self, to: ConnectionEnd) -> int:
-        """Return the delay of a message that is sent now, which does not overtake earlier messages."""
+        """Return the delay of a message that is sent now. The message does not overtake earlier messages."""
         simulation = self._simulation
         delay_ns = simulation.between(20 * US, 400 * US)
         if simulation.chance_of_delay(0.02):

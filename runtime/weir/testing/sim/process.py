@@ -66,7 +66,7 @@ class Process:
             action()
 
     def exit(self, why: str) -> None:
-        """End the process, which was killed or exits by itself.
+        """End the process. It was killed, or it exits by itself.
 
         The connections of the process are closed. Running storage calls can still take effect.
         """

@@ -21,7 +21,7 @@ from weir.testing.sim.storage import SimStorage, StoragePort
 
 
 class SimProgram:
-    """``rows_max``: maximum rows of a batch. ``held_max``: rows that a partitioner or a delaying operator buffers."""
+    """``rows_max``: maximum rows of a batch. ``held_max``: maximum rows that a partitioner or a delaying operator buffers."""
 
     def __init__(
         self, simulation: Simulation, storage: SimStorage, port: StoragePort, *, rows_max: int, row_bytes: int, held_max: int

@@ -10,7 +10,10 @@ from weir.protocol.ids import OperatorUid
 
 
 class Stamp(NamedTuple):
-    """What a keyed fold has recorded about a record: the record's ``number`` within its key (from 1) and the hash chain after the record."""
+    """The stamp of a keyed fold on a record.
+
+    ``number`` is the record's number within its key, from 1. ``hash`` is the hash chain after the record.
+    """
 
     fold: OperatorUid
     key: int

@@ -166,8 +166,8 @@ def _long_pause(rng: random.Random) -> Fault:
 
 
 def _rollback_faults(rng: random.Random) -> tuple[Fault, ...]:
-    """Crashes of drivers after some checkpoints, so that rollbacks abandon some checkpoints, and pauses during a revocation or
-    reinstatement that are long enough for a successor to roll back and publish output."""
+    """Crashes and pauses of drivers. A driver crashes after some checkpoints, so that a rollback abandons checkpoints. A driver
+    pauses during a revocation or reinstatement, long enough for a successor to roll back and publish output."""
     crashes = [Fault(FaultKind.CRASH_DRIVER, 0, step="publish", count=rng.randint(3, 30)) for _ in range(rng.randint(1, 4))]
     pauses = [
         Fault(FaultKind.PAUSE_DRIVER, rng.choice((350, 900)) * MS, step=step, count=rng.choice((1, 1, 1, 2, 3)))

@@ -40,7 +40,7 @@ class Simulation:
         heapq.heappush(self._queue, (self.now_ns + delay_ns, self._order, action))
 
     def run(self, finished: Callable[[], bool], *, deadline_ns: int, events_max: int) -> None:
-        """Run until ``finished`` or the queue is empty. Raises Violation after the deadline or ``events_max`` events."""
+        """Run until ``finished()`` or an empty queue. Raises Violation after the deadline or ``events_max`` events."""
         while self._queue and not finished():
             at_ns, _, action = heapq.heappop(self._queue)
             self.now_ns = at_ns

@@ -45,7 +45,7 @@ class SteppedThread:
         self._return_permit.acquire()
 
     def wait(self, request: object) -> object:
-        """Return control to the simulation until ``resume``. Call this method from the thread itself."""
+        """Return control to the simulation until ``resume`` is called. Call this method from the thread itself."""
         self.request = request
         self._return_permit.release()
         self._run_permit.acquire()

@@ -22,7 +22,7 @@ from weir.protocol.snapshots import Committable
 
 
 class PowerCut(BaseException):
-    """PowerCut is raised instead of a file system operation. PowerCut is not an Exception, so that no product code handles it."""
+    """Raised instead of executing a file system operation. PowerCut is not an Exception, so that no product code handles it."""
 
 
 class QuickFileSystem(FileSystem):

@@ -51,7 +51,8 @@ def pause_before_each_operation(
     newer: Callable[[Output, Committables], object],
     check: Callable[[Output, Committables], object],
 ) -> None:
-    """Pause ``older`` before each of its operations in turn. Run ``newer`` during the pause, and ``check`` at the end."""
+    """Repeat the scenario for each operation of ``older``: pause ``older`` before the operation, run ``newer`` during the pause,
+    complete ``older``, and run ``check``."""
     pause, paused = 0, True
     while paused:
         with TemporaryDirectory() as directory:
@@ -196,7 +197,7 @@ def test_an_output_directory_of_a_run_with_a_different_job_log_is_refused(output
     assert output.visible() == [1]
 
 
-def test_a_file_with_the_path_of_the_output_directory_is_reported(tmp_path: Path) -> None:
+def test_an_output_directory_whose_path_is_a_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("not a directory")
     with pytest.raises(SinkError, match="preparing the output directory failed"):
         committer(str(tmp_path / "out")).claim(job="job", sink="op")

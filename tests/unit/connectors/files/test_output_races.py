@@ -22,7 +22,7 @@ STEPS = (*FragileFileSystem.CHANGING, "exists", "list", "size", "same_file")
 
 
 class Scheduler:
-    """Runs one thread at a time. Before each file system operation, the scheduler possibly switches to another thread."""
+    """Runs one thread at a time. Before each file system operation, the scheduler may switch to another thread."""
 
     def __init__(self, rng: random.Random, *names: str) -> None:
         self._rng = rng
@@ -65,7 +65,7 @@ class InterleavedFileSystem(QuickFileSystem):
 
 
 def prepare(output: Output, committables: Committables, *, to: int, generation: int) -> None:
-    """Commit again, revoke, reinstate and abort output, as the coordinator does before a start."""
+    """Recommit, revoke, reinstate and abort output, as the coordinator does before a start."""
     for checkpoint in range(1, to + 1):
         output.committer.commit(Permit(CheckpointId(to), Generation(generation)), committables[checkpoint])
     abandoned = [one for checkpoint in committables if checkpoint > to for one in committables[checkpoint]]

@@ -64,7 +64,7 @@ def test_a_batch_larger_than_the_limit_is_queued_if_the_queue_is_empty() -> None
     reader.close()
 
 
-def test_the_reader_requests_the_next_split_before_all_batches_of_the_last_one_are_polled() -> None:
+def test_the_reader_requests_the_next_split_before_all_batches_of_the_current_split_are_polled() -> None:
     reads = Reads(2)
     reader = reader_of(reads, bytes_ahead=1000)
     assert reader.wants_split()

@@ -77,7 +77,7 @@ def test_the_position_counts_only_emitted_rows() -> None:
     reader.close()
 
 
-def test_a_rate_limited_reader_requests_its_next_poll_for_the_time_of_the_next_row() -> None:
+def test_a_rate_limited_reader_requests_its_next_poll_when_the_next_row_is_due() -> None:
     reader, clock = rate_limited(200.0)
     assert reader.wait(10)
     assert reader.poll() is None

@@ -62,7 +62,7 @@ def test_paths_are_expanded_to_all_files_that_are_not_hidden(tmp_path: Path, rea
     assert named.to_pylist() == [{"line": "b.txt", "file": str(tmp_path / "b.txt")}]
 
 
-def test_a_source_makes_one_split_with_a_stable_id_per_subtask(tmp_path: Path) -> None:
+def test_a_source_makes_one_split_per_subtask_and_the_ids_of_splits_are_stable(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"0123456\n" * (1 << 19))
     splits = sources.text(path).splits(4)
@@ -73,7 +73,7 @@ def test_a_source_makes_one_split_with_a_stable_id_per_subtask(tmp_path: Path) -
     assert (ranges[0].start, ranges[-1].end) == (0, 4 << 20)
 
 
-def test_the_error_for_invalid_utf8_names_file_line_and_byte(tmp_path: Path, read_all: ReadAll) -> None:
+def test_the_error_for_invalid_utf8_names_the_file_and_the_line_and_the_byte(tmp_path: Path, read_all: ReadAll) -> None:
     path = tmp_path / "bad.txt"
     path.write_bytes(b"fine\n" * 1000 + b"caf\xe9\n" + b"fine\n" * 10)
     with pytest.raises(InputError, match=r"bad\.txt: line 1001 is not UTF-8 at byte 5003"):
@@ -138,7 +138,7 @@ def test_a_line_above_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.M
         read_all(TextSource((str(path),)))
 
 
-def test_a_file_without_a_size_is_refused(tmp_path: Path) -> None:
+def test_a_path_that_is_not_a_regular_file_is_refused(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for path in (str(pipe), "/dev/null", "/proc/self/status"):

@@ -38,7 +38,7 @@ def cut_before_each_operation(
     prepare: Callable[[Output], T], action: Callable[[Output, T], object], check: Callable[[Output, T], object]
 ) -> None:
     """Run ``action`` once per file system operation, with a power cut before that operation, and finally without a cut. After
-    each cut, run ``check`` without cuts."""
+    each of these runs, run ``check`` without a cut."""
     cut, done = 0, False
     while not done:
         with TemporaryDirectory() as directory:
@@ -223,7 +223,7 @@ def test_records_of_an_aborted_checkpoint_are_committed_with_the_next_checkpoint
     assert sink.snapshot(CheckpointId(3)) is None, "an epoch without records has no committable"
 
 
-def test_a_permit_does_not_commit_the_output_of_later_checkpoints(output: Output) -> None:
+def test_a_permit_does_not_cover_output_of_later_checkpoints(output: Output) -> None:
     committables = output.stage([1], 5)
     with pytest.raises(AssertionError, match="does not cover this checkpoint"):
         output.commit(committables, checkpoint=4)
@@ -263,7 +263,7 @@ class JobUnderPowerCuts(RuleBasedStateMachine):
         self.values: dict[int, list[int]] = {}
         self.ever_completed: set[int] = set()
         self.limits: dict[int, int] = {}
-        """The ancestry of the current state, which is the last checkpoint of each generation that the state descends from."""
+        """The ancestry of the current state: for each generation, the last checkpoint that the state descends from."""
         self.revoked: list[Committable] = []
         self.zombies: list[SinkOperator] = []
         self.sinks: list[SinkOperator] = []
@@ -287,8 +287,8 @@ class JobUnderPowerCuts(RuleBasedStateMachine):
         return False
 
     def recover(self, to: int, cuts: list[int]) -> None:
-        """Restore checkpoint ``to``: commit its output, revoke abandoned output and abort staged output. First interrupt a
-        restore at each operation number in ``cuts``."""
+        """Restore checkpoint ``to``: commit its output, revoke abandoned output and abort staged output. For each number in
+        ``cuts``, an earlier attempt is interrupted before the operation with this number."""
         self.zombies = self.sinks or self.zombies
         if self.generation:
             self.limits = {one: min(limit, to) for one, limit in {**self.limits, self.generation: to}.items()}

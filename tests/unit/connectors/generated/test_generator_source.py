@@ -60,7 +60,7 @@ def test_the_rows_do_not_depend_on_splits_and_batch_sizes(splits: int, rows: int
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.integers(0, 6), max_size=4), st.integers(1, 20))
-def test_after_a_restart_reading_resumes_at_the_next_row(restart_after: list[int], batch_rows: int) -> None:
+def test_reading_resumes_at_the_next_row_after_a_restart(restart_after: list[int], batch_rows: int) -> None:
     source = sources.generator(ALL_COLUMN_KINDS, rows=100, splits=2)
     table = read_with_restarts(source, restart_after, batch_rows=batch_rows)
     assert sorted(table["row"].to_pylist()) == list(range(100))

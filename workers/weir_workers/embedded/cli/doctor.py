@@ -155,7 +155,7 @@ def _java(subject: CheckContext) -> Finding:
 def _directory(subject: CheckContext) -> Finding:
     root = subject.directory.root
     if not root.exists():
-        return _problem(f"{root} does not exist", f"{subject.up} creates it")
+        return _problem(f"{root} does not exist", f"run {subject.up} to create it")
     try:
         with tempfile.TemporaryFile(dir=root) as file:
             file.write(b"x" * 4096)
@@ -191,7 +191,7 @@ def _locks(subject: CheckContext) -> Finding:
     if subject.found is None and last is not None and last.phase in (Phase.STARTING, Phase.UP, Phase.STOPPING):
         left = [TITLES[name] for name, child in last.children.items() if child.process is not None and child.process.lives]
         more = f"; still running: {', '.join(left)}" if left else ""
-        return _problem(f"the supervisor was killed{more}", f"{subject.up} cleans up and starts the platform")
+        return _problem(f"the supervisor was killed{more}", f"run {subject.up} to clean up and start the platform")
     pid_file = directory.postgres / "postmaster.pid"
     try:
         owner = int(pid_file.read_text().split("\n", 1)[0])
@@ -242,7 +242,7 @@ def _schema(subject: CheckContext, settings: Settings) -> Finding:
     log = subject.directory.log_of(SCHEMA)
     return _problem(
         f"the schema is at {found}, but this version needs {wanted}",
-        f"weir migrate{option(subject.directory)}; {log} contains the reason why the schema was not upgraded",
+        f"run weir migrate{option(subject.directory)}; {log} contains the reason why the schema was not upgraded",
     )
 
 

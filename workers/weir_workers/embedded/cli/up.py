@@ -140,7 +140,7 @@ def _watch(directory: DataDir, own: subprocess.Popen[bytes] | None) -> PlatformS
         if own is not None and (code := own.poll()) is not None:
             if code == OWNED:
                 say("Another command is already starting the platform.")
-                own = None  # wait for the platform of that command
+                own = None  # from now on, wait for the platform of the other command
                 changed_s = time.monotonic()
             elif code == NOTHING_STARTED and found is not None and found.phase is Phase.FAILED:
                 raise ConfigError(found.problem)
@@ -153,7 +153,7 @@ def _watch(directory: DataDir, own: subprocess.Popen[bytes] | None) -> PlatformS
         if time.monotonic() > changed_s + SILENT_S_MAX:
             raise ConfigError(
                 f"the platform is not up, and nothing has changed for {SILENT_S_MAX:.0f} s: {_slow_processes(directory, found)}. The supervisor "
-                f"continues: weir up{option(directory)} waits again, and weir down{option(directory)} stops the platform"
+                f"continues. To wait again, run weir up{option(directory)}. To stop the platform, run weir down{option(directory)}"
             )
         time.sleep(POLL_S)
 

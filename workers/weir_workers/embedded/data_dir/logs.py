@@ -12,8 +12,8 @@ SIZE_BYTES_MAX = 20 << 20
 
 
 def rotate(logs: Iterable[Path], *, size_bytes_max: int = SIZE_BYTES_MAX) -> None:
-    """Copy each log that is too large to ``NAME.1``, and truncate it. The writer continues at the start, because it opened the log with
-    O_APPEND. Lines that the writer writes between the copy and the truncation are lost."""
+    """If a log is larger than ``size_bytes_max``, copy the log to ``NAME.1`` and truncate it. The writer continues at the start of the file,
+    because it opened the log with O_APPEND. Lines that the writer writes between the copy and the truncation are lost."""
     for log in logs:
         try:
             if log.stat().st_size <= size_bytes_max:

@@ -14,12 +14,12 @@ from weir_workers.embedded.processes import ProcessId
 from weir_workers.embedded.supervisor.state_machine import State
 
 GIVE_UP_FAILURES = 3
-"""``weir up`` fails when a process has failed this often before the platform was up."""
+"""``weir up`` fails if a process fails this number of times before the platform is up."""
 
 
 class Phase(StrEnum):
     STARTING = "starting"
-    """The processes have not all been ready at the same time since this supervisor started."""
+    """Since this supervisor started, there has been no moment at which all processes were ready."""
     UP = "up"
     STOPPING = "stopping"
     DOWN = "down"
@@ -57,7 +57,7 @@ class PlatformState:
     children: Mapping[str, ChildState] = field(default_factory=dict)
     """In start order."""
     external: Mapping[str, str] = field(default_factory=dict)
-    """The host and port of each external server, by ``postgres`` or ``valkey``."""
+    """The host and port of each external server. The keys are ``postgres`` and ``valkey``."""
     notes: Sequence[str] = ()
     """Notes for the user, for example that the API uses another port than before."""
     problem: str = ""

@@ -60,7 +60,7 @@ class Postgres:
         """
         if (self.data / "PG_VERSION").exists():
             return
-        # An earlier attempt was killed. The attempt left files, but no PG_VERSION, because initdb writes PG_VERSION last.
+        # An earlier attempt that was killed can have left files in the directory ``fresh``.
         fresh = self.data.with_name(self.data.name + ".new")
         shutil.rmtree(fresh, ignore_errors=True)
         fresh.mkdir(mode=0o700, parents=True)

@@ -20,8 +20,9 @@ def temporary_postgres(data_in: Path | None = None) -> Iterator[Postgres]:
     """Yield a ready server, and delete its data afterwards. ``data_in`` is the parent of the data directory, by default the system's
     directory for temporary files."""
     user = server_user()
-    # Use temporary directories, because the user of the server possibly cannot reach the caller's directory. Use two
-    # directories, because ``data_in`` can be mounted noexec.
+    # If root calls this function, Postgres runs as another OS account. That account possibly cannot reach the caller's
+    # directories, so use temporary directories. The binaries need a directory of their own, because ``data_in`` can be mounted
+    # noexec.
     with (
         tempfile.TemporaryDirectory(prefix="weir-postgres-") as made,
         tempfile.TemporaryDirectory(prefix="weir-postgres-", dir=data_in) as made_for_data,

@@ -42,7 +42,7 @@ MOVES_MAX = 5
 IDLE_S = 1.0
 LOGS_EVERY_S = 5.0
 _LOCK_S = 1.0
-"""Other processes hold the lock for a moment when they check it."""
+"""The maximum wait for the lock. Other processes hold the lock for a moment when they check it."""
 
 StateListener = Callable[[PlatformState], None]
 PrepareChildren = Callable[[DataDir, Mapping[str, str], PlatformState | None], Prepared]
@@ -85,7 +85,8 @@ class Supervisor:
         """Run until stopped. Returns an exit code."""
         with self._signals():
             before = platform_state.read(self._directory.state)
-            # Keep ports and external servers, because after a failed start the next supervisor must know which database the platform uses.
+            # Keep the ports and the external servers of the previous state. Even after a failed start, the next supervisor must know
+            # which database the platform uses.
             known = PlatformState(
                 weir_version(),
                 self._began,
@@ -239,7 +240,8 @@ class Supervisor:
         handlers: dict[signal.Signals, Callable[[int, FrameType | None], None]] = {
             signal.SIGTERM: stop,
             signal.SIGINT: stop,
-            # The terminal was closed. Use a handler instead of SIG_IGN, because children do not inherit handlers.
+            # SIGHUP: the terminal was closed. To ignore the signal, use an empty handler instead of SIG_IGN, because children would
+            # inherit SIG_IGN.
             signal.SIGHUP: stop if sys.stdin is not None and sys.stdin.isatty() else lambda *_: None,
             # This handler only wakes the loop.
             signal.SIGCHLD: lambda *_: None,

@@ -45,8 +45,8 @@ _SIGNALS = {POSTGRES: signal.SIGINT, **dict.fromkeys(WORKERS, signal.SIGKILL)}
 class Service:
     """How to run one process.
 
-    ``ready`` returns whether the process that ``start`` has returned is ready. ``ready`` is called often, and only while the
-    process is alive. ``port`` is the port at which the process listens, if any.
+    ``start`` starts the process. ``ready`` takes this process and returns whether it is ready. ``ready`` is called often, and
+    only while the process is alive. ``port`` is the port at which the process listens, if any.
     """
 
     child: Child
@@ -154,7 +154,7 @@ def start_limits(environment: Mapping[str, str]) -> dict[str, float]:
 
 
 def _proxies(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the options of uvicorn that let trusted proxies, and only these, report the address of the client."""
+    """Return the options with which uvicorn accepts the address of the client from trusted proxies only."""
     trusted = environment.get(TRUSTED_PROXIES, "")
     return ("--proxy-headers", "--forwarded-allow-ips", trusted) if trusted else ("--no-proxy-headers",)
 
@@ -183,8 +183,8 @@ def _valkey(server: Valkey, binary: Path) -> Service:
 
 
 def api_is_ready(process: int, port: int) -> bool:
-    """Return whether the API is ready and this process listens at the port. The function sends the request before it checks the process,
-    because the request is cheaper."""
+    """Return whether the API is ready and ``process``, or one of its descendants, listens at ``port``. The function sends the request before
+    it checks the process, because the request is cheaper."""
     return _answers_ready(port) and listens(process, port)
 
 
@@ -204,8 +204,8 @@ def _ready_file(directory: DataDir, name: str) -> Path:
 
 
 def end_leftovers(before: PlatformState, say: Callable[[str], None]) -> None:
-    """End the processes that a killed supervisor left behind, and wait until they have ended, because two servers on the same data would
-    destroy it. The caller holds the lock of the data directory. On Linux the processes end by themselves after a moment."""
+    """End the processes that a killed supervisor left behind, and wait until they have ended. Two servers on the same data would destroy the
+    data. The caller holds the lock of the data directory. On Linux the processes end by themselves after a moment."""
     living = {name: child.process for name, child in before.children.items() if child.process is not None and child.process.lives}
     if living:
         say(f"ending processes of an earlier supervisor: {', '.join(TITLES.get(name, name) for name in living)}")

@@ -86,7 +86,8 @@ def prepare(directory: DataDir, environment: Mapping[str, str], before: Platform
         "WEIR_SECRET_KEY": environment.get("WEIR_SECRET_KEY") or secrets.secret_key,
         "WEIR_DATA_DIR": str(directory.root),
         "WEIR_PUBLIC_URL": environment.get("WEIR_PUBLIC_URL") or url,
-        # The webhook receivers of an embedded platform are usually on the same host, where every user can reach them anyway.
+        # By default, allow webhooks to receivers on this host. Such receivers are usual for an embedded platform, and every user of
+        # the host can reach them without Weir, too.
         "WEIR_WEBHOOK_REACH": environment.get("WEIR_WEBHOOK_REACH") or "loopback",
     }
     found = services(
@@ -126,7 +127,7 @@ def _ports(kept: Ports, external: Mapping[str, str], notes: list[str], *, prefer
         )
     elif preferred and api != (kept.api or preferred):
         notes.append(f"another program uses port {preferred}: the API uses port {api}")
-    # Without ``but``, two servers could get the same port, because a port is free until its server starts.
+    # Without ``excluded``, two servers could get the same port, because a port is free until its server starts.
     postgres = kept.postgres if POSTGRES in external else free_port(kept.postgres, excluded=(api,))
     valkey = kept.valkey if VALKEY in external else free_port(kept.valkey, excluded=(api, postgres))
     return Ports(postgres=postgres, valkey=valkey, api=api)

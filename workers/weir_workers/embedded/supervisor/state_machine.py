@@ -1,4 +1,4 @@
-"""The decisions of a supervisor. The module is pure, without clock and processes, and turns observations into effects.
+"""The decisions of a supervisor. This module is pure: it turns observations into effects, and reads no clock and starts no process.
 
 Each child moves through the states of LEGAL. A child starts when everything that it needs is ready. A child that ends
 unexpectedly restarts after a growing delay, without a limit on the number of restarts. A child stops after all children that
@@ -87,11 +87,11 @@ class Status:
 
     state: State = State.WAITING
     since_s: float = 0.0
-    """When the child entered this state."""
+    """The time at which the child entered its state."""
     not_before_s: float = 0.0
     """The earliest time of the child's next start."""
     failures: int = 0
-    """Number of consecutive failures. This number is reset to 0 when the child has been ready for STEADY_S."""
+    """Number of consecutive failures. The next failure of a child that has been ready for STEADY_S counts as the first."""
     restarts: int = 0
     """Since this supervisor started."""
     slow: int = 0
@@ -100,7 +100,7 @@ class Status:
     started_after_s: float | None = None
     """The duration of the child's last start."""
     problem: str = field(default="")
-    """Why the child is not ready, after a failure."""
+    """After a failure, the reason why the child is not ready."""
 
 
 class Supervision:
