@@ -27,7 +27,7 @@ export function newQueryClient(): QueryClient {
       queries: {
         // Streams invalidate stale data (live/invalidation.ts), so a window that gets the focus need not refetch data.
         refetchOnWindowFocus: false,
-        // Retry server errors and missing responses. Do not retry requests that the API refused, because it would refuse them again.
+        // Retry a request if the API failed or did not respond. Do not retry a refused request, because the API would refuse it again.
         retry: (failed, error) => failed < RETRIES_MAX && error instanceof ApiProblem && (error.unreachable || error.status >= 500),
         staleTime: 5_000,
       },

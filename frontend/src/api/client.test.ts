@@ -50,16 +50,19 @@ describe('the API client', () => {
     expect(requests).toHaveLength(3);
   });
 
-  it('does not retry a refused write request, and throws an error after three attempts without a response', async () => {
+  it('does not retry a refused write request', async () => {
     const refused = server(() => Response.json({ code: 'conflict', detail: 'no' }, { status: 409 }));
     await expect(suspend()).rejects.toBeInstanceOf(ApiProblem);
     expect(refused).toHaveLength(1);
+  });
+
+  it('throws an error after three attempts of a write request without a response', async () => {
     const attempts = server(noResponse, noResponse, noResponse);
     await expect(suspend()).rejects.toMatchObject({ unreachable: true });
     expect(attempts).toHaveLength(3);
   });
 
-  it('reports that the session has ended after a 401 response, but not after a log-in with a wrong password', async () => {
+  it('reports the end of the session after a 401 response, but not after a log-in with a wrong password', async () => {
     const onEnd = vi.fn();
     onTestFinished(onSessionEnded(onEnd));
     const unauthenticated = (): Response => Response.json({ code: 'unauthenticated', detail: 'x' }, { status: 401 });

@@ -1,6 +1,6 @@
 /** The endpoints of the data provider's resources. */
 interface ResourceEndpoints {
-  /** Return the path and the remaining filter of a list. Some fields of the filter become parts of the path of the URL. */
+  /** Return the path of a list, and the filter without the fields that are part of this path. */
   list(filter: Record<string, unknown>): { path: string; filter: Record<string, unknown> };
   /** Return the path of one record. Null if the API has no endpoint for a single record. */
   entry: ((id: number | string) => string) | null;

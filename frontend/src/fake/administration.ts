@@ -4,7 +4,7 @@ import { iso } from './model';
 
 type Role = Schemas['Role'];
 const DAY_MS = 86_400_000;
-/** How long a fake webhook receiver takes to respond. */
+/** The response time of a fake webhook receiver. */
 const DELIVERY_MS = 1_500;
 
 export class Administration {

@@ -94,14 +94,14 @@ function withJob(answer: (asked: RouteRequest & { one: FakeJob }) => RouteRespon
   };
 }
 
-/** Return a route that lists these rows of all jobs. */
+/** Return a route that lists the `rows` of all jobs. */
 function listAll(unit: string, rows: (one: FakeJob) => readonly object[]): Route[3] {
   return ({ installation, query }) => listResponse(installation.jobs.flatMap(rows), query, unit);
 }
 
 const operationRoute = (kind: Schemas['OperationKind']): Route[3] => withJob(({ installation, one }) => Response.json(installation.runOperation(one, kind), { status: 202 }));
 
-/** Return the response to a change, which is a problem if the change was refused. */
+/** Return the response to a change, or a problem if the change was refused. */
 function toResponse(found: object, status: number): Response {
   return found instanceof FakeProblem ? problem(found.status, found.code, found.detail, found.nextStep) : Response.json(found, { status });
 }

@@ -1,4 +1,4 @@
-/** Simulates checkpoints. Computes when each subtask acknowledges, and the statistics that the API returns. */
+/** Simulates checkpoints. Computes the time at which each subtask acknowledges, and the statistics that the API returns. */
 import type { Schemas } from '../api/types';
 import { largest, stragglerThreshold, summarize } from '../shared/statistics';
 import { type FakeGraph, subtasksOf } from './graph';

@@ -40,7 +40,7 @@ export interface FakeGraph {
 
 type Step = [uid: string, name: string, kind: string, from: [uid: string, partitioning: FakeInput['partitioning'], ...key: string[]][]];
 
-/** Build a graph. Operators with a `forward` edge to their only reader share a chain. */
+/** Build a graph. An operator joins the chain of its only input if the edge is `forward` and the input has no other reader. */
 export function graphOf(job: string, parallelism: number, steps: Step[]): FakeGraph {
   const operators = steps.map(([uid, name, kind, from], at): FakeOperator => ({
     uid, name, kind, stateful: kind === 'aggregate', columns: [{ name: 'key', type: 'string', nullable: true }, { name: 'value', type: 'int64', nullable: true }],

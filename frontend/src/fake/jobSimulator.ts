@@ -7,7 +7,7 @@ import { Random } from './random';
 type Job = Schemas['JobRead'];
 
 export const INTERVAL_MS = 10_000;
-/** How long simulated checkpoints take. Real checkpoints take less than 100 ms, which is too short to observe. */
+/** The typical duration of simulated checkpoints. Real checkpoints take less than 100 ms, which is too short to observe. */
 export const TEMPO_MS = 3_000;
 const HISTORY = 60;
 const DRIVER_LOST = 'DriverLost';
@@ -26,8 +26,7 @@ export class JobSimulator {
   nowMs: number;
 
   /**
-   * `nowMs` is rounded down. The simulation starts at a whole second, like the page's clock, so that a timestamp one minute ago is never shown as 59 s
-   * ago.
+   * `nowMs` is rounded down to a whole second, as in the page's clock. Otherwise, the page could show a timestamp one minute ago as 59 s ago.
    */
   constructor(nowMs: number, seed: number, templates: readonly JobTemplate[]) {
     this.nowMs = Math.floor(nowMs / 1_000) * 1_000;

@@ -47,7 +47,7 @@ export const JOB_TEMPLATES: readonly JobTemplate[] = [
 ];
 
 /**
- * Return the largest job with which the UI must stay responsive. This job has 200 operators, each with 8 subtasks and in a chain of its own. A
+ * Return the largest job with which the UI must stay responsive. This job has 200 operators, each in a separate chain with 8 subtasks. A
  * checkpoint takes about five seconds and the next checkpoint follows immediately, so there are ten updates a second.
  */
 export function wideJobTemplate(columns = 20, rows = 10, parallelism = 8): JobTemplate {

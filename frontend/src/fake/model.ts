@@ -15,7 +15,7 @@ export interface JobTemplate {
   /** The typical rate of each source subtask. */
   recordsPerS: number;
   stateBytes: number;
-  /** The largest share of time for which a subtask is backpressured. */
+  /** The typical share of time, from 0 to 1, for which the most backpressured subtask is backpressured. */
   backpressure: number;
   lagRecords: number | null;
   restarts: number;

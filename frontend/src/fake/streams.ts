@@ -7,8 +7,8 @@ const KEEP_ALIVE_MS = 15_000;
 const NOT_VALID = { status: 401, code: 'unauthenticated', detail: 'The token is not valid.', next_step: 'Log in again or create a new token.' };
 
 /**
- * Return a response with an event stream. `begin` gets functions that send a message and end the stream. `begin` returns a function that stops
- * sending.
+ * Return a response with an event stream. `begin` gets two functions: `send` sends a text, and `finish` ends the stream. `begin` returns a
+ * function that stops sending.
  */
 function stream(simulator: JobSimulator, begin: (send: (text: string) => void, finish: () => void) => () => void, signal: AbortSignal): Response {
   let end: (() => void) | undefined;

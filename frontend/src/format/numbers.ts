@@ -5,7 +5,7 @@ type Number = number | null | undefined;
 
 const isKnown = (value: Number): value is number => typeof value === 'number' && Number.isFinite(value);
 
-/** Return a number with three significant digits, such as 1.23, 12.3 or 123. */
+/** Return a number with at most three significant digits, such as 1.23, 12.3 or 123. */
 function short(value: number): string {
   const size = Math.abs(value);
   const digits = size >= 100 ? 0 : size >= 10 ? 1 : 2;

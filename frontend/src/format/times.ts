@@ -36,7 +36,7 @@ export function duration(ms: number | null | undefined): string {
   return `${Math.floor(h / 24)} d ${h % 24} h`;
 }
 
-/** Return `5 s` instead of `5.0 s`, for configured durations and axis labels. */
+/** Remove a zero decimal from a duration, as in `5 s` for `5.0 s`. Used for configured durations and axis labels. */
 export const dropZeroTenths = (text: string): string => text.replace('.0 ', ' ');
 
 /** Return a relative time, such as `5 s ago`, `1 h 30 min ago` or `in 3 min`. The distance is rounded down, so that `1 min ago` never appears before one minute has passed. */

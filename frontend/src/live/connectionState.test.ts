@@ -37,7 +37,7 @@ describe('the connection state', () => {
     expect(play(live, { type: 'disconnected', nowMs: 900, reason: 'ended', retryInMs: 0 })).toBe(live);
   });
 
-  it('is paused while the page is hidden, and becomes disconnected only if the page cannot reconnect later', () => {
+  it('is paused while the page is hidden, and is disconnected only if a later attempt to reconnect fails', () => {
     const paused = play(live, { type: 'paused' });
     expect(paused).toEqual({ status: 'paused', heardAtMs: 20 });
     expect(play(disconnected, { type: 'paused' })).toEqual(paused);

@@ -57,7 +57,7 @@ describe('an event stream', () => {
     vi.useRealTimers();
   });
 
-  it('resumes after the last event when the connection is lost, with increasing delays while the API does not respond', async () => {
+  it('resumes after the last event when the connection is lost, with a longer delay after each failed attempt', async () => {
     const server = new Server();
     const first = server.willStream();
     const { seen } = openStream();

@@ -31,7 +31,7 @@ export function staleResources(before: JobLive, now: JobLive): Iterable<StaleRes
   // Data that was fetched before the stream was live can be older than the first message of the stream.
   if (now.connection.status === 'live' && before.connection.status !== 'live') return ALL_RESOURCES;
   const fresh = now.events.filter(({ number }) => number > before.lastEventNumber);
-  // Older events were dropped and their kinds are unknown, so treat all resources as stale.
+  // Older events may have been dropped and their kinds are unknown, so treat all resources as stale.
   if (fresh.length === EVENTS_MAX) return ALL_RESOURCES;
   return new Set(fresh.flatMap(({ kind }) => STALE_AFTER_EVENT[kind] ?? STALE_AFTER_OTHER_EVENTS));
 }

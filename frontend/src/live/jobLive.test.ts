@@ -29,7 +29,7 @@ describe('the live state of a job', () => {
     expect(numbers(job).at(-1)).toBe(EVENTS_MAX + 20);
   });
 
-  it('drops events with higher numbers after the database was restored from a backup and the numbers have restarted', () => {
+  it('drops events with higher numbers when a lower number follows, as after the restore of a database backup', () => {
     expect(numbers(receive(initialJob(0), event(4), event(7), event(9), event(5)))).toEqual([4, 5]);
   });
 
@@ -58,7 +58,7 @@ describe('the live state of a job', () => {
     expect(done.outcome?.result).toBe('completed');
   });
 
-  it('ignores progress of an older checkpoint, except if it belongs to another run', () => {
+  it('ignores progress of an older checkpoint of the same run, but not of another run', () => {
     const job = receive(initialJob(0), progress(12, 1));
     expect(receive(job, progress(11, 8)).progress?.checkpoint).toBe(12);
     expect(receive(job, progress(2, 8, 2)).progress?.checkpoint).toBe(2);

@@ -18,7 +18,7 @@ export interface JobLive {
   /** The last checkpoint in progress. After its end, this checkpoint is kept, with its result in `outcome`, until the next checkpoint starts. */
   progress: Progress | null;
   outcome: { checkpoint: number; result: 'completed' | 'failed'; reason: string } | null;
-  /** The newest events, with the oldest of them first. */
+  /** The newest events, in ascending order of their numbers. */
   events: readonly JobEvent[];
   /** The number of the newest event, or 0 if there is no event yet. */
   lastEventNumber: number;

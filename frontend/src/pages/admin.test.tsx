@@ -57,7 +57,7 @@ describe('users', () => {
     expect(document.body.innerHTML).not.toContain(sent.password);
   });
 
-  it('the page of a user shows the error of the API if the last administrator is deleted', async () => {
+  it('the page of the last administrator shows that this user cannot be deleted', async () => {
     const { fake, user } = await renderPage('/users/1');
     expect(await screen.findByText(/This is your account/)).toBeVisible();
     await user.click(await screen.findByRole('button', { name: 'Delete' }));
@@ -68,7 +68,7 @@ describe('users', () => {
 });
 
 describe('tokens', () => {
-  it('the list of tokens contains those of the current user, or of all users if an administrator selects all users', async () => {
+  it('the list of tokens contains the current user\'s tokens, or all tokens if an administrator selects all users', async () => {
     const { user } = await renderPage('/tokens');
     expect(await screen.findByText('deployments from CI')).toBeVisible();
     expect(screen.queryByText('nightly deploy')).toBeNull();

@@ -36,7 +36,7 @@ export function ConnectionBanner({ connection }: { connection: ConnectionState }
   if (heard !== null && now - heard < BANNER_AFTER_MS) return null;
   const wait = Math.max(0, connection.retryAtMs - now);
   return (
-    // The text is outside of the status role, because a screen reader would announce it every second.
+    // Text that changes every second is outside of the element with the status role. Otherwise, a screen reader would announce each change.
     <Alert severity="warning" role="none">
       <span role="status">API unreachable{heard === null ? '' : ` since ${clock(heard)}`}. Jobs continue to run without the API.</span>{' '}
       {heard === null ? 'No data has arrived yet.' : `This data is ${duration(now - heard)} old.`}{' '}

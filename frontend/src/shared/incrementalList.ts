@@ -5,7 +5,10 @@ import { useEffect, useState } from 'react';
  * pure, and `useIncrementalList` connects them to React.
  */
 export interface IncrementalList<Row> {
-  /** `source` is the list that was requested last. `target` is the same list, but with the displayed object for each row that looks the same. */
+  /**
+   * `source` is the list that was requested last. `target` is the same list, but if a row looks the same as the displayed row at its position,
+   * `target` contains the displayed row.
+   */
   source: readonly Row[];
   target: readonly Row[];
   /** The rows to render, of which some are already updated and others are still old. This list is never longer than `target`, and has no gaps. */

@@ -12,7 +12,7 @@ import { VISUALLY_HIDDEN } from './visuallyHidden';
 /** A link to the page of the row's record. */
 export function RowLink({ to, children }: { to: string; children: ReactNode }) {
   return (
-    // Stop the propagation of the event, because the click handler of the row would navigate a second time.
+    // Stop the propagation of the event. Otherwise, the click handler of the row would navigate a second time.
     <Link component={RouterLink} to={to} onClick={(event) => event.stopPropagation()} sx={{ color: 'text.primary', fontWeight: 600, overflowWrap: 'anywhere' }}>
       {children}
     </Link>

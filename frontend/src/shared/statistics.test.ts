@@ -9,7 +9,7 @@ describe('percentiles', () => {
     expect(found.p999).toBeCloseTo(4.996);
   });
 
-  it('the percentiles of one value are the value itself, and those of no values are null', () => {
+  it('the percentiles of one value are this value, and an empty list has no percentiles', () => {
     expect(summarize([7])).toEqual({ min: 7, max: 7, avg: 7, p50: 7, p90: 7, p95: 7, p99: 7, p999: 7 });
     expect(summarize([])).toBeNull();
   });

@@ -19,7 +19,7 @@ export function summarize(values: readonly number[]): Summary | null {
 }
 
 /**
- * Return the duration that makes a subtask a straggler, which is the 95th percentile of the durations, but at least 1.5 times their median. Null if
+ * Return the duration above which a subtask is a straggler: the 95th percentile of the durations, but at least 1.5 times their median. Return null if
  * there are fewer than two durations.
  */
 export function stragglerThreshold(durations: readonly number[]): number | null {

@@ -2,7 +2,7 @@ import { useSyncExternalStore } from 'react';
 
 import { serverNow } from '../api/serverClock';
 
-/** The interval of the page's clock. All relative times change at the same moment, but on a hidden page relative times do not change. */
+/** The interval of the page's clock. All relative times change at the same moment. On a hidden page, relative times do not change. */
 const TICK_MS = 1_000;
 const listeners = new Set<() => void>();
 let now = 0;

@@ -158,6 +158,6 @@ def _load_module(name: str) -> ModuleType:
 
 
 def _line_in(path: Path, error: BaseException) -> str:
-    """Return the innermost line of the error's traceback that is in the file ``path``, for example ``flights.py:3``."""
+    """Return the innermost line of the file ``path`` in the error's traceback, for example ``flights.py:3``."""
     lines = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == path]
     return f"{path.name}:{lines[-1].lineno}" if lines else path.name

@@ -1,5 +1,5 @@
-"""Determines, from the input's schema, what the operators ``select``, ``with_columns`` and ``filter`` compute: the output columns
-with their types, and the input columns that polars must read."""
+"""Resolves the expressions of ``select``, ``with_columns`` and ``filter`` against the input's schema. The result is the output
+columns with their types, and the input columns that polars must read."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from weir.protocol.ids import CheckpointId, Generation
 from weir.protocol.snapshots import Committable, JsonValue, Split
 
 Ancestry: TypeAlias = Mapping[Generation, CheckpointId]
-"""For each generation, the id of its last checkpoint from which the current state descends."""
+"""Maps each generation to the id of its last checkpoint that is an ancestor of the current state."""
 
 
 def is_ancestor(ancestry: Ancestry, *, generation: int, checkpoint: int) -> bool:
@@ -102,15 +102,16 @@ class Committer(ABC):
     Call order when a generation is prepared: claim -> commit (recommit) -> revoke* -> reinstate* -> abort_after. Then commit*.
 
     The coordinator of an old generation can pause before any call and continue after a newer generation has run. Therefore, no
-    method may change the output of newer generations. ``before_generation`` is the generation that is being prepared, and a method
-    with this parameter changes only output of older generations. After a newer generation has called ``revoke`` or ``reinstate``,
-    calls of ``revoke`` or ``reinstate`` for an older generation change nothing and raise Superseded.
+    method may change the output of newer generations. ``before_generation`` is the generation that is being prepared. A method
+    with this parameter changes only output of older generations. If a newer generation has already called ``revoke`` or
+    ``reinstate``, a call of either method for an older generation raises Superseded and changes nothing.
     """
 
     revocable: bool = False
 
     def claim(self, *, job: str, sink: str, history: str | None = None) -> None:
-        """Mark the output target as owned by this sink of this job, before any other change of the target.
+        """Mark the output target as owned by this sink of this job. The coordinator calls ``claim`` before it changes the
+        target in any other way.
 
         ``history`` is the id of the job log, or None if it is unknown. A run must not change output that a run with another job
         log has committed. Raises SinkError if the target belongs to another job, sink or job log. Sinks without persistent output
@@ -132,16 +133,16 @@ class Committer(ABC):
     ) -> None:
         """Hide the committed output of checkpoints outside ``ancestry`` from readers, and keep it under ``branch``.
 
-        Only revocable sinks implement this method. ``committables`` contains the committables in the manifests of
-        completed checkpoints outside ``ancestry``, published or not. An implementation must also find published output of
-        checkpoints whose manifests are deleted, because ``committables`` does not contain that output. The coordinator calls
-        ``revoke`` before ``abort_after``. Raises Superseded, SinkError.
+        Only revocable sinks implement this method. ``committables`` contains the committables in the manifests of completed
+        checkpoints outside ``ancestry``. Some of these committables may not be published. An implementation must also find
+        published output of checkpoints whose manifests are deleted, because ``committables`` does not contain that output. The
+        coordinator calls ``revoke`` before ``abort_after``. Raises Superseded, SinkError.
         """
         raise NotImplementedError
 
     def reinstate(self, *, ancestry: Ancestry, branch: str, before_generation: Generation) -> None:
-        """Publish the revoked output of all checkpoints in ``ancestry`` again. The output can be in any branch. Raises
-        Superseded, SinkError."""
+        """Publish again the revoked output of all checkpoints in ``ancestry``. The revoked output can be under any branch.
+        Raises Superseded, SinkError."""
         raise NotImplementedError
 
     def result(self) -> object:

@@ -20,9 +20,9 @@ T = TypeVar("T")
 class SinkOperator(Operator):
     """Calls the writer of a sink. If a checkpoint is aborted, later snapshots include its committables again.
 
-    The records of an epoch must be committed even if the first checkpoint after the epoch is aborted. So each snapshot includes
-    the committables of the epoch, with the same identity, until a checkpoint is completed. Therefore a manifest can also list
-    committables of earlier checkpoints. The coordinator commits these committables too."""
+    The records of an epoch must be committed even if the first checkpoint after the epoch is aborted. So each later snapshot
+    includes the committables of the epoch, with the same identity, until a checkpoint is completed. Therefore a manifest can
+    also list committables of earlier checkpoints. The coordinator commits these committables too."""
 
     def __init__(self, writer: SinkWriter) -> None:
         self._writer = writer

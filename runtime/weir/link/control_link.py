@@ -36,7 +36,7 @@ CommandHandler = Callable[[NumberedCommand], Callable[[], None] | str]
 """Returns an action that starts the command, or the reason why the command is refused. The link's threads call the handler and
 the action."""
 FencedHandler = Callable[[str], None]
-"""A thread of the link calls the handler with the reason when another driver has taken over the job."""
+"""When another driver has taken over the job, a thread of the link calls the handler with the reason."""
 
 
 class ControlLink:
@@ -154,7 +154,7 @@ class ControlLink:
     def _answer(self, command: NumberedCommand) -> None:
         try:
             outcome = self._handle_command(command)
-        except Exception as error:  # report any error to the caller, and run the next command
+        except Exception as error:  # answer the command with the error, and run the next command
             log.error("command failed", command=type(command.command).__name__, exc_info=error)
             outcome = f"internal error: {type(error).__name__}: {error}"
         if isinstance(outcome, str):

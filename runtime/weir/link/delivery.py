@@ -135,7 +135,8 @@ class EventDelivery:
         self._lingers_since_ms = None
         match result:
             case Stored(up_to) | Gap(up_to) if up_to > self._sent:
-                # Only sent events can be stored, either by the last request or by an earlier request whose response was lost.
+                # The control plane can store only events that were sent, by this request or by an earlier one.
+                # So this response is wrong.
                 self.on_result(ControlPlaneUnavailable("the response confirms unsent events"), now_ms, jitter=jitter)
             case Stored(up_to):
                 self._on_success()

@@ -52,7 +52,7 @@ class Reporter:
         a recovery."""
         self._failure = ""
         self._pending: tuple[CheckpointId, int] | None = None
-        """The pending checkpoint and when it was triggered."""
+        """The pending checkpoint and the time of its trigger, in milliseconds."""
         self._sampled_ms: dict[SlotIndex, int] = {}
         record(GraphDeployed(graph))
 

@@ -1,11 +1,11 @@
 """The contract between an operator and the loop that runs its subtask.
 
-``process``, ``on_watermark`` and ``on_end_of_input`` return steps. A step is a generator of batches, which the loop can pause and
-resume. A batch has at most ``context.batch_rows`` rows. Partitioners slice batches that are larger than BATCH_BYTES. The loop
-requests the next batch of a step only while every output channel has room. The loop can compute one more batch ahead, and buffers
-this batch until the channels have room. A step yields None while it waits for a background call, and the loop resumes the step
-later. The loop takes snapshots between steps, never while a generator is unfinished. An error in a step fails the subtask. If
-user code raises an error, the step raises UserCodeError from the original error.
+``process``, ``on_watermark`` and ``on_end_of_input`` return steps. A step is a generator of batches, which the loop can pause
+and resume. A batch has at most ``context.batch_rows`` rows. Partitioners slice batches that are larger than BATCH_BYTES. The
+loop requests the next batch of a step only while every output channel has room. The loop can compute one more batch ahead, and
+buffers this batch until the channels have room. A step yields None while it waits for a background call, and the loop resumes
+the step later. The loop takes snapshots between steps, never while a generator is unfinished. An error in a step fails the
+subtask. If user code raises an error, the step raises a UserCodeError with the original error as its cause.
 
 The loop's thread calls all methods except ``PendingSnapshot.write``. The methods are called in this order::
 
@@ -85,7 +85,7 @@ class PendingSnapshot(Protocol):
     """A snapshot after its sync phase. ``Operator.snapshot`` returns a PendingSnapshot."""
 
     def advance(self) -> bool:
-        """Copy one bounded part of the state, which takes about 1 ms. The loop calls this method between batches, until it
+        """Copy one bounded part of the state. The call takes about 1 ms. The loop calls this method between batches, until it
         returns True."""
         ...
 
@@ -111,12 +111,13 @@ class Operator(ABC):
         return iter(())
 
     def on_end_of_input(self) -> Step:
-        """Emit all buffered records, and remove them from the state. After a restore of a snapshot that follows this call, the
-        loop normally does not call ``on_end_of_input`` again.
+        """Emit all buffered records, and remove them from the state. Normally, the loop does not call ``on_end_of_input`` again
+        after a restore of a snapshot that was taken after this call.
 
-        The loop calls ``on_end_of_input`` again only if a restore changes the parallelism or the chains. A new subtask can then
-        replace several old subtasks, of which some had not reached the end of their input. The new subtask continues with their
-        unfinished splits and state, and the loop calls ``on_end_of_input`` when the new subtask reaches the end of its input.
+        If the restore changes the parallelism or the chains, the loop can call ``on_end_of_input`` again. A new subtask can
+        then replace several old subtasks, some of which had not reached the end of their input. The new subtask continues with
+        their unfinished splits and state, and the loop calls ``on_end_of_input`` when the new subtask reaches the end of its
+        input.
         """
         return iter(())
 
@@ -125,7 +126,7 @@ class Operator(ABC):
         return None
 
     def restore(self, snapshots: Sequence[OperatorSnapshot], reader: SnapshotReader) -> None:
-        """Restore keyed state for the keys in ``context.key_groups``. Restore all state in ``snapshots`` that is not keyed."""
+        """Restore the keyed state of ``context.key_groups``, and all state in ``snapshots`` that is not keyed."""
         if any(snapshot.files or snapshot.inline is not None for snapshot in snapshots):
             raise AssertionError(f"{type(self).__name__} has no state to restore")
 
@@ -170,8 +171,8 @@ class SourceOperator(ABC):
         """Return the splits in progress, each with the position after the last record that ``poll`` has returned."""
 
     def next_poll_after_ns(self) -> int:
-        """Return how many nanoseconds (at most 50 ms) the loop waits before it calls ``poll`` again after ``poll`` has returned
-        None."""
+        """Return the waiting time in nanoseconds (at most 50 ms). After ``poll`` has returned None, the loop waits for this
+        time before it calls ``poll`` again."""
         return 1_000_000
 
     def on_checkpoint_completed(self, checkpoint: CheckpointId) -> None:

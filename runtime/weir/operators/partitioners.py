@@ -133,8 +133,8 @@ class RebalancePartitioner:
         rows_each, remainder = divmod(batch.num_rows, self._targets)
         row_bytes = batch.get_total_buffer_size() / batch.num_rows
         if row_bytes * self._batch_rows > BATCH_BYTES:
-            # If the batch is a slice, its buffers can contain additional rows. ``nbytes`` does not include these rows, but takes
-            # microseconds per column, so use ``nbytes`` only if the estimate is too large.
+            # If the batch is a slice, its buffers can contain additional rows. ``nbytes`` does not include these rows, but
+            # computing it takes microseconds per column. So use ``nbytes`` only if the estimate is too large.
             row_bytes = batch.nbytes / batch.num_rows
         begin = 0
         for step in range(self._targets):

@@ -52,8 +52,8 @@ def targets_of(hashes: Hashes, target_of_group: Words) -> Targets:
 
 @kernel
 def sort_by_target(targets: Targets, ends: Words, order: Words) -> None:
-    """Write the row numbers to ``order``, sorted by target with a stable counting sort. Write the end of the range of target t in
-    ``order`` to ``ends[t]``."""
+    """Write the row numbers to ``order``, sorted by target with a stable counting sort. So the row numbers of a target t form
+    one range of ``order``. ``ends[t]`` receives the end of this range (exclusive)."""
     count = len(ends)
     begins = np.zeros(count + 1, dtype=np.int64)
     for row in range(len(targets)):
@@ -68,7 +68,7 @@ def sort_by_target(targets: Targets, ends: Words, order: Words) -> None:
 
 
 def take_order(targets: Targets, count: int) -> tuple[Words, Words]:
-    """Return the row numbers sorted by target, and for each target the end of its range of row numbers."""
+    """Return ``order`` and ``ends``, which ``sort_by_target`` fills."""
     ends: Words = np.zeros(count, dtype=np.int64)
     order: Words = np.empty(len(targets), dtype=np.int64)
     sort_by_target(targets, ends, order)

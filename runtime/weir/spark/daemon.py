@@ -1,7 +1,7 @@
 """The process from which Spark forks Python workers. This process imports large modules once, before it forks.
 
-Spark starts this module by name (``spark.python.daemon.module``) as ``python -m weir.spark.daemon pyspark.worker``. A worker
-then starts by a fork, without seconds of imports, and the workers share the memory of the modules.
+Spark starts this module by name (``spark.python.daemon.module``) as ``python -m weir.spark.daemon pyspark.worker``. A fork
+of this process starts each worker without seconds of imports, and all workers share the memory of the modules.
 
 This process must not start threads, because threads do not survive a fork and every worker would wait for them. Evaluating a polars
 expression starts threads. Weir's compiled kernels start no threads, so this process runs them once, and workers inherit the

@@ -43,7 +43,7 @@ class JobLike(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PlannedRun:
-    """A planned run. ``non_restored`` are the operators that are in the checkpoint but not in the graph, whose state is
+    """A planned run. ``non_restored`` are the operators of the checkpoint that the graph does not contain. Their state is
     dropped. ``notes`` are messages for the user about the restore."""
 
     plan: CompiledJob

@@ -78,7 +78,7 @@ class _Relay:
 
     Output is buffered until ``forward`` is called, and the buffered lines are printed first.
 
-    A pipe makes it possible to filter line by line. The relay's thread ends with the JVM.
+    The JVM writes to a pipe, so that the relay can filter single lines. The relay's thread ends with the JVM.
     """
 
     def __init__(self) -> None:

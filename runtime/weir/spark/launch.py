@@ -1,4 +1,5 @@
-"""Launch of a job on Spark. The launch connects graph, session, coordinator and slots, and closes them when the job ends.
+"""Launch of a job on Spark. The launch connects graph, session, coordinator and slots. When the job has ended, the launch
+closes the slots, the connections and the session.
 
 At the end of a run, ``_clean_up`` removes temporary objects of this run and of earlier runs. If the clean-up fails, the next
 run removes the remaining objects.
@@ -262,8 +263,8 @@ def _clean_up(
 def runs_newest_generation(view: LogView, progress: ProgressSnapshot) -> bool:
     """Return whether this run has the newest generation.
 
-    Two runs can request the same generation, but checkpoint ids are unique. So a generation certainly belongs to this run only
-    if this run has completed a checkpoint in that generation.
+    Two runs can request the same generation, but checkpoint ids are unique. So the proof that the newest generation belongs to
+    this run is a checkpoint that this run has completed in that generation.
     """
     record = view.newest
     if record is None or not progress.completed:

@@ -19,9 +19,10 @@ _unregister_by_value: Callable[[ModuleType], None] = cloudpickle.unregister_pick
 def pack_code(code: Mapping[str, object], *, by_value: Iterable[ModuleType] = ()) -> dict[str, bytes]:
     """Return {reference: pickled function}, for ``SlotBootstrap.code``.
 
-    Functions of ``by_value`` modules (such as the job's file), of ``__main__`` and nested functions are pickled as a whole. Any
-    other function is pickled as the name of its module and its own name, so the executors must have the module. If an object
-    cannot be pickled, raise GraphError that names the reference and the captured object.
+    Three kinds of functions are pickled as a whole: functions of ``by_value`` modules (such as the job's file), functions of
+    ``__main__``, and nested functions. Any other function is pickled as the name of its module and its own name, so the
+    executors must have the module. If an object cannot be pickled, raise GraphError that names the reference and the captured
+    object.
     """
     modules = [module for module in by_value if module.__name__ not in _list_by_value()]
     for module in modules:

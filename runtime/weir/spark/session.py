@@ -34,8 +34,8 @@ from weir.spark.settings import FIXED, is_loopback, is_secret, reject_unsupporte
 _PREFIX = "weir-spark-"
 _LOCK = "owner.lock"
 _BASE_BYTES_MAX = 40
-"""The maximum path length of the parent directory. Spark creates Unix sockets below the parent directory, and the kernel limits
-a socket's path to 107 bytes."""
+"""The maximum length of the parent directory's path, in bytes. Spark creates Unix sockets below the parent directory, and the
+kernel limits a socket's path to 107 bytes."""
 _YOUNG_S = 60.0
 """A directory younger than this possibly belongs to a process that has not locked the directory yet."""
 
@@ -84,7 +84,7 @@ def _remove_abandoned(base: Path) -> None:
 
 
 _scratch: dict[int, ScratchDirectory] = {}
-"""Maps the identity of a SparkContext, whose JVM is possibly dead, to its private directory."""
+"""Maps the identity of a SparkContext to the private directory of its session. The JVM of the context can be dead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +209,7 @@ class LazySession:
     """A Spark session that is opened at its first use, by a Spark query as a source or by the slots. A LazySession is also a
     SparkPlanner.
 
-    ``slots`` (including spares) is the number of cores of the session if the master does not specify it.
+    If the master does not specify the number of cores, the session gets ``slots`` cores (including spares).
     """
 
     def __init__(self, master: str, slots: int, *, app_name: str, conf: Mapping[str, str]) -> None:

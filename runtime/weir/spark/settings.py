@@ -35,8 +35,8 @@ UNSUPPORTED: Mapping[str, str] = {
 """Unsupported settings. A name that ends in a dot is a prefix of settings."""
 
 TASK_FAILURES_MAX = 4
-"""How often Spark itself restarts a lost slot at once. After this many losses the slot's Spark job fails, and the slot pool
-submits it again.
+"""After this many losses of a slot, its Spark job fails, and the slot pool submits the job again. After each earlier loss,
+Spark itself restarts the slot at once.
 
 Without a limit, a DataFrame source whose code raises, or a slot that cannot be unpickled, would be retried forever.
 """
@@ -69,7 +69,7 @@ _DEFAULTS = {
 }
 
 _CLUSTER_DEFAULTS = {
-    # How soon Spark detects the loss of an executor, by its closed connection or by missing heartbeats.
+    # Spark detects the loss of an executor by a closed connection or by missing heartbeats. These settings shorten the delay.
     "spark.standalone.executorRemoveDelayOnDisconnection": "100ms",
     "spark.network.timeout": "8s",
     "spark.network.timeoutInterval": "1s",
@@ -79,7 +79,7 @@ _CLUSTER_DEFAULTS = {
 
 _LOCAL = re.compile(r"local(?:\[(\*|\d+)(?:\s*,\s*\d+)?\])?")
 _LOOPBACK = re.compile(r"spark://(127\.\d+\.\d+\.\d+|localhost|\[::1\])(:|$)")
-# Spark redacts settings with these names in its output, so Weir keeps them out of argument lists.
+# Settings with these names can contain secrets. Spark redacts them in its output, and Weir keeps them out of argument lists.
 _SECRET = re.compile(r"secret|password|token|access[.]?key|credential|session.?key", re.IGNORECASE)
 _LAUNCH = re.compile(r"spark\.(authenticate|ui\.enabled)$")
 

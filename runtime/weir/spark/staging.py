@@ -48,8 +48,8 @@ for _logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
     logging.getLogger(_logger).disabled = True
 
 AGE_S_MIN = 24 * 3600
-"""A directory younger than this is possibly in use, because its query is being staged or its run has not completed a
-checkpoint."""
+"""A directory younger than this can be in use: its rows are possibly still being written, or its run has possibly not
+completed a checkpoint yet."""
 log = structlog.get_logger(__name__)
 
 
@@ -93,8 +93,8 @@ def stage_dataframe(frame: DataFrame, directory: str) -> tuple[str, pa.Schema]:
 
     ``directory`` is a local path or a URL that Spark's executors can write and the slots can read. If an interrupted staging
     has left incomplete rows in ``directory``, they are overwritten. Completely staged rows are reused, so that a resumed job
-    continues with the same rows. Return the directory and ``frame_schema``. Raise GraphError if the query is not bounded,
-    SchemaError, or InputError if the query fails.
+    continues with the same rows. Return the directory and the schema of ``frame_schema``. Raise GraphError or SchemaError as
+    ``frame_schema`` does, or InputError if the query fails.
     """
     schema = frame_schema(frame)
     if not _staged(frame.sparkSession, directory):

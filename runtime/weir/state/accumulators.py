@@ -3,8 +3,8 @@
 Before these kernels run, the encoder replaces each null by the neutral element of its accumulator, such as 0 for sums and the
 largest value for minima. So the kernels need not check for nulls.
 
-A row has a seen bit for each aggregated column, which is 1 if the key has had a value in the column. Until the first null occurs
-in any aggregated column, all seen bits of new rows are 1. After the first null, the seen bits of new rows are 0, and
+For each aggregated column, a row has a seen bit. The bit is 1 if the key has had a value in the column. As long as no
+aggregated column has had a null, all seen bits of new rows are 1. After the first null, the seen bits of new rows are 0, and
 ``mark_seen`` sets a seen bit when the key has its first value in the column.
 """
 
@@ -32,8 +32,8 @@ OFFSET = 1
 INPUT = 2
 """The address of the values to fold (one word per record), or 0 for COUNT_ROWS."""
 VALID = 3
-"""Only for MEAN: the address of one word per record, which is 1 for a value and 0 for a null. VALID is 0 if the column has no
-nulls in the batch."""
+"""Only for MEAN: the address of an array with one word per record (1 for a value, 0 for a null). VALID is 0 if the column has
+no nulls in the batch."""
 OUTPUT = 4
 """The address to which the kernel writes running results, one word per record. OUTPUT is 0 if the kernel must not write running
 results."""
@@ -44,11 +44,11 @@ FLAG_OVERFLOW = 0
 # row has a seen bit. The seen bit is 1 if the key has had a value in the column.
 SEEN_BIT = 0
 SEEN_NULLS = 1
-"""The address of an array with one byte per record, which is 1 if the value is null. SEEN_NULLS is 0 if the column has no nulls
-in the batch."""
+"""The address of an array with one byte per record (1 for a null, 0 for a value). SEEN_NULLS is 0 if the column has no nulls in
+the batch."""
 SEEN_OUTPUT = 2
-"""The address to which the kernel writes one byte per record, which is 1 if the record's key has had a value in the column so
-far. SEEN_OUTPUT is 0 if the kernel must not write these bytes."""
+"""The address to which the kernel writes one byte per record. The byte is 1 if the record's key has had a value in the column
+so far. SEEN_OUTPUT is 0 if the kernel must not write these bytes."""
 SEEN_WORDS = 3
 
 

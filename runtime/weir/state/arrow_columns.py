@@ -20,7 +20,7 @@ from weir.state.numba_support import Words, address_of
 
 
 class Encoding(Enum):
-    """How the values of a key column are encoded."""
+    """The encoding of the values of a key column."""
 
     WORD = "word"
     DECIMAL = "decimal"
@@ -35,8 +35,8 @@ class ColumnWords:
     """An encoded key column. ``addresses`` contains one address for the encoding WORD, two addresses (low and high halves) for
     DECIMAL, and two addresses (offsets and bytes) for BYTES.
 
-    ``nulls`` has one byte per row, which is 1 for a null. ``nulls`` is None if there are no nulls. ``owners`` contains references
-    to the objects that own the memory. For WORD and DECIMAL, ``owners[i]`` is the NumPy array whose memory begins at
+    ``nulls`` has one byte per row (1 for a null, 0 for a value). ``nulls`` is None if there are no nulls. ``owners`` contains
+    references to the objects that own the memory. For WORD and DECIMAL, ``owners[i]`` is the NumPy array whose memory begins at
     ``addresses[i]``.
     """
 
@@ -92,7 +92,7 @@ def column_words(column: pa.Array, encoding: Encoding) -> ColumnWords:
 
 
 def null_bytes(column: pa.Array) -> npt.NDArray[np.uint8] | None:
-    """Return one byte per row, which is 1 for a null, or None if the column has no nulls."""
+    """Return one byte per row (1 for a null, 0 for a value), or None if the column has no nulls."""
     if column.null_count == 0:
         return None
     bitmap = column.buffers()[0]
@@ -171,7 +171,7 @@ def column_from_words(words: pa.Buffer, rows: int, type_: pa.DataType, valid: np
     """Convert ``rows`` words to an array of ``type_``. For float types, each word contains a float64. Words of eight-byte types
     are not copied, except for uint64.
 
-    ``valid`` has one byte per row, which is 0 for a null. ``valid`` is None if there are no nulls.
+    ``valid`` has one byte per row (0 for a null, 1 for a value). ``valid`` is None if there are no nulls.
     """
     bitmap, null_count = None, 0
     if valid is not None:

@@ -3,9 +3,10 @@
 Each tracker numbers epochs of its own, which are not the epochs between barriers. An epoch ends when a snapshot starts and, if
 ``firsts`` is True, also when a batch starts. Each row contains the epoch of its last tracked change.
 
-The loop copies the rows of a snapshot in small steps while updates continue. Before a row changes for the first time in an epoch,
-the kernel saves the old row in the undo log if a snapshot in progress may not have copied the row yet. When the loop has copied
-all rows of a snapshot, the snapshot thread restores the rows that changed after the snapshot's epoch from the undo log.
+The loop copies the rows of a snapshot in small steps while updates continue. Before a row changes for the first time in an
+epoch, the kernel saves the old row in the undo log if a snapshot in progress may not have copied the row yet. Some rows change
+after the end of the snapshot's epoch, but before the loop copies them. When the loop has copied all rows, the snapshot thread
+replaces the copies of these rows by the old rows in the undo log.
 
 All snapshots share one undo log. An undo entry applies to a snapshot if the saved row was last changed in or before the
 snapshot's epoch, and the entry was saved in a later epoch.
@@ -52,7 +53,7 @@ the system must allocate pages."""
 UNDO_ENTRIES = 1 << 16
 NO_LIMIT = 1 << 62
 EPOCHS = 1 << 31
-"""When the number of the current epoch reaches EPOCHS, the numbers restart at 1 as soon as no copy is in progress."""
+"""After the number of the current epoch has reached EPOCHS, the numbers restart at 1 as soon as no copy is in progress."""
 
 
 @kernel
@@ -118,8 +119,8 @@ class RowCopy:
 
 
 class ChangeTracker:
-    """The epochs, undo log and row copies of one keyed table. Only the loop calls the methods of a tracker, except ``recycle``,
-    which the snapshot thread calls too."""
+    """The epochs, undo log and row copies of one keyed table. Only the loop calls the methods of a tracker, with one exception:
+    the snapshot thread calls ``recycle`` too."""
 
     def __init__(self, row_words: int, *, firsts: bool) -> None:
         """If ``firsts`` is True, the tracker lists the rows that each batch changes, sorted by the first record that changed each
@@ -136,7 +137,8 @@ class ChangeTracker:
         """The number of entries in each segment of the undo log, except the last segment."""
         self._retired: list[Words] = []
         self._unwritten: list[RowCopy] = []
-        """Complete copies that the snapshot thread may not have written yet, so that it may still need their undo entries."""
+        """Complete copies that the snapshot thread has possibly not written yet. The undo entries of these copies must be
+        kept."""
         self._free: list[Words] = []
         self._first_rows: tuple[Words, Words] | None = None
         self._refresh()
@@ -157,8 +159,8 @@ class ChangeTracker:
         self.words[TRACKING] = 1
 
     def firsts(self) -> tuple[Words, Words]:
-        """Return the addresses of the rows that have changed since the last call of ``track_firsts``, and for each of these rows
-        the number of the first record that changed the row.
+        """Return two arrays about the rows that have changed since the last call of ``track_firsts``: the address of each row,
+        and the number of the first record that changed the row.
 
         The arrays are valid until the next call of ``track_firsts``."""
         assert self._first_rows is not None
@@ -234,7 +236,7 @@ class ChangeTracker:
         self._free.extend(buffers)
 
     def trim(self, chunks: int) -> None:
-        """Free the reusable buffers and undo segments that exceed what a snapshot of ``chunks`` chunks needs."""
+        """Keep the reusable buffers and undo segments that a snapshot of ``chunks`` chunks needs, and free the others."""
         del self._free[chunks:]
         del self._retired[2 * chunks :]
 

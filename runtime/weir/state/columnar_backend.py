@@ -156,7 +156,7 @@ class ColumnarAggregates:
         return [np.empty(rows, dtype=np.uint8) for _ in self._layout.seen_columns]
 
     def _columns(self, results: list[pa.Buffer], rows: int, seen: list[Any]) -> list[pa.Array]:
-        """``seen`` contains an array for each seen bit. The array has one byte per row, which is 0 if the result is null.
+        """``seen`` contains an array for each seen bit. The array has one byte per row (0 if the result is null, else 1).
         ``seen`` is empty if no null has occurred yet."""
         columns = []
         for slot, words in zip(self._layout.slots, results, strict=True):

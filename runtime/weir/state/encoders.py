@@ -42,8 +42,8 @@ class ValueEncoder:
     def __init__(self, layout: RowLayout) -> None:
         self._layout = layout
         self.partial = False
-        """True after the first null in an aggregated column. The kernels update the seen bits, which record whether a key has had
-        a value, only if ``partial`` is True."""
+        """True after the first null in an aggregated column. The seen bits record whether a key has had a value. The kernels
+        update the seen bits only if ``partial`` is True."""
 
     def encode(self, batch: pa.RecordBatch, outputs: list[int], seen_outputs: list[int]) -> tuple[Words, Words, list[Any]]:
         """Return the arguments ``aggregates`` and ``seen`` of the fold kernel, and the objects that own the memory at the
@@ -122,8 +122,8 @@ class KeyEncoder:
         self._layout = layout
         self.interners = tuple(StringInterner() if encoding is Encoding.BYTES else None for encoding in layout.encodings)
         self.rows_are_ids = layout.encodings == (Encoding.BYTES,)
-        """True if the key is one string column. If the key is one string column, the id of a string is also the number of its
-        row, so the kernel does not need the hash index."""
+        """True if the key is one string column. The id of a string is then also the number of its row, so the kernel does not
+        need the hash index."""
 
     @property
     def nbytes(self) -> int:

@@ -94,8 +94,8 @@ def find_or_add(tag: np.uint64, control: Words, chunks: Words, row_bytes: int, k
 @kernel
 def locate(begin: int, count: int, control: Words, chunks: Words, keys: Words, template: Words, rows: Words,
            addresses: Words, tags: Words) -> None:  # fmt: skip
-    """For records ``begin`` to ``begin + count``, write the numbers and addresses of the rows of their keys to ``rows`` and
-    ``addresses``."""
+    """Find or add the row of the key of each record from ``begin`` to ``begin + count``. Write the row's number to ``rows``,
+    and the row's address to ``addresses``."""
     row_bytes = 8 * len(template)
     slots, mask = control[SLOTS], control[MASK]
     first = keys[KEY_COLUMNS] + 8 * begin
@@ -146,7 +146,7 @@ def locate(begin: int, count: int, control: Words, chunks: Words, keys: Words, t
 @kernel
 def locate_ids(begin: int, count: int, control: Words, chunks: Words, keys: Words, template: Words, rows: Words,
                addresses: Words) -> None:  # fmt: skip
-    """Find rows like ``locate``, but without a search, because the ids of the keys are row numbers."""
+    """Do the same as ``locate``, but without a search, because the ids of the keys are row numbers."""
     row_bytes = 8 * len(template)
     for i in range(count):
         row = load64(keys[KEY_IDS] + 8 * (begin + i))

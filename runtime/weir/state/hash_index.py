@@ -6,9 +6,9 @@ and determines the slot at which probing begins. So the index can move the slots
 Entries are never deleted. Different keys can have the same tag, so a lookup also compares the keys.
 
 The index grows incrementally. ``grow`` allocates a new table of twice the size, and every batch copies some slots of the old
-table to the new table. Before a kernel adds a key, it searches the new table and then the old table. If it finds the key only in
-the old table, it copies the key's word to the new table. A copied word is unchanged, so ``move_slots`` recognises words that the new
-table already contains, and does not copy them again.
+table to the new table. Before a kernel adds a key, it searches the new table and then the old table. If it finds the key only
+in the old table, it copies the key's slot to the new table. A copied slot has the same value, so ``move_slots`` recognises
+slots that the new table already contains, and does not copy them again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Support for numba kernels. The decorator ``kernel`` compiles a function. The functions ``load64``, ``store64`` and similar read
+"""Support for numba kernels. The decorator ``kernel`` compiles a function. Functions such as ``load64`` and ``store64`` read
 and write memory at raw addresses.
 
 Kernels take addresses (int64) instead of arrays. So kernels can read and write Arrow buffers of any type and offset without a
@@ -42,7 +42,7 @@ def kernel(function: F) -> F:
     """Compile the function at its first call, cache the compiled code on disk, and release the GIL while the function runs.
 
     By default, numba recompiles a cached kernel only if the source file of the kernel has changed. But the compiled code of a
-    kernel can include kernels from other files. So this decorator replaces the time stamp of the source file in the cache by a
+    kernel can include kernels from other files. So in the cache, this decorator replaces the time stamp of the source file by a
     digest of all files that contain kernels. A change of any of these files then invalidates all cached kernels.
     """
     compiled: Any = njit(nogil=True, cache=True)(function)

@@ -52,7 +52,7 @@ class AccumulatorSlot:
 
     @property
     def neutral(self) -> int:
-        """The first word of an accumulator into which no value has been folded yet."""
+        """The initial value of the accumulator's first word, before any value is folded."""
         return _NEUTRAL.get(self.kind, 0)
 
 

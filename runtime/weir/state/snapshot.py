@@ -117,7 +117,7 @@ class CopiedRows:
             apply_undo_entries(undo.segment, undo.begin, undo.end, copy.epoch, copy.rows, copy.row_words, self._buffers)
 
     def words(self, begin: int, end: int) -> Words:
-        """Return a two-dimensional array, whose row w contains word w of each of the table rows ``begin`` to ``end``."""
+        """Return a two-dimensional array. Row w of the array contains word w of the table rows ``begin`` to ``end``."""
         used = max(slot.word + slot.words for slot in self._layout.slots)
         words: Words = np.empty((used, end - begin), dtype=np.int64)
         extract_words(self._buffers, 8 * self._layout.row_words, begin, words)
@@ -156,8 +156,8 @@ class CopiedRows:
 
 
 def _bits(meta: Words, bit: int, *, flipped: int) -> npt.NDArray[np.uint8] | None:
-    """Extract bit ``bit`` of each word in ``meta``, inverted if ``flipped`` is 1. Returns one byte per row, or None if all bytes
-    would be 1, because then no value is null."""
+    """Extract bit ``bit`` of each word in ``meta``, inverted if ``flipped`` is 1. Returns one byte per row (0 for a null, 1 for
+    a value), or None if no value is null."""
     valid = np.empty(len(meta), dtype=np.uint8)
     return None if extract_bits(meta, bit, flipped, valid) == len(meta) else valid
 

@@ -11,7 +11,7 @@ from weir.state.row_chunks import CHUNK_MASK, CHUNK_SHIFT, EPOCH_SHIFT
 
 @kernel
 def apply_undo_entries(segment: Words, begin: int, end: int, epoch: int, rows: int, row_words: int, buffers: Words) -> None:
-    """Replace copied rows that changed after the end of ``epoch`` by the old rows from the undo entries."""
+    """Overwrite the copied rows with the old rows from the undo entries, if the rows changed after the end of ``epoch``."""
     entry_words = row_words + 1
     for number in range(begin, end):
         entry = number * entry_words

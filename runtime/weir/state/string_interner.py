@@ -106,8 +106,8 @@ def find_string(slots: int, mask: int, hashed: int, address: int, length: int, p
 @kernel
 def intern(begin: int, end: int, starts: int, data: int, nulls: int, control: Words, entries: Words, arena: Words,
            ids: Words) -> int:  # fmt: skip
-    """Write the ids of values ``begin`` to ``end`` into ``ids``. Returns the position of the first value without an id if the
-    index, the entries or the arena is full, else ``end``."""
+    """Write the ids of values ``begin`` to ``end`` into ``ids``. If the index, the entries or the arena is full, returns the
+    position of the first value without an id. Otherwise returns ``end``."""
     for record in range(begin, end):
         address = data + load64(starts + 8 * record)
         length = load64(starts + 8 * record + 8) - load64(starts + 8 * record)

@@ -137,7 +137,7 @@ def retire_and_delete(
     ``protected`` are the relative paths of files that pending checkpoints reference but did not write. If the result is
     NumberTaken, nothing is deleted. Raise the errors of ``JobLog.append``, in which case nothing is deleted. Raise
     CheckpointError if the manifest of a kept checkpoint cannot be read, because the files of that checkpoint are then unknown.
-    If a manifest cannot be read, ``entry`` is already in the log, but no file is deleted.
+    After this error, ``entry`` is already in the log, but no file is deleted.
     """
     retiring = {checkpoint: log.view.find(checkpoint) for checkpoint in entry.checkpoints}
     files: set[str] = set()

@@ -165,10 +165,10 @@ class JobLog:
         - A process appends a summary only for its own generation, and only while the outcome of all its entries is known. So an
           unexpected summary above ``at`` is from a newer generation, and Superseded is raised. If the entry is in the log after
           all, the newer generation knows the entry from the summary and acts on it.
-        - A GenerationStarted in the log fences its own generation number. So if a GenerationStarted is not stale, it was never in
-          the log.
-        - Other entries without a generation (a pin by the command line) are idempotent. For them NumberTaken is returned, and the
-          caller retries.
+        - A GenerationStarted in the log uses up its generation number, so the entry then counts as stale. A GenerationStarted
+          that is not stale is therefore not in the log.
+        - Other entries of a process that owns no generation (a pin by the command line) are idempotent. For them NumberTaken is
+          returned, and the caller retries.
         """
         state = self._current_state
         if at < state.base:
@@ -195,9 +195,9 @@ class JobLog:
     def trim(self) -> int:
         """Delete every entry below the newest summary known to be in the log. Return the number of entries deleted.
 
-        Entries are deleted in ascending order, because ``log_reader`` relies on this order. A process that was paused can also
-        call ``trim``, because entries below a summary are never needed again. If only some entries could be deleted, raise
-        StorageError. The next call deletes the remaining entries.
+        Entries are deleted in ascending order, because ``log_reader`` relies on this order. A process may call ``trim`` even
+        after a long pause, because entries below a summary are never needed again. If only some entries could be deleted,
+        raise StorageError. The next call deletes the remaining entries.
         """
         base = self._current_state.base
         superfluous = [number for number in self._files.numbers() if number < base]
@@ -207,7 +207,8 @@ class JobLog:
     def entries(self, *, first: int = 1) -> tuple[NumberedEntry, ...]:
         """Return the existing entries from number ``first`` on, for display.
 
-        The result can include entries below the newest summary that a paused process created too late and that are not in the log.
+        The result can include entries that are not part of the log, because a paused process created them too late, below the
+        newest summary.
         """
         stored = ((number, self._files.fetch(number)) for number in self._files.numbers() if number >= first)
         return tuple(NumberedEntry(number, entry) for number, entry in stored if entry is not None)

@@ -33,7 +33,7 @@ _PACK = re.compile(re.escape(_PACKED) + r"g(\d+)-c(\d+)-[^/]+\.pack")
 
 @dataclass(frozen=True, slots=True)
 class FileIdentity:
-    """The generation and the checkpoint that wrote a file, as its name gives them."""
+    """The generation and the checkpoint that wrote a file, as parsed from the name of the file."""
 
     generation: Generation
     checkpoint: CheckpointId

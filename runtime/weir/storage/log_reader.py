@@ -23,7 +23,8 @@ from weir.storage.layout import JobLayout, log_number
 READ_ATTEMPTS_MAX = 10
 EMPTY_LISTINGS_MIN = 3
 """A listing can be empty although the log exists, if a trim deletes all entries that existed when the listing started. Trims
-are rare, because a trim follows only after hundreds of entries. So trims do not make this many listings in a row empty."""
+are rare, because a trim follows only after hundreds of entries. So if this number of consecutive listings are all empty, the
+cause is not a trim: the log has no entries."""
 
 
 class LogFiles:
@@ -163,9 +164,9 @@ def is_newest(files: LogFiles, candidate: NumberedEntry) -> bool:
 
 
 def _read_to_end(files: LogFiles, reading: LogState) -> bool:
-    """Add all following entries. Return False if the log was trimmed in the meantime, so that its end is still unknown.
+    """Add all following entries. Return False if the log has changed in the meantime, so that its end is still unknown.
 
-    That the next entry is missing does not prove that the log has ended. Only a later listing can prove the end.
+    A missing next entry does not prove the end of the log. Only a later listing can prove the end.
     """
     while (entry := files.fetch(reading.next_number)) is not None:
         _apply(files, reading, entry)

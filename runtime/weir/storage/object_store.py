@@ -33,8 +33,9 @@ class ObjectStorage:
     """An object store as checkpoint storage. ``options`` are the store's settings (``endpoint``, ``region``, ...). Settings
     that ``options`` does not contain come from the environment.
 
-    When the network fails, the client retries reads, and also puts that can overwrite an object. The client never retries ``create``. A retry could
-    find the object that the first attempt has created, and would report that another process has created the object.
+    When the network fails, the client retries reads, and also writes that may overwrite an object (``put``). The client never
+    retries ``create``. A retry could find the object that the first attempt has created, and would report that another process
+    has created the object.
     """
 
     def __init__(self, url: str, options: Mapping[str, str] | None = None, *, create_timeout_s: float = 20.0) -> None:

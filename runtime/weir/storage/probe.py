@@ -89,9 +89,9 @@ class SharedStorageMarker:
         self._storage.put(self._path, (b"The slots of a run check that they can read this object.",))
 
     def check(self) -> None:
-        """Check that this slot can read the marker. The slot calls ``check`` at each deployment, but does not read the marker
-        again after a success. Raise StorageError, or ConfigError if the storage is not shared, because a restart cannot fix
-        that."""
+        """Check that this slot can read the marker. The slot calls ``check`` at each deployment. After a success, ``check``
+        does not read the marker again. Raise StorageError. If the storage is not shared, raise ConfigError, because a restart
+        cannot fix that."""
         if self._checked:
             return
         try:
@@ -112,6 +112,6 @@ class SharedStorageMarker:
         }
 
     def delete(self, fenced: Collection[str] = ()) -> None:
-        """Delete the marker. The driver calls ``delete`` when it will not start any more slots in this run. ``fenced`` are
-        markers of runs that this run has fenced, which are deleted too."""
+        """Delete the marker. The driver calls ``delete`` when it will not start any more slots in this run. Also delete
+        ``fenced``, the markers of runs that this run has fenced."""
         self._storage.delete([self._path, *sorted(fenced)])

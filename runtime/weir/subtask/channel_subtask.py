@@ -48,7 +48,7 @@ class ChannelSubtask(SubtaskRuntime):
             return self._unfinished_step(now_ns)
         if self._effects:
             # TakeSnapshot and AlignmentAborted send only control events.
-            # Among the effects of one frame, only TakeSnapshot and AlignmentAborted can follow them.
+            # If the next effect is one of these two, so are all later effects of the same frame.
             return Work.ANY_TIME if isinstance(self._effects[0], TakeSnapshot | AlignmentAborted) else Work.NEEDS_ROOM
         work = Work.NONE
         for channel in self.inputs:

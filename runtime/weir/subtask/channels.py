@@ -145,8 +145,8 @@ class RemoteOutput:
 
 
 class OutputEdge:
-    """An outgoing edge of one sending subtask. A FORWARD edge has one channel per sending subtask, whose target can have any
-    index."""
+    """An outgoing edge of one sending subtask. On a FORWARD edge, each sending subtask has one channel. The target of this
+    channel can have any index."""
 
     def __init__(self, edge: Edge, partitioner: BatchPartitioner, channels: Sequence[OutputChannel]) -> None:
         self.edge = edge

@@ -18,7 +18,7 @@ HELD_NS_MAX = 250_000_000
 @dataclass(slots=True)
 class SubtaskCheckpoint:
     """The snapshot of one subtask. Call ``advance`` between batches until it returns True. Then call ``write`` on the snapshot
-    thread, and after that ``snapshot``.
+    thread. Finally, call ``snapshot``.
 
     ``ready`` contains the operator snapshots that the sync phase has completed, such as source positions.
     """
@@ -103,9 +103,9 @@ class SlotCheckpoints:
         self._taken: dict[CheckpointId, int] = {}
         self._triggered_ns: dict[CheckpointId, int] = {}
         self._taken_by_all: CheckpointId | None = None
-        """The newest checkpoint of which all subtasks have taken their snapshots.
+        """The newest checkpoint for which all subtasks have taken their snapshots.
 
-        Barriers arrive in order, so all subtasks have also taken their snapshots of older checkpoints.
+        Barriers arrive in order, so all subtasks have also taken their snapshots for older checkpoints.
         """
 
     @property
@@ -114,7 +114,7 @@ class SlotCheckpoints:
         return self._gathering[0] if self._gathering else None
 
     def triggered(self, checkpoint: CheckpointId, now_ns: int) -> None:
-        """Record that the coordinator's trigger has arrived, from which the start delay is measured. A slot without sources
+        """Record the arrival of the coordinator's trigger. The start delay is measured from this time. A slot without sources
         gets no trigger, so its start delay stays 0."""
         self._triggered_ns[checkpoint] = now_ns
 

@@ -36,8 +36,8 @@ def _exit(reason: str) -> None:
 
 
 class ControlConnection:
-    """The control connection of a slot. Call ``start`` first. The loop then calls ``send``, ``receive`` whenever ``wake`` was
-    called, and finally ``close``.
+    """The control connection of a slot. Call ``start`` first. Then the loop calls ``send`` for each message, and ``receive``
+    whenever ``wake`` was called. Finally, the loop calls ``close``.
 
     ``lease_ms`` is the duration of the first lease, which the coordinator's first Lease message replaces. ``end`` ends the
     process, and returns only in tests.

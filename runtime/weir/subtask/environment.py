@@ -28,7 +28,7 @@ class Program(Protocol):
     """Builds the parts of the deployed graph."""
 
     def operators(self, graph: PhysicalGraph, subtask: SubtaskId) -> Sequence[Operator | SourceOperator]:
-        """Return the operators of the subtask's chain, which are not yet opened. If the chain has a source, the source is the
+        """Return the operators of the subtask's chain, without opening them. If the chain has a source, the source is the
         first operator."""
         ...
 

@@ -52,7 +52,7 @@ FLUSH_AGE_NS = 100_000_000
 """While a slot is busy, the pending rows of a partitioner are sent after this time. While a slot is idle, pending rows are sent
 at once."""
 ALIGNING_FLUSH_AGE_NS = 20_000_000
-"""How long pending rows wait before they are sent, while a slot is idle because its subtasks are aligning.
+"""While a slot is idle and one of its subtasks is aligning, pending rows are sent after this time.
 
 Pending rows are not sent at once, because the barrier will flush them, and a small batch costs as much as a full batch.
 """

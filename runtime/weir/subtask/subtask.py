@@ -137,7 +137,7 @@ class SubtaskRuntime(ABC):
         return self._waiting_until_ns if waits else None
 
     def on_aborted(self, checkpoint: CheckpointId) -> None:
-        """Handle that the coordinator has aborted ``checkpoint``."""
+        """Handle the abort of ``checkpoint`` by the coordinator."""
 
     def _start_step(self, step: Step, after: Callable[[], None]) -> None:
         self._step = step
@@ -189,7 +189,7 @@ class SubtaskRuntime(ABC):
         inputs: tuple[ChannelSnapshot, ...],
         ready: Sequence[OperatorSnapshot],
     ) -> None:
-        """Take a snapshot, then broadcast the barrier after all batches sent before (Algorithm 1, lines 12 and 13)."""
+        """Take a snapshot, then broadcast the barrier after all earlier batches (Algorithm 1, lines 12 and 13)."""
         self.outputs.flush()
         began_wait_ns = self._environment.core_wait_ns()
         began_ns, began_cpu_ns = self._environment.monotonic_ns(), self._environment.thread_cpu_ns()

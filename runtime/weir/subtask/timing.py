@@ -57,7 +57,7 @@ class TimeAccount:
             self.queued_ns += waited_ns
 
     def add_busy(self, now_ns: int) -> None:
-        """Add the time since the last call of ``settle``, in which the subtask ran, to the busy time."""
+        """Add the time since the last call of ``settle`` to the busy time. The subtask has run during this time."""
         self.busy_ns += now_ns - self._settled_ns
         self._settled_ns = now_ns
 

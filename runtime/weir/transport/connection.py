@@ -1,9 +1,9 @@
 """Connections: a non-blocking stream of messages over a socket, driven by a poller.
 
 A message is a header of fixed size, then sections whose sizes the header gives. Each section is received directly into a separate
-Arrow buffer (64-byte aligned), so a record batch can be read in place. The call that receives the end of a section also
-receives the following bytes into a small staging buffer. So headers and small messages need no separate call. Only the bytes in
-the staging buffer are copied, and the bytes of sections are not.
+Arrow buffer (64-byte aligned), so a record batch can be read in place. The call that receives the end of a message also
+receives the following bytes into a small staging buffer. So headers and small messages need no separate call. Only bytes of a
+section that arrive in the staging buffer are copied.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ class MessageReader(Generic[H]):
         self._end = 0
         self._header: H | None = None
         self._in_message = False
-        """Whether a header has been parsed whose sections are not complete yet. ``_in_message`` is a separate flag because a
-        parsed header can be None."""
+        """Whether a header has been parsed but some of its sections are incomplete. ``_in_message`` is a separate flag because
+        a parsed header can be None."""
         self._sections: list[pa.Buffer] = []
         self._views: list[memoryview] = []
         """Views of the incomplete sections. The first view can be partly filled."""

@@ -1,4 +1,4 @@
-"""Connection setup, which consists of the handshake on one socket, the listening side (Acceptor) and the dialing side (Dialer).
+"""Connection setup: the handshake on one socket, the listening side (Acceptor) and the dialing side (Dialer).
 
 The number of unauthenticated connections and their duration are limited.
 """
@@ -39,8 +39,8 @@ DIAL_TIMEOUT_NS = 60_000_000_000
 DELAY_NS_MIN = 10_000_000
 DELAY_NS_MAX = 500_000_000
 ATTEMPT_NS_MAX = 10_000_000_000
-"""Timeout of one attempt to connect until the acceptor has proved its identity. The admission can then take until the dial
-timeout."""
+"""Timeout of one attempt to connect. Within this time, the acceptor must prove its identity. The admission can then take until
+the dial timeout."""
 
 
 class HandshakeSession(Generic[M]):
@@ -172,7 +172,7 @@ class Acceptor:
         self._on_ended = ended
         self._log_connection = log_connection
         self._pending: dict[AuthenticatedSession, str] = {}
-        """Sessions in the handshake with their peer's address, oldest first."""
+        """Maps each session that is in the handshake to the address of its peer, oldest session first."""
         try:
             self._listener = sockets.listen(host, ports)
         except ConfigError:

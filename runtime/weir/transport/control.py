@@ -3,7 +3,7 @@
 Only the thread of the loop that owns the endpoint calls ``poll``. Any thread may call ``send`` and ``wake``. ``fileno`` is
 readable whenever ``poll`` has work, so another loop's selector can wait for it (``DataExchange.register``). On the wire, a
 message is its length (u32, little endian) followed by its bytes. Messages that were sent just before ``close`` can be lost.
-All messages have certainly arrived only if the peer has closed its end.
+A sender can be sure that all its messages have arrived only after the peer has closed its end of the connection.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ COORDINATOR = ControlPeer(0)
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """The peer is connected. ``incarnation`` is the proven incarnation of the peer, which is a slot at the server and the
-    coordinator at the client."""
+    """The peer is connected. ``incarnation`` is the proven incarnation of the peer. The peer of a server is a slot, and the
+    peer of a client is the coordinator."""
 
     peer: ControlPeer
     incarnation: str

@@ -1,11 +1,11 @@
 """The data connections of one slot, which transport frames to and from the other slots of a generation.
 
-In each generation, two slots share one connection, which the slot with the larger index dials. Only the thread of the slot's
-loop makes the calls. Call order::
+In each generation, each pair of slots shares one connection. The slot with the larger index dials. Only the thread of the
+slot's loop makes the calls. Call order::
 
     open_generation -> { send | pump }* -> close_generation -> open_generation (a newer one) ... -> close
 
-A peer can be deployed to a newer generation before this slot. The peer authenticates, and then waits until this slot opens the
+A peer can open a newer generation before this slot does. The peer authenticates, and then waits until this slot opens the
 newer generation. Connections of older generations are dropped.
 """
 

@@ -76,7 +76,7 @@ export function SpecForm({ initial, isNewVersion, defaultFile, busy, error, onSe
           {field('retained', 'Retained checkpoints', 'Savepoints and pinned checkpoints are also retained')}
           {field('timeout', 'Checkpoint timeout', 'A checkpoint that takes longer than this fails')}
           {field('minPause', 'Minimum pause', 'The pause between two checkpoints. Leave empty for no minimum')}
-          {field('tolerable', 'Tolerable failed checkpoints', 'Failed checkpoints in a row before the job fails over. Leave empty for no limit')}
+          {field('tolerable', 'Tolerable failed checkpoints', 'The job restarts if more than this number of checkpoints fail in a row. Leave empty for no limit')}
         </FieldGrid>
       </Panel>
       <Panel title="Parameters" actions={<Button size="small" onClick={() => set({ parameters: [...draft.parameters, { name: '', value: '' }] })}>Add parameter</Button>}>

@@ -39,7 +39,7 @@ describe('deploying', () => {
     expect(fake.installation.jobs.at(-1)!.job.desired_state).toBe('RUNNING');
   });
 
-  it('shows how long the compilation takes without announcing it every second', async () => {
+  it('shows the elapsed time of the compilation without announcing it every second', async () => {
     const installation = new Installation(Date.now());
     const [spec] = installation.find(7)!.specs;
     Object.assign(spec!, { state: 'COMPILING', created_at: new Date(Date.now() - 30_000).toISOString() });

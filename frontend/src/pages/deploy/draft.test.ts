@@ -43,7 +43,7 @@ describe('form problems', () => {
   const check = (change: Partial<Draft>, file: string | null = 'a.py', hasFile = false) => formProblems({ ...fine, ...change }, { file: file === null ? null : { name: file }, hasFile });
 
   it('a valid form has no problems', () => expect([check({}), check({}, null, true)]).toEqual([{}, {}]));
-  it('a missing or invalid file is reported as a problem of the draft', () => {
+  it('a missing or invalid file is reported at its field', () => {
     expect(check({}, null).file).toMatch(/^Choose a .py/);
     expect(check({}, 'a b.py').file).toMatch(/must end in \.py/);
   });

@@ -17,13 +17,13 @@ describe('home', () => {
     expect(rows).toHaveLength(4);
   });
 
-  it('shows which of the jobs that should be running has the stalest checkpoint', async () => {
+  it('shows the job with the stalest checkpoint among the jobs that should be running', async () => {
     await renderPage('/');
     const oldest = await screen.findByRole('region', { name: 'Stalest checkpoint' });
     expect(oldest).toHaveTextContent(/1 h 30 min.*orders-enrichment/);
   });
 
-  it('says how many jobs it covers if there are more jobs than the page fetches', async () => {
+  it('says that the page covers only the first jobs if it does not fetch all jobs', async () => {
     const installation = new Installation(Date.now());
     const resting = installation.find(7)!;
     for (let id = 10; id <= JOBS_MAX + 1; id += 1) installation.jobs.push({ ...resting, job: { ...resting.job, id, name: `job-${id}` } });

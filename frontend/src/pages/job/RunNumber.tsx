@@ -8,7 +8,7 @@ import { useJob } from './useJob';
 
 const numbersOf = (runs: readonly Schemas['RunRead'][]): ReadonlyMap<number, number> => new Map(runs.map(({ id, number }) => [id, number]));
 
-/** Shows the number of a run within its job. `of` is the id of the run, which is unique across all jobs. */
+/** Shows the number of a run within its job. `of` is the id of the run. Run ids are unique across all jobs. */
 export function RunNumber({ of }: { of: number }) {
   const { id } = useJob();
   const { data } = useQuery({

@@ -1,6 +1,6 @@
 /**
- * The physical graph of a run. The API returns the graph as the driver wrote it, so invalid parts are dropped. Chains and edges are in topological
- * order, except for feedback edges.
+ * The physical graph of a run. The API does not validate the graph that the driver wrote, so `parseGraph` drops invalid parts. Chains and edges are
+ * in topological order, except for feedback edges.
  */
 export interface Operator {
   uid: string;

@@ -24,7 +24,7 @@ export function useSpec() {
   });
 }
 
-/** Query the graph that a run has deployed. `keep`: return the graph of the previous run until the graph of this run is loaded. */
+/** Query the graph that a run has deployed. `keep`: whether to return the graph of the previous run until this graph is loaded. */
 export function useGraph(runId: number | null, { keep = false } = {}): UseQueryResult<Schemas['GraphRead']> {
   const { id } = useJob();
   return useQuery({

@@ -11,7 +11,7 @@ import { DrawQueue } from './drawQueue';
 
 register([LineChart, HeatmapChart, GridComponent, LegendComponent, TooltipComponent, VisualMapComponent, CanvasRenderer]);
 
-/** The canvas context that measures texts. Null if there is no canvas, as in jsdom, and then charts are not drawn. */
+/** The canvas context that measures texts. Null if there is no canvas, as in jsdom. Charts are then not drawn. */
 const pen = typeof ResizeObserver === 'undefined' ? null : document.createElement('canvas').getContext('2d');
 if (pen) {
   const ask = (text: string, font: string): number => {

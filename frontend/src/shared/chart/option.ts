@@ -26,7 +26,7 @@ export interface Series {
   name: string;
   colour: string;
   points: Point[];
-  /** Whether the line is dashed, which distinguishes lines without colour. */
+  /** Whether the line is dashed. Users can then distinguish it from a solid line without relying on colour. */
   dashed?: boolean;
   /** Whether to draw a dot for each point, which is useful for short series. */
   dots?: boolean;
@@ -85,7 +85,7 @@ export function timeSeriesOption({ lines, theme, format, stacked = false, max, s
   };
 }
 
-/** Return the largest power of ten that is not above any positive value. */
+/** Return the largest power of ten that does not exceed the smallest positive value, or 1 if no value is positive. */
 function floorOf(lines: readonly Series[]): number {
   const least = lines.flatMap(({ points }) => points).reduce((found, [, value]) => (value !== null && value > 0 && value < found ? value : found), Infinity);
   return Number.isFinite(least) ? 10 ** Math.floor(Math.log10(least)) : 1;

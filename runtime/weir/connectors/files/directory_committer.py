@@ -23,12 +23,13 @@ from weir.protocol.ids import CheckpointId, Generation
 from weir.protocol.snapshots import Committable
 
 PUBLISH_ATTEMPTS = 4
-"""How often the committer looks for an output file under all its possible names before it reports the file as missing."""
+"""The number of times that the committer looks for an output file under all its possible names before it reports the file as
+missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommittablePart:
-    """The payload of a committable, which is one output file (a part)."""
+    """The payload of a committable. It describes one output file (a part)."""
 
     staged: str
     final: str
@@ -84,7 +85,8 @@ class DirectoryCommitter(Committer):
 
         Returns None if the part is already published, or if a newer generation has revoked the part."""
         staged, final = self._staged(part), os.path.join(self._layout.out, part.final)
-        # Repeat these checks, because another process can rename the part between them. This happens at most twice.
+        # Repeat these checks, because another process can rename the part between two checks. The part is renamed at most
+        # twice.
         for _ in range(PUBLISH_ATTEMPTS):
             if self._link(staged, final):
                 return staged

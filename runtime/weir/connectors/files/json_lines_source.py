@@ -129,8 +129,8 @@ def _parse_lines(part: LineBlock, options: pj.ParseOptions) -> pa.Table:
 def _count_objects(part: LineBlock) -> int:
     """Count the lines that are not blank.
 
-    Raises _NotOneObject for an object over several lines and for several objects on one line, which the parser would wrongly
-    accept. Also raises _NotOneObject for a line that contains only null, on which the parser would crash."""
+    Raises _NotOneObject for an object over several lines and for several objects on one line, because the parser would wrongly
+    accept them. Also raises _NotOneObject for a line that contains only null, because the parser would crash."""
     data = np.frombuffer(part.data, np.uint8)
     objects = len(part.ends)
     if (data[part.starts] != ord("{")).any() or (data[part.ends - 2] != ord("}")).any():

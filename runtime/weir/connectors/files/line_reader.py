@@ -68,7 +68,7 @@ def line_splits(files: Sequence[InputFile], *, split_bytes: int, number_lines: b
         line = 1 if number_lines else 0
         for start in range(0, file.bytes, split_bytes):
             end = min(start + split_bytes, file.bytes)
-            # The first line of a range begins after the first newline in the file from byte start - 1 on.
+            # Except at offset 0, the first line of a range begins after the first newline at or after byte start - 1.
             payload = {"file": file.path, "start": start, "end": end, "size": file.bytes, "line": line}
             splits.append(Split(id=f"{file.path}@{start}", payload=payload))  # type: ignore[arg-type]  # str and int join to object
             if number_lines and end < file.bytes:

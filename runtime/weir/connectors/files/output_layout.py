@@ -1,6 +1,7 @@
 """The names of staged, published and revoked files in an output directory.
 
-``part-c00000007-g1-w0000.parquet`` is a published file. Further files of the same epoch end in ``.s0001.parquet`` and so on.
+``part-c00000007-g1-w0000.parquet`` is a published file.
+The names of further files of the same epoch end in ``.s0001.parquet``, ``.s0002.parquet`` and so on.
 ``_weir/owner.json`` names the job, sink and job log that own the output directory.
 ``_weir/staging/open-g1-w0000~<unique>.parquet`` is a file that a writer still writes and whose checkpoint is not known yet.
 ``_weir/staging/part-c00000007-g1-w0000~<unique>.parquet`` is a pre-committed file.

@@ -137,7 +137,7 @@ def read_row_groups(split: Split, batch_rows: int, *, schema: pa.Schema) -> Iter
 
 
 def _rows_at_once(footer: pq.FileMetaData, groups: range, columns: Sequence[str], batch_rows: int) -> int:
-    """Estimate from the footer how many rows together have BATCH_BYTES. Returns at most ``batch_rows``.
+    """Estimate from the footer the number of rows with a total size of BATCH_BYTES. Returns at most ``batch_rows``.
 
     Without the estimate, ``batch_rows`` large documents could be in memory at once. The estimate can be too high, because the
     footer contains encoded sizes, in which repeated values count only once. Therefore, batches are sliced again after reading.

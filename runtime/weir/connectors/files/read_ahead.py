@@ -40,8 +40,9 @@ class ReadAheadReader(SourceOperator):
     """Reads its splits one after the other, in the order of assignment. The read-ahead queue is limited in bytes and in batches,
     but an empty queue accepts a batch of any size.
 
-    ``rate`` is the number of rows per second of the whole source, or None for no limit. All subtasks share the rate evenly. After a
-    stall, the reader emits at once at most as many rows as ``rate`` allows in ``BURST_S`` seconds."""
+    ``rate`` is the number of rows per second of the whole source, or None for no limit. All subtasks share the rate evenly.
+    After a stall, the reader can emit a burst of rows. The maximum burst is the number of rows that ``rate`` allows in
+    ``BURST_S`` seconds."""
 
     def __init__(
         self,
@@ -88,7 +89,7 @@ class ReadAheadReader(SourceOperator):
         """Return whether the loop must request another split. The result is True after the thread has read all assigned splits, so
         that the thread can open the next split while the queue drains.
 
-        A request before that time could take a split away from an idle subtask.
+        An earlier request could take a split away from an idle subtask.
         """
         return self._unread == 0 and len(self._splits) < 3 and self._failure is None
 

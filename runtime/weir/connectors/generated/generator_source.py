@@ -19,8 +19,8 @@ from weir.protocol.snapshots import Split
 
 BURST_S = 0.1
 BATCH_INTERVAL_S = 0.005
-"""A source with a rate emits the rows of this interval as one batch. With one batch per row, the slot would be too busy to flush
-partially filled output batches."""
+"""A source with a rate collects the rows of BATCH_INTERVAL_S seconds in one batch. With one batch per row, the slot would be
+too busy to flush partially filled output batches."""
 WAIT_NS_MIN, WAIT_NS_MAX = 1_000_000, 50_000_000
 
 
@@ -40,7 +40,8 @@ class GeneratorSource(Source):
     rate has no limit.
 
     The source generates the same rows for any number of splits. The position in a split is the number of emitted rows. After a
-    stall, the generator emits at once at most as many rows as ``rate`` allows in ``BURST_S`` seconds."""
+    stall, the generator can emit a burst of rows. The maximum burst is the number of rows that ``rate`` allows in ``BURST_S``
+    seconds."""
 
     columns: dict[str, GeneratedColumn]
     rows: int | None = None
@@ -73,7 +74,8 @@ class _ActiveSplit:
     position: int
     bucket: TokenBucket | None
     paced_rows: int
-    """If the source has a rate: the reader waits until it can emit this number of rows as one batch."""
+    """If the source has a rate, the reader waits until it can emit a batch of at least this number of rows, or the rest of the
+    split."""
 
 
 class GeneratorReader(SourceOperator):

@@ -77,7 +77,7 @@ describe('the alignment series of an operator', () => {
   });
   const parts = [part(1, 0, [10, null, null]), part(1, 1, [30, 20, null]), part(2, 0, [99, 99, 99])];
 
-  it('the series contains for each checkpoint the longest alignment of all subtasks of the operator', () => {
+  it('for each checkpoint, the series contains the longest alignment among the subtasks of the operator', () => {
     expect(alignmentSeries(parts, 1, null)).toEqual({ alignment_ms: [30, 20, null], start_delay_ms: [3, 2, null] });
   });
 

@@ -27,7 +27,7 @@ afterEach(() => {
 });
 
 describe('the order of operators', () => {
-  it('operators are not sorted until the first samples arrive, and then sorted by backpressure', () => {
+  it('operators are in graph order until the first samples arrive, and are then sorted by backpressure', () => {
     const seen: (readonly number[] | null)[] = [];
     const tableRef = { current: null };
     const { rerender } = renderHook(({ subtasks }) => seen.push(useOperatorOrder(subtasks, tableRef).chains), { initialProps: { subtasks: [] as typeof after } });
@@ -36,7 +36,7 @@ describe('the order of operators', () => {
     expect(new Set(seen.slice(1).map(String))).toEqual(new Set(['1,0']));
   });
 
-  it('operators are sorted again only every ten seconds when metrics change', () => {
+  it('when metrics change, operators are sorted again at most every ten seconds', () => {
     const { result, rerender } = renderOrder();
     rerender({ subtasks: after });
     expect(result.current.chains).toEqual([0, 1]);

@@ -51,7 +51,7 @@ interface AxisProps {
   checkpoint: Checkpoint;
 }
 
-/** Return the lengths of the axis and of open bars, which are updated every second while the checkpoint is in progress. */
+/** Return the lengths of the axis and of the bars of missing subtasks. Both are updated every second while the checkpoint is in progress. */
 function useAxis({ of, checkpoint }: AxisProps): ReturnType<typeof axisAt> {
   return axisAt(of, checkpoint, useNow());
 }
@@ -112,7 +112,10 @@ function PhaseBar({ phase, fromMs, tookMs, mode, title }: { phase: Phase; fromMs
 }
 
 const onAxis = (ms: number | string): string => `calc(100% * ${ms} / var(--span))`;
-/** Users can distinguish the phases without colour. Bars of waiting phases are outlined, of working phases filled, and of unknown phases dashed. */
+/**
+ * Users can distinguish the phases without colour. Bars of waiting phases are outlined, bars of working phases are filled, and bars of unknown phases
+ * are dashed.
+ */
 const isHollow = (phase: Phase): boolean => phase === 'acknowledging' || phase === 'start delay' || phase === 'not acknowledged';
 const dashes = (phase: Phase): string | undefined => (phase === 'not acknowledged' ? '4 2' : undefined);
 

@@ -41,7 +41,7 @@ describe('the operator rows of a checkpoint', () => {
     expect([stragglers('COMPLETED') > 0, stragglers('FAILED'), stragglers('IN_PROGRESS')]).toEqual([true, 0, 0]);
   });
 
-  it('operator rows include live progress only of the same checkpoint', () => {
+  it('operator rows include the live progress of their checkpoint, but not of another checkpoint', () => {
     const detail = checkpointDetail({ ...body, state: 'IN_PROGRESS' }, graph, snapshots.slice(0, 2));
     const live: Progress = {
       checkpoint: body.number, checkpoint_id: body.id, run_id: body.run_id, trigger: 'periodic', triggered_at: body.triggered_at, subtasks: 24, acknowledged: 5,

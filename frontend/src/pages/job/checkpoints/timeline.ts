@@ -19,7 +19,7 @@ export interface Bar {
   chain: number;
   index: number;
   name: string;
-  /** Whether the bar is open, because its subtask has not acknowledged. An open bar extends from the trigger until now. */
+  /** Whether the bar is open. A bar is open if its subtask has not acknowledged. An open bar extends from the trigger until now. */
   open: boolean;
   /** The time from the trigger until the acknowledgement. Null if the acknowledgement was not reported. */
   tookMs: number | null;
@@ -33,7 +33,7 @@ export interface Timeline {
   /** The length of the longest bar that is not open. */
   spanMs: number;
   /**
-   * Subtasks that take longer than this limit are stragglers. Null if there are too few subtasks to compare, or the checkpoint is not completed.
+   * The duration above which a subtask is a straggler. Null if there are too few subtasks to compare, or if the checkpoint is not completed.
    */
   limitMs: number | null;
   /** Whether phases are measured. Without measurements, only acknowledgements are known. */
@@ -43,7 +43,9 @@ export interface Timeline {
 type Subtask = Schemas['SubtaskStatisticsRead'];
 type Checkpoint = Schemas['CheckpointRead'];
 
-/** Return the bars of a checkpoint. `graph`: the chains whose subtasks take part in the checkpoint. If `graph` is empty, none counts as missing. */
+/**
+ * Return the bars of a checkpoint. `graph`: the chains whose subtasks take part in the checkpoint. If `graph` is empty, no subtask counts as missing.
+ */
 export function buildTimeline(chains: readonly ChainStatistics[], graph: readonly Chain[], state: Checkpoint['state']): Timeline {
   const isCompleted = state === 'COMPLETED';
   const missing = isCompleted ? [] : missingOf(chains, graph);

@@ -2,8 +2,8 @@ import { COUNTED_MAX } from '../../../data/contentRange';
 import type { JobEvent } from '../../../live/jobLive';
 
 /**
- * Add streamed events to a page of the log whose newest events come first. `kinds`: the selected kinds of events. If `kinds` is empty, events of
- * all kinds are added.
+ * Add streamed events to `listed`, a page of the log that is sorted newest first. `kinds`: the selected kinds of events. If `kinds` is empty, events
+ * of all kinds are added.
  */
 export function mergeLiveEvents(listed: readonly JobEvent[], streamed: readonly JobEvent[], kinds: readonly string[]): JobEvent[] {
   const newest = listed[0]?.number ?? 0;
@@ -11,7 +11,7 @@ export function mergeLiveEvents(listed: readonly JobEvent[], streamed: readonly 
   return [...newer].sort((a, b) => b.number - a.number).concat(listed);
 }
 
-/** Add streamed events to the total. A total above the maximum that the API counts is a lower bound, which does not change. */
+/** Add streamed events to the total. The API counts up to a maximum. A larger total is a lower bound and is returned unchanged. */
 export function liveTotal(total: number, more: number): number {
   return total > COUNTED_MAX ? total : total + more;
 }

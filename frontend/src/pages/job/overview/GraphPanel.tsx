@@ -27,8 +27,8 @@ import { useLiveWavefront, useReplay, useWavefrontSource, WavefrontContext } fro
 type Detail = Schemas['CheckpointDetailRead'];
 
 /**
- * Shows the graph of the job, and the barriers of a checkpoint on it. If the URL contains `?replay=ID`, the panel replays the stored checkpoint
- * with this id on the graph of the run that took the checkpoint.
+ * Shows the graph of the job with the barriers of a checkpoint. If the URL contains `?replay=ID`, the panel replays the stored checkpoint with this
+ * id on the graph of the run that took the checkpoint.
  */
 export function GraphPanel() {
   const { id, run, last_checkpoint: last } = useJob();

@@ -8,7 +8,7 @@ import { RelativeTime } from '../../../shared/Time';
 import { StateChip } from '../../../shared/StateChip';
 import { useJob } from '../useJob';
 
-/** A line above the graph with the run, the number of exceptions, the last checkpoint and the current operation. */
+/** Shows the run, the number of exceptions, the last checkpoint and the current operation in a line above the graph. */
 export function JobSummary() {
   const { id, run, restarts, last_checkpoint: last, operation } = useJob();
   // Fetch only the total number of exceptions. The link opens the list of exceptions.

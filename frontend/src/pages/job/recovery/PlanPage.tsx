@@ -66,7 +66,7 @@ function OnePlan({ plan }: { plan: Plan }) {
   );
 }
 
-/** Shows the form that confirms or discards a plan, or the permission that a user needs for this. */
+/** Shows the form that confirms or discards a plan. Users without the required permission see a text that names it. */
 function ReviewActions({ plan }: { plan: Plan }) {
   const job = useJob();
   const may = useCan('operate');

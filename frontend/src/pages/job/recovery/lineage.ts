@@ -1,8 +1,8 @@
 /**
  * Turns lists of runs and checkpoints into the rows and lanes of the lineage tree. Each restore starts a branch. Pure.
  *
- * Rows are ordered newest first. The current branch is a straight line in lane 0. Each abandoned branch is in the first other lane that is free from
- * the newest row of the branch down to its branch point.
+ * Rows are ordered newest first. The current branch is a straight line in lane 0. Each abandoned branch is in the first other lane in which all rows
+ * between the newest row of the branch and its branch point are free.
  */
 import type { Schemas } from '../../../api/types';
 import { toMs } from '../../../format';
@@ -147,7 +147,7 @@ function rowsOf(branches: readonly Branch[], onCurrent: ReadonlySet<Branch | num
     const [first] = branch.runs as [Run];
     const begin = `run-${first.number}`;
     const base = { key: begin, lane: 0, current: onCurrent.has(branch) };
-    // The row of the first branch gets run number 0, so that checkpoints of unlisted runs are displayed above it.
+    // The row for the start of the first branch gets run number 0, so that checkpoints of unlisted runs are displayed above it.
     const order = [branch === branches[0] ? 0 : first.number, 0, 0];
     const { began } = branch;
     if (began !== null) {

@@ -12,7 +12,7 @@ import { useJob } from '../useJob';
 type Run = Schemas['RunRead'];
 
 const NARROW = { whiteSpace: 'nowrap' } as const;
-/** Columns of times are as narrow as possible, to leave space for reasons, so the relative time is shown below the time of day. */
+/** Columns of times are as narrow as possible, to leave space for reasons. The relative time is therefore shown below the time of day. */
 const STACKED = { width: '1px' } as const;
 
 export default function Runs() {

@@ -14,7 +14,7 @@ const { body, snapshots } = job.checkpoints.find(({ body: { state } }) => state 
 const { chains } = checkpointDetail(body, job.template.graph, snapshots).statistics;
 
 describe('metrics of a chain', () => {
-  it('the metrics of a chain contain the highest level and the sums of the newest samples of its subtasks', () => {
+  it('the metrics of a chain contain the highest backpressure level of its subtasks and the sums of their newest samples', () => {
     const metrics = chainMetrics(graph, subtasks, chains);
     for (const { index, parallelism } of graph.chains) {
       const own = subtasks.filter(({ chain }) => chain === index);

@@ -21,11 +21,9 @@ export interface SubtaskMetrics {
 export interface ChainMetrics {
   /** The highest backpressure level of the chain's subtasks. */
   level: Level | null;
-  /**
-   * The subtask with the largest share of backpressured time, and the subtask with the largest share of busy time. Null if not measured. A bottleneck
-   * is busy, and its inputs are backpressured.
-   */
+  /** The subtask with the largest share of backpressured time. Null if not measured. */
   worst: SubtaskMetrics | null;
+  /** The subtask with the largest share of busy time. Null if not measured. A bottleneck is busy while its upstream subtasks are backpressured. */
   busiest: SubtaskMetrics | null;
   recordsInPerS: number | null;
   recordsOutPerS: number | null;

@@ -39,7 +39,7 @@ export interface CellGrid {
 }
 
 const CELLS_WIDTH = NODE_WIDTH - 2 * PADDING - 6;
-/** The possible distances between cells, from the largest to the smallest at which cells are readable. */
+/** The possible distances between cells, in descending order. At the smallest distance, cells are still readable. */
 const STEPS = [17, 13, 10, 7] as const;
 const ROWS_MAX = 4;
 

@@ -6,7 +6,7 @@ const frames = (playback: Playback, count: number, passedMs = 16): Playback =>
   Array.from({ length: count }).reduce<Playback>((before) => reducePlayback(before, { type: 'frame', passedMs }), playback);
 
 describe('the playback', () => {
-  it.each([[1, 1000], [40, 200], [84, 100], [3_000, 2], [120_000, 1]])('plays a checkpoint of %d ms by default %d times slower than real time', (durationMs, slowdown) => {
+  it.each([[1, 1000], [40, 200], [84, 100], [3_000, 2], [120_000, 1]])('by default, slows down a checkpoint of %d ms by a factor of %d', (durationMs, slowdown) => {
     expect(initialPlayback(durationMs)).toMatchObject({ slowdown, playing: true, positionMs: 0 });
   });
 

@@ -1,4 +1,4 @@
-/** The text above the graph, which names the displayed checkpoint, its progress, and the subtask that blocks the checkpoint. */
+/** Shows the displayed checkpoint, its progress, and the subtask that blocks it as text above the graph. */
 import { Box } from '@mui/material';
 import type { ReactNode } from 'react';
 

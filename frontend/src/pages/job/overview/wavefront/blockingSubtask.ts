@@ -39,8 +39,8 @@ export function findBlocker(wave: Wavefront): Blocker | null {
     const sentMs = allSentMs(wave, subtask);
     if (sentMs !== null && (!held || sentMs < held.sinceMs)) held = { subtask, sinceMs: sentMs };
   }
-  // Prefer a subtask that delays the barrier to a subtask that is writing its state, because downstream subtasks cannot start their snapshots
-  // before the barrier arrives.
+  // If a subtask delays the barrier, return this subtask and not a subtask that is writing its state, because downstream subtasks cannot start their
+  // snapshots before the barrier arrives.
   if (held) {
     const inputs: number[] = [];
     forEachNeighbour(topology, held.subtask, 'inputs', (other) => inputs.push(other));
@@ -68,11 +68,11 @@ function allSentMs({ topology, passedMs }: Wavefront, subtask: number): number |
 
 /** The progress of a barrier over the channels of one edge. */
 interface ChannelProgress {
-  /** The number of channels on which the barrier was sent, but whose target subtask is still waiting for other barriers. */
+  /** The number of channels that have a barrier and lead to a subtask that is still waiting for other barriers. */
   blocked: number;
   /**
-   * The number of channels whose target subtask the barrier has not passed, although all upstream subtasks of the target have sent the barrier.
-   * The barrier is queued behind records on at least one of the channels.
+   * The number of channels that lead to a subtask that is still aligning, although all its upstream subtasks have sent the barrier. On at least one
+   * channel to this subtask, the barrier is queued behind records.
    */
   inFlight: number;
 }

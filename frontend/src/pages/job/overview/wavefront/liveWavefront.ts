@@ -17,7 +17,7 @@ export interface LiveWavefront {
 
 export type LiveWavefrontAction = { type: 'stream'; job: Pick<JobLive, 'progress' | 'outcome' | 'events'>; nowMs: number } | { type: 'clock'; nowMs: number };
 
-/** The assumed maximum difference between the clocks of driver and browser. A reported trigger time is used only if it is older than this. */
+/** The assumed maximum difference between the clocks of driver and browser. A reported trigger time is used only if its age exceeds this value. */
 const CLOCK_SKEW_MS = 2_000;
 
 export function initialLiveWavefront(topology: Topology): LiveWavefront {
@@ -40,7 +40,7 @@ function applyProgress(live: LiveWavefront, { progress }: Pick<JobLive, 'progres
   if (!same && live.checkpoint?.runId === run_id && checkpoint < live.checkpoint.number) return live;
   if (same && live.wave?.end) return live.checkpoint?.id === checkpoint_id ? live : { ...live, checkpoint: { number: checkpoint, runId: run_id, id: checkpoint_id, trigger } };
   const lastMs = progress.progress.reduce((last, [, , atMs]) => Math.max(last, atMs!), 0);
-  // The clocks of driver and browser can differ. The trigger must be early enough for all reported acknowledgements.
+  // The clocks of driver and browser can differ. The trigger must be early enough that no reported acknowledgement is in the future.
   const reportedMs = Date.parse(triggered_at);
   const latestStartMs = Math.min(nowMs - lastMs, nowMs - reportedMs > CLOCK_SKEW_MS ? reportedMs : nowMs);
   const triggeredMs = same ? Math.min(live.triggeredMs, latestStartMs) : latestStartMs;

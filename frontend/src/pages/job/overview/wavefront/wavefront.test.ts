@@ -104,7 +104,7 @@ describe('channels with a barrier', () => {
     expect(progressOf(facts(wave, [0, 1, ACKNOWLEDGED, 6]))).toEqual([[4, 0], none, none]);
   });
 
-  it('a channel has a barrier in flight if all inputs have sent barriers and its target has not taken its snapshot', () => {
+  it('a channel has a barrier in flight if all inputs of its target have sent barriers, and the target has not taken its snapshot', () => {
     const wave = live([0, 0, 5], [0, 1, 6], [1, 0, 7]);
     expect(progressOf(wave)).toEqual([[0, 4], [0, 2], none]);
     expect(progressOf(facts(wave, [2, 0, ACKNOWLEDGED, 8]))).toEqual([[0, 2], [0, 1], [0, 1]]);
