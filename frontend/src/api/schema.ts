@@ -48,7 +48,7 @@ export interface paths {
         head?: never;
         /**
          * Change Rule
-         * @description Update a rule. The kind and the job of a rule cannot change. Alerts of the rule that no longer hold are resolved within seconds.
+         * @description Update a rule. The kind and the job of a rule cannot change. An alert whose condition no longer holds is resolved within seconds.
          */
         patch: operations["update_alert_rule"];
         trace?: never;
@@ -411,7 +411,7 @@ export interface paths {
         };
         /**
          * Get Checkpoint Summary
-         * @description Return the number of checkpoints, summaries of the last completed checkpoints, and the newest checkpoint of each kind.
+         * @description Return counts of all checkpoints, summaries of the last completed checkpoints, and the newest checkpoint of each kind.
          */
         get: operations["get_checkpoint_summary"];
         put?: never;
@@ -433,11 +433,11 @@ export interface paths {
          * Stream Job Events
          * @description Stream the changes of a job as server-sent events.
          *
-         *     A message `event` contains an event (as in `GET /events`) with its number as id. Every event is sent exactly once, starting after `Last-Event-ID`
-         *     or `after`. Without `Last-Event-ID` and `after`, only new events are sent. A message `progress` contains the checkpoint in progress, at most ten
-         *     times a second. A message `run` contains the newest run when it changes. The stream ends after some minutes, and the client must reconnect with
-         *     the last id. If the token becomes invalid, the stream ends with a message `closed`, which contains a problem with status 401. The number of
-         *     streams per user is limited, and the API refuses further streams with status 429.
+         *     A message `event` contains an event (as in `GET /events`) with its number as id. Each event after `Last-Event-ID` or `after` is sent exactly
+         *     once. Without `Last-Event-ID` and `after`, only new events are sent. A message `progress` contains the checkpoint in progress, and is sent at most
+         *     ten times a second. A message `run` contains the newest run, and is sent when the run changes. The stream ends after some minutes, and the
+         *     client must reconnect with the last id. If the token becomes invalid, the stream ends with a message `closed`, which contains a problem with
+         *     status 401. The number of streams per user is limited, and the API refuses further streams with status 429.
          */
         get: operations["stream_job_events"];
         put?: never;
@@ -888,11 +888,10 @@ export interface paths {
         put?: never;
         /**
          * Post Events
-         * @description Store a batch of events. Events that are already stored are skipped, so a driver may repeat batches or divide the events into other
-         *     batches.
+         * @description Store a batch of events. Events that are already stored are skipped, so a driver may send an event again, also in a different batch.
          *
-         *     The status is 409 if events before this batch are missing; `stored` is then the number of the last stored event. The status is 410 if the run is
-         *     fenced, or if it has ended and the batch contains later events.
+         *     The status is 409 if events before this batch are missing; `stored` is then the number of the last stored event. The status is 410 if the run
+         *     is fenced. The status is also 410 if the run has ended and the batch contains new events other than answers to unanswered commands.
          */
         post: operations["post_events"];
         delete?: never;
@@ -1168,8 +1167,8 @@ export interface paths {
         head?: never;
         /**
          * Change User
-         * @description Update the role, permissions, status or password of a user. A lower role or a disabled account takes effect immediately for all tokens of
-         *     the user. A new password ends all sessions of the user.
+         * @description Update the role, permissions, status or password of a user. If the role is lowered or the account is
+         *     disabled, the change applies immediately to all tokens of the user. A new password ends all sessions of the user.
          */
         patch: operations["change_user"];
         trace?: never;
@@ -1650,7 +1649,7 @@ export interface components {
          * Checkpointing
          * @description How a job takes checkpoints. A checkpoint that takes longer than `timeout` fails. `min_pause` is the minimum time between the end of a
          *     checkpoint and the start of the next periodic checkpoint. If more than `tolerable_failed_checkpoints` consecutive checkpoints fail, the job
-         *     recovers as from a failure. If `tolerable_failed_checkpoints` is null, any number of checkpoints can fail. If `directory` is null, the job
+         *     recovers as after a failure. If `tolerable_failed_checkpoints` is null, any number of checkpoints can fail. If `directory` is null, the job
          *     uses its default directory.
          */
         Checkpointing: {
@@ -1992,7 +1991,7 @@ export interface components {
         DesiredState: "RUNNING" | "SUSPENDED" | "CANCELLED";
         /**
          * EventAckRead
-         * @description `stored` is the number of the last event of the run that is stored durably.
+         * @description `stored` is the number of the last durably stored event of the run.
          */
         EventAckRead: {
             /** Stored */
@@ -2160,9 +2159,9 @@ export interface components {
         };
         /**
          * JobRatesRead
-         * @description Current rates of a job. `records_per_s` is the number of records per second that the sources read. `lag_records` is the sum and `lag_seconds`
-         *     the maximum over all sources. The lag is null if no source reports it. `backpressure` is the highest level of any subtask. `at` is the time of
-         *     the newest sample.
+         * @description Current rates of a job. `records_per_s` is the number of records per second that the sources read. `lag_records` is the sum of the lags of
+         *     all sources, in records. `lag_seconds` is the largest lag of a source, in seconds. Each of these two values is null if no source reports it.
+         *     `backpressure` is the highest level of any subtask. `at` is the time of the newest sample.
          */
         JobRatesRead: {
             /**
@@ -2407,9 +2406,9 @@ export interface components {
         };
         /**
          * NoCheckpointCondition
-         * @description No checkpoint has completed for `minutes`, or for two checkpoint intervals of the job if that is longer. The condition cannot
-         *     hold until the job and the control plane have both run for that time. The condition never holds for stopped or finished jobs, or
-         *     for jobs that take no periodic checkpoints.
+         * @description No checkpoint has completed for `minutes` or for two checkpoint intervals of the job, whichever is longer. The condition can
+         *     hold only after the job and the control plane have both run for that time. The condition never holds for stopped or finished
+         *     jobs, or for jobs that take no periodic checkpoints.
          */
         NoCheckpointCondition: {
             /**
@@ -2422,8 +2421,8 @@ export interface components {
         };
         /**
          * OidcProviderRead
-         * @description An OpenID Connect provider. `name` is the display name of the provider. `login_path` is the path on this server at which a
-         *     browser starts to log in.
+         * @description An OpenID Connect provider. `name` is the display name of the provider. To start a login, a browser opens
+         *     `login_path` on this server.
          */
         OidcProviderRead: {
             /** Login Path */
@@ -2811,10 +2810,10 @@ export interface components {
         /**
          * RunRead
          * @description One driver of a job. `number` is the number of the run; the runs of a job have consecutive numbers. `generation` is the newest generation
-         *     of the runtime that the driver has reported. `fenced_at` is the time at which the control plane ended the run, although the driver had not
-         *     reported the end. `missing_events` is the number of events that the driver could not send. `directory` is the name of the run's directory in
-         *     `runs` on `host`, and `files_cleared_at` is the time at which this directory was deleted, including the log. `reassignment_problem` is the
-         *     reason why the job is not reassigned although `host` is unreachable.
+         *     that the driver has reported. `fenced_at` is the time at which the control plane ended the run, although the driver had not reported the end.
+         *     `missing_events` is the number of events that the driver could not send. `directory` is the name of the run's directory in `runs` on `host`,
+         *     and `files_cleared_at` is the time at which this directory was deleted, including the log. `reassignment_problem` is the reason why the job is
+         *     not reassigned although `host` is unreachable.
          */
         RunRead: {
             /** Cause */
@@ -3023,7 +3022,7 @@ export interface components {
         };
         /**
          * SpecCreate
-         * @description A version of the spec to add. To run the new version, apply an upgrade plan.
+         * @description A version to add to the spec of a job. To run the new version, apply an upgrade plan.
          */
         SpecCreate: {
             /**
@@ -3035,7 +3034,8 @@ export interface components {
         };
         /**
          * SpecDiffRead
-         * @description The changes from one version to another. `code` is a unified diff of the file of the job, or null if the file is not text or is too large.
+         * @description The changes from one version to another. `code` is a unified diff of the file of the job, or null if the file
+         *     is not text or the files are too large to compare.
          */
         SpecDiffRead: {
             /** After */
@@ -3288,8 +3288,7 @@ export interface components {
         };
         /**
          * UndoRequest
-         * @description Undo the plan `plan`. The undo restores the checkpoint with which the plan stopped the job, and the version of the spec that the job had before
-         *     the plan.
+         * @description Undo the plan `plan`. The undo restores the safety savepoint of the plan, and the version of the spec that the job had before the plan.
          */
         UndoRequest: {
             /**
@@ -3344,7 +3343,7 @@ export interface components {
         };
         /**
          * UserRead
-         * @description `has_password` and `has_oidc` are the ways in which the user can log in.
+         * @description `has_password` and `has_oidc` say in which ways the user can log in.
          */
         UserRead: {
             /**

@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,6 +19,7 @@ from weir.coordinator.start import Resume
 from weir.kernel.config import RestartConfig
 from weir.kernel.effects import JobOutcome
 from weir.protocol.ids import OperatorUid
+from weir.spark.launch import JobResult
 from weir.storage.inspection import verify
 from weir.storage.layout import JobLayout
 from weir.storage.location import open_storage
@@ -65,11 +67,19 @@ def with_state(params: Params) -> Job:
 
 
 def on_freed_disk(make: Callable[[Params], Job]) -> Callable[[Params], Job]:
-    return lambda params: make(Params({"input": params.path("input"), "output": params.path("output"), "freed": True}))
+    return lambda params: make(
+        Params({"input": params.path("input"), "output": params.path("output"), "rate": params.int("rate", 0), "freed": True})
+    )
+
+
+def run_until_disk_is_full(runs: Runs, make: Callable[[Params], Job], **options: Any) -> JobResult:
+    """Run the job until it has completed a checkpoint, then resume it and fill the disk at half of the input."""
+    runs.until(checkpoints=1, make=on_freed_disk(make), rate=100, by_value=[HERE])
+    return runs.run(make, rate=1_000, by_value=[HERE], start=Resume(), **options)
 
 
 def test_a_full_output_disk_fails_the_job_and_a_resume_continues_it(runs: Runs, capfd: pytest.CaptureFixture[str]) -> None:
-    result = runs.run(without_state, rate=1_000, by_value=[HERE])
+    result = run_until_disk_is_full(runs, without_state)
     refuse_tracebacks("".join(capfd.readouterr()))
     assert (result.outcome, result.kind) == (JobOutcome.FAILED, "SinkError")
     assert "sink 'out' could not" in result.reason and str(runs.output) in result.reason
@@ -85,7 +95,7 @@ def test_a_full_output_disk_fails_the_job_and_a_resume_continues_it(runs: Runs, 
 
 def test_a_full_checkpoint_disk_fails_the_job_and_a_resume_continues_it(runs: Runs, capfd: pytest.CaptureFixture[str]) -> None:
     once = RestartConfig(attempts_max=1)
-    result = runs.run(with_state, rate=1_000, by_value=[HERE], restarts=once)
+    result = run_until_disk_is_full(runs, with_state, restarts=once)
     refuse_tracebacks("".join(capfd.readouterr()))
     assert (result.outcome, result.kind) == (JobOutcome.FAILED, "CheckpointError")
     assert "failed after 1 restart without a completed checkpoint" in result.reason
