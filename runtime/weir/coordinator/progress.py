@@ -45,7 +45,8 @@ class ProgressSnapshot:
     """A consistent view of a job.
 
     ``records`` is the number of records that the sources of the running generation have read. The counters ``*_total`` are 0
-    when the driver starts. Each history contains the newest ``HISTORY_MAX`` items.
+    when the driver starts. ``completed``, ``aborted`` and ``recoveries`` each contain at most the newest
+    ``HISTORY_MAX`` items.
     """
 
     phase: JobPhase
@@ -128,6 +129,8 @@ class JobProgress:
             match report.kind:
                 case ReportKind.FAILURE:
                     self._failure = report.text
+                case ReportKind.WAITING_FOR_SLOTS:
+                    pass  # the driver logs the reason
                 case ReportKind.RECOVERED:
                     assert report.generation is not None and report.value_ms is not None
                     self._recoveries.append(RecoverySummary(report.generation, self._failure, report.value_ms))

@@ -44,7 +44,10 @@ class JobConfig:
     restarts: RestartConfig = field(default_factory=RestartConfig)
     heartbeat_timeout_ms: int = 5_000
     lease_ms: int = 10_000
-    slots_timeout_ms: int = 60_000
+    slots_timeout_ms: int | None = None
+    """Maximum time to wait for slots before a deployment. After this time, the job fails. None: wait until the job is cancelled."""
+    slots_warning_ms: int = 60_000
+    """Time after which a wait for slots is reported. The job continues to wait."""
     deploy_timeout_ms: int = 60_000
     cancel_timeout_ms: int = 3_000
     commit_attempts_max: int = 5

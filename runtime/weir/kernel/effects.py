@@ -111,6 +111,7 @@ class Finish:
 class ReportKind(StrEnum):
     FAILURE = "failure"
     RECOVERED = "recovered"
+    WAITING_FOR_SLOTS = "waiting_for_slots"
     CHECKPOINT_TRIGGERED = "checkpoint_triggered"
     CHECKPOINT_COMPLETED = "checkpoint_completed"
     CHECKPOINT_ABORTED = "checkpoint_aborted"
@@ -136,6 +137,10 @@ class Report:
     def recovered(cls, generation: Generation, checkpoint: CheckpointId | None, *, took_ms: int) -> Report:
         text = f"running again from checkpoint {'none' if checkpoint is None else checkpoint}"
         return cls(ReportKind.RECOVERED, text, generation=generation, value_ms=took_ms)
+
+    @classmethod
+    def waiting_for_slots(cls, generation: Generation, reason: str) -> Report:
+        return cls(ReportKind.WAITING_FOR_SLOTS, reason, generation=generation)
 
     @classmethod
     def triggered(cls, checkpoint: CheckpointId, kind: CheckpointKind) -> Report:

@@ -141,6 +141,8 @@ class JobMaster:
 
         None if no slot has ended early since the last deployment.
         """
+        self._warned_of_slots = False
+        """Whether the current wait for slots has been reported."""
         self._requested: CheckpointKind | None = None
         """The checkpoint that a user has requested. The request survives a recovery."""
         self._ending: Finish | None = None
@@ -289,9 +291,7 @@ class JobMaster:
         waited_ms = now_ms - self._phase_since_ms
         match self._phase:
             case JobPhase.ALLOCATING:
-                effects += self._deploy_when_allocated(now_ms)
-                if self._phase is JobPhase.ALLOCATING and waited_ms >= self._config.slots_timeout_ms:
-                    effects += self.fail(self._too_few_slots(), "SlotError", now_ms)
+                effects += self._deploy_when_allocated(now_ms) or self._wait_for_slots(waited_ms, now_ms)
             case JobPhase.DEPLOYING if waited_ms >= self._config.deploy_timeout_ms:
                 effects += self._fail_over("deployment did not finish in time", "SlotError", now_ms)
             case JobPhase.RUNNING:
@@ -308,12 +308,24 @@ class JobMaster:
                 pass
         return effects
 
-    def _too_few_slots(self) -> str:
+    def _wait_for_slots(self, waited_ms: int, now_ms: int) -> list[Effect]:
+        """Report once that slots are missing, and fail the job after the timeout, if it has one."""
+        if self._phase is not JobPhase.ALLOCATING or not self._restarts.may_deploy(now_ms):
+            return []
+        timeout_ms = self._config.slots_timeout_ms
+        if timeout_ms is not None and waited_ms >= timeout_ms:
+            return self.fail(self._too_few_slots(waited_ms), "SlotError", now_ms)
+        if waited_ms < self._config.slots_warning_ms or self._warned_of_slots:
+            return []
+        self._warned_of_slots = True
+        return [Report.waiting_for_slots(self._generation, self._too_few_slots(waited_ms))]
+
+    def _too_few_slots(self, waited_ms: int) -> str:
         required = self._graph.slots
-        few = f"the job needs {required} slots, but only {len(self._slots)} registered in {self._config.slots_timeout_ms // 1000} s: "
+        few = f"only {len(self._slots)} of {required} slots registered in {waited_ms / 1000:g} s. "
         if self._last_loss is not None:
-            return f"{few}other slots started but ended early; Spark's reason for the last of these: {self._last_loss}"
-        return f"{few}give Spark at least {required} free cores, or lower the parallelism"
+            return f"{few}Other slots started but ended early. Spark's reason for the last of these: {self._last_loss}"
+        return f"{few}Give Spark at least {required} free cores, or lower the parallelism"
 
     def _drop_silent(self, now_ms: int) -> list[Effect]:
         effects: list[Effect] = []
@@ -340,6 +352,7 @@ class JobMaster:
             return []
         self._assigners = self._preparation.assigners(enumerated)
         self._move(JobPhase.ALLOCATING, now_ms)
+        self._warned_of_slots = False
         return self._deploy_when_allocated(now_ms)
 
     def on_prepare_failed(self, reason: str, kind: str, retry: bool, now_ms: int) -> list[Effect]:

@@ -84,6 +84,11 @@ class Reporter:
             case ReportKind.RECOVERED:
                 assert report.generation is not None and report.value_ms is not None
                 self._record(Recovered(report.generation, self._failure, report.value_ms))
+            case ReportKind.WAITING_FOR_SLOTS:
+                assert report.generation is not None
+                # The reason of the state says why the job does not run yet. The next state of the run replaces this reason.
+                state = self._state(JobPhase.ALLOCATING)
+                self._record(RunStateChanged(state, report.generation, f"waiting for slots: {report.text}"))
             case ReportKind.CHECKPOINT_TRIGGERED:
                 assert report.checkpoint is not None
                 self._pending = (report.checkpoint, self._now_ms())

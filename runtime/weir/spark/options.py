@@ -33,7 +33,7 @@ class RunOptions:
     batch_rows: int = 65_536
     restarts: RestartConfig = field(default_factory=RestartConfig)
     heartbeat_timeout_ms: int = 5_000
-    slots_timeout_ms: int = 60_000
+    slots_timeout_ms: int | None = None
     allow_non_restored_state: bool = False
     data_ports: tuple[int, int] = (0, 0)
     control_ports: tuple[int, int] = (0, 0)

@@ -55,31 +55,28 @@ def capacity(spark: SparkSession) -> Capacity:
 
 
 def await_capacity(spark: SparkSession, *, slots: int, spares: int, timeout_s: float) -> Capacity:
-    """Wait until the cluster has ``slots + spares`` task slots. After the timeout, ``slots`` task slots are enough.
+    """Wait until a cluster has ``slots + spares`` task slots, at most ``timeout_s`` seconds, and return its capacity.
 
-    The wait is needed because the executors of a cluster start one by one. Raise SlotError.
+    The wait is needed because the executors of a cluster start one by one. Spark starts the remaining slots as soon as the
+    cluster has room for them. A local master gets no more task slots, so raise SlotError if it has fewer than ``slots``.
     """
     deadline = time.monotonic() + timeout_s
     waits = not is_local(str(spark.sparkContext.master))
-    while True:
-        available = capacity(spark)
-        if available.task_slots >= slots + spares:
-            return available
-        if time.monotonic() >= deadline or not waits:
-            break
+    while (available := capacity(spark)).task_slots < slots + spares and waits and time.monotonic() < deadline:
         time.sleep(_POLL_S)
-    if available.task_slots >= slots:
-        return available
-    raise SlotError(shortage(spark, available, slots=slots, spares=spares, waited_s=timeout_s if waits else 0.0))
+    if available.task_slots < slots:
+        shortage = _shortage(spark, available, slots=slots, spares=spares)
+        if not waits:
+            raise SlotError(shortage)
+        log.warning("waiting for executors", waited_s=timeout_s, reason=shortage)
+    return available
 
 
-def shortage(spark: SparkSession, available: Capacity, *, slots: int, spares: int, waited_s: float = 0.0) -> str:
-    """Return the error message for too few task slots. ``waited_s`` is the time that executors had to start."""
+def _shortage(spark: SparkSession, available: Capacity, *, slots: int, spares: int) -> str:
     spare = f" and {spares} spare" if spares else ""
-    waited = f" after {waited_s:g} s" if waited_s else ""
     return (
         f"Too few slots: the job needs {slots} slots{spare}, one core each, but {spark.sparkContext.master} offers "
-        f"{available.task_slots} on {available.executors} executors{waited}. Lower the parallelism, or give the application more cores "
+        f"{available.task_slots} on {available.executors} executors. Lower the parallelism, or give the application more cores "
         "(local[N]; spark.cores.max and spark.executor.cores; spark.executor.instances)."
     )
 
@@ -179,17 +176,20 @@ class SlotPool:
         self._group = f"weir {bootstrap.job} {id(self):x}"
 
     def start(self) -> int:
-        """Submit the slots and return the number of spares that have a task slot, which is at most the requested number.
+        """Submit the slots and spares, and return the number of spares. On a local master, only spares with a task slot start.
 
-        ``start`` returns before the slots run. The slots register with the coordinator when they start. Raise SlotError if the
-        cluster has too few task slots after ``capacity_timeout_s``.
+        ``start`` returns before the slots run. The slots register with the coordinator when they start. A cluster can have too
+        few task slots: then the missing slots start when their executors do, and the coordinator waits for them. Raise SlotError
+        if a local master has too few task slots.
         """
         if self._threads:
             raise AssertionError("started already")
         available = await_capacity(self._spark, slots=self._slots, spares=self._spares, timeout_s=self._capacity_timeout_s)
-        if not is_local(str(self._spark.sparkContext.master)):
+        spares = self._spares
+        if is_local(str(self._spark.sparkContext.master)):
+            spares = min(spares, available.task_slots - self._slots)
+        elif available.task_slots:
             self._warm_up(available)
-        spares = min(self._spares, available.task_slots - self._slots)
         for index in range(self._slots + spares):
             thread = InheritableThread(target=self._run_slot, args=(index,), name=f"weir-slot-{index}")
             thread.daemon = True

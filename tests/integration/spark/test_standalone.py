@@ -14,7 +14,6 @@ from tests.integration.spark.fake_coordinator import SECRET, WAIT_S, FakeCoordin
 from tests.integration.spark.process_tree import argument_lists, listening, process_tree, refusing_server, send_unauthenticated
 from tests.standalone_cluster import StandaloneCluster
 
-from weir.errors import SlotError
 from weir.spark.session import close_session, open_session
 from weir.spark.settings import AUTH_SECRET
 from weir.spark.slot_pool import SlotPool
@@ -58,13 +57,17 @@ def test_slots_of_a_killed_executor_are_restarted_and_the_others_continue(
         coordinator.close_connections()
 
 
-def test_a_cluster_with_too_few_cores_is_reported_after_the_timeout(spark: SparkSession, coordinator: FakeCoordinator) -> None:
-    pool = SlotPool(spark, 5, coordinator.bootstrap(), entry=connected_slot, capacity_timeout_s=0.2)
-    with pytest.raises(
-        SlotError,
-        match=r"needs 5 slots, .* spark://127\.0\.0\.1:\d+ offers \d on \d executors after 0\.2 s",
-    ):
-        pool.start()
+def test_a_slot_without_a_core_waits_for_the_cluster_and_starts_when_a_core_is_free(
+    spark: SparkSession, coordinator: FakeCoordinator, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with SlotPool(spark, 5, coordinator.bootstrap(), entry=connected_slot, capacity_timeout_s=0.2) as pool:
+        running = {connection.index: connection for connection in (coordinator.accept() for _ in range(4))}
+        output = "".join(capfd.readouterr())
+        assert "needs 5 slots, one core each" in output and "offers 4 on 2 executors" in output
+        pool.release()
+        next(iter(running.values())).socket.close()
+        assert coordinator.accept().index not in running
+        coordinator.close_connections()
 
 
 def test_no_secret_is_in_an_argument_list_of_the_cluster(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from kernel_cases import SOURCE, graph, register, snapshot
@@ -418,28 +419,82 @@ def test_a_permanently_failed_commit_fails_the_job_even_if_other_commits_are_wai
     assert "checkpoint 1 is completed but could not be committed: disk missing" in finish.reason
 
 
-def test_the_error_for_too_few_slots_shows_the_number_of_registered_slots() -> None:
-    job = Job()
+def allocating(config: JobConfig = CONFIG) -> Job:
+    """Return a job that waits for its slots. One of the two slots has registered."""
+    job = Job(config)
     job.log_created()
     job.master.on_prepared({SOURCE: ()}, 0)
     job.receive(0, register(0))
+    return job
+
+
+def test_the_error_for_too_few_slots_shows_the_number_of_registered_slots() -> None:
+    job = allocating()
     assert job.master.tick(50) == []
     job.receive(0, Heartbeat(1), 299)
     (finish,) = only(Finish, job.master.tick(300))
-    assert "needs 2 slots, but only 1 registered" in finish.reason
-    assert "free cores" in finish.reason
+    assert finish.reason == "only 1 of 2 slots registered in 0.3 s. Give Spark at least 2 free cores, or lower the parallelism"
 
 
 def test_the_job_fails_with_the_reason_from_spark_if_slots_end_before_they_register() -> None:
-    job = Job()
-    job.log_created()
-    job.master.on_prepared({SOURCE: ()}, 0)
-    job.receive(0, register(0))
+    job = allocating()
     assert job.master.on_slot_ended_early("Container killed for exceeding memory limits", 10) == []
     job.receive(0, Heartbeat(1), 299)
     (finish,) = only(Finish, job.master.tick(300))
-    assert "needs 2 slots, but only 1 registered" in finish.reason
+    assert finish.reason.startswith("only 1 of 2 slots registered in 0.3 s. ")
     assert finish.reason.endswith("Container killed for exceeding memory limits")
+
+
+def test_without_a_slots_timeout_a_job_waits_for_its_slots_until_it_is_cancelled() -> None:
+    job = allocating(replace(CONFIG, slots_timeout_ms=None, slots_warning_ms=100, heartbeat_timeout_ms=10_000_000))
+    assert job.master.tick(99) == []
+    (warning,) = job.master.tick(100)
+    assert isinstance(warning, Report) and warning.kind is ReportKind.WAITING_FOR_SLOTS
+    assert warning.text == "only 1 of 2 slots registered in 0.1 s. Give Spark at least 2 free cores, or lower the parallelism"
+    assert job.master.tick(101) == [], "the warning is not repeated"
+    assert job.master.tick(3_600_000) == []
+    job.receive(1, register(1), 3_600_001)
+    assert job.master.phase is JobPhase.DEPLOYING
+
+    waiting = allocating(replace(CONFIG, slots_timeout_ms=None))
+    (finish,) = only(Finish, waiting.master.cancel(1_000))
+    assert finish.outcome is JobOutcome.CANCELED
+
+
+def test_each_wait_for_slots_has_a_warning() -> None:
+    config = replace(CONFIG, slots_timeout_ms=None, slots_warning_ms=100, heartbeat_timeout_ms=10_000_000)
+    job = Job(config).running()
+    for start_ms in (1_000, 2_000):
+        job.observe(job.master.on_slot_lost(register(1).incarnation, "killed", start_ms))
+        job.receive(0, Cancelled(job.generation), start_ms)
+        job.log_created(start_ms)
+        job.observe(job.master.on_prepared({SOURCE: ()}, start_ms))
+        job.master.tick(start_ms + 50)
+        (warning,) = only(Report, job.master.tick(start_ms + 150))
+        assert warning.kind is ReportKind.WAITING_FOR_SLOTS
+        job.receive(1, register(1), start_ms + 200)
+        for slot in range(SLOTS):
+            job.receive(slot, Deployed(job.generation), start_ms + 200)
+        assert job.master.phase is JobPhase.RUNNING
+
+
+def test_the_delay_before_a_restart_is_no_wait_for_slots() -> None:
+    restarts = RestartConfig(attempts_max=9, initial_delay_ms=1_000, delay_max_ms=1_000)
+    job = Job(replace(CONFIG, restarts=restarts, heartbeat_timeout_ms=10_000_000)).running()
+    for _ in range(2):
+        job.observe(
+            job.master.on_message(register(0).incarnation, SubtaskFailed(job.generation, SubtaskId(0, 0), "E", "x", True), 0)
+        )
+        for slot in range(SLOTS):
+            job.receive(slot, Cancelled(job.generation))
+        job.log_created()
+        job.observe(job.master.on_prepared({SOURCE: ()}, 0))
+        for slot in range(SLOTS):
+            job.receive(slot, Deployed(job.generation))
+    assert job.master.phase is JobPhase.ALLOCATING
+    assert job.master.tick(999) == []
+    job.master.tick(1_000)
+    assert job.master.phase is JobPhase.DEPLOYING
 
 
 def test_a_deployment_that_times_out_is_cancelled() -> None:

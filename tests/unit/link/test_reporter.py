@@ -66,6 +66,18 @@ def test_a_start_is_reported_once(recorder: Recorder) -> None:
     assert recorder.new_events() == [RunStateChanged(DriverState.INITIALIZING, ONE), RunStateChanged(DriverState.RUNNING, ONE)]
 
 
+def test_a_wait_for_slots_is_the_reason_of_the_state_until_the_job_runs(recorder: Recorder) -> None:
+    recorder.reporter.on_phase(JobPhase.ALLOCATING, ONE)
+    recorder.reporter.on_report(Report.waiting_for_slots(ONE, "only 1 of 2 slots registered in 60 s"))
+    recorder.reporter.on_phase(JobPhase.ALLOCATING, ONE)
+    recorder.reporter.on_phase(JobPhase.RUNNING, ONE)
+    assert recorder.new_events() == [
+        RunStateChanged(DriverState.INITIALIZING, ONE),
+        RunStateChanged(DriverState.INITIALIZING, ONE, "waiting for slots: only 1 of 2 slots registered in 60 s"),
+        RunStateChanged(DriverState.RUNNING, ONE),
+    ]
+
+
 def test_a_failure_is_reported_with_its_reason_and_a_recovery_is_reported_with_its_downtime(recorder: Recorder) -> None:
     running(recorder)
     recorder.reporter.on_report(Report.failure(ONE, "slot 1 was lost"))
