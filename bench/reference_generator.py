@@ -52,8 +52,8 @@ def key_counts(splits: Sequence[SplitRead], *, seed: int, distinct: int) -> KeyC
 
 @dataclass(slots=True)
 class _Stride:
-    """Counts of the first ``position`` rows of a split. Consecutive runs end at nearly the same position, so ``move_to``
-    computes only the rows between the old and the new position."""
+    """For each key, the number of rows and the sum of their values in the first ``position`` rows of a split. Consecutive runs end
+    at nearly the same position, so ``move_to`` computes only the rows between the old and the new position."""
 
     first: int
     of: int

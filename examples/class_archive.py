@@ -1,4 +1,4 @@
-"""A class data archive (CDS) of Spark's classes.
+"""A class data sharing (CDS) archive of Spark's classes.
 
 The archive halves the CPU time of a JVM start. The tests start a hundred JVMs. The archive is optional. If the archive
 cannot be created, for example because the JVM is not HotSpot, JVMs start more slowly.
@@ -31,7 +31,7 @@ spark.stop()
 def jvm_options(folder: Path) -> str:
     """Return the JVM options for the environment variable SPARK_SUBMIT_OPTS.
 
-    If ``folder`` has no class data archive, start Spark once to create an archive.
+    If ``folder`` has no CDS archive, start Spark once to create an archive.
     """
     archive = archive_in(folder)
     # Spark splits SPARK_SUBMIT_OPTS at spaces, so the path of the archive must not contain a space.
@@ -41,7 +41,7 @@ def jvm_options(folder: Path) -> str:
 
 
 def archive_in(folder: Path) -> Path:
-    """Return the path of the class data archive. The file does not necessarily exist.
+    """Return the path of the CDS archive. The file does not necessarily exist.
 
     An archive is valid only for the same Java and the same jars at the same paths.
     """

@@ -76,7 +76,9 @@ def _deploy(platform: DemoPlatform, scenario: DemoScenario) -> None:
 
 
 def roll_back_and_undo(platform: DemoPlatform, live: Live, to: int | None = None) -> list[str]:
-    """Roll back the live job, undo the rollback, and describe the number of output rows after each step.
+    """Roll back the live job, and undo the rollback.
+
+    Returns texts with the number of output rows: before, after the rollback, after the undo, and after the next checkpoint.
 
     ``to`` is the checkpoint to restore. If ``to`` is None, restore the checkpoint that is ``BACK`` checkpoints before the newest.
     """

@@ -173,7 +173,8 @@ def reduce_screenshot(source: Path, target: Path) -> None:
             return
     size = target.stat().st_size
     raise PicturesFailed(
-        f"{target} has {size:,} bytes, more than {SCREENSHOT_BYTES_MAX:,}. Show less on the page of this screenshot."
+        f"{target} has {size:,} bytes, more than {SCREENSHOT_BYTES_MAX:,}. Change the browser test that takes this screenshot, so that "
+        "the page shows less, and run make e2e again."
     )
 
 

@@ -17,7 +17,7 @@ from bench.ui.tabs import TABS, TIMEOUT_MS, Tab
 from bench.ui.trace import CATEGORIES, DETAILED, Trace, read_trace
 
 SETTLE_MS = 1_500
-"""The result of a user action is completely drawn within this time."""
+"""The benchmark waits this long after each user action, and assumes that the result is then completely drawn."""
 MESSAGES_PER_S_MIN = 8.0
 """Ten messages per second are expected. With fewer messages than this minimum, the measurement counts as wrong."""
 AIM = f"no task over {LONG_MS:.0f} ms"

@@ -34,8 +34,8 @@ def make_app(settings: Settings) -> Celery:
         # A task is acknowledged when it ends. With prefetch 1, a worker that runs a task does not reserve another task.
         task_acks_late=True,
         worker_prefetch_multiplier=1,
-        # When the process of a task dies, Celery retries the task a few times (see task.py). If the retry fails, too, the task
-        # returns to the queue.
+        # When the process of a task dies, Celery sends the task again, a few times at most (see task.py). If Celery cannot send the
+        # task, for example because Redis is unreachable, the original message returns to the queue.
         task_retry_on_worker_lost=True,
         task_reject_on_worker_lost=True,
         task_time_limit=TIME_LIMIT_S,

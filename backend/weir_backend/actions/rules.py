@@ -214,11 +214,14 @@ def damage_refusal(facts: CheckpointActionFacts) -> Refusal | None:
 
 @dataclass(frozen=True, slots=True)
 class PlanActionFacts:
-    """The facts that decide which verbs a plan allows. ``revokes_output`` is True if the plan revokes committed output, which
-    requires the permission ``rollback``. ``signed`` is True if the signature matches. ``inspected`` is True if a worker has
-    inspected the checkpoint; ``damage`` and ``incompatibility`` are the problems that the worker found, if any. ``safety`` is the
-    checkpoint that an undo restores, or None if the database does not contain this checkpoint any more. ``undone`` is True if an
-    undo of the plan was applied. ``applying`` is the id of another plan that is being applied to the same job, if any."""
+    """The facts that decide which verbs a plan allows.
+
+    ``revokes_output`` is True if the plan revokes committed output, which requires the permission ``rollback``. ``signed`` is False if
+    the plan is open and its signature does not match its content, because the plan or the secret key of the installation has changed.
+    ``inspected`` is True if a worker has inspected the checkpoint. ``damage`` and ``incompatibility`` are the problems that the worker
+    found, if any. ``safety`` is the checkpoint that an undo restores, or None if the database does not contain this checkpoint any
+    more. ``undone`` is True if an undo of the plan was applied. ``applying`` is the id of another plan that is being applied to the
+    same job, if any."""
 
     id: int
     state: PlanState

@@ -1,7 +1,7 @@
 """Decide whether a rule holds for a job. The functions are pure and use neither clock nor database.
 
-A verdict is firing, not firing or unknown. An unknown verdict neither raises nor resolves an alert. For example, the verdicts are
-unknown while the control plane itself is unreachable."""
+A verdict is firing, not firing or unknown. An unknown verdict neither raises nor resolves an alert. For example, the verdict for
+a running job is unknown while the API or the workers are unavailable, because reports of the driver are then missing."""
 
 from __future__ import annotations
 
@@ -72,8 +72,9 @@ class Lag:
 class AlertFacts:
     """The facts about a job that the rules need. Times are by the clock of the control plane, unless stated otherwise.
 
-    ``run_state`` is the state of the newest run. ``begun_at`` is the time at which the job reached RUNNING after its last start by
-    a user or a plan, or the time of this start if the job has not reached RUNNING since. Restarts after a failure do not count.
+    ``run_state`` is the state of the newest run. ``begun_at`` refers to the last start of the job by a user or a plan. It is the
+    time at which the job first reached RUNNING after this start. Until then, it is the time of the start. It is None if the job was never
+    started. Restarts after a failure do not count.
     ``interval_s`` is the larger of the checkpoint interval and the minimum pause, or None if the job takes no periodic checkpoints.
     ``failures`` and ``failed_checkpoints`` are counted since the last completed checkpoint or since ``begun_at``, whichever is
     later. ``restarts`` contains the time of each restart: the time by the clock of the driver, or the time when the control plane

@@ -43,7 +43,7 @@ class RateLimit:
 
 
 class RateLimiter:
-    """The rate limits of one process. Thread-safe."""
+    """Counts attempts in Redis for all processes, or in this process while Redis is unreachable. Thread-safe."""
 
     def __init__(self, url: str) -> None:
         """``url`` is the URL of Redis, which can be unreachable."""

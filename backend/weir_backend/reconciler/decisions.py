@@ -128,7 +128,7 @@ class GiveCommand:
 
 @dataclass(frozen=True, slots=True)
 class EndRun:
-    """End the live run, whose driver was never started."""
+    """End the live run before its driver is started."""
 
     state: RunState
     reason: str

@@ -42,7 +42,8 @@ export function requestOverPort(port: Port): Transport {
 }
 
 /**
- * The worker's side of the connection. `answer` handles each request. Event streams are transferred, but other response bodies are sent in one message.
+ * The worker's side of the connection. `answer` handles each request. The body of an event stream is passed to the page as a stream. Any other body is
+ * read completely first, and then sent as one ArrayBuffer.
  */
 export function serveOverPort(port: Port, answer: Transport): void {
   const open = new Map<number, AbortController>();

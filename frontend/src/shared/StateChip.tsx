@@ -10,7 +10,7 @@ interface Props<Kind extends StateKind> {
   label?: string;
 }
 
-/** The name of a state on the colour of the state, such as `<StateChip kind="run" state="RUNNING" />`. */
+/** A chip with the name of a state, in the text and background colours of the state. Example: `<StateChip kind="run" state="RUNNING" />`. */
 export function StateChip<Kind extends StateKind>({ kind, state, label }: Props<Kind>) {
   const { palette } = useTheme();
   const { ink, ground } = coloursOf(kind, state, palette.mode);

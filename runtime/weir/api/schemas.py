@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
@@ -38,8 +39,9 @@ def schema_from(value: Any) -> pa.Schema:
         )
     if not len(schema):
         raise SchemaError("the schema has no columns. Name at least one column.")
-    if len(set(schema.names)) != len(schema.names):
-        raise SchemaError(f"the schema has duplicate columns: {', '.join(schema.names)}. Rename one.")
+    duplicates = [name for name, count in Counter(schema.names).items() if count > 1]
+    if duplicates:
+        raise SchemaError(f"the schema has duplicate columns: {', '.join(duplicates)}. Give each column its own name.")
     return schema.remove_metadata()
 
 

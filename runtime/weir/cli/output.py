@@ -102,7 +102,7 @@ def time_text(timestamp_ms: int) -> str:
 
 
 def parse_time(text: str) -> datetime:
-    """Parse a time of an API response."""
+    """Parse a time from an API response."""
     return datetime.fromisoformat(text)
 
 

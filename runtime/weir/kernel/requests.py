@@ -98,7 +98,8 @@ class CommitQueue:
     """The commits of completed checkpoints, in order and one at a time.
 
     Call ``add`` for each completed checkpoint, then ``done`` or ``retry`` for each answer. Only the first commit in the queue
-    is running. If a later commit succeeded while an earlier commit is retried, both would count as published.
+    is running. Otherwise a later commit could succeed while an earlier commit is still being retried. Both would then count as
+    published, because the coordinator stores only the number of the newest published checkpoint.
     """
 
     def __init__(self, *, attempts_max: int) -> None:

@@ -171,9 +171,9 @@ def _restore_channels(graph: PhysicalGraph, point: RestorePoint) -> dict[Channel
     inconsistent = [channel for channel, end in consumed.items() if sent.get(channel) != end.sequence]
     if inconsistent:
         raise RestoreError(
-            f"checkpoint {point.checkpoint} is inconsistent: channel {inconsistent[0]} had sent "
-            f"{sent.get(inconsistent[0])} and consumed "
-            f"{consumed[inconsistent[0]].sequence} data frames at the barrier. Restore an older checkpoint and report this error"
+            f"checkpoint {point.checkpoint} is inconsistent: at the barrier of channel {inconsistent[0]}, the next data frame of the "
+            f"sender is number {sent.get(inconsistent[0])}, but the receiver expects number {consumed[inconsistent[0]].sequence}. "
+            "Restore an older checkpoint and report this error"
         )
     highest_of_job = max(sent.values(), default=0)
     old_edges = {_edge_identity(point.graph, edge): edge for edge in point.graph.edges}

@@ -131,8 +131,8 @@ class Operator(ABC):
             raise AssertionError(f"{type(self).__name__} has no state to restore")
 
     def on_checkpoint_completed(self, checkpoint: CheckpointId) -> None:
-        """Handle a completed checkpoint. All earlier checkpoints are then completed or obsolete. The loop may have skipped the
-        calls for earlier checkpoints."""
+        """Handle a completed checkpoint. At this time, no earlier checkpoint is pending: each has completed or was aborted. The
+        loop may have skipped the calls for earlier checkpoints."""
 
     def on_checkpoint_aborted(self, checkpoint: CheckpointId) -> None:
         """Handle an aborted checkpoint. The loop does not guarantee a call for every aborted checkpoint."""

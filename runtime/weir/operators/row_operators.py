@@ -62,8 +62,8 @@ class MapOperator(_RowOperator):
 
 
 class FilterRowsOperator(_RowOperator):
-    """Keeps the rows for which the function returns True. The emitted rows are taken from the input batch, so the dicts are not
-    converted back."""
+    """Keeps the rows for which the function returns True. The function gets each row as a dict. The emitted rows are taken from
+    the input batch, so the dicts need not be converted back to Arrow."""
 
     def process(self, batch: pa.RecordBatch, input_index: int) -> Step:
         for part in slice_batch(batch, self._step_rows):

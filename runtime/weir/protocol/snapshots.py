@@ -87,7 +87,7 @@ class SubtaskStatistics:
     async_ms: float = 0.0
     """The time from the start of the sync phase until the files of the subtask were durable.
 
-    A slot acknowledges all its subtasks together.
+    A slot usually writes the snapshots of all its subtasks together, so their files become durable at the same time.
     """
     alignment_ms: float = 0.0
     start_delay_ms: float = 0.0

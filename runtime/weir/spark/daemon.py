@@ -40,8 +40,8 @@ slowly.
 
 
 def set_kernel_cache() -> None:
-    """Set the directory that caches compiled kernels. Only the user of the executor can access the directory. Call ``set_kernel_cache`` before
-    numba is imported."""
+    """Set the directory that caches compiled kernels. Call ``set_kernel_cache`` before numba is imported. A new directory is
+    accessible only to the operating-system user that runs the executor."""
     if "NUMBA_CACHE_DIR" not in os.environ:
         base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
         cache = Path(base) / "weir" / "numba"

@@ -2,7 +2,7 @@
 staged in Parquet files.
 
 Staging is needed because a source must be replayable by position, and a query can return different rows in a different order
-when it runs again. A run that starts without state stages the rows in its own directory, into which no other run writes. The
+when it runs again. If a run starts without state, it stages the rows of each query in a new directory. No other run writes into this directory. The
 graph in each checkpoint names the directory, so a restored run reads the same files with the same splits and positions.
 """
 

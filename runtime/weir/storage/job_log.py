@@ -86,10 +86,11 @@ class JobLog:
         return self.view, self.next_number
 
     def append(self, entry: Entry, *, at: int) -> AppendOutcome:
-        """Create ``entry`` with number ``at``, the next number known to the caller.
+        """Create ``entry`` with number ``at``. ``at`` is the ``next_number`` that the caller last saw. Another process can have used
+        this number in the meantime.
 
-        A repeated call with the same entry (same nonce) and number is safe and returns the same outcome, if the writer has not
-        summarised the log in between. Raise UnknownOutcome if it is unknown whether the entry is in the log. After
+        It is safe to call ``append`` again with the same entry (same nonce) and the same number. The outcome is the same, unless a
+        process has appended a summary in between. Raise UnknownOutcome if it is unknown whether the entry is in the log. After
         UnknownOutcome, call ``append`` again, and delete no files until the outcome is known. Raise Superseded if a newer
         generation is in the log, CheckpointError if the entry cannot follow the existing entries, or StorageError if the entry
         was certainly not written.

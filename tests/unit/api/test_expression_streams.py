@@ -137,7 +137,7 @@ def test_polars_receives_only_the_columns_that_the_expressions_use() -> None:
         (lambda s: s.filter(pl.col("delay").str.contains("x")), SchemaError, "cannot apply .* to the columns"),
         (lambda s: s.select(pl.col("origin") + pl.col("zz")), SchemaError, "no column 'zz'"),
         (lambda s: s.select("origin", "origin"), SchemaError, "two columns would be named 'origin'"),
-        (lambda s: s.with_columns(pl.col("delay") + 1, delay=2), SchemaError, "duplicate columns: delay, delay"),
+        (lambda s: s.with_columns(pl.col("delay") + 1, delay=2), SchemaError, "duplicate columns: delay"),
         (lambda s: s.select(), GraphError, "needs at least one column"),
         (lambda s: s.filter(), GraphError, "needs a condition"),
         (lambda s: s.filter(lambda row: True), GraphError, "a Python function is not an expression. Use .map"),

@@ -115,7 +115,7 @@ def test_the_error_for_an_inconsistent_checkpoint_names_the_channel() -> None:
     last = inconsistent[-1]
     first, *rest = last.inputs
     inconsistent[-1] = replace(last, inputs=(ChannelSnapshot(first.channel, first.sequence + 1), *rest))
-    with pytest.raises(RestoreError, match=rf"inconsistent: channel {first.channel}"):
+    with pytest.raises(RestoreError, match=rf"inconsistent: at the barrier of channel {first.channel},"):
         plan_restore(of, replace(complete, subtasks=tuple(inconsistent)))
 
 

@@ -98,7 +98,8 @@ def manifest_of(
 
 @dataclass
 class RunningJob:
-    """A job with one stateful operator that writes its log, manifests and state files to ``storage`` when the test calls it."""
+    """A simulated job with one stateful operator. Tests call its methods, which write the job log, manifests and state files to
+    ``storage``."""
 
     storage: CheckpointStorage
     generation: Generation = Generation(1)

@@ -75,7 +75,7 @@ def _collect(context: Context, job_id: int, storage: JobStorage, work: retention
 
 @task("weir.pin", time_limit_s=60)
 def pin(checkpoint_id: int) -> None:
-    """Write a requested pin to the job's log."""
+    """Write a requested pin to the job log."""
     pin_checkpoint(current(), checkpoint_id)
 
 

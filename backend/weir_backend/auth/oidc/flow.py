@@ -102,7 +102,7 @@ def claims_of(settings: Settings, provider: Provider, begun: LoginState, code: s
 
 
 def verify_token(provider: Provider, token: str, *, client_id: str, nonce: str) -> dict[str, Any]:
-    """Return the claims of a token after the checks of OpenID Connect Core 3.1.3.7. Raises Unauthenticated, Unavailable."""
+    """Check the token as OpenID Connect Core 3.1.3.7 requires, and return its claims. Raises Unauthenticated, Unavailable."""
     registry = jwt.JWTClaimsRegistry(
         leeway=CLOCK_SKEW_S,
         iss={"essential": True, "value": provider.document()["issuer"]},

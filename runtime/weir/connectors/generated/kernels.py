@@ -61,7 +61,7 @@ def floats(out: Any, seed: Any, first: Any, stride: Any, low: Any, high: Any) ->
 
 @nb.njit("void(int32[::1], uint64, uint64, uint64, uint64, uint32[::1], int32[::1])", cache=True, nogil=True)
 def alias_choice(out: Any, seed: Any, first: Any, stride: Any, per_row: Any, threshold: Any, alias: Any) -> None:
-    """Fill ``out`` with indices drawn by Walker's alias method. ``out`` has ``per_row`` consecutive indices for every row."""
+    """Fill ``out`` with indices drawn by Walker's alias method. Each row has ``per_row`` adjacent elements of ``out``."""
     count = np.uint64(threshold.shape[0])
     for j in range(out.shape[0]):
         row = first + stride * (np.uint64(j) // per_row)

@@ -68,7 +68,7 @@ class Process:
     def exit(self, why: str) -> None:
         """End the process. It was killed, or it exits by itself.
 
-        The connections of the process are closed. Running storage calls can still take effect.
+        The connections of the process are closed. A storage call that has already started can still take effect.
         """
         if not self.alive:
             return

@@ -49,7 +49,8 @@ RUNS = frozenset({State.STARTING, State.READY, State.STOPPING})
 class Child:
     """A process that the supervisor runs.
 
-    If ``once`` is set, the child runs to its end and is ready when it has ended. The child is killed if it is not ready ``start_s_max``
+    If ``once`` is set, the child is a program that ends by itself, and counts as ready when it has ended successfully. If it fails, it is
+    started again after a delay. The child is killed if it is not ready ``start_s_max``
     seconds after its start, or has not ended ``stop_s_max`` seconds after the stop signal. If ``start_s_max`` is None, there is no start
     limit, because a restart would repeat long work, such as a database recovery."""
 

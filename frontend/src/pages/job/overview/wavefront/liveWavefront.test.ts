@@ -38,7 +38,7 @@ describe('the live wavefront', () => {
     expect(report(before, { progress: progress(3, [], 5) }, TRIGGERED + 50).checkpoint).toMatchObject({ number: 3, runId: 5 });
   });
 
-  it('completes with the duration that the driver reports', () => {
+  it('shows a completed checkpoint with the duration that the driver reports', () => {
     const before = report(initialLiveWavefront(topology), { progress: progress(7, [[0, 1, 22]]) }, TRIGGERED + 40);
     const after = report(before, { progress: progress(7, [[0, 1, 22]]), ...completed(7, 84) }, TRIGGERED + 95);
     expect(steps(after)).toEqual(['33', '33']);
