@@ -1,4 +1,4 @@
-"""Processes that deny access to their details. Root ignores the denial, so these tests run only as an ordinary user."""
+"""Processes that deny access to their details. Root can read all details, so these tests read them as an ordinary user."""
 
 from __future__ import annotations
 
@@ -12,10 +12,14 @@ import psutil
 import pytest
 from tests.process_details import unless_ended
 
-pytestmark = pytest.mark.skipif(os.geteuid() == 0, reason="root may read the details of every process")
-
+ORDINARY_USER = 65534 if os.geteuid() == 0 else os.geteuid()
+"""Also the id of the user's group. 65534 is ``nobody``."""
 _DENYING = """\
-import ctypes, sys
+import ctypes, os, sys
+if os.getuid() == 0:
+    user = int(sys.argv[1])
+    os.setresgid(user, user, user)
+    os.setresuid(user, user, user)
 PR_SET_DUMPABLE = 4
 set_dumpable = lambda value: ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, value, 0, 0, 0)
 set_dumpable(0)
@@ -29,12 +33,29 @@ sys.stdin.readline()
 
 @contextmanager
 def denying_process() -> Iterator[tuple[psutil.Process, subprocess.Popen[str]]]:
-    """Yield a running process that denies access to its details, until it receives a line."""
-    with subprocess.Popen([sys.executable, "-c", _DENYING], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as started:
+    """Yield a running process that denies access to its details, until it receives a line. Inside the ``with`` block, this process
+    has the rights of an ordinary user."""
+    command = [sys.executable, "-c", _DENYING, str(ORDINARY_USER)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as started:
         assert started.stdout is not None
         assert started.stdout.readline() == "denies\n"
-        yield psutil.Process(started.pid), started
+        with as_ordinary_user():
+            yield psutil.Process(started.pid), started
         started.kill()
+
+
+@contextmanager
+def as_ordinary_user() -> Iterator[None]:
+    user, group = os.geteuid(), os.getegid()
+    if user == 0:
+        os.setegid(ORDINARY_USER)
+        os.seteuid(ORDINARY_USER)
+    try:
+        yield
+    finally:
+        if user == 0:
+            os.seteuid(user)
+            os.setegid(group)
 
 
 def test_a_zombie_has_no_details() -> None:
