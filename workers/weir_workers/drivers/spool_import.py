@@ -15,21 +15,20 @@ BATCH_EVENTS_MAX = 1_000
 def batches(spool: Path, *, after: int) -> Iterator[tuple[NumberedEvent, ...]]:
     """Yield the events whose numbers are larger than ``after``, in order, in batches of at most ``BATCH_EVENTS_MAX`` events. Raises OSError.
 
-    Stops at the first unreadable event. Also stops at a gap between two events of the same batch, but passes over a gap before the first
-    event of a batch."""
+    Stops at the first unreadable event, and at a gap between two events. The API records a gap between ``after`` and the first event."""
     waiting: list[NumberedEvent] = []
-    expected = after + 1
+    last: int | None = None
     for line in read_unconfirmed(spool):
         try:
             (event,) = decode_batch(encode_batch([line]))
         except (ProtocolError, ValueError):
             break
-        if event.number < expected:
+        if event.number <= (after if last is None else last):
             continue
-        if event.number > expected and waiting:
+        if last is not None and event.number > last + 1:
             break
         waiting.append(event)
-        expected = event.number + 1
+        last = event.number
         if len(waiting) == BATCH_EVENTS_MAX:
             yield tuple(waiting)
             waiting = []
