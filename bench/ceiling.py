@@ -35,7 +35,7 @@ def _mix(x):  # type: ignore[no-untyped-def]  # compiled
 
 @njit(cache=True, nogil=True)
 def _generate(first, keys, values):  # type: ignore[no-untyped-def]  # compiled
-    """Generate records. The map, which doubles each value and adds one, is fused in."""
+    """Generate the output of the map, which doubles each value of the source and adds one."""
     for i in range(len(keys)):
         which = _mix(np.uint64(first + i) * GOLDEN) % np.uint64(KEYS)
         keys[i] = np.int64(_mix((which + np.uint64(1)) * GOLDEN) >> np.uint64(1))

@@ -2,8 +2,9 @@
 
     python bench/exchange.py [--slots 4] [--seconds 5] [--rows 65536]
 
-Every slot sends one batch again and again to every other slot, bounded by credit as in a slot's loop. Every slot counts the
-rows that arrive, and checks that batches arrive intact and in order. Handshake, content hash and full validation are on.
+Every slot repeatedly sends the same batch to every other slot. Credit limits the sends, as in the loop of a slot. Every slot
+counts the rows that arrive, and checks that batches arrive intact and in order. Handshake, content hash and full validation are
+on.
 """
 
 from __future__ import annotations

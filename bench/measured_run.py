@@ -57,7 +57,8 @@ class RunMeasurement:
     aborted: int
     peak_rss_bytes: int
     totals: Totals
-    """Totals of the sink since the newest checkpoint before the measured time, or else since the start of the run."""
+    """Totals of the sink since the newest checkpoint before the measured time. If no such checkpoint exists, totals since the
+    start of the run."""
     wrong: str | None
 
     @property
@@ -146,8 +147,8 @@ class MeasuredJob:
             raise SystemExit("the job ended during the measurement. Give it more input.")
 
     def finish(self, measured: Clock = float) -> RunMeasurement:
-        """Suspend the job, check its result and return the measurements. ``measured`` converts a time of ``time.monotonic`` to
-        measured time. It is needed if only parts of the time count."""
+        """Suspend the job, check its result and return the measurements. ``measured`` converts a value of ``time.monotonic``
+        to the measured time up to this moment. It is needed if only parts of the time count."""
         cpu, watched_s = cpu_seconds().since(self._cpu_before), measured(time.monotonic()) - measured(self._watched_from)
         records, seconds = rate_of(self._reports.values(), measured)
         after = self._running.progress()
@@ -199,8 +200,8 @@ def _wait_until(running: RunningJob, condition: _Condition, timeout_s: float) ->
 
 
 def rate_of(reports: Iterable[Sequence[tuple[float, int]]], measured: Clock) -> tuple[int, float]:
-    """Return the number of records that all source subtasks read between their first and last reports in the measured time, and
-    the mean time between these reports.
+    """Return how many records all source subtasks read, and in how many seconds. Each source subtask counts from its first to
+    its last report in the measured time. The seconds are the mean over the subtasks.
 
     Slots report twice a second, each at a different moment, so each source subtask is timed from its first to its last report.
     ``reports``: for each source subtask, the times at which a new number of records was observed. The first entry is the start

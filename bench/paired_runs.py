@@ -26,9 +26,9 @@ from weir.spark.launch import RunOptions, session_for
 
 TURN_S = 1.0
 INTERVAL_MS = 1_050
-"""The checkpoint interval of the run with checkpoints. A checkpoint that comes due during the other run's turn is taken at the
-beginning of the next turn. The next checkpoint comes due just after that turn ends. So each turn has exactly one checkpoint, and
-no checkpoint is in progress at the end of a turn."""
+"""The checkpoint interval of the run with checkpoints. A checkpoint that is due during the other run's turn is taken at the
+beginning of this run's next turn. The following checkpoint is due just after this turn ends. So each turn has exactly one
+checkpoint, and no checkpoint is in progress at the end of a turn."""
 
 _WARM, _BEGIN, _BEGUN = "warm", "begin", "begun"
 

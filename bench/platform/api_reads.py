@@ -113,7 +113,8 @@ def summary(ms: Iterable[float]) -> dict[str, float | int | str | bool | None]:
 
 
 def measurements(how: str, times: ReadTimes, endpoint: str, rounds: int, more: dict[str, float]) -> list[Measurement]:
-    """Return one measurement for all pages of an endpoint that have a target, and one for all its pages without a target."""
+    """Return up to two measurements of an endpoint: one of its pages with a latency target, and one of its pages without a
+    target."""
     found = []
     for aimed in (True, False):
         ms = {page: durations for page, durations in times.ms.items() if page.endpoint == endpoint and page.aimed is aimed}

@@ -15,7 +15,7 @@ TIMEOUT_S = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A response. ``took_s``: the time from before the request was sent until the last byte of the response arrived."""
+    """A response. ``took_s``: the time from the start of the request to the last byte of the response."""
 
     status: int
     headers: http.client.HTTPMessage

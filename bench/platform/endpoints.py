@@ -1,4 +1,5 @@
-"""Readable pages of the API, derived from its OpenAPI document, so that every list and detail is measured, new ones included.
+"""The pages of the API that the benchmark reads. They are derived from the OpenAPI document, so that each new list or detail is
+measured, too.
 
 A list is read with each sort field in both directions, and with each filter for which some row has a value. Each list is read for
 all jobs and for the largest job, at its first and last pages.
@@ -19,8 +20,8 @@ from weir_backend.kit.clock import now
 
 DOCUMENT = "/api/v1/openapi.json"
 LEFT_OUT: Mapping[str, str] = {
-    "stream_job_events": "a stream, measured by the part streams",
-    "stream_jobs": "a stream, measured by the part streams",
+    "stream_job_events": "a stream; the part 'streams' measures it",
+    "stream_jobs": "a stream; the part 'streams' measures it",
     "wait_for_commands": "long poll that needs the token of a run",
     "get_delivery": "needs a webhook delivery, and the benchmark has none",
     "begin_oidc_session": "needs an external OIDC provider",
@@ -83,7 +84,8 @@ def readable_pages(client: Client, *, largest: int, totals: Mapping[str, int]) -
 
 
 def readable_paths(document: dict[str, Any]) -> tuple[dict[str, tuple[str, list[str]]], list[str]]:
-    """Return path and parameters of each measured GET by its name, and an error for each endpoint with an unknown parameter."""
+    """Return path and parameters of each GET to measure, by the name of the GET. Also return an error for each endpoint with an
+    unknown parameter."""
     lists = _lists(document)
     known, unknown = {}, []
     for name, path, parameters in _reads(document):
@@ -108,7 +110,7 @@ def _reads(document: dict[str, Any]) -> Iterator[tuple[str, str, list[str]]]:
 
 
 def _lists(document: dict[str, Any]) -> dict[str, str]:
-    """Return the paths of lists without path parameters, by resource, such as ``jobs``."""
+    """Return the path of each list that has no path parameter, by the name of its resource, such as ``jobs``."""
     return {
         path.rsplit("/", 1)[-1]: path for _, path, parameters in _reads(document) if "range" in parameters and "{" not in path
     }

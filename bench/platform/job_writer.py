@@ -47,7 +47,7 @@ DAYS = 30
 """Age of a job's first event."""
 BATCH_EVENTS = 2_000
 EVENTS_OF_AN_END = 20
-"""The maximum number of events at the end of a job, counting both the driver and the control plane."""
+"""The maximum number of events that the driver and the control plane together add at the end of a job."""
 _INSPECTION = PlanInspection(
     intact=True, damage=None, files=24, bytes=24 << 20, abandoned=[], reinstated=[], sources=[], sinks=[], notes=[]
 )

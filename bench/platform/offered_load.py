@@ -1,6 +1,6 @@
-"""An offered load of events: drivers of running jobs whose events occur at a fixed rate, whatever the speed of the API.
+"""An offered load: drivers of running jobs offer events to the API at a fixed rate, whatever the speed of the API.
 
-Drivers send events as ``weir.link.delivery`` does: the events of a tenth of a second per request, one request at a time. A slow
+Drivers send events as ``weir.link.delivery`` does: one request at a time, each with the events of a tenth of a second. A slow
 API receives larger and fewer batches.
 """
 

@@ -38,7 +38,8 @@ def rss_bytes(process: int) -> int:
 
 
 def _tree_s(root: int) -> float:
-    """Return the CPU time of a process and its children. The process's own record includes children that have ended."""
+    """Return the CPU time of a process and its children. The entry of the process itself includes the CPU time of
+    children that have ended."""
     ticks = 0
     for entry in os.listdir("/proc"):
         if not entry.isdigit():

@@ -21,8 +21,8 @@ counts as lost."""
 
 @dataclass(frozen=True, slots=True)
 class StreamedEvent:
-    """An event that arrived on a stream. ``run_event``: its number in the run, None for events of the control plane. ``at_s``:
-    time of arrival (monotonic)."""
+    """An event that arrived on a stream. ``run_event``: the number of the event in its run, or None for an event of the
+    control plane. ``at_s``: time of arrival (monotonic)."""
 
     number: int
     run_event: int | None

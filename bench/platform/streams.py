@@ -32,7 +32,8 @@ READERS = 2
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """The result of drivers that send events, and of streams of their jobs. ``last``: the newest event number of each job."""
+    """The result of a load: the events that drivers sent, and the event streams of their jobs. ``last``: the newest event
+    number of each job."""
 
     offered: OfferedLoad
     streams: Sequence[StreamRecord]

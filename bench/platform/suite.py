@@ -87,7 +87,7 @@ class Suite:
 
 
 def _coverage(found: ReadablePages) -> Measurement:
-    """Report endpoints that the benchmark cannot call."""
+    """Report the endpoints that the benchmark cannot call."""
     values: dict[str, Value] = {"pages": len(found.pages), "left_out": "; ".join(found.left_out)}
     return Measurement("reading", "pages to read", values, wrong="; ".join(found.unknown) or None)
 

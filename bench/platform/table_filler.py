@@ -77,7 +77,7 @@ def fill_plan(options: PlatformBenchOptions) -> FillPlan:
 
 
 def _shares(total: int, jobs: int) -> tuple[int, int]:
-    """Divide ``total``: return the share of the largest job, and that of each other job."""
+    """Divide ``total``: return the share of the largest job, and the share of each other job."""
     each = int(total * (1 - LARGEST)) // max(1, jobs - 1)
     each = min(each, total // jobs)
     return total - each * (jobs - 1), each
@@ -193,7 +193,7 @@ def _vacuum(database: Database) -> None:
 
 
 def _write_log(platform: TemporaryControlPlane, job_id: int) -> None:
-    """Write a log file for the newest run of a job, so that it can be read."""
+    """Write a log file for the newest run of a job, so that the benchmark can read a log."""
     with platform.database.session() as session:
         name = session.execute(
             text("SELECT directory FROM runs WHERE job_id = :job ORDER BY number DESC LIMIT 1"), {"job": job_id}

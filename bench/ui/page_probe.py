@@ -10,7 +10,7 @@ from typing import Any
 from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request
 
 LONG_MS = 50.0
-"""The browser reports a task as long if it takes at least this time."""
+"""The browser reports a task as a long task if it takes at least this time."""
 SCRIPT = Path(__file__).with_name("page_probe.js").read_text()
 _ABORTED = "net::ERR_ABORTED"
 """The failure of a request that the page itself has ended, for example a stream."""

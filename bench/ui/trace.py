@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 CATEGORIES = ("-*", "disabled-by-default-devtools.timeline", "blink.user_timing")
-"""The minimum set of categories, which contains tasks and the marks of the benchmark."""
+"""The smallest set of categories that contains tasks and the marks of the benchmark."""
 DETAILED = (*CATEGORIES, "devtools.timeline", "disabled-by-default-v8.cpu_profiler")
 """The categories that the performance panel of a browser shows."""
 _PAGE_THREAD = "CrRendererMain"

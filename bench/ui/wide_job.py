@@ -1,7 +1,7 @@
 """A job with 200 operators of 8 subtasks, and a simulated driver that sends its events to the API.
 
-Checkpoints follow one another almost without a pause. Hundreds of subtasks acknowledge each second. Every two seconds the driver
-sends a sample of each slot.
+Checkpoints follow one another almost without a pause. Each second, hundreds of subtasks acknowledge a checkpoint. Every two
+seconds, the driver sends a sample of each slot.
 """
 
 from __future__ import annotations

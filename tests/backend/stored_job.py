@@ -99,7 +99,8 @@ class StoredRun(RunningJob):
     """A run that writes real checkpoints."""
 
     published_up_to: int | None = None
-    """The newest checkpoint that new manifests report as published. If None, each manifest reports the previous checkpoint."""
+    """The newest checkpoint that new manifests report as published. None means that each manifest
+    reports the checkpoint before its own."""
     written: dict[int, StateFile] = field(default_factory=dict)
 
     def complete(self, checkpoint: int, *, also: tuple[StateFile, ...] = (), savepoint: bool = False) -> StateFile:

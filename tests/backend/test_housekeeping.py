@@ -60,7 +60,7 @@ def counted(database: Database) -> dict[str, int]:
         }
 
 
-def test_old_rows_are_deleted_except_completed_checkpoints(database: Database, settings: Settings) -> None:
+def test_old_rows_other_than_completed_checkpoints_are_deleted(database: Database, settings: Settings) -> None:
     create_rows(database)
     before = counted(database)
     assert before == {"metric_samples": 5, "events": 3, "checkpoints": 2}

@@ -27,7 +27,7 @@ def platform(client: TestClient, database: Database, settings: Settings, tasks: 
     return Platform(client, database, settings, tasks, login(Role.ADMIN, rollback=True))
 
 
-def test_a_deployment_compiles_and_starts_a_job_and_succeeds_once_it_runs(platform: Platform) -> None:
+def test_a_deployment_compiles_and_starts_a_job_and_succeeds_when_the_job_runs(platform: Platform) -> None:
     made = platform.deploy()
     assert made["state"] == "CREATED" and made["operation"]["kind"] == "deploy" and platform.tasks.enqueued == [(COMPILE, (1,))]
     platform.reconcile(made["id"])
@@ -142,7 +142,7 @@ def test_a_running_job_cannot_be_deleted(platform: Platform) -> None:
     assert platform.send("DELETE", f"/jobs/{job_id}", status=409, headers={"If-Match": "*"})["code"] == "running"
 
 
-def test_a_suspend_operation_sends_a_command_and_its_result_is_the_last_checkpoint(platform: Platform) -> None:
+def test_a_suspend_operation_sends_a_command_and_returns_the_last_checkpoint(platform: Platform) -> None:
     job_id, driver = platform.running()
     requested = platform.send("POST", f"/jobs/{job_id}/suspend", status=202)
     platform.reconcile(job_id)
@@ -158,7 +158,7 @@ def test_a_suspend_operation_sends_a_command_and_its_result_is_the_last_checkpoi
     assert platform.job(job_id)["run"]["number"] == 1, "a suspended job does not start by itself"
 
 
-def test_a_job_that_is_started_while_it_is_suspending_runs_again(platform: Platform) -> None:
+def test_a_start_during_a_suspension_runs_the_job_again_after_the_suspension(platform: Platform) -> None:
     job_id, driver = platform.running()
     platform.send("POST", f"/jobs/{job_id}/suspend", status=202)
     platform.reconcile(job_id)
@@ -256,7 +256,7 @@ def test_a_finished_job_is_not_restarted(platform: Platform) -> None:
     assert platform.send("POST", f"/jobs/{job_id}/start", status=409)["code"] == "finished"
 
 
-def test_a_savepoint_operation_sends_a_command_and_its_result_is_the_number_of_the_savepoint(platform: Platform) -> None:
+def test_a_savepoint_operation_sends_a_command_and_returns_the_number_of_the_savepoint(platform: Platform) -> None:
     job_id, driver = platform.running()
     requested = platform.send("POST", f"/jobs/{job_id}/savepoints", status=202)
     assert driver.commands() == ["TakeSavepoint"]

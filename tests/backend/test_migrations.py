@@ -52,7 +52,7 @@ def test_the_migrated_schema_equals_the_models(postgres: Postgres, empty: Engine
         made.close()
 
 
-def test_every_migration_upgrades_downgrades_and_upgrades_again(empty: Engine) -> None:
+def test_every_migration_can_be_applied_and_reverted_and_applied_again(empty: Engine) -> None:
     revisions = [one.revision for one in ScriptDirectory.from_config(migrate.configuration()).walk_revisions()][::-1]
     for revision in revisions:
         before = schema(empty)

@@ -27,8 +27,8 @@ TARGET_S_MAX = 30.0
 EXIT_S_MAX = 60.0
 """Timeout for the exit of processes that should end."""
 DRIVER_EXIT_S_MAX = 180.0
-"""Timeout for the exit of drivers after the end of the job. The timeout is long, because a driver that was just started first
-starts Spark and waits for slots."""
+"""Timeout for the exit of drivers after the end of the job. The timeout is long, because a new driver first starts Spark and
+waits for slots."""
 DRIVERS_MAX = 10
 
 

@@ -20,7 +20,8 @@ from browser import arguments, chromium
 from class_archive import jvm_options
 
 FIRST, LAST = "test_deploy", "test_pages"
-"""The first file deploys the job that the other tests use. The last file checks the pages with the data of the other tests."""
+"""``FIRST`` names the test file that runs first and deploys the job for all other tests. ``LAST`` names the test file that runs
+last and checks the pages with the data of the other tests."""
 TIMEOUT_S = 900
 FAILED_TESTS = SCREENSHOTS / "failed"
 _failed = pytest.StashKey[bool]()

@@ -44,8 +44,8 @@ def canvas(count: int) -> Callable[[Page], Locator]:
 
 
 def press(*names: str) -> Callable[[Page], None]:
-    """Press the buttons or menu items in the given order. If several have the same name, press the last one, because dialogs come last in
-    the document."""
+    """Press the buttons or menu items in the given order. If several buttons or items have the same name, press the last
+    one, because dialogs come last in the document."""
 
     def press_all(page: Page) -> None:
         for name in names:
@@ -70,7 +70,7 @@ def expand_checkpoint(page: Page) -> Locator:
     """Expand a checkpoint, which collapses the previously expanded one. Return the details of the checkpoint."""
     found = re.search(r"\d+", page.get_by_role("button", name="checkpoint details", expanded=False).nth(2).inner_text())
     assert found is not None
-    # Find the checkpoint by its number, because newer checkpoints possibly move it down.
+    # Find the checkpoint by its number, because newer checkpoints can move its row down.
     page.get_by_role("button", name=f"{found[0]} checkpoint details", exact=True).click()
     detail = page.get_by_role("region", name=f"Checkpoint {found[0]}", exact=True)
     expect(detail.get_by_role("region", name="Timeline")).to_be_visible()

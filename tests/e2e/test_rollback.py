@@ -24,7 +24,7 @@ def test_a_job_can_be_rolled_back_and_the_rollback_undone(rig: Rig, open_session
     choices = tree.get_by_role("button", name=re.compile("^Roll back to checkpoint"))
     expect(choices.nth(BACK)).to_be_visible()
     olga.check("job-recovery")
-    # Find the checkpoint by its number, because newer checkpoints possibly move it down.
+    # Find the checkpoint by its number, because newer checkpoints can move its row down.
     target = olga.number(choices.nth(BACK))
     tree.get_by_role("button", name=f"Roll back to checkpoint {target}…", exact=True).click()
 

@@ -33,7 +33,7 @@ class PrintedRows:
 class ConsoleSink(Sink):
     """Prints at most ``rows`` rows per writer and checkpoint.
 
-    A restarted coordinator prints the epochs after the restored checkpoint again. A restart usually prints only one epoch twice.
+    After a restart, the coordinator prints the output of the restored checkpoint again, because no record says that it was printed.
     """
 
     rows: int = 20

@@ -20,7 +20,7 @@ SlotIndex = NewType("SlotIndex", int)
 """Index of a deployed slot, 0 to slots - 1. Slot i runs subtask i of every chain."""
 
 SlotIncarnation = NewType("SlotIncarnation", str)
-"""One process that is or was a slot. A process that replaces a slot has a new incarnation."""
+"""One process of a slot. If the slot is relaunched, its new process is another incarnation."""
 
 KeyGroup = NewType("KeyGroup", int)
 """The unit in which keyed state moves when the parallelism changes."""

@@ -222,5 +222,6 @@ class JobLog:
 
     def _unknown(self, at: int, cause: BaseException | None) -> UnknownOutcome:
         return UnknownOutcome(
-            f"Entry {at} of the log of job {self._files.job} may or may not be written: {cause or 'the storage did not answer'}"
+            f"Entry {at} of the log of job {self._files.job} may or may not have been written: "
+            f"{cause or 'the storage did not answer'}"
         )

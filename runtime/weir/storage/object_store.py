@@ -123,7 +123,7 @@ def _translated(error: Exception, action: str, location: str, *, writes: bool) -
     if isinstance(error, _REFUSED) or _FORBIDDEN.search(str(error)):
         return StorageError(f"cannot {action} {location}: {reason}. Check the credentials and their permissions.")
     if writes and not isinstance(error, ValueError) and not _CLIENT_ERROR.search(str(error)):
-        return UnknownOutcome(f"{location} may or may not be written: {reason}")
+        return UnknownOutcome(f"{location} may or may not have been written: {reason}")
     return StorageError(f"cannot {action} {location}: {reason}. Check the URL and that the store is reachable.")
 
 

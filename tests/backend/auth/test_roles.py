@@ -113,7 +113,7 @@ def test_the_test_of_all_endpoints_reports_unprotected_and_failing_endpoints(
     assert without_permission(app) + asyncio.run(wrong_statuses(app, login)) == expected
 
 
-def test_endpoints_of_returns_the_required_permissions_of_each_endpoint(settings: Settings, tasks: RecordedTasks) -> None:
+def test_the_required_permissions_of_each_endpoint_are_found(settings: Settings, tasks: RecordedTasks) -> None:
     found = {endpoint.name: endpoint for endpoint in endpoints_of(create_app(settings, tasks, routers=ROUTERS))}
     assert found["GET /api/v1/users/{}"] == Endpoint("GET", "/api/v1/users/{}", frozenset({Permission.ADMINISTER}), True)
     assert found["GET /api/v1/session"].required == {Permission.VIEW}

@@ -24,7 +24,7 @@ def test_a_rollback_abandons_the_checkpoints_after_its_target() -> None:
     assert branches_of({1: 1, 2: 1, 3: 1, 4: 2}, {2: 1}) == Branches(frozenset({1, 4}), frozenset({1}))
 
 
-def test_an_undo_makes_the_abandoned_branch_the_current_branch() -> None:
+def test_after_an_undo_the_abandoned_branch_is_the_current_branch() -> None:
     assert branches_of({1: 1, 2: 1, 3: 1, 4: 2, 5: 3}, {2: 1, 3: 3}) == Branches(frozenset({1, 2, 3, 5}), frozenset({1}))
 
 

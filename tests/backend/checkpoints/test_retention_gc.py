@@ -173,7 +173,8 @@ def _apply(platform: Platform, job: StoredJob, plan_id: int, *, last: int) -> No
 
 
 def plan_gc(job: StoredJob) -> tuple[retention_gc.GcTarget, retention_gc.GcWork]:
-    """Plan a garbage collection as a worker does, without executing it. Return its target and its work."""
+    """Plan a garbage collection as a worker does, without executing it. Return the target and the work of the
+    garbage collection."""
     with job.platform.database.session() as session:
         at = retention_gc.gc_target(session, job.job_id)
     assert at is not None
@@ -281,7 +282,7 @@ def test_checkpoints_of_two_jobs_that_share_a_job_log_are_kept(platform: Platfor
     other = platform.deploy("other")["id"]
     platform.compile(other)
     with platform.database.session() as session:
-        # The API refuses to deploy two jobs with the same directory, but moved directories can have the same effect.
+        # The API refuses to deploy two jobs with the same directory. But two jobs can still share one if a directory is moved.
         session.execute(update(Run).where(Run.job_id == other).values(checkpoint_directory=directory))
     job.collect_garbage()
     assert job.kept() == [1, 2, 3, 4, 5]

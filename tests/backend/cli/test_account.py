@@ -70,7 +70,7 @@ def test_login_prints_the_user_and_the_expiry_as_json_but_not_the_token(
     assert result.code == 2 and result.out == "" and result.err.startswith("weir: ")
 
 
-def test_login_prompts_for_name_and_password(
+def test_the_command_login_asks_for_name_and_password(
     alice: Worker, weir: Weir, monkeypatch: pytest.MonkeyPatch, credentials_file: Path
 ) -> None:
     prompts: list[str] = []

@@ -116,7 +116,7 @@ def test_a_written_platform_state_is_read_unchanged(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '{"version": "2", "supervisor": 3}'])
-def test_a_damaged_unknown_or_missing_platform_state_is_ignored(tmp_path: Path, text: str) -> None:
+def test_a_platform_state_file_that_is_invalid_or_missing_is_ignored(tmp_path: Path, text: str) -> None:
     path = tmp_path / "platform.json"
     path.write_text(text)
     assert platform_state.read(path) is None

@@ -70,7 +70,7 @@ def test_the_process_that_listens_at_a_port_is_found() -> None:
     assert not listens(process, port), "the process has ended"
 
 
-def test_a_foreign_server_that_reports_ready_does_not_count_as_the_api() -> None:
+def test_a_foreign_server_that_reports_that_it_is_ready_does_not_count_as_the_api() -> None:
     port = free_port()
     with foreign_server(port) as process, subprocess.Popen(["sleep", "60"]) as other:
         assert api_is_ready(process, port)

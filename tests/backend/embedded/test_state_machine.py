@@ -91,7 +91,7 @@ def test_a_service_that_exits_with_success_is_restarted() -> None:
     assert supervision.due(1 + DELAY_S_FIRST) == [StartChild("beat")]
 
 
-def test_while_a_dependency_restarts_running_dependents_continue_and_ended_dependents_wait() -> None:
+def test_running_dependents_continue_and_ended_dependents_wait_while_a_dependency_restarts() -> None:
     supervision = all_ready()
     supervision.ended("data", 1, "ended by SIGKILL", success=False)
     assert supervision.status["api"].state is State.READY, "the API reconnects without a restart"
@@ -138,7 +138,7 @@ def test_the_start_limit_of_a_slow_child_doubles_at_each_restart_up_to_eight_tim
     assert limits == [60, 120, 240, 480, 480, 480]
     supervision.due(now_s + DELAY_S_MAX)
     supervision.became_ready("api", now_s + DELAY_S_MAX)
-    assert supervision.status["api"].slow == 0, "the next restart has the first delay"
+    assert supervision.status["api"].slow == 0, "the next start has the first start limit"
 
 
 def test_slow_children_are_restarted_one_after_another() -> None:

@@ -54,8 +54,8 @@ def silent_job(platform: Platform, checkpoints: int = 3) -> StoredJob:
 
 
 def hung_drivers(platform: Platform) -> list[Any]:
-    """Return the fields of the events about killed drivers. Tests check these events, because a killed process can still exist
-    for a while."""
+    """Return the fields of the events about killed drivers. Tests check these events instead of the processes, because
+    a killed process can still exist for a while."""
     with platform.database.session() as session:
         return list(session.scalars(select(Event.fields).where(Event.kind == "DriverHung")))
 

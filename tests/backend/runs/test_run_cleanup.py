@@ -221,7 +221,7 @@ def test_removing_a_directory_twice_has_no_further_effect(tmp_path: Path) -> Non
     assert list((tmp_path / "runs").iterdir()) == []
 
 
-def test_a_deletion_that_an_older_version_has_started_is_finished(tmp_path: Path) -> None:
+def test_cleanup_finishes_a_deletion_that_an_older_version_of_weir_started(tmp_path: Path) -> None:
     (tmp_path / "runs" / ".going-one" / "code").mkdir(parents=True)
     assert finish_interrupted(tmp_path) == 1
     assert list((tmp_path / "runs").iterdir()) == []

@@ -93,7 +93,7 @@ def test_a_missing_checkpoint_is_refused_with_a_list_of_the_restorable_checkpoin
     assert "777" in result.message and ", ".join(kept) in result.message
 
 
-def test_an_incompatible_graph_is_refused_with_the_name_of_the_operator(suspended: Runs) -> None:
+def test_the_refusal_of_an_incompatible_graph_names_the_operator(suspended: Runs) -> None:
     before = suspended.committed()
     with pytest.raises(
         RestoreError,

@@ -24,7 +24,7 @@ def test_the_graph_shows_operators_chains_and_partitioning(settings: list[str], 
 
 @pytest.fixture
 def printing_job(tmp_path: Path) -> Path:
-    """The file of a job whose code prints."""
+    """The file of a job that prints a line when it is loaded."""
     file = tmp_path / "printing_job.py"
     file.write_text(JOB.read_text() + "\nprint('printed by the job')\n")
     return file

@@ -41,7 +41,7 @@ def test_the_same_rows_in_another_order_are_equal(spark: SparkSession) -> None:
         (ROWS.replace("'a'", "'A'"), ("A, 1, 0.1: 1 x, expected 0 x", "a, 1, 0.1: 0 x, expected 1 x")),
     ],
 )
-def test_lost_duplicated_and_changed_rows_are_listed(spark: SparkSession, other: str, shown: tuple[str, ...]) -> None:
+def test_lost_or_duplicated_or_changed_rows_are_listed(spark: SparkSession, other: str, shown: tuple[str, ...]) -> None:
     comparison = compare("rows", rows(spark, ROWS), rows(spark, other))
     assert not comparison.equal
     assert comparison.differing == shown

@@ -88,7 +88,7 @@ def test_output_with_an_additional_row_fails_the_verification(demo_root: Path) -
     assert "FAILED: The committed output differs from the batch computation: running counts per route" in done.stdout
 
 
-def test_verifying_missing_output_fails_with_a_hint(tmp_path: Path) -> None:
+def test_a_verification_of_missing_output_fails_with_a_hint(tmp_path: Path) -> None:
     done = run([*DEMO, "--verify", "--directory", str(tmp_path)])
     assert done.returncode == 1
     assert f"FAILED: Nothing to compare in {tmp_path}" in done.stdout

@@ -30,8 +30,8 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture(scope="module", autouse=True)
 def _s3() -> Iterator[None]:
-    """Starts a local S3 server with a bucket named ``weir``. The server starts before the Spark session, because slots inherit
-    the environment of the driver."""
+    """Starts a local S3 server with a bucket named ``weir``. The fixture sets the server's address and credentials as
+    environment variables. Slots inherit the environment of the driver, so the server must start before the Spark session."""
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()

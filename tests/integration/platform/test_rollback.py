@@ -101,7 +101,8 @@ def test_an_irrevocable_sink_repeats_exactly_the_records_that_the_plans_list(
     target = last_checkpoint(job.wait(lambda job: last_checkpoint(job) > last_checkpoint(recovered)))
     job.wait(lambda job: last_checkpoint(job) >= target + 3)
 
-    # The killed driver has possibly not printed the output of its newest checkpoint. Only this output is printed again.
+    # The killed driver might not have printed the output of its newest checkpoint. The next driver prints only this output
+    # again.
     repeated_after_kill = {number for number, times in job.printed().items() if times > 1}
     assert repeated_after_kill <= job.committed(job.again(job.newest_of_the_first_driver())).keys()
 

@@ -76,8 +76,9 @@ class Rig:
     def start_second_driver(self) -> Driver:
         """Start a second driver while the first driver runs.
 
-        The second driver reads the job log and then appends its first entry. If the first driver completes a checkpoint in
-        between, the second driver exits without an effect. In this case, this method starts the second driver again.
+        The second driver reads the job log and then appends its first entry. If the first driver completes a checkpoint
+        between these two steps, the second driver exits without an effect. In this case, this method starts the second driver
+        again.
         """
         for _ in range(TRIES):
             driver = self.start()

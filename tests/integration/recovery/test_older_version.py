@@ -27,8 +27,8 @@ WRITTEN_IN = "/tmp/weir-stored"
 
 @pytest.fixture
 def stored(tmp_path: Path) -> Path:
-    """A copy of the directory of the older version in ``tmp_path``. The paths in the manifests and the checksums in the
-    job log are adapted."""
+    """A copy of the directory of the older version in ``tmp_path``. The fixture adapts the paths in the
+    manifests, and the checksums of the manifests in the job log."""
     with tarfile.open(DATA / "stored.tar.gz") as archive:
         # In Python 3.11.3 and older, ``tarfile`` has no filters.
         archive.extraction_filter = getattr(tarfile, "data_filter", None)

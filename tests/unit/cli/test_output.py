@@ -36,7 +36,7 @@ def test_every_command_accepts_output_json() -> None:
     assert without == []
 
 
-def test_all_other_text_goes_to_standard_error_with_json_output(capsys: pytest.CaptureFixture[str]) -> None:
+def test_with_json_output_all_other_text_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     with result_stream(OutputFormat.JSON) as stream:
         print("output of user code")
         typer.echo("progress")

@@ -1,4 +1,4 @@
-"""An operator context and a driver for readers, for connector tests."""
+"""For tests of connectors: an operator context, and classes that read a source as a slot does."""
 
 from __future__ import annotations
 

@@ -203,7 +203,7 @@ def test_a_suspend_request_stays_pending_after_a_recovery() -> None:
 def test_a_suspend_request_completes_only_with_the_checkpoint_that_was_taken_for_it() -> None:
     last = LastCheckpoint(SOURCE_AND_SINK)
     last.suspend()
-    assert not last.is_completed(FIRST, CheckpointId(4)), "checkpoint 4 was not triggered as the last one"
+    assert not last.is_completed(FIRST, CheckpointId(4)), "checkpoint 4 was not taken for the suspend request"
     last.expect(FIRST, CheckpointId(5))
     assert not last.is_completed(FIRST, None)
     assert not last.is_completed(FIRST, CheckpointId(4))

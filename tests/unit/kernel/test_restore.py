@@ -155,7 +155,7 @@ def ended_pipeline(of: PhysicalGraph, *, chains: tuple[int, ...]) -> RestorePoin
     return RestorePoint(CheckpointId(1), of, tuple(taken(subtask) for subtask in of.subtasks()), ALL_ASSIGNED)
 
 
-def test_a_chain_has_not_ended_if_one_of_its_operators_had_not_ended() -> None:
+def test_a_chain_is_not_restored_as_ended_if_one_of_its_operators_had_not_ended() -> None:
     """If the chain had ended, the job would finish without the records that the operator has buffered (found by seed 121904 of
     the simulator)."""
     of = pipeline(3, "hold")
@@ -179,9 +179,9 @@ def test_an_ended_chain_that_gets_a_new_operator_does_not_count_as_ended() -> No
     assert [restore.ended for restore in plan_restore(pipeline(2, "hold", "new"), at)] == [(), ()]
 
 
-def test_a_source_whose_uid_belonged_to_a_different_operator_kind_has_not_ended() -> None:
-    """The uid of a stateless operator can become the uid of a source. The end of the operator does not mean that the input of the
-    source has been read."""
+def test_a_source_is_not_restored_as_ended_if_its_uid_belonged_to_a_different_operator_kind() -> None:
+    """The uid of a stateless operator that has ended can become the uid of a new source. The new source must still read its
+    input."""
     at = ended_pipeline(pipeline(2, "map"), chains=(0,))
     new = OperatorUid("map")
     sources = [LogicalOperator(uid, uid, OperatorKind.SOURCE, (), COLUMNS, "") for uid in (SOURCE, new)]

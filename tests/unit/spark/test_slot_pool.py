@@ -23,8 +23,8 @@ BOOTSTRAP = SlotBootstrap(job="job", host="host", port=1, secret=b"")
 
 
 class Spark:
-    """A fake Spark session with one executor and two cores. Each Spark job returns the result of ``collect`` or raises its
-    error."""
+    """A fake Spark session with one executor and two cores. Each Spark job returns the result of
+    ``collect``, or raises the error that ``collect`` raises."""
 
     def __init__(self, collect: Callable[[], list[SlotEnd]]) -> None:
         executors = SimpleNamespace(size=lambda: 1, apply=lambda index: SimpleNamespace(maxTasks=lambda: 2))

@@ -387,7 +387,7 @@ def test_an_append_has_an_unknown_outcome_if_its_entry_cannot_be_checked() -> No
     log = _written(storage)
     storage.lists = 1
     entry = completed(1, 4)
-    with pytest.raises(UnknownOutcome, match="Entry 7 .* may or may not be written"):
+    with pytest.raises(UnknownOutcome, match="Entry 7 .* may or may not have been written"):
         log.append(entry, at=BASE)
     assert log.next_number == BASE
     outcome = log.append(entry, at=BASE)

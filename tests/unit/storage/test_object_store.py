@@ -101,7 +101,7 @@ def relay(s3_endpoint: str, request: pytest.FixtureRequest) -> Iterator[_Relay]:
 @pytest.mark.parametrize("relay", [False, True], ids=["connection cut", "no response"], indirect=True)
 def test_a_create_whose_response_is_lost_has_an_unknown_outcome(relay: _Relay, s3_endpoint: str, tmp_path: Path) -> None:
     storage = _storage(relay.endpoint, f"bucket/{tmp_path.name}", create_timeout_s=0.5)
-    with pytest.raises(UnknownOutcome, match="may or may not be written"):
+    with pytest.raises(UnknownOutcome, match="may or may not have been written"):
         storage.create("log/1", b"entry")
     assert bytes(storage.get("log/1")) == b"entry"
     assert not storage.create("log/1", b"another")

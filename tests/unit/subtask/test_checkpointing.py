@@ -73,7 +73,7 @@ def run_async_phase(checkpoints: SlotCheckpoints) -> SlotEnvironment:
     return ports
 
 
-def test_a_slot_writes_snapshots_when_all_its_subtasks_have_taken_one() -> None:
+def test_a_slot_writes_snapshots_after_each_of_its_subtasks_has_taken_one() -> None:
     checkpoints = SlotCheckpoints(2)
     first, second = local(1, 0, Handle()), local(1, 1, Handle())
     checkpoints.add(first)

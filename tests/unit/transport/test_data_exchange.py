@@ -84,7 +84,7 @@ def test_credit_is_sent_in_the_opposite_direction_of_the_data(mesh: Mesh) -> Non
     mesh.until(lambda: mesh.slots[1].frames == [credit])
 
 
-def test_frames_that_were_queued_before_the_connection_exists_are_sent_first(mesh: Mesh) -> None:
+def test_frames_that_were_queued_before_the_connection_existed_are_sent_first(mesh: Mesh) -> None:
     for slot in mesh.slots[1:]:
         slot.open(1, mesh.ports)
     frames = [data_frame(1, 0, sequence) for sequence in range(5)]

@@ -119,7 +119,7 @@ def wait_for_compilation(client: ApiClient, job: JobRead, spec: SpecRead, deadli
 
 def wait_for_inspection(client: ApiClient, plan: PlanRead, deadline: Deadline) -> PlanRead:
     """Wait until a worker has inspected the checkpoint of the plan. Raises OperationFailed if no worker inspects it in time."""
-    with _waiting(client, f"Plan {plan['id']} is proposed but not applied."):
+    with _waiting(client, f"Plan {plan['id']} is not applied."):
         since = time.monotonic()
         while plan["preview"]["inspection"] is None and plan["state"] == "PROPOSED":
             _require_worker(since, f"Plan {plan['id']} is not inspected")

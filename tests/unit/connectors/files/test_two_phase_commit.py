@@ -119,7 +119,7 @@ def test_a_revocation_that_is_interrupted_at_any_operation_can_be_completed_and_
 
     def check(output: Output, committables: tuple[Committable, ...]) -> None:
         revoke(output, committables)
-        output.abort_after(1, before_generation=2)  # the abort must not delete files that reinstating needs
+        output.abort_after(1, before_generation=2)  # the abort must not delete files that a reinstatement needs
         assert output.visible() == [1] and output.staged() == []
         output.commit(committables)  # a zombie or a restored run repeats the commit
         assert output.visible() == [1]
