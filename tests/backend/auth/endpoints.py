@@ -19,7 +19,7 @@ from starlette.types import Message
 
 from weir_backend.kit.access import Permission, current_caller, required_permission
 
-RESPONSE_TIMEOUT_S = 15.0
+RESPONSE_TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)

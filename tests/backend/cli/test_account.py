@@ -17,7 +17,7 @@ from weir_backend.kit.access import permissions_of
 from weir_backend.kit.database import Database
 from weir_backend.models import Role
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(300)
 __all__ = ["cheap_hashes"]
 
 

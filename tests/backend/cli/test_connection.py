@@ -21,7 +21,7 @@ from weir_backend.models import Role
 from weir_backend.settings import Settings
 from weir_workers.embedded.ports import free_port
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(300)
 
 
 def test_without_a_configured_platform_the_error_says_how_to_configure_one(weir: Weir) -> None:

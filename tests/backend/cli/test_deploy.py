@@ -18,7 +18,7 @@ from weir_backend.kit.database import Database
 from weir_backend.kit.tasks import COMPILE, INSPECT, SUBMIT
 from weir_backend.models import Spec
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(300)
 
 
 def test_deploying_a_file_creates_a_running_job(platform: Worker, weir: Weir, job_file: JobFile) -> None:

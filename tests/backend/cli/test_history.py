@@ -20,7 +20,7 @@ from weir.cli.client.http import ServerEvent, stream_events
 from weir.cli.commands.logs import format_line
 from weir_backend.kit.tasks import SUBMIT
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(300)
 
 
 def test_the_status_of_a_job_contains_its_run_and_its_operators(flights: Worker, weir: Weir) -> None:
@@ -110,7 +110,7 @@ def test_ctrl_c_ends_only_the_wait_and_not_the_operation(platform: Worker, weir:
     while "Waiting for operation 1 (deploy)" not in (line := process.stderr.readline()):
         assert line, "the command ended early"
     process.send_signal(signal.SIGINT)
-    _, error = process.communicate(timeout=20)
+    _, error = process.communicate(timeout=60)
     assert process.returncode == 4
     assert "Stopped waiting. Operation 1 (deploy) continues. To see the state of the operation, run weir operations" in error
 
@@ -141,7 +141,7 @@ def test_a_command_that_follows_logs_continues_with_the_next_run_and_ends_with_t
     flights.driver_of(1).log_line("é" * 200_000)
     assert "é" * 200_000 in process.stdout.readline(), "multi-byte characters are not split"
     assert weir("suspend", "flights", "--wait").code == 0
-    out, error = process.communicate(timeout=20)
+    out, error = process.communicate(timeout=60)
     assert process.returncode == 0 and out == ""
     process = _weir_process("logs", "flights", "--follow")
     assert process.stdout is not None and process.wait(20) == 0, "the command ends immediately if the job has ended"

@@ -12,7 +12,7 @@ import pytest
 from tests.backend.cli.conftest import JobFile, Weir
 from tests.backend.cli.fake_worker import Worker
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 CI = Path(__file__).parents[3] / "examples" / "ci"
 Deploy = Callable[..., "subprocess.CompletedProcess[str]"]
 

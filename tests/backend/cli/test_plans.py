@@ -9,7 +9,7 @@ from tests.backend.conftest import Login
 
 from weir_backend.models import Role
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture

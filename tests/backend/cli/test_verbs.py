@@ -8,7 +8,7 @@ from tests.backend.cli.fake_worker import Worker
 
 from weir_backend.kit.tasks import RECONCILE
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(300)
 
 
 def test_a_job_is_suspended_and_started_again(flights: Worker, weir: Weir) -> None:

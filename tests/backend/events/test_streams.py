@@ -64,7 +64,7 @@ def base(settings: Settings, database: Database) -> Iterator[str]:
 
 @pytest.fixture
 def api(base: str, login: Login) -> Iterator[httpx2.Client]:
-    with httpx2.Client(base_url=base, headers=login(), timeout=20.0) as client:
+    with httpx2.Client(base_url=base, headers=login(), timeout=60.0) as client:
         yield client
 
 
@@ -217,7 +217,7 @@ def test_many_subscribers_of_one_job_get_all_events(api: httpx2.Client, database
     for reader in readers:
         reader.start()
     for _ in readers:
-        assert open_streams.acquire(timeout=20)
+        assert open_streams.acquire(timeout=60)
     for first in range(1, total + 1, 5):
         store_events(database, run, *[FailureOccurred(Generation(1), str(first + place)) for place in range(5)], first=first)
     for reader in readers:
@@ -251,7 +251,7 @@ def test_a_stream_ends_immediately_if_its_token_is_revoked_or_its_user_is_disabl
         }
         for end in ends.values():
             name = f"subscriber{next(names)}"
-            with httpx2.Client(base_url=base, headers=login(Role.VIEWER, name=name), timeout=20.0) as subscriber:
+            with httpx2.Client(base_url=base, headers=login(Role.VIEWER, name=name), timeout=60.0) as subscriber:
                 with subscriber.stream("GET", url) as answer, api.stream("GET", url) as other:
                     assert answer.status_code == other.status_code == 200
                     started_s = time.monotonic()
@@ -267,7 +267,7 @@ def test_a_stream_ends_when_its_token_expires(
 ) -> None:
     monkeypatch.setattr(subscribers, "CHECK_INTERVAL_S", 0.2)
     store_events(database, run := new_run(database), triggered(1))
-    with httpx2.Client(base_url=base, headers=login(Role.VIEWER, name="soon"), timeout=20.0) as subscriber:
+    with httpx2.Client(base_url=base, headers=login(Role.VIEWER, name="soon"), timeout=60.0) as subscriber:
         with subscriber.stream("GET", f"/jobs/{run.job_id}/events/stream?after=0") as answer:
             received = messages(answer)
             assert next(received).kind == "event"
@@ -284,7 +284,7 @@ def test_the_number_of_streams_is_limited_and_a_closed_stream_does_not_count(
     with shared_app(limited_settings, RecordedTasks()) as app, served(app, free_port()) as url:
         url = f"{url}/api/v1/jobs/{job}/events/stream"
         one, other = login(Role.VIEWER), login(Role.VIEWER)
-        with httpx2.Client(timeout=20.0) as http, ExitStack() as opened:
+        with httpx2.Client(timeout=60.0) as http, ExitStack() as opened:
             first = opened.enter_context(http.stream("GET", url, headers=one))
             opened.enter_context(http.stream("GET", url, headers=one))
             refused = http.get(url, headers=one)

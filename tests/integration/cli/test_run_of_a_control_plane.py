@@ -132,7 +132,7 @@ def test_a_fenced_run_stops_without_another_checkpoint(fresh: Path, plane: Contr
         try:
             plane.wait_for(lambda seen: len(completed(seen)) >= 2, timeout_s=90.0)
             plane.status, plane.code = 410, "fenced"
-            _, result = running.communicate(timeout=60)
+            _, result = running.communicate(timeout=180)
         finally:
             running.kill()
     assert running.returncode == 3

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx2
 
-WAIT_S = 120.0
+WAIT_S = 300.0
 
 
 class Api:

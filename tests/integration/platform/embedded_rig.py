@@ -21,7 +21,7 @@ from weir_workers.embedded.data_dir.layout import DataDir
 from weir_workers.embedded.data_dir.platform_state import PlatformState
 from weir_workers.file_lock import is_held
 
-WAIT_S = 60.0
+WAIT_S = 180.0
 
 
 class BackgroundCommand(subprocess.Popen[str]):

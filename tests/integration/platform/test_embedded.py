@@ -224,7 +224,7 @@ def test_a_foreground_platform_keeps_its_data_and_runs_until_interrupted(started
             assert connection.execute("SELECT number FROM kept").fetchall() == [(1,)]
         processes = platform.processes()
         up.send_signal(signal.SIGINT)
-        rest = up.communicate(timeout=60)[0]
+        rest = up.communicate(timeout=180)[0]
     assert up.returncode == 0 and rest.endswith("Weir is down.\n")
     assert alive(processes) == []
 

@@ -20,7 +20,7 @@ from weir.storage.inspection import CheckpointInfo, list_checkpoints
 from weir.storage.layout import JobLayout
 from weir.storage.location import open_storage
 
-WAIT_S = 100.0
+WAIT_S = 240.0
 """Timeout of each wait. Only a failing test waits this long."""
 POLL_S = 0.01
 TRIES = 10

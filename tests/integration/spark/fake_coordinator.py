@@ -12,7 +12,7 @@ from weir.protocol.bootstrap import SlotBootstrap, SparkTaskInfo
 
 SECRET = b"a secret of the test: 7b1d"
 SPARK_SECRET = "a Spark secret of the test: 9c2e"
-WAIT_S = 60.0
+WAIT_S = 180.0
 
 
 def connected_slot(bootstrap: SlotBootstrap, index: int, spark_task: SparkTaskInfo) -> None:
