@@ -163,7 +163,7 @@ def _failures(count: int, facts: AlertFacts, now: datetime) -> Verdict:
         # again.
         return Firing(f"Weir does not restart the job: {' '.join(facts.restarts_stopped_reason.split())[:REASON_CHARACTERS_MAX]}")
     if facts.failures >= count and not _is_well(facts, now):
-        return Firing(f"the job has failed {_times(facts.failures)} in a row, without a completed checkpoint in between")
+        return Firing(f"the job has failed {_times(facts.failures)} without completing a checkpoint")
     if facts.failed_checkpoints >= count:
         return Firing(f"{facts.failed_checkpoints} checkpoints in a row have failed")
     return NotFiring("the job runs again")

@@ -53,7 +53,7 @@ export class Administration {
     });
     const resolved = (ms: number, resolution: string): Partial<Schemas['AlertRead']> => ({ state: 'RESOLVED', resolved_at: ago(ms), resolution });
     this.alerts = [
-      alert(9, this.rules[1]!, 4, 'the job has failed 10 times in a row, without a completed checkpoint in between', 5_000_000),
+      alert(9, this.rules[1]!, 4, 'the job has failed 10 times without completing a checkpoint', 5_000_000),
       alert(8, this.rules[3]!, 2, 'source in is 2,418,000 records behind, more than 1,000,000', 1_260_000),
       alert(7, this.rules[0]!, 4, 'no checkpoint has completed since checkpoint 60, 10 min ago', 4_800_000),
       alert(5, this.rules[2]!, 5, 'the job was restarted 5 times within 10 min', 3 * DAY_MS, resolved(3 * DAY_MS - 1_320_000, 'the job was restarted 2 times within 10 min')),

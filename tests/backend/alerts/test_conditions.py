@@ -173,10 +173,10 @@ def test_an_alert_fires_for_consecutive_failures_of_the_job_or_of_its_checkpoint
     three = Failures(3)
     assert isinstance(verdict_of(three, replace(RUNNING, failures=2, failed_checkpoints=2)), NotFiring)
     failed = replace(RUNNING, run_state=RunState.INITIALIZING, failures=3, last_failure_at=NOW)
-    assert verdict_of(three, failed) == Firing("the job has failed 3 times in a row, without a completed checkpoint in between")
+    assert verdict_of(three, failed) == Firing("the job has failed 3 times without completing a checkpoint")
     assert verdict_of(three, replace(RUNNING, failed_checkpoints=4)) == Firing("4 checkpoints in a row have failed")
     assert verdict_of(Failures(1), replace(failed, failures=1)) == Firing(
-        "the job has failed once in a row, without a completed checkpoint in between"
+        "the job has failed once without completing a checkpoint"
     )
 
 
