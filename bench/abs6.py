@@ -62,7 +62,7 @@ class Abs6:
         return self._wrong_state(contents, counts) or self._wrong_totals(contents, totals, counts)
 
     def _wrong_state(self, contents: CheckpointContents, counts: KeyCounts) -> str | None:
-        """Compare count and sum of each key in the state of the first keyed operator at the last checkpoint."""
+        """Check the count and the sum of each key. They are in the state of the first keyed operator at the last checkpoint."""
         state = contents.states[FIRST]
         expected = {
             key: (count, 2 * total + count)
@@ -83,7 +83,7 @@ class Abs6:
         return f"{len(differing)} keys have a wrong count or sum: key {key} has {result.get(key)}, expected {expected.get(key)}"
 
     def _wrong_totals(self, contents: CheckpointContents, totals: Totals, counts: KeyCounts) -> str | None:
-        """Compare the totals of the sink.
+        """Check the totals of the sink.
 
         With ``emit="each"`` the totals do not depend on the order of records, because no two keys become equal in a later stage
         (``reference_generator`` checks this). For the n-th record of a key, the first stage yields n, the second stage the sum of

@@ -16,7 +16,9 @@ def positive(text: str) -> int:
 
 def add_only(parser: argparse.ArgumentParser, parts: Sequence[str]) -> None:
     """Add ``--only``, which selects the parts to measure. The default is all parts."""
-    parser.add_argument("--only", default=",".join(parts), help=f"comma-separated parts to measure, of: {', '.join(parts)}")
+    parser.add_argument(
+        "--only", default=",".join(parts), help=f"parts to measure, separated by commas, from: {', '.join(parts)}"
+    )
 
 
 def parts_of(parser: argparse.ArgumentParser, only: str, parts: Sequence[str]) -> tuple[str, ...]:

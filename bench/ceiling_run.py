@@ -40,14 +40,14 @@ class Ceiling:
     def run(self) -> CeilingRun:
         if self._records_per_s is None:
             self._records_per_s = run_ceiling(FIRST_RECORDS).records_per_s
-        # The two processes share the records, so the number must be even.
+        # Each of the two processes generates half of the records, so their number must be even.
         run = run_ceiling(max(FIRST_RECORDS, int(self._records_per_s * self._seconds) // 2 * 2))
         self._records_per_s = run.records_per_s
         return run
 
 
 def run_ceiling(records: int) -> CeilingRun:
-    """Run the ceiling program once. Raises SystemExit if it fails or loses a record."""
+    """Run the ceiling program once. Raises SystemExit if the program fails or loses a record."""
     process = subprocess.Popen([sys.executable, str(PROGRAM), "--records", str(records)], stdout=subprocess.PIPE)
     assert process.stdout is not None
     with process.stdout:

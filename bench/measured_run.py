@@ -148,7 +148,7 @@ class MeasuredJob:
 
     def finish(self, measured: Clock = float) -> RunMeasurement:
         """Suspend the job, check its result and return the measurements. ``measured`` converts a value of ``time.monotonic``
-        to the measured time up to this moment. It is needed if only parts of the time count."""
+        to the measured time up to this moment. Pass ``measured`` for a run that takes turns with another run."""
         cpu, watched_s = cpu_seconds().since(self._cpu_before), measured(time.monotonic()) - measured(self._watched_from)
         records, seconds = rate_of(self._reports.values(), measured)
         after = self._running.progress()

@@ -44,7 +44,7 @@ class BenchOptions:
 def parse(arguments: Sequence[str]) -> BenchOptions:
     parser = argparse.ArgumentParser(prog="make bench", description="Pass options as ARGS='...'.")
     parser.add_argument("--quick", action="store_true", help="measure one pair for 5 s instead of seven pairs for 20 s")
-    parser.add_argument("--pairs", type=positive, help="number of pairs of a run without and a run with checkpoints")
+    parser.add_argument("--pairs", type=positive, help="number of pairs: one run without checkpoints, one with")
     parser.add_argument("--seconds", type=float, help="measured seconds of each run")
     parser.add_argument("--parallelism", default="2,4", help="comma-separated numbers of slots")
     add_only(parser, PARTS)

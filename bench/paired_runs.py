@@ -1,8 +1,9 @@
 """Paired runs: two runs that are compared with each other and take turns of one second, each with the whole machine.
 
-The speed of a rented machine changes by a third within seconds. Two runs of twenty seconds, one after the other, differ by more
-than the cost of checkpoints. Two runs that take turns every second see the same speed. Each run has its own Spark session. While
-one run has its turn, all processes of the other, those of Spark included, are stopped.
+The speed of a rented machine changes by a third within seconds. So the speeds of two consecutive runs of twenty
+seconds differ by more than the cost of checkpoints. If two runs take turns every second, the machine is equally fast
+for both. Each run has its own Spark session. During the turn of one run, all processes of the other run are stopped, including
+those of Spark.
 """
 
 from __future__ import annotations
@@ -119,11 +120,11 @@ class PairedRunner:
         self._pair_count = 0
 
     def measure(self, workload: Workload, settings: tuple[RunSettings, RunSettings]) -> tuple[RunMeasurement, RunMeasurement]:
-        """Return the runs of both settings, which have the same ``seconds``.
+        """Measure one run with each setting. Both settings must have the same ``seconds``.
 
-        The settings swap processes after each pair, because the memory layout of a process changes its speed by one or two per
-        cent, and all slots of one benchmark process are forks of the same daemon. The setting that takes the first turn changes
-        after every two pairs.
+        After each pair, each setting moves to the other process, because the memory layout of a process changes its speed by one
+        or two per cent, and all slots of one benchmark process are forks of the same daemon. After every two pairs, the other
+        setting takes the first turn.
         """
         swapped, first = self._pair_count % 2 == 1, self._pair_count // 2 % 2
         self._pair_count += 1

@@ -11,12 +11,13 @@ from pathlib import Path
 
 _TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 _WORKER = b"\0-m\0weir.spark.daemon\0"
-"""Part of the command line of Spark's Python daemon and of the workers that it forks."""
+"""The command lines of Spark's Python daemon and of the workers that it forks contain this text."""
 
 
 @dataclass(frozen=True, slots=True)
 class CpuSeconds:
-    """CPU seconds since the processes started. ``slots``: Python workers of Spark. ``driver``: this process, Java and all others."""
+    """CPU seconds since the processes started. ``slots``: Python workers of Spark. ``driver``: all other processes (this process,
+    Java and others)."""
 
     slots: float
     driver: float

@@ -1,4 +1,4 @@
-"""An independent computation of the generator source's output: numpy, from the definition of the columns alone.
+"""Computes the output of the generator source a second time, with numpy and without the code of the source.
 
 splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014): number i of a stream is ``mix(seed +
 (i + 1) * GOLDEN)``. The seed of a column's stream is the first 8 bytes of blake2b of ``<seed>:<column>``.
@@ -39,7 +39,7 @@ def key_counts(splits: Sequence[SplitRead], *, seed: int, distinct: int) -> KeyC
     rows, values = np.zeros(distinct, np.int64), np.zeros(distinct, np.int64)
     for split in splits:
         payload = split.split.payload
-        assert isinstance(payload, dict), "the payload is not a stride of the generator"
+        assert isinstance(payload, dict), "the split is not a split of the generator"
         first, of = payload["first"], payload["of"]
         assert isinstance(first, int) and isinstance(of, int)
         assert isinstance(split.position, int), "the position of an unbounded generator is a number of rows"

@@ -207,7 +207,7 @@ def show(measured: Sequence[BenchResult], console: Console) -> None:
 
 def _show_checkpoints(measured: Sequence[BenchResult], console: Console) -> None:
     table = Table(
-        title="Checkpoints, in ms. Durations only of runs that did not take turns. Sync: over all subtasks. Batch: the longest."
+        title="Checkpoints, in ms. Runs that took turns have no durations. Sync: over all subtasks. Batch: the longest."
     )
     for name in ("workload", "slots", "taken", "aborted", "avg", "max", "align max", "sync p99", "own", "cpu", "longest batch",
                  "no core", "MB"):  # fmt: skip

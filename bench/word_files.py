@@ -33,7 +33,7 @@ def write_word_files(directory: Path, *, seed: int, file_bytes: int, names: int)
 
 
 def _text(seed: int, size: int) -> bytes:
-    """Return complete lines of at most ``size`` bytes."""
+    """Return a text of complete lines. The text has at most ``size`` bytes."""
     random = np.random.default_rng(seed)
     weights = 1.0 / np.arange(1, VOCABULARY + 1)
     vocabulary = np.array([_word(rank) for rank in range(VOCABULARY)])

@@ -27,8 +27,8 @@ def _problem(code: str) -> bytes:
 class ControlPlane:
     """``url``: the address of its only run. ``down``: connections are closed without an answer.
 
-    ``status``: if set, every answer has this status and is a problem with ``code``. If ``code`` is None, every answer is like
-    that of a foreign server on the port.
+    ``status``: if set, every answer has this status, and its body is a problem with ``code``. If ``code`` is None, the answers
+    look as if another server listened on the port.
     """
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class ControlPlane:
         self.status: int | None = None
         self.code: str | None = None
         self.silent = False
-        """While set, requests are accepted but not answered."""
+        """While this is true, requests are accepted but not answered."""
         self._commands: list[NumberedCommand] = []
         self._changed = threading.Condition()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())

@@ -1,8 +1,8 @@
 """A standalone Spark cluster on the loopback interface. The master and each worker are processes that require authentication.
 
-The cluster is for tests and trials of executor failures. The cluster's secret is in files that only this user can read. The
-cluster runs only on Linux, where its processes end with the thread that started them (PR_SET_PDEATHSIG), even if the thread is
-killed.
+The cluster is for tests, and for trying out executor failures. The cluster's secret is in files that only this user can read.
+The cluster runs only on Linux, where its processes end with the thread that started them (PR_SET_PDEATHSIG), even if the thread
+is killed.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ class StandaloneCluster:
         return tuple(process.pid for process in self._processes)
 
     def start(self) -> None:
-        """Start the cluster. The call returns when every worker has registered. Raise SlotError with the end of the log of the
-        process that failed."""
+        """Start the cluster. The call returns when every worker has registered. If a process fails, raise SlotError
+        with the end of the log of this process."""
         find_java()
         self._directory = Path(tempfile.mkdtemp(prefix="weir-standalone-"))
         try:

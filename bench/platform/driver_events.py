@@ -33,17 +33,17 @@ SAMPLES_A_CHECKPOINT = 40
 """Five samples per slot, because a slot sends a sample every two seconds and a checkpoint is triggered every ten."""
 FAILED_CHECKPOINTS = 0.03
 ROUND = 2 + SUBTASKS + SAMPLES_A_CHECKPOINT
-"""Events of a checkpoint and of the samples between two checkpoints."""
+"""Number of events of one checkpoint and of the samples until the next checkpoint."""
 LOGGED_A_ROUND = 2
-"""The events of a round that become entries of the event log. The other events of a round become rows of samples, or part of the
-checkpoint's row.
+"""The events of a round that become entries of the event log. Each other event of a round becomes a sample, or updates the
+row of the checkpoint.
 """
 _ALL = [SubtaskId(chain, index) for chain in range(CHAINS) for index in range(SLOTS)]
 
 
 def checkpoint(number: int, generation: int, random: Random, *, trigger: str = "periodic", fails: bool = False) -> list[Event]:
-    """Return the events of a checkpoint from its trigger to its end. A failing checkpoint fails after half of its subtasks have
-    acknowledged."""
+    """Return the events of a checkpoint from its trigger to its end. With ``fails``, the checkpoint fails after half of the
+    subtasks have acknowledged."""
     triggered: list[Event] = [CheckpointTriggered(CheckpointId(number), Generation(generation), trigger, SUBTASKS)]
     took = sorted(int(random.lognormvariate(3.5, 0.5)) for _ in _ALL)
     order = random.sample(_ALL, SUBTASKS)
@@ -105,7 +105,7 @@ def recovery(generation: int, random: Random) -> list[Event]:
 
 def endless(random: Random, *, lead: int = 0) -> Iterator[Event]:
     """Yield the events of a healthy run in rounds. A round consists of a checkpoint and samples. ``lead``: the number of
-    samples before the first round. With different leads, the checkpoints of different jobs do not coincide."""
+    samples before the first round. Jobs with different leads take their checkpoints at different times."""
     for position in range(lead):
         yield sample(position % SLOTS, 2 * (position // SLOTS))
     number = 1
@@ -146,7 +146,7 @@ def rows_of(events: Sequence[NumberedEvent]) -> ExpectedRows:
 
 @dataclass(frozen=True, slots=True)
 class RequestBody:
-    """The body of one request. ``first``, ``last``: numbers of its events."""
+    """The body of one request. ``first``, ``last``: numbers of its first and its last event."""
 
     first: int
     last: int

@@ -42,8 +42,8 @@ _NUMBERS: Mapping[str, int] = {"number": 1, "before": 1, "after": 2}
 @dataclass(frozen=True, slots=True)
 class Page:
     """A page to read. ``rows``: the expected number of rows. None means that the page is not a list. ``aimed``: whether the
-    latency target applies. The target does not apply beyond the rows that a list counts, nor to endpoints that are read
-    rarely."""
+    latency target applies. The target does not apply to rows after the first ``COUNTED_MAX`` of a list. It also does not
+    apply to endpoints that are read rarely."""
 
     endpoint: str
     what: str
@@ -54,8 +54,8 @@ class Page:
 
 @dataclass(slots=True)
 class ReadablePages:
-    """``unknown``: endpoints that this file cannot call, which is an error of the benchmark. ``left_out``: endpoints that are not
-    measured, with the reason."""
+    """``unknown``: endpoints that this file cannot call. If there are any, the benchmark has an error. ``left_out``: endpoints
+    that are not measured, with the reason."""
 
     pages: list[Page] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
@@ -124,7 +124,7 @@ def _resource(parameter: str) -> str:
 
 
 def _variants(name: str, finder: _Ids) -> list[tuple[str, str]]:
-    """Return the variants of a detail that has other parameters besides ids, as pairs of description and query."""
+    """Return the variants in which an endpoint is measured. Each variant is a pair of description and query string."""
     match name:
         case "get_job_metrics":
             return [("15 minutes", ""), ("an hour", finder.since(3_600)), ("six hours", finder.since(6 * 3_600))]

@@ -1,7 +1,7 @@
 """Event ingest over HTTP with full tables. The drivers catch up: each driver sends its next batch as soon as the previous batch
 is acknowledged.
 
-Request bodies are created in advance, so drivers use almost no CPU. Afterwards the stored rows are counted by kind.
+Request bodies are created in advance, so drivers use almost no CPU. After the measurement, the stored rows are counted by kind.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from weir_backend.models import Event as LogEntry
 EVENTS_PER_S = 5_000
 CATCHING_UP = 100
 """The target applies to batches of at least this size. A driver that sends smaller batches is not catching up. Smaller batches
-measure the cost of a request."""
+show the cost of a request."""
 BEGIN = 3
 """Number of events with which each run begins."""
 
@@ -144,7 +144,8 @@ def _differing(database: Database, run: RunConnection, sent: SentEvents) -> list
 
 
 def _rate(platform: TemporaryControlPlane, writer: JobWriter, size: int, drivers: int, seed: int) -> float:
-    """Estimate the rate in events per second in about two seconds. The rate determines the number of batches to create."""
+    """Measure for about two seconds, and return the estimated rate in events per second. The rate determines the number of
+    batches to create."""
     runs = new_runs(platform, writer, f"warm-{size}", drivers)
     began = time.monotonic()
     sent = _drive(platform, runs, _made(max(10, 40_000 // size // drivers), size, seed), 2.0)

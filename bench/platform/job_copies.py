@@ -30,7 +30,7 @@ def copy_jobs(database: Database, job_ids: Sequence[int], count: int) -> None:
         chosen = job_ids[:count]
         count -= len(chosen)
         with database.session() as session:
-            session.execute(text("SET LOCAL statement_timeout = 0"))  # Copying can take long on a busy machine.
+            session.execute(text("SET LOCAL statement_timeout = 0"))  # On a busy machine, copying takes long.
             for table in _COPIED:
                 session.execute(_copy(table, chosen, number, strides))
     with database.session() as session:

@@ -100,7 +100,7 @@ class RunConnection:
 
 @dataclass(slots=True)
 class JobWriter:
-    """Deploys jobs as ``caller`` through the services. The code of the artifact ``digest`` compiles to ``graph``."""
+    """Deploys jobs through the services, as ``caller``. The code of the artifact ``digest`` compiles to ``graph``."""
 
     settings: Settings
     database: Database
@@ -194,7 +194,7 @@ class SimulatedDriver:
 
 
 def write_job(writer: JobWriter, script: JobScript) -> RowCounts:
-    """Write all rows of a job until now. Return the expected numbers of rows."""
+    """Write the rows of a job for the whole time until now. Return the expected numbers of rows."""
     rng = random.Random(script.seed)
     counts = RowCounts(jobs=1)
     job_id = writer.deploy(script.name)

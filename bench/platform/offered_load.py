@@ -1,7 +1,7 @@
 """An offered load: drivers of running jobs offer events to the API at a fixed rate, whatever the speed of the API.
 
-Drivers send events as ``weir.link.delivery`` does: one request at a time, each with the events of a tenth of a second. A slow
-API receives larger and fewer batches.
+Drivers send events as ``weir.link.delivery`` does: one request at a time, each with the events of a tenth of a second. If
+the API is slow, it receives fewer and larger batches.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from weir.protocol.ids import EventNumber
 from weir_backend.kit.clock import now
 
 PHASES = 8
-"""The drivers trigger their checkpoints at this number of different offsets."""
+"""The drivers trigger their checkpoints in this number of groups, each group at a different time."""
 
 
 @dataclass(slots=True)
 class PacedDriver(SentEvents):
-    """``lasts``, ``sent_s``: the number of the last event of each batch, and its sending time (monotonic)."""
+    """``lasts``: the number of the last event of each batch. ``sent_s``: the time at which each batch was sent (monotonic)."""
 
     lasts: list[int] = field(default_factory=list)
     sent_s: list[float] = field(default_factory=list)
@@ -93,7 +93,7 @@ def offer_load(
 
 
 def _events(at_ms: Sequence[int], rng: random.Random, *, lead: int) -> tuple[list[NumberedEvent], list[bytes]]:
-    """Return the events of a run at these times, and their encoding."""
+    """Return events of a run at the times ``at_ms``, and their encodings."""
     generated = endless(rng, lead=lead)
     events = [NumberedEvent(EventNumber(BEGIN + 1 + position), at, next(generated)) for position, at in enumerate(at_ms)]
     return events, [encode_event(one) for one in events]

@@ -18,10 +18,10 @@ class PlatformBenchOptions:
     """What to measure, and with which data.
 
     ``jobs``, ``checkpoints``, ``events``: rows in the tables before the measurements. ``sampled_jobs``: the number of jobs that
-    also have metric samples of the last 15 minutes. The largest job has samples of ``samples_h`` hours. ``rounds``: reads of each
-    page, first one by one, then by ``clients`` at once. ``seconds``: duration of each measurement of ingest, streams and mix.
-    ``offered``: events per second of all drivers together, in measurements in which drivers do not send at full speed.
-    ``directory`` receives the results.
+    also have metric samples of the last 15 minutes. The largest job has samples of ``samples_h`` hours. ``rounds``: how often
+    each page is read, first by one client, then by ``clients`` clients at the same time. ``seconds``: duration of each measurement
+    of ingest, streams and mix. ``offered``: events per second of all drivers together, in measurements in which drivers do not
+    send at full speed. ``directory`` receives the results.
     """
 
     jobs: int

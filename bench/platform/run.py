@@ -5,8 +5,8 @@ growth.
     make bench-platform                      half an hour: 1,000 jobs, 100,000 checkpoints, a million events
     make bench-platform ARGS='--only ingest,growth'
 
-Prints tables and appends one JSON object per measurement to build/bench/platform.jsonl. Exit code 1 means that data was lost,
-counted twice or answered wrongly. A missed target is reported but is not an error, because the machine may be the cause.
+Prints tables and appends one JSON object per measurement to build/bench/platform.jsonl. Exit code 1 means that data was lost or
+counted twice, or that an answer was wrong. A missed target is reported but is not an error, because the machine may be the cause.
 """
 
 from __future__ import annotations

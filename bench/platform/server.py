@@ -36,7 +36,8 @@ measurement."""
 
 @dataclass(frozen=True, slots=True)
 class TemporaryControlPlane:
-    """``token``, ``password``: of the administrator, with all permissions. ``api``, ``postgres``: process ids."""
+    """``token``, ``password``: credentials of the administrator. The token has all permissions. ``api``,
+    ``postgres``: process ids."""
 
     url: str
     token: str

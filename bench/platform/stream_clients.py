@@ -15,8 +15,7 @@ from urllib.parse import urlsplit
 
 OPEN_S_MAX = 60.0
 REST_S_MAX = 30.0
-"""A stream must deliver the last event within this time after the event was stored. After this time, an undelivered event
-counts as lost."""
+"""A stream must deliver the last event within this time after the event was stored. Later, the event counts as lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +110,8 @@ def _reached(stream: StreamRecord, last: int) -> bool:
 
 
 async def _read_stream(url: str, token: str, stream: StreamRecord, begun: asyncio.Event, news: asyncio.Event) -> None:
-    """Read one stream to its end. Sets ``begun`` once the stream is open or has failed. Sets ``news``, which all streams share,
-    on each message."""
+    """Read one stream to its end. Sets ``begun`` once the stream is open or has failed. Sets ``news``, an event
+    that all streams share, on each message and at the end."""
     try:
         async for message in _messages(url, token, stream):
             begun.set()

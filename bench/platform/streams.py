@@ -161,7 +161,7 @@ def _offer_values(found: OfferedLoad) -> dict[str, Value]:
 
 
 def _newest(database: Database, runs: Sequence[RunConnection]) -> dict[int, int]:
-    """Return the newest event number of each job."""
+    """Return the number of the newest event of each job."""
     with database.session() as session:
         rows = session.execute(select(Job.id, Job.event_number).where(Job.id.in_([run.job_id for run in runs])))
         return {job_id: number for job_id, number in rows}  # noqa: C416  # dict() takes rows, but has no type for them

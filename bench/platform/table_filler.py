@@ -1,4 +1,4 @@
-"""Filling of the tables: accounts, then some jobs, written by one process per core, then copies of those jobs' rows."""
+"""Fills the tables. First the accounts are written, then some jobs (by one process per core), then copies of these jobs' rows."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _batches(scripts: Sequence[JobScript]) -> Iterator[tuple[JobScript, ...]]:
 
 
 def _copy(database: Database, filling: FillPlan) -> RowCounts:
-    """Copy jobs. Return the numbers of added rows."""
+    """Copy jobs. Return how many rows were added to each table."""
     if not filling.copies:
         return RowCounts()
     with database.session() as session:

@@ -12,7 +12,7 @@ from bench.arguments import add_only, parts_of, positive
 ROOT = Path(__file__).resolve().parent.parent.parent
 PARTS = ("first-page", "simulated", "real")
 SIMULATED_UI = ROOT / "build" / "bench" / "ui-fake"
-"""The Makefile builds the web UI with its simulated backend here."""
+"""The directory in which the Makefile builds the web UI with its simulated backend."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,8 +32,8 @@ class ProbeReading:
     """All measurements since the page was opened.
 
     ``mark``: the name of this moment in a trace. ``events``: time, duration and name of each slow input event. ``paint_ms``: when
-    the largest content was painted. ``first_met``: when each condition was first met, by name. ``messages``: number of messages
-    that arrived over event streams.
+    the largest content was painted. ``first_met``: for each condition, the time at which it was first met. ``messages``: number
+    of messages that arrived over event streams.
     """
 
     now_ms: float
@@ -51,7 +51,8 @@ class ProbeReading:
 
 @dataclass
 class PageErrors:
-    """Console errors, exceptions and failed requests. The class has no slots, because Playwright sets attributes on it."""
+    """Console errors, exceptions and failed requests. The class has no ``__slots__``, because Playwright sets attributes on
+    its instances."""
 
     found: list[str] = field(default_factory=list)
 

@@ -19,10 +19,10 @@ from bench.ui.trace import CATEGORIES, DETAILED, Trace, read_trace
 SETTLE_MS = 1_500
 """The benchmark waits this long after each user action, and assumes that the result is then completely drawn."""
 MESSAGES_PER_S_MIN = 8.0
-"""Ten messages per second are expected. With fewer messages than this minimum, the measurement counts as wrong."""
+"""Ten messages per second are expected. With fewer messages per second than this minimum, the measurement is invalid."""
 AIM = f"no task over {LONG_MS:.0f} ms"
 AIM_SHARED = f"{AIM} of CPU time"
-"""The target if a platform uses the same cores: the time in which a task waits for a core does not count."""
+"""The target if the browser shares its cores with a platform. The time in which a task waits for a core does not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ class TabPhase:
 def measure(browser: Browser, page: Page, part: str, idle_url: str, seconds: float, traces: Path | None) -> Iterator[Measurement]:
     """Yield one measurement per phase of each tab, for ``combine_rounds``.
 
-    ``page``: a page of a logged-in user. ``idle_url``: address of a tab of the job that does not update. ``traces``: directory
-    for detailed traces, or None.
+    ``page``: a page of a logged-in user. ``idle_url``: address of a page without live updates. ``traces``: directory for
+    detailed traces, or None.
     """
     errors = PageErrors()
     errors.collect(page)

@@ -1,4 +1,5 @@
-"""The tabs of a job that update continuously: how to open each one, the user actions in it, and when it is completely drawn."""
+"""The tabs of a job's page that update continuously: how to open each one, the user actions in it, and when it is completely
+drawn."""
 
 from __future__ import annotations
 
@@ -29,8 +30,8 @@ class UserAction:
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """``label``: the text of the link to the tab. ``wait_drawn`` returns when the tab is completely drawn. ``actions`` precede
-    the measurement at rest."""
+    """``label``: the text of the link to the tab. ``wait_drawn`` returns when the tab is completely drawn. ``actions``: each user
+    action is measured separately. Then the tab is measured without user actions."""
 
     name: str
     label: str

@@ -53,7 +53,7 @@ _ALL = [(chain, index) for chain in range(CHAINS) for index in range(SLOTS)]
 
 def wide_graph() -> dict[str, Any]:
     """Return the graph as a driver reports it. The operators form rows, and each operator is a separate chain. Some operators
-    also read the row below."""
+    also read from the row below their own."""
     job = Job("wide")
     rows: list[Stream] = [
         job.read(

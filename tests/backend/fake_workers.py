@@ -1,4 +1,4 @@
-"""Fake workers and drivers. The fakes run in the process of the test. They call the services that real ones call."""
+"""Fake workers and drivers. The fakes run in the process of the test. They call the same services as real workers and drivers."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Platform:
     settings: Settings
     tasks: RecordedTasks
     headers: dict[str, str]
-    """Headers with the token that all requests send."""
+    """The headers of all requests, including the token."""
     pins_immediately: bool = True
     """Whether ``reconcile`` writes the pins of safety savepoints, as a worker does."""
 
@@ -120,7 +120,7 @@ class Platform:
             session.execute(update(Checkpoint).values(pin_in_force=Checkpoint.pinned))
 
     def record_heartbeats(self, since: timedelta = timedelta(hours=1)) -> None:
-        """Record heartbeats of all components of the control plane, as if all components had been running for ``since``."""
+        """Record heartbeats of all components of the control plane, as if all components had started ``since`` ago."""
         moment = now()
         with self.database.session() as session:
             for component in Component:

@@ -107,7 +107,7 @@ def test_a_round_ends_at_its_time_limit_and_the_next_round_continues(
     create_rows(database)
     make_old(database)
     monkeypatch.setattr(service, "BATCH_ROWS", 2)
-    clock = itertools.count(step=service.ROUND_S / 1.5)  # the third reading is above the time limit
+    clock = itertools.count(step=service.ROUND_S / 1.5)  # the third reading of the clock exceeds the time limit
     assert service.run_round(database.session, settings, lambda: next(clock))["metric samples"] == 2
     assert counted(database)["metric_samples"] == 3
     assert service.run_round(database.session, settings, lambda: 0.0)["metric samples"] == 3
@@ -159,7 +159,7 @@ def test_each_statement_deletes_a_limited_number_of_rows(database: Database) -> 
         assert [repository.delete_samples(session, now() + timedelta(days=1), 2) for _ in range(4)] == [2, 2, 1, 0]
 
 
-def test_completed_checkpoints_are_deleted_a_year_after_their_files_unless_referenced(
+def test_rows_of_unreferenced_completed_checkpoints_are_deleted_a_year_after_their_files(
     database: Database, settings: Settings
 ) -> None:
     run = new_run(database)
@@ -185,7 +185,7 @@ def test_completed_checkpoints_are_deleted_a_year_after_their_files_unless_refer
     with database.session() as session:
         remaining = sorted(session.scalars(select(Checkpoint.number)))
     assert remaining == [2, 3, 4, 5, 6, 7, 9], (
-        "referenced checkpoints, checkpoints whose files exist or were deleted recently, and the newest checkpoint remain"
+        "remaining: referenced checkpoints, checkpoints whose files exist or were deleted recently, and the newest checkpoint"
     )
 
 
@@ -298,7 +298,7 @@ def test_only_the_informative_runs_of_a_repeatedly_failing_job_are_kept(database
     recent = ended_run(ended=RECENTLY)
     uninformative.append(ended_run())
     newest = ended_run()
-    # This run restored the first checkpoint. A later run that is kept descends from this run.
+    # This run restored the first checkpoint. This run is an ancestor of a later run that is kept.
     kept_rollback = uninformative[2]
 
     def remaining() -> list[int]:

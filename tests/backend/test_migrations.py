@@ -48,7 +48,7 @@ def test_the_migrated_schema_equals_the_models(postgres: Postgres, empty: Engine
     with new_database(postgres, None) as name:
         made = Database(sqlalchemy_url(postgres, name), pool_size=1, name="weir tests")
         Base.metadata.create_all(made.engine)
-        assert schema(empty) == schema(made.engine), "check constraints and partial indexes are equal, too"
+        assert schema(empty) == schema(made.engine), "the schemas are equal, including CHECK constraints and partial indexes"
         made.close()
 
 
@@ -73,7 +73,7 @@ def test_a_second_upgrade_does_nothing(empty: Engine) -> None:
     assert schema(empty) == before
 
 
-# Rows of the schema of commit 22a160e, with every name and value that 0006 changes.
+# Rows of the schema of commit 22a160e, with every name and value that migration 0006 changes.
 ROWS_OF_0005 = """
     INSERT INTO artifacts (digest, kind, name, size) VALUES ('a', 'py', 'orders.py', 1);
     INSERT INTO jobs (name, desired_state, spec_number, history, checkpoint_told_at, recoveries_forgotten, downtime_forgotten_ms,

@@ -149,7 +149,7 @@ class ChaosRun:
                 case _:
                     return True
 
-        # The wait for a recovery is short, because a fault such as a short pause possibly causes none.
+        # The wait for a recovery is short, because some faults, such as a short pause, cause no recovery.
         timeout_s = 12.0 if moment is Moment.RECOVERY and self._log_offset else MOMENT_S_MAX
         self._wait(lambda: reached() or self._over(), timeout_s=timeout_s)
         return not self._over()
@@ -182,7 +182,7 @@ class ChaosRun:
     def _inject_worker_fault(self, fault: Fault, driver: Driver) -> bool:
         of_executors = fault.kind in (FaultKind.EXECUTOR_KILL, FaultKind.EXECUTOR_PAUSE)
         find = driver.executors if of_executors else driver.slots
-        # At the start of a driver, or right after the loss of a slot, there are possibly no slots.
+        # Right after a driver starts or a slot is lost, the driver possibly has no slots.
         self._wait(lambda: bool(find()) or self._over(), timeout_s=TARGET_S_MAX)
         targets = find()
         if not targets:
@@ -276,7 +276,7 @@ class ChaosRun:
         elif driver.concurrent and driver.number == 0 and code == Exit.USAGE:
             return  # The driver paused before it read the log, and then refused to start without state, because the log has entries.
         elif driver.concurrent:
-            # This is only a note, because the output check finds any effect of the driver. The expected code is SUPERSEDED.
+            # The expected code is SUPERSEDED. Another code is only noted, because the output check finds any effect of the driver.
             self._report.notes.append(f"driver {driver.number} was superseded and exited with {code}")
         else:
             self._report.problems.append(f"driver {driver.number} exited with {code}")

@@ -127,7 +127,8 @@ class _ChaosSuite:
 
 
 class _ClusterThread(threading.Thread):
-    """Starts the cluster and runs until the process ends, because the processes of the cluster end with the thread that started them."""
+    """Starts the cluster and then waits forever. This thread must not end, because the processes of the cluster end with the thread
+    that started them."""
 
     def __init__(self, cluster: StandaloneCluster) -> None:
         super().__init__(name="cluster", daemon=True)

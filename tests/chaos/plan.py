@@ -118,7 +118,7 @@ _DELAYS_MS = {
 """Maximum delays. Short delays are more likely."""
 _FILE_ROWS = {"parquet": (600, 2_400), "json_lines": (60, 300), "mixed": (60, 300), "generator": (0, 0)}
 PACED_S = 25.0
-"""Time in which a job reads all files if the input is never released."""
+"""Time that a job needs to read all files if the input is never released."""
 
 
 def file_rows(kind: str) -> tuple[int, int]:

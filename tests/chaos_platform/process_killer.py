@@ -1,5 +1,4 @@
-"""Kills processes of a platform at random, and checks that no run has two drivers. Killing and checking run in separate
-threads."""
+"""Kills processes of a platform at random in one thread, and checks in another thread that no run has two drivers."""
 
 from __future__ import annotations
 
@@ -66,8 +65,8 @@ class ProcessKiller:
     def _choose_driver(self) -> int | None:
         """Return the pid of a driver, or None.
 
-        Until the job has completed a checkpoint, the platform restarts it FIRST_RUN_RESTARTS_MAX times only. More kills would fail
-        the job, as intended.
+        Until a job has completed a checkpoint, the platform restarts it at most FIRST_RUN_RESTARTS_MAX times. One more kill would
+        correctly fail the job.
         """
         root = self._platform.root
         found = [(run, pid) for run, pids in drivers(root).items() for pid in pids]
@@ -89,11 +88,11 @@ class ProcessKiller:
 
 
 def drivers(root: Path) -> dict[str, list[int]]:
-    """Return the pids of the drivers of each run, without their child processes."""
+    """Return the pids of the drivers, by run. Child processes of the drivers are not included."""
     found: dict[str, dict[int, int]] = {}
     for process in psutil.process_iter():
         try:
-            # The child processes of a driver (Java, for example) have other commands.
+            # The child processes of a driver, such as Java, have other command lines.
             if " -m weir.cli run " not in " ".join(process.cmdline()) + " ":
                 continue
             spool, parent = process.environ().get("WEIR_RUN_SPOOL", ""), process.ppid()

@@ -20,14 +20,14 @@ POLL_S = 0.02
 
 
 def job(params: Params) -> Job:
-    """Orders and total price of each customer so far, one row per order."""
+    """For each order, emit the customer's number of orders and total price so far."""
     rate = params.int("rate", 100, help="orders per second")
     closed = params.path("closed", help="the price service does not answer while this file exists")
     job = Job("orders")
     columns = {"customer": sources.uniform_ints(distinct=CUSTOMERS), "pieces": sources.ints(1, 10)}
     read = job.read(sources.generator(columns, rate=rate), uid="orders", name="orders")
     orders = read.with_columns(paper=pl.lit("x" * ORDER_BYTES)).options(name="paper")
-    # Rebalance, so that records wait for the service in channels.
+    # Rebalance, so that there are channels in which records wait for the service.
     priced = orders.rebalance().map_batches(
         pricing(closed), schema={"customer": int, "price": int}, blocking=True, uid="prices", name="prices"
     )

@@ -197,7 +197,7 @@ def restores_keys_of_other_subtasks() -> Iterator[None]:
 
 @mutant
 def reuses_a_trimmed_log_number() -> Iterator[None]:
-    """After a process has written a log entry, the process does not verify that the entry is in the log."""
+    """After writing a log entry, a process does not verify that the entry is in the log."""
 
     def skip_check(self: JobLog, entry: Entry, at: int) -> AppendOutcome:
         state = self._current_state

@@ -28,7 +28,7 @@ RUN_STARTED = RunStateChanged(DriverState.RUNNING, Generation(1))
 
 @dataclass
 class AlertScenario:
-    """Jobs and alert rules in a database from which the rules of a new installation are deleted. Times count from ``began``."""
+    """Jobs and alert rules in a database without the default alert rules. Times count from ``began``."""
 
     database: Database
     settings: Settings

@@ -137,7 +137,7 @@ MOMENTS = st.integers(0, 10_000).map(lambda seconds: NOW - timedelta(seconds=sec
     later=st.integers(0, 100_000),
     firing=st.booleans(),
 )
-def test_an_alert_about_checkpoints_never_fires_early_and_resolves_only_with_a_checkpoint(
+def test_an_alert_about_checkpoints_never_fires_early_and_resolves_only_after_a_checkpoint(
     minutes: int,
     begun_at: datetime | None,
     reported_at: datetime | None,
@@ -299,7 +299,7 @@ ANY_FACTS = st.builds(
 
 
 @given(ANY_CONDITION, ANY_FACTS, st.none() | MOMENTS, st.booleans())
-def test_an_alert_fires_only_if_its_job_must_run_and_the_control_plane_is_available(
+def test_an_alert_fires_only_while_the_desired_state_is_running_and_the_control_plane_is_available(
     condition: Condition, facts: AlertFacts, available_since: datetime | None, firing: bool
 ) -> None:
     found = verdict_of(condition, facts, available_since=available_since, firing=firing)

@@ -101,7 +101,7 @@ def test_no_alert_fires_for_a_finished_job(scenario: AlertScenario) -> None:
     assert scenario.alerts() == []
 
 
-def test_a_no_checkpoint_alert_fires_if_the_run_never_starts_and_does_not_fire_if_the_job_has_no_run(
+def test_an_alert_about_missing_checkpoints_fires_for_a_run_that_never_starts_but_not_without_a_run(
     scenario: AlertScenario,
 ) -> None:
     new_job(scenario.database)
@@ -113,7 +113,7 @@ def test_a_no_checkpoint_alert_fires_if_the_run_never_starts_and_does_not_fire_i
     assert [one.job_id for one in scenario.alerts()] == [starting.job_id]
 
 
-def test_a_start_by_a_user_resets_the_time_without_a_checkpoint_and_a_restart_does_not(scenario: AlertScenario) -> None:
+def test_only_a_start_by_a_user_and_not_a_restart_resets_the_time_without_a_checkpoint(scenario: AlertScenario) -> None:
     rule = scenario.rule(AlertKind.NO_CHECKPOINT, minutes=10)
     jobs = []
     for cause in ("restart", "start"):
@@ -133,7 +133,7 @@ def test_a_start_by_a_user_resets_the_time_without_a_checkpoint_and_a_restart_do
     assert [(one.rule_id, one.job_id) for one in scenario.alerts()] == [(rule, jobs[0])]
 
 
-def test_a_no_checkpoint_alert_waits_for_two_intervals_and_never_fires_without_periodic_checkpoints(
+def test_an_alert_about_checkpoints_waits_for_two_intervals_and_needs_periodic_checkpoints(
     scenario: AlertScenario,
 ) -> None:
     scenario.rule(AlertKind.NO_CHECKPOINT, minutes=10)
@@ -217,7 +217,7 @@ def test_a_start_by_a_user_resets_the_count_of_failures(scenario: AlertScenario)
     assert scenario.states() == ["RESOLVED"]
 
 
-def test_an_alert_fires_when_restarts_stop_and_resolves_when_a_user_starts_the_job(scenario: AlertScenario) -> None:
+def test_an_alert_fires_when_weir_stops_restarting_a_job_and_resolves_when_a_user_starts_it(scenario: AlertScenario) -> None:
     run = scenario.running()
     scenario.rule(AlertKind.FAILURES, count=3)
     for restarts_stopped_reason in ("no such column", None):
@@ -265,7 +265,7 @@ def gauges(slot: int = 0, **lags: float) -> MetricsSampled:
     return MetricsSampled(SlotMetrics(Generation(1), SlotIndex(slot), 1, 1, (), values))
 
 
-def test_an_alert_about_lag_fires_if_the_sum_over_all_slots_is_above_the_limit_now_and_a_minute_ago(
+def test_an_alert_about_lag_fires_if_the_sum_over_all_slots_was_above_the_limit_a_minute_ago_and_still_is(
     scenario: AlertScenario,
 ) -> None:
     run, second_run = scenario.running(), scenario.running()
@@ -311,7 +311,7 @@ def test_an_outage_of_the_control_plane_neither_fires_nor_resolves_an_alert(scen
     assert scenario.states() == ["FIRING"], "after the outage, the rule waits until drivers can report"
     scenario.evaluate(41 * MINUTE)
     assert [one.job_id for one in scenario.alerts()] == [stuck.job_id, healthy.job_id], (
-        "the job also completes no checkpoint after the outage"
+        "the healthy job also stopped completing checkpoints"
     )
 
 
@@ -387,7 +387,7 @@ def test_no_delivery_is_created_for_a_disabled_webhook(scenario: AlertScenario) 
     assert scenario.states() == ["FIRING"] and scenario.deliveries() == [] and (DELIVER, ()) not in scenario.tasks.enqueued
 
 
-def test_a_resolution_goes_to_the_webhook_of_its_alert_even_if_the_rule_has_a_new_webhook(scenario: AlertScenario) -> None:
+def test_the_resolution_of_an_alert_goes_to_the_first_webhook_even_if_the_rule_has_a_new_one(scenario: AlertScenario) -> None:
     run, first, second = scenario.running(), scenario.webhook(name="first"), scenario.webhook(name="second")
     rule = scenario.rule(AlertKind.NO_CHECKPOINT, minutes=10, webhook_id=first)
     scenario.evaluate(11 * MINUTE)

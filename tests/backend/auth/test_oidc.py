@@ -338,7 +338,7 @@ def test_an_unknown_authorization_code_is_refused(client: TestClient, provider: 
     assert is_refused(client.get(f"{OIDC}/callback", params={"code": "guessed", "state": state}))
 
 
-def test_the_keys_are_fetched_again_for_an_unknown_key_id_only_after_a_minimum_interval(
+def test_an_unknown_key_id_causes_a_new_fetch_of_the_keys_only_after_a_minimum_interval(
     client: TestClient, provider: FakeProvider
 ) -> None:
     assert log_in(client, provider).status_code == 302

@@ -68,8 +68,8 @@ def test_every_endpoint_requires_a_permission_or_is_listed_as_public(settings: S
 
 
 def test_every_endpoint_allows_only_callers_with_its_permission(settings: Settings, tasks: RecordedTasks, login: Login) -> None:
-    # The test calls every endpoint with 1 for each parameter, so it also deletes the user with id 1. Create a user for this id that
-    # is none of the callers.
+    # The test calls every endpoint with 1 for each parameter, so it also deletes the user with id 1. Create
+    # an additional user first, so that this user, and not a caller of the test, gets the id 1.
     login(Role.VIEWER)
     assert asyncio.run(wrong_statuses(create_app(settings, tasks), login)) == []
 

@@ -167,7 +167,7 @@ def test_after_a_crash_at_any_storage_change_the_next_worker_finishes_the_deleti
 
 
 @pytest.mark.parametrize("after", [False, True])
-def test_after_a_crash_at_any_storage_change_the_job_can_be_started(platform: Platform, after: bool) -> None:
+def test_the_job_can_be_started_after_a_crash_at_any_storage_change(platform: Platform, after: bool) -> None:
     for crash_at in range(1, CHANGES + 1):
         job, operation = suspended_with_deletion(platform)
         with pytest.raises(SimulatedCrash):

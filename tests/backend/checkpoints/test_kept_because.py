@@ -49,7 +49,7 @@ def test_a_savepoint_and_an_abandoned_checkpoint_stay_until_a_user_deletes_them(
     assert reasons(1, branches=rolled_back, retained=1) == ["An abandoned branch starts at this checkpoint."]
 
 
-def test_the_pin_of_an_undo_adds_no_second_reason() -> None:
+def test_a_pin_for_an_undo_is_not_a_second_reason_besides_the_undo() -> None:
     assert reasons(1, pin="before the release") == ["This checkpoint is pinned: before the release (not yet in the job log)."]
     assert reasons(1, pin="", pin_in_force=True) == ["This checkpoint is pinned."]
     undo = {1: ["Until 2026-06-08, an undo of plan 3 would return to this checkpoint."]}

@@ -75,7 +75,7 @@ def test_a_checkpoint_that_only_the_job_log_contains_expires_as_well() -> None:
     assert decision(FIVE, rows(4, 5)).expire == (1, 2, 3)
 
 
-def test_a_pin_keeps_a_checkpoint_if_it_is_in_the_database_or_in_the_job_log() -> None:
+def test_a_checkpoint_is_kept_if_its_pin_is_in_the_database_or_in_the_job_log() -> None:
     assert decision(FIVE, with_change(rows(1, 2, 3, 4, 5), 2, pinned=True)).expire == (1, 3)
     assert decision(FIVE.apply(pinned(1, 3)), rows(1, 2, 3, 4, 5)).expire == (1, 2)
 

@@ -151,7 +151,7 @@ def test_a_checkpoint_that_is_retired_during_verification_is_not_damaged(platfor
     job = StoredJob.running(platform, 3)
 
     class Retiring(CrashingStorage):
-        """The driver retires checkpoint 1 after the worker has read the job log and before it reads the files."""
+        """The driver retires checkpoint 1 after the worker has read the job log and before the worker reads the files."""
 
         def get(self, path: str) -> memoryview:
             if "manifest" in path and 1 in job.kept():
@@ -293,8 +293,8 @@ def test_verifications_that_wait_for_a_retry_do_not_delay_others(platform: Platf
     _completed_at(platform, now() - 2 * DAY)
     assert schedule(platform) == [1, 4]
     verify_all(job, UnreachableStorage(LocalStorage(job.directory)))
-    assert schedule(platform) == [2, 3], "the verifications of 1 and 4 wait for a retry, so two others can run"
-    assert schedule(platform) == [2, 3], "the verifications of 2 and 3 are running"
+    assert schedule(platform) == [2, 3], "the verifications of checkpoints 1 and 4 wait for a retry, so two others can run"
+    assert schedule(platform) == [2, 3], "the verifications of checkpoints 2 and 3 are running"
 
 
 def test_discarded_checkpoints_and_checkpoints_of_deleted_jobs_are_not_verified(platform: Platform) -> None:

@@ -314,7 +314,8 @@ class Driver(threading.Thread):
                 self.end(DriverState.CANCELED)
 
     def sample(self, *seconds: int) -> None:
-        """Report 100 records per second at each of the given times, in seconds. The last time is now."""
+        """Report 100 records per second at each of the given times, in seconds. The last of these times is the
+        current time."""
         for after in seconds:
             us = 1_000_000 * after
             subtask = SubtaskMetrics(0, 0, 100 * after, 50 * after, 0, 0, us // 2, us // 4, us // 4, 0)

@@ -100,7 +100,7 @@ def test_invalid_limits_are_refused_before_the_upload(
     assert result.code == 2 and f"{option} '{value}' {message}" in result.err and "Uploading" not in result.err
 
 
-def test_a_version_stored_before_an_option_existed_counts_as_unchanged(
+def test_a_stored_version_without_a_newer_option_counts_as_unchanged(
     platform: Worker, weir: Weir, job_file: JobFile, database: Database
 ) -> None:
     assert weir("deploy", job_file(), "--name", "flights", "--wait").code == 0
@@ -119,7 +119,7 @@ def test_deploying_an_unchanged_job_starts_it_if_it_is_suspended(platform: Worke
     assert result.code == 0 and "The job was SUSPENDED and is starting" in result.out and "is RUNNING" in result.out
 
 
-def test_a_change_of_only_the_description_creates_no_version(platform: Worker, weir: Weir, job_file: JobFile) -> None:
+def test_changing_only_the_description_creates_no_version(platform: Worker, weir: Weir, job_file: JobFile) -> None:
     assert weir("deploy", job_file(), "--name", "flights", "--wait").code == 0
     done = weir("deploy", job_file(), "--name", "flights", "--description", "all flights", "-o", "json").json
     assert (done["changed"], done["spec"], done["job"]["description"]) == (True, 1, "all flights")

@@ -61,7 +61,7 @@ def test_a_rollback_without_the_option_wait_ends_when_the_plan_is_accepted(with_
     assert result.code == 0 and "Applying plan 1. To see the state of the plan, run weir plans flights." in result.out
 
 
-def test_the_answer_no_leaves_the_job_unchanged(with_checkpoints: Worker, weir: Weir) -> None:
+def test_answering_no_leaves_the_job_unchanged(with_checkpoints: Worker, weir: Weir) -> None:
     result = weir("rollback", "flights", "--to", "1", answers="n\n")
     assert result.code == 4 and "weir: Canceled. The job was not changed." in result.err
     result = weir("rollback", "flights", "--to", "1")

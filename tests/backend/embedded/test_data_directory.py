@@ -30,7 +30,7 @@ from weir_workers.file_lock import Lock, is_held
 
 @pytest.fixture
 def directory() -> Iterator[DataDir]:
-    # Do not use pytest's directory, because the user of Postgres has no access to it.
+    # Do not use pytest's directory, because the system user that runs Postgres has no access to it.
     with tempfile.TemporaryDirectory(prefix="weir-data-") as made:
         Path(made).chmod(0o755)
         yield DataDir(Path(made) / "weir")

@@ -39,7 +39,7 @@ class Thing(BaseModel):
 
 
 class Gate:
-    """Blocks requests for the thing named "slow" until ``open`` is set."""
+    """Blocks requests with the name "slow" until ``open`` is set."""
 
     def __init__(self) -> None:
         self.entered = threading.Event()

@@ -94,7 +94,7 @@ def test_a_long_list_can_be_read_page_by_page_with_the_id_filters(client: TestCl
         assert client.get("/api/v1/checkpoints", params={"filter": json.dumps(invalid)}, headers=headers).status_code == 422
 
 
-def test_a_page_beyond_the_maximum_offset_is_refused_and_the_error_names_the_filter_after_id(
+def test_a_page_beyond_the_maximum_offset_is_refused_and_the_error_suggests_a_filter_by_id(
     client: TestClient, login: Login, run: RunHandle
 ) -> None:
     headers = login()

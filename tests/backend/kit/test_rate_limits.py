@@ -32,7 +32,7 @@ def test_processes_share_counters_through_redis(tmp_path: Path) -> None:
         assert not is_limited(first)
 
 
-def test_a_process_counts_locally_only_while_redis_is_unreachable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_keeps_its_own_counts_only_while_redis_is_unreachable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     port = free_port()
     with temporary_valkey(tmp_path, port, "secret") as server:
         limiter = RateLimiter(server.url)

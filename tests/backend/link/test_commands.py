@@ -96,7 +96,8 @@ def test_the_client_of_a_driver_understands_every_response(settings: Settings, d
 
 
 def test_a_graph_of_the_maximum_size_is_accepted(settings: Settings, database: Database, run: RunHandle) -> None:
-    """The graph contains the rows of an iterable. If the API refused the graph, all later events of the run would be missing."""
+    """A graph is large if it contains the rows of an iterable source. If the API refused the graph, all later events of the run
+    would be missing."""
     rows = "\N{LATIN SMALL LETTER U WITH DIAERESIS}" * (GRAPH_BYTES_MAX // 2)
     graph: JsonValue = {"logical": {"job": "large", "operators": [], "rows": rows}}
     events = numbered([GraphDeployed(graph), RunStateChanged(DriverState.RUNNING, Generation(1))])

@@ -255,7 +255,7 @@ def test_a_malformed_batch_is_refused(client: TestClient, database: Database, bo
     run = new_run(database)
     answer = client.post(run.url("/events?first=1&oldest=1"), content=body, headers=run.headers)
     if answer.status_code == 200:
-        assert b'{"a":' * 600 in body, "only the deeply nested graph can be stored"
+        assert b'{"a":' * 600 in body, "of the malformed batches, only those with a deeply nested graph can be stored"
         return
     assert answer.status_code == 422 and answer.headers["content-type"] == "application/problem+json", answer.text
     assert run_row(database, run).stored_event == 0
@@ -368,7 +368,7 @@ def test_an_ended_run_cannot_report_later_events(client: TestClient, database: D
         assert session.get_one(Job, run.job_id).event_number == 2
 
 
-def test_after_its_end_a_run_can_still_answer_each_unanswered_command_once(client: TestClient, database: Database) -> None:
+def test_a_run_that_has_ended_can_still_answer_each_unanswered_command_once(client: TestClient, database: Database) -> None:
     run = new_run(database)
     operation_id = operation(database, run)
     post_events(client, run, state(DriverState.RUNNING), state(DriverState.FINISHED))
@@ -533,7 +533,7 @@ def test_a_control_plane_restored_from_a_backup_records_the_lost_events(client: 
     assert checkpoint(database, run, 2).state is CheckpointState.COMPLETED
 
 
-def test_lost_events_before_a_metrics_sample_fail_the_pending_checkpoint(client: TestClient, database: Database) -> None:
+def test_a_pending_checkpoint_fails_if_events_before_a_metrics_sample_are_lost(client: TestClient, database: Database) -> None:
     run = new_run(database)
     post_events(client, run, triggered(1))
     assert post(client, run, numbered([MetricsSampled(sample(0, 1))], 9)).status_code == 200

@@ -57,7 +57,7 @@ def test_no_rate_is_computed_from_samples_of_two_deployments() -> None:
     assert [at.second for at in one.at] == [4, 8] and one.per_s["records_in"] == [100, 100]
     replaced = [at_second(2), at_second(4), at_second(6, counted=1), at_second(8, counted=3)]
     one = series_of(replaced, since=T0).subtasks[0]
-    assert [at.second for at in one.at] == [4, 8], "no rate is computed from samples of a replaced slot and of its replacement"
+    assert [at.second for at in one.at] == [4, 8], "no rate is computed across the replacement of a slot"
 
 
 def test_the_first_rate_uses_the_last_sample_before_the_requested_time() -> None:
@@ -106,7 +106,8 @@ def test_series_have_one_point_per_step_and_name_their_operators(client: TestCli
 def test_chains_with_the_same_number_but_different_operators_have_separate_series(
     client: TestClient, database: Database, login: Login
 ) -> None:
-    """An upgrade can give the number of a chain to other operators. A chain stays the same if only its parallelism changes."""
+    """After an upgrade, the chain with the same number can contain other operators. A chain stays the same if only its
+    parallelism changes."""
     other_operators = {"logical": {"operators": [{"uid": "v", "name": "more"}]}, "chains": [{"index": 0, "operators": ["v"]}]}
     other_parallelism = {**GRAPH, "slots": 4}
     begin = now() - timedelta(seconds=300)

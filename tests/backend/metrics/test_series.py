@@ -24,8 +24,8 @@ SEQUENCES = 100
 def random_samples(rng: random.Random) -> list[Sample]:
     """Return random samples of several slots in two runs.
 
-    Slots can restart and can omit subtasks. Several slots can report the same subtask. Counters can decrease. Several samples
-    can have the same time.
+    A slot can restart. A sample can omit subtasks of its slot. Several slots can report the same subtask.
+    Counters can decrease. Several samples can have the same time.
     """
     generations: dict[tuple[int, int], int] = {}
     counters: dict[tuple[int, int], dict[Any, Any]] = {}
@@ -86,7 +86,7 @@ def reference_series(samples: Sequence[Sample], since: datetime) -> list[Subtask
 
 
 def differences(before: dict[str, int], now: dict[str, int]) -> tuple[dict[str, int], dict[str, int]] | None:
-    """Return the increases of counters and times. Return None if a counter decreased or no time increased."""
+    """Return the increases of counters and times. Return None if a counter decreased, or if all times are unchanged."""
     counted = {name: now[name] - before[name] for name in COUNTED}
     spent_us = {name: max(0, now[f"{name}_us"] - before[f"{name}_us"]) for name in TIMES}
     return (counted, spent_us) if min(counted.values()) >= 0 and sum(spent_us.values()) > 0 else None

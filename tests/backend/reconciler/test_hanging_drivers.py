@@ -28,7 +28,7 @@ LONG_AGO = timedelta(hours=1)
 
 @contextmanager
 def driver_process(job: StoredJob) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a process on this host that is the driver of the job and does nothing."""
+    """Run an idle process on this host, and record it as the driver of the job."""
     with job.platform.database.session() as session:
         run = session.get_one(Run, job.driver.run_id)
     directory = RunDirectory.of(job.context.settings.data_dir, run.directory)

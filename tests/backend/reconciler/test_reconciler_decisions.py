@@ -93,7 +93,7 @@ def test_a_long_run_resets_the_restart_count() -> None:
 
 
 @pytest.mark.parametrize("kind", sorted(PERMANENT_FAILURES))
-def test_a_permanent_failure_is_not_restarted(kind: str) -> None:
+def test_a_job_is_not_restarted_after_a_permanent_failure(kind: str) -> None:
     assert isinstance(decide(job(last=replace(FAILED, kind=kind)), NOW), GiveUp)
 
 

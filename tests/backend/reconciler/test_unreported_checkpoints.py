@@ -19,7 +19,7 @@ from weir_workers.tasks.driver_watch import watch_here
 
 
 def job_with_killed_driver(platform: Platform) -> StoredJob:
-    """Create a job with reported checkpoints 1 to 3 on this host. The process of the job's driver does not exist any more."""
+    """Create a job on this host, with checkpoints 1 to 3 reported. The process of the job's driver does not exist any more."""
     job = StoredJob.running(platform, 3)
     job.driver.send_events(RunStateChanged(DriverState.RUNNING, Generation(1), "", ""))
     with platform.database.session() as session:

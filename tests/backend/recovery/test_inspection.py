@@ -41,7 +41,7 @@ class Words(RunningJob):
 
     logical: LogicalGraph = word_count()
     staged_rows: dict[int, int] = field(default_factory=dict)
-    """For each epoch, the number of its rows that the console writer stages in the next checkpoint."""
+    """Maps each epoch that the console writer stages in the next checkpoint to its number of rows."""
     published_up_to: int = 0
 
     def complete(self, checkpoint: int, *, also: tuple[StateFile, ...] = (), savepoint: bool = False) -> StateFile:
@@ -257,7 +257,7 @@ def test_a_rescale_is_compatible_only_up_to_the_number_of_key_groups(create_job:
     assert found.incompatibility is not None and "aggregate 'count'" in found.incompatibility
 
 
-def test_a_check_adds_only_a_note_if_even_the_version_that_wrote_the_state_fails_it(
+def test_a_failed_check_is_only_a_note_if_the_version_that_wrote_the_state_also_fails_it(
     create_job: CreateJob, upgrade: InspectionRequest
 ) -> None:
     at_home = graph(

@@ -290,7 +290,7 @@ def propose_restore(platform: Platform, job_id: int, **more: object) -> tuple[in
     return int(platform.send("POST", f"/jobs/{job_id}/plans", status=201, json=request)["id"]), path
 
 
-def test_a_restore_from_a_path_is_inspected_applied_and_can_be_undone(platform: Platform, running: tuple[int, Driver]) -> None:
+def test_a_restore_from_a_path_can_be_inspected_and_applied_and_undone(platform: Platform, running: tuple[int, Driver]) -> None:
     job_id, driver = running
     plan_id, path = propose_restore(platform, job_id)
     shown = platform.send("GET", f"/plans/{plan_id}", status=200)

@@ -55,7 +55,7 @@ def ended_run(context: Context, job_id: int, *, days: float, host: str = HOST) -
 
 
 def have_files(context: Context, *runs: Run) -> list[bool]:
-    """Return for each run whether it has files, and check that the row of the run records the same."""
+    """Return for each run whether it has files. Fails if the database says otherwise."""
     found = []
     with context.database.session() as session:
         for run in runs:
@@ -146,7 +146,7 @@ class SimulatedCrash(BaseException):
 
 
 @pytest.mark.parametrize("crash_point", ["renamed", "half removed", "removed"])
-def test_after_a_crash_during_the_deletion_the_next_worker_finishes_it(
+def test_the_next_worker_finishes_a_deletion_after_a_crash(
     context: Context, monkeypatch: pytest.MonkeyPatch, crash_point: str
 ) -> None:
     job = new_job(context.database)

@@ -40,9 +40,9 @@ class Receiver:
         self.headers: dict[str, str] = {}
         """Additional headers of all responses."""
         self.silent = False
-        """Whether the receiver sends no responses."""
+        """If true, the receiver sends no responses."""
         self.endless = False
-        """Whether the headers of responses never end."""
+        """If true, the receiver sends headers without end."""
         self._closed = threading.Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True

@@ -69,8 +69,8 @@ def deliver(scenario: AlertScenario, custom_sender: Sender | None = None) -> Non
 
 
 def let_time_pass(scenario: AlertScenario, by: timedelta = timedelta(days=2), *, created: bool = False) -> None:
-    """Move the times of retries into the past by ``by``. With ``created``, also move the creation times of messages. End all
-    pauses of webhooks."""
+    """Subtract ``by`` from the times of retries and, with ``created``, also from the creation times of messages. End all pauses of
+    webhooks."""
     with scenario.database.session() as session:
         session.execute(update(Webhook).values(not_before=None))
         session.execute(update(Delivery).where(Delivery.ended_at.is_(None)).values(next_try_at=Delivery.next_try_at - by))
@@ -79,7 +79,7 @@ def let_time_pass(scenario: AlertScenario, by: timedelta = timedelta(days=2), *,
 
 
 def fire(scenario: AlertScenario, hook: int, jobs: int = 1) -> list[int]:
-    """Let an alert fire for each of ``jobs`` new jobs. Return the ids of the jobs."""
+    """Create ``jobs`` jobs, and let an alert fire for each job. Return the ids of the jobs."""
     found = [scenario.running().job_id for _ in range(jobs)]
     scenario.rule(AlertKind.NO_CHECKPOINT, minutes=10, webhook_id=hook)
     scenario.evaluate(11 * MINUTE)
@@ -263,7 +263,7 @@ def test_disabling_a_webhook_fails_its_pending_deliveries(
     assert len(target.received) == 1
 
 
-def test_a_failing_receiver_is_paused_and_does_not_delay_others(scenario: AlertScenario, target: Receiver) -> None:
+def test_a_failing_receiver_is_paused_and_does_not_delay_other_receivers(scenario: AlertScenario, target: Receiver) -> None:
     with receiver() as broken:
         broken.statuses = [500]
         fire(scenario, scenario.webhook(broken.url, name="broken"), jobs=5)
@@ -380,7 +380,7 @@ def test_no_request_is_sent_if_a_host_name_resolves_to_a_refused_address(
     assert target.received == []
 
 
-def test_if_a_host_name_resolves_to_several_addresses_an_allowed_one_is_called(target: Receiver) -> None:
+def test_an_allowed_address_is_called_if_a_host_name_resolves_to_several_addresses(target: Receiver) -> None:
     found = send(f"http://name.test:{target.port}/", sender(Reach.LOOPBACK, name_test="169.254.169.254 127.0.0.1"))
     assert found == outbox.SendResult(200) and len(target.received) == 1
 

@@ -12,7 +12,7 @@ from weir.protocol.ids import CheckpointId, EventNumber
 from weir_workers.drivers.spool_import import BATCH_EVENTS_MAX, batches
 
 LAST = BATCH_EVENTS_MAX + 1
-"""The number of the last event in a full batch of events after event 1."""
+"""The number of the last event in a full batch that begins with event 2."""
 
 
 def spool_with(directory: Path, numbers: Iterable[int], end: bytes = b"") -> Path:
@@ -22,7 +22,7 @@ def spool_with(directory: Path, numbers: Iterable[int], end: bytes = b"") -> Pat
 
 
 def imported(spool: Path) -> list[list[int]]:
-    """Return the numbers of the imported events of a run whose event 1 is stored, by batch."""
+    """Import events after event 1, and return the numbers of the events in each batch."""
     return [[event.number for event in batch] for batch in batches(spool, after=1)]
 
 

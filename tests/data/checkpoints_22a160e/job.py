@@ -1,6 +1,6 @@
 """The job that wrote ``stored.tar.gz``: see README.md. All records of a key come from one split, so the output is the same in every run.
 
-``python job.py ROOT`` writes its input.
+``python job.py ROOT`` writes the input of the job.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ROWS = 600
 
 
 def job(params: Params) -> Job:
-    root = params.path("root", help="a directory with the input, and for the output")
+    root = params.path("root", help="the directory of the input and the output")
     rate = params.int("rate", 0, help="records per second of each source") or None
     job = Job("upgraded")
     generated = job.read(sources.generator({"number": sources.row_index()}, rows=ROWS, splits=2, rate=rate), uid="generated")

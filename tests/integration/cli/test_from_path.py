@@ -34,7 +34,7 @@ def listed(directory: Path) -> list[dict[str, object]]:
     return [one for one in found if one["status"] == "restorable"]
 
 
-def test_a_job_continues_from_another_jobs_checkpoint_to_the_exact_result(finished_once: Path, tmp_path: Path) -> None:
+def test_a_job_can_continue_exactly_from_a_checkpoint_of_another_job(finished_once: Path, tmp_path: Path) -> None:
     before = contents(finished_once / "checkpoints")
     chosen, *_ = [int(str(one["checkpoint"])) for one in listed(finished_once)]
     name = f"{finished_once / 'checkpoints'}#{chosen}"

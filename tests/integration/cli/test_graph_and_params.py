@@ -13,7 +13,7 @@ def settings(tmp_path: Path) -> list[str]:
     return ["--set", f"input={numbers(tmp_path / 'input')}", "--set", f"output={tmp_path / 'output'}"]
 
 
-def test_the_graph_shows_operators_chains_and_partitioning(settings: list[str], tmp_path: Path) -> None:
+def test_the_graph_command_shows_operators_and_chains_and_partitioning(settings: list[str], tmp_path: Path) -> None:
     result = weir("graph", JOB, *settings, "--parallelism", "3")
     assert result.code == 0 and result.err == ""
     assert "small: 3 operators in 2 chains on 3 slots" in result.out
@@ -78,7 +78,7 @@ def test_an_invalid_command_is_refused_in_one_line(arguments: list[str], message
     assert message in result.message
 
 
-def test_an_unknown_parameter_is_refused_with_the_near_miss(settings: list[str]) -> None:
+def test_the_error_for_an_unknown_parameter_suggests_a_similar_name(settings: list[str]) -> None:
     result = weir("run", JOB, *settings, "--set", "rat=100")
     assert result.code == 2
     assert "The job has no parameter 'rat'; did you mean 'rate'?" in result.message

@@ -1,4 +1,5 @@
-"""Checkpoints in an object store. The driver and the slots read its endpoint and credentials from the AWS environment variables."""
+"""Checkpoints in an object store. The driver and the slots read the endpoint and the credentials of the object store from the AWS
+environment variables."""
 
 from __future__ import annotations
 

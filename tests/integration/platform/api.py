@@ -1,4 +1,4 @@
-"""A client of the control plane's API for tests. The client raises AssertionError for unexpected responses."""
+"""A client for tests of the control plane's API. The client raises AssertionError for unexpected responses."""
 
 from __future__ import annotations
 

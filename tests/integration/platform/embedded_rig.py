@@ -25,8 +25,8 @@ WAIT_S = 180.0
 
 
 class BackgroundCommand(subprocess.Popen[str]):
-    """The process of a command. If the ``with`` block raises, the process is killed, because the end of the block waits for the end
-    of the process."""
+    """The process of a command. The end of the ``with`` block waits for the end of the process. If the block raises, the process is
+    killed first, so that the wait ends."""
 
     def __exit__(self, exc_type: Any, exc: Any, traceback: Any) -> None:
         if exc_type is not None:

@@ -75,7 +75,7 @@ def test_up_prints_progress_url_and_password(started: tuple[Platform, CommandRes
     assert f"weir down --data-dir {platform.root}" in result.out
 
 
-def test_a_second_up_reports_the_running_platform_without_the_password(platform: Platform) -> None:
+def test_the_output_of_a_second_weir_up_names_the_running_platform_but_not_the_password(platform: Platform) -> None:
     before = platform.state
     result = platform.weir("up")
     assert result.code == 0
@@ -84,7 +84,7 @@ def test_a_second_up_reports_the_running_platform_without_the_password(platform:
     assert platform.state == before
 
 
-def test_the_json_output_of_a_second_up_lists_processes_without_the_password(platform: Platform) -> None:
+def test_the_json_output_of_a_second_weir_up_lists_processes_but_not_the_password(platform: Platform) -> None:
     result = platform.weir("up", "--output", "json")
     assert result.code == 0, result.err
     found, before = json.loads(result.out), platform.state
@@ -172,7 +172,7 @@ def test_every_killed_process_restarts_and_keeps_committed_data(platform: Platfo
     assert {line["process"] for line in deaths} == CHILDREN
 
 
-def test_all_processes_end_with_a_killed_supervisor_and_two_concurrent_ups_then_start_one_platform(platform: Platform) -> None:
+def test_all_processes_end_if_the_supervisor_is_killed_and_two_concurrent_ups_then_start_one_platform(platform: Platform) -> None:
     before, processes = platform.state, platform.processes()
     os.kill(before.supervisor.number, signal.SIGKILL)
     until(lambda: not alive(processes), "all processes end with the supervisor")
@@ -190,7 +190,7 @@ def test_all_processes_end_with_a_killed_supervisor_and_two_concurrent_ups_then_
         assert connection.execute("SELECT number FROM kept").fetchall() == [(1,)]
 
 
-def test_down_stops_all_processes_except_drivers(platform: Platform) -> None:
+def test_weir_down_stops_all_processes_except_drivers(platform: Platform) -> None:
     run = platform.root / "runs" / "7"
     run.mkdir()
     processes = platform.processes()
@@ -229,7 +229,7 @@ def test_a_foreground_platform_keeps_its_data_and_runs_until_interrupted(started
     assert alive(processes) == []
 
 
-def test_two_platforms_that_start_with_the_same_port_both_run() -> None:
+def test_two_platforms_can_start_with_the_same_configured_port() -> None:
     with temporary_platform() as first, temporary_platform() as second:
         port = {"WEIR_API_PORT": str(free_port())}
         with (

@@ -225,8 +225,8 @@ def test_an_operation_fails_with_the_reason_if_the_code_or_the_output_path_of_it
 def test_a_killed_driver_is_replaced_while_slow_code_is_compiled(platform: Platform, api: Api, tmp_path: Path) -> None:
     created = api.send("POST", "/jobs", json={"name": "running", "spec": spec(api, tmp_path)})
     before = api.wait(created["id"], lambda job: running(job) and last_checkpoint(job) >= 2, timeout_s=300.0)
-    # Each compilation times out after 90 s. In the queue of the other tasks, these 8 compilations would block two processes
-    # for six minutes.
+    # Each compilation times out after 90 s. Without a separate queue for compilations, these 8 compilations would block the two
+    # processes that execute other tasks for six minutes.
     slow = [
         spec(api, tmp_path) | {"artifact": api.upload("slow.py", b"import time\ntime.sleep(%d)\n" % (600 + n))} for n in range(8)
     ]

@@ -55,7 +55,7 @@ class PrintingJob:
         storage, layout = open_storage(self.directory), JobLayout("small")
         view = JobLog(storage, layout).read()[0]
         manifests = [read_manifest(storage, layout, view.restore_point(CheckpointId(one))) for one in sorted(set(checkpoints))]
-        # A manifest repeats the committables of an earlier checkpoint whose completion the writer did not know yet.
+        # A manifest repeats the committables of an earlier checkpoint if the writer did not know yet that it was completed.
         each = {(one.generation, one.checkpoint, one.writer): one for found in manifests for one in found.committables()}
         payloads: list[Any] = [one.payload for one in each.values()]
         return Counter(int(number) for payload in payloads for number in PRINTED.findall("\n".join(payload["lines"])))

@@ -36,7 +36,7 @@ def test_a_killed_slot_is_replaced_and_the_output_is_exact(make_rig: MakeRig) ->
     rig.finish(driver)
 
 
-def test_a_slot_process_that_resumes_after_it_was_replaced_ends_without_effect(make_rig: MakeRig) -> None:
+def test_a_replaced_slot_process_ends_without_effect_when_it_resumes(make_rig: MakeRig) -> None:
     rig = make_rig()
     driver = rig.started()
     slot = driver.slots()[-1]

@@ -1,5 +1,5 @@
-"""A driver with two slots. The driver kills one slot, prints the ids of its processes, and exits when its standard input is
-closed."""
+"""A driver with two slots. The driver kills one slot, prints its own process id and those of its descendants, and exits when its
+standard input is closed."""
 
 from __future__ import annotations
 

@@ -55,7 +55,8 @@ def test_a_slot_is_restarted_after_each_kill_and_other_slots_continue(
             assert replacement.pid != connections[1].pid
             connections[1] = replacement
         assert psutil.pid_exists(connections[0].pid)
-        # Spark restarts a failed task several times. Then the Spark job fails, the pool reports the loss and submits the job again.
+        # Spark restarts a failed task several times. Then the Spark job fails, and the pool reports the loss and submits the Spark
+        # job again.
         loss = losses.get(timeout=WAIT_S)
         assert (loss.index, loss.ending) == (1, SlotEnding.LOST)
         assert losses.empty()
@@ -100,7 +101,7 @@ def test_spark_stops_an_unresponsive_slot_when_the_pool_closes(local_spark: Spar
     assert alive == []
 
 
-def test_more_slots_than_cores_are_refused_with_required_and_offered_slots(
+def test_the_error_for_too_few_cores_contains_the_numbers_of_required_and_offered_slots(
     local_spark: SparkSession, coordinator: FakeCoordinator
 ) -> None:
     pool = SlotPool(local_spark, 4, coordinator.bootstrap(), spares=1, entry=connected_slot)

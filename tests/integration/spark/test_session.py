@@ -14,7 +14,7 @@ from weir.spark.session import CONF_FILE, close_session, driver_address, open_se
 pytestmark = pytest.mark.spark
 
 
-def test_a_session_is_refused_while_another_is_open_and_inherits_no_settings_of_a_closed_one(
+def test_only_one_session_can_be_open_and_a_new_session_inherits_no_settings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     secrets = tmp_path / "spark.conf"

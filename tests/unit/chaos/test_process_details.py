@@ -13,7 +13,7 @@ import pytest
 from tests.process_details import unless_ended
 
 ORDINARY_USER = 65534 if os.geteuid() == 0 else os.geteuid()
-"""Also the id of the user's group. 65534 is ``nobody``."""
+"""The id of an ordinary user and of its group. 65534 is ``nobody``."""
 _DENYING = """\
 import ctypes, os, sys
 if os.getuid() == 0:
@@ -33,8 +33,8 @@ sys.stdin.readline()
 
 @contextmanager
 def denying_process() -> Iterator[tuple[psutil.Process, subprocess.Popen[str]]]:
-    """Yield a running process that denies access to its details, until it receives a line. Inside the ``with`` block, this process
-    has the rights of an ordinary user."""
+    """Yield a running process. It denies access to its details until it receives a line. Inside the ``with`` block, the test
+    process has the rights of an ordinary user."""
     command = [sys.executable, "-c", _DENYING, str(ORDINARY_USER)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as started:
         assert started.stdout is not None

@@ -45,7 +45,7 @@ class FakeRunningJob:
 
 
 class BrokenStream:
-    """Replaces standard error with a pipe that its reader has closed."""
+    """Replaces standard error and behaves like a pipe without a reader."""
 
     def write(self, text: str) -> int:
         raise BrokenPipeError(32, "Broken pipe")

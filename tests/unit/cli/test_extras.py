@@ -16,7 +16,7 @@ import pytest
 from weir.cli import extras
 
 ROOT = Path(__file__).parents[3]
-# The module names of distributions whose name differs from their module.
+# Module names by distribution, for distributions whose module has another name.
 MODULES = {"prometheus-client": "prometheus_client"}
 # A program that runs the CLI while only the base dependencies can be imported. The last line of the output lists the loaded
 # modules.

@@ -47,7 +47,7 @@ def test_with_json_output_all_other_text_goes_to_standard_error(capsys: pytest.C
     assert printed.err == "output of user code\nprogress\n"
 
 
-def test_all_text_goes_to_standard_output_with_text_output(capsys: pytest.CaptureFixture[str]) -> None:
+def test_with_text_output_all_text_goes_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
     with result_stream(OutputFormat.TEXT) as stream:
         assert stream is None
         print("progress")

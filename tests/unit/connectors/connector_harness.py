@@ -57,7 +57,7 @@ class Reading:
 
 def read_with_restarts(source: Source, restart_after: list[int], *, batch_rows: int) -> pa.Table:
     """Read the source with one reader after another. Reader number n reads ``restart_after[n]`` batches, and the last reader reads
-    the rest. Each reader continues at the positions that the reader before it has reached."""
+    the rest. Each reader continues at the positions that the previous reader has reached."""
     splits, batches = source.splits(2), []
     for stop in [*restart_after, -1]:
         reading = Reading(source, splits, batch_rows=batch_rows)

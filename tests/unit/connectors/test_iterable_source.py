@@ -60,7 +60,7 @@ def test_the_option_fail_at_raises_before_the_given_row_in_the_first_generation_
     assert [i for batch in second.batches() for i in batch["id"].to_pylist()] == list(range(7, 20))
 
 
-def test_the_option_fail_at_with_mode_exit_ends_the_process() -> None:
+def test_a_source_with_failure_mode_exit_ends_the_process() -> None:
     program = (
         "from tests.unit.connectors.connector_harness import Reading; from weir.connectors import sources\n"
         "source = sources.iterable([{'id': 1}], fail_at=sources.FailAt(row=0, how=sources.FailureMode.EXIT))\n"

@@ -321,7 +321,7 @@ print(sink.directory, oct(os.stat(sink.directory).st_mode & 0o777))
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_collect_directory_that_the_user_names_is_not_temporary(tmp_path: Path) -> None:
+def test_the_directory_of_a_collect_sink_is_not_temporary_if_the_user_specifies_it(tmp_path: Path) -> None:
     assert not sinks.collect(tmp_path / "kept").temporary
 
 

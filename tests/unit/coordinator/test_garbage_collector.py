@@ -1,5 +1,5 @@
-"""Retention and log summaries. Only the process that runs the job retires checkpoints and writes summaries. It writes no summary
-while an append is open."""
+"""Retention and log summaries. Only the process that runs the job retires checkpoints and writes summaries. This process
+writes no summary while an append is open."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ class _ImmediateExecutor:
 
 
 class _Storage(MemoryStorage):
-    """Storage whose next ``unknown`` creates raise UnknownOutcome and whose next ``lists_failing`` listings fail."""
+    """Storage in which the next ``unknown`` calls of ``create`` raise UnknownOutcome and the next ``lists_failing`` listings
+    fail."""
 
     unknown = 0
     written = True
@@ -121,7 +122,7 @@ def test_checkpoints_are_retired_after_the_last_commit_of_a_job() -> None:
     assert run.log.view.current == (CheckpointId(2),)
 
 
-def test_a_process_that_detects_a_successor_while_retiring_writes_no_summary() -> None:
+def test_a_process_that_detects_a_successor_while_it_retires_checkpoints_writes_no_summary() -> None:
     """If the process wrote a summary with the generation of its successor, the successor would stop as superseded."""
     storage = _Storage()
     run = _Run(storage, summary_every=1, retained=1).started()

@@ -49,7 +49,7 @@ def start_during_a_checkpoint_of_another_driver(*, abandonable: frozenset[Checkp
         runner.close()
 
 
-def test_a_run_that_resumes_stops_as_superseded_if_another_driver_completes_a_checkpoint() -> None:
+def test_a_resuming_run_stops_as_superseded_if_another_driver_completes_a_checkpoint() -> None:
     _, effects = start_during_a_checkpoint_of_another_driver(abandonable=frozenset())
     (finish,) = effects
     assert isinstance(finish, Finish)

@@ -96,7 +96,7 @@ def test_the_error_for_too_few_slots_names_the_operator_and_its_parallelism() ->
         compile_graph(word_count(), slots=2, parallelism=3)
 
 
-def test_a_number_of_key_groups_in_a_checkpoint_takes_precedence_over_settings() -> None:
+def test_the_number_of_key_groups_in_a_checkpoint_takes_precedence_over_settings() -> None:
     logical = graph(source("a"), counts("n", "a", "word", max_parallelism=300), sink("s", "n"))
     assert compile_graph(logical, slots=2).max_parallelism == {"a": 128, "n": 300, "s": 128}
     assert compile_graph(logical, slots=2, fixed_max_parallelism={"n": 512}).max_parallelism["n"] == 512

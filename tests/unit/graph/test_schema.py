@@ -1,4 +1,4 @@
-"""Encoding of schemas, canonical types and near misses."""
+"""Encoding of schemas, canonical types, and near misses in errors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from weir.errors import GraphError
 from weir.graph.schema import canonical_type, decode_schema, encode_schema, near_miss
 
 
-def test_a_schema_round_trips_with_its_types_and_nullability_and_order() -> None:
+def test_encoding_and_decoding_keeps_the_types_and_nullability_and_order_of_a_schema() -> None:
     schema = pa.schema(
         [
             pa.field("t", pa.timestamp("us", "Europe/Berlin"), nullable=False),

@@ -19,7 +19,7 @@ def barrier(to: Aligner, channel: ChannelId, checkpoint: int, at_ns: int = 0) ->
     return list(to.on_barrier(channel, CheckpointId(checkpoint), now_ns=at_ns))
 
 
-def test_a_channel_is_blocked_from_its_barrier_until_all_channels_have_delivered_a_barrier() -> None:
+def test_a_channel_is_blocked_after_its_barrier_until_all_channels_have_delivered_theirs() -> None:
     aligning = aligner(A, B, C)
     assert barrier(aligning, A, 1, 10) == []
     assert barrier(aligning, C, 1, 20) == []

@@ -478,7 +478,7 @@ def test_each_wait_for_slots_has_a_warning() -> None:
         assert job.master.phase is JobPhase.RUNNING
 
 
-def test_the_delay_before_a_restart_is_no_wait_for_slots() -> None:
+def test_the_delay_before_a_restart_does_not_count_as_a_wait_for_slots() -> None:
     restarts = RestartConfig(attempts_max=9, initial_delay_ms=1_000, delay_max_ms=1_000)
     job = Job(replace(CONFIG, restarts=restarts, heartbeat_timeout_ms=10_000_000)).running()
     for _ in range(2):

@@ -56,7 +56,7 @@ def test_events_arrive_unchanged_and_in_order(control_plane: ControlPlane, tmp_p
     assert list(read_unconfirmed(tmp_path / "run")) == []
 
 
-def test_closing_the_control_link_first_sends_the_last_events(control_plane: ControlPlane, tmp_path: Path) -> None:
+def test_the_control_link_sends_the_last_events_before_it_closes(control_plane: ControlPlane, tmp_path: Path) -> None:
     run = Run(tmp_path, address(control_plane))
     run.spool.append(failed(1))
     run.link.close()
@@ -166,7 +166,7 @@ def test_a_wrong_token_is_refused(control_plane: ControlPlane, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("failure", ["down", "silent", "refusing"])
-def test_closing_the_link_ends_after_a_time_limit_if_the_control_plane_does_not_respond(
+def test_close_returns_after_a_time_limit_if_the_control_plane_does_not_respond(
     control_plane: ControlPlane, tmp_path: Path, failure: str
 ) -> None:
     if failure == "down":

@@ -230,7 +230,7 @@ def test_each_event_arrives_once_and_in_order_despite_lost_requests_and_response
     assert [event.number for event in control_plane.events] == list(range(1, recorded + 1)) and control_plane.gaps == 0
 
 
-def test_the_driver_sends_all_events_that_it_still_has_after_a_restore_of_the_control_plane(driver: Driver) -> None:
+def test_after_a_restore_of_the_control_plane_the_driver_sends_all_remaining_events(driver: Driver) -> None:
     rng = random.Random(1)
     control_plane = ControlPlane(rng)
     driver.append(10)

@@ -21,7 +21,7 @@ MIXED = pa.schema([("k", pa.string()), ("a", pa.int32()), ("b", pa.bool_()), ("c
 
 
 def batch_of(schema: pa.Schema, keys: list[int | None], first: int) -> pa.RecordBatch:
-    """Return a batch with the given keys. Column ``a`` numbers the records from ``first``."""
+    """Return a batch with the given keys. Column ``a`` contains ``first``, ``first`` + 1 and so on."""
     columns: dict[str, list[Any]] = {
         "k": [None if key is None else (key if schema is FIXED else f"key {key}") for key in keys],
         "a": [first + n for n in range(len(keys))],

@@ -115,7 +115,7 @@ def test_a_restore_is_refused_if_the_staged_rows_are_missing(tmp_path: Path) -> 
         rows.directory(UID, manifest_reading(str(tmp_path / "missing")))
 
 
-def test_old_staging_directories_that_no_checkpoint_references_are_deleted(tmp_path: Path) -> None:
+def test_old_staging_directories_are_deleted_unless_a_checkpoint_references_them(tmp_path: Path) -> None:
     storage = LocalStorage(tmp_path / "checkpoints")
     rows = StagingDirectories(storage, "job", str(tmp_path / "staging"))
     referenced, unreferenced, recent = (rows.directory(UID, None) for _ in range(3))

@@ -52,7 +52,7 @@ def test_checkpoints_that_are_older_than_the_retained_ones_are_retired() -> None
     assert plan_retention(view, keep=5) == plan_retention(view, keep=9) == ()
 
 
-def test_checkpoints_that_are_pinned_or_uncommitted_or_savepoints_are_not_retired() -> None:
+def test_savepoints_and_pinned_or_uncommitted_checkpoints_are_not_retired() -> None:
     view = fold(started(1), completed(1, 1, savepoint=True), *(completed(1, number) for number in range(2, 7)), pinned(1, 3))
     assert plan_retention(view, keep=1) == (2, 4, 5)
     assert plan_retention(view, keep=1, uncommitted_from=CheckpointId(4)) == (2,)
@@ -138,7 +138,7 @@ def test_no_file_is_deleted_if_the_outcome_of_the_log_entry_is_unknown() -> None
     assert job.paths() == before
 
 
-def test_files_that_a_pending_checkpoint_references_are_not_deleted(job: RunningJob) -> None:
+def test_files_referenced_by_a_pending_checkpoint_are_not_deleted(job: RunningJob) -> None:
     first = job.complete(1)
     job.complete(2)
     outcome = _retire(job, 1, protected=(first.path,))

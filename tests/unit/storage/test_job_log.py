@@ -187,8 +187,8 @@ def test_processes_that_start_at_the_same_time_get_different_generations(tmp_pat
 
 
 class _LostResponseStorage(MemoryStorage):
-    """Storage whose first ``len(written)`` creates raise ``error``. Such a create still writes its object if its value in
-    ``written`` is True."""
+    """Storage in which the first ``len(written)`` calls of ``create`` raise ``error``. Each of these calls still writes its
+    object if the next value in ``written`` is True."""
 
     def __init__(self, written: list[bool], *, failing_gets: bool = False, error: type[StorageError] = UnknownOutcome) -> None:
         super().__init__()

@@ -40,10 +40,10 @@ def _staged(storage: LocalStorage) -> list[str]:
     return os.listdir(Path(storage.url.removeprefix("file://")) / STAGING)
 
 
-def test_a_file_is_synced_before_it_gets_its_name_and_its_directory_is_synced_afterwards(
+def test_the_file_is_synced_before_it_gets_its_name_and_then_the_directory_is_synced(
     storage: LocalStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An object is durable only if the system calls have the order that this test checks."""
+    """This test checks the order of the system calls, because an object is durable only with this order."""
     calls: list[str] = []
     fsync, link, replace = os.fsync, os.link, os.replace
 
@@ -196,7 +196,7 @@ def test_a_storage_directory_whose_path_is_a_file_is_reported(tmp_path: Path) ->
             probe_storage(LocalStorage(root))
 
 
-def test_a_subdirectory_whose_path_is_a_file_is_reported(storage: LocalStorage) -> None:
+def test_a_file_with_the_name_of_a_required_directory_is_reported(storage: LocalStorage) -> None:
     storage.put("log", (b"an object",))
     with pytest.raises(StorageError, match="A file has the name of"):
         storage.create("log/1", b"x")

@@ -155,7 +155,7 @@ def test_a_damaged_summary_is_reported() -> None:
 class _ObservedStorage:
     """The storage of one process. ``before`` is called before each step of a call.
 
-    Like a file system, a listing first reads all names, then looks up each object and omits deleted objects.
+    As in a file system, a listing first reads all names, then looks up each object and omits deleted objects.
     """
 
     url = "observed://"
@@ -258,8 +258,7 @@ def test_a_process_that_reads_the_log_during_a_trim_sees_a_consistent_log(
 
 
 def _paused_processes(storage: CheckpointStorage) -> dict[int, JobLog]:
-    """Write ``HISTORY``, and return a paused process for each entry number. A process has read only the entries before its
-    number."""
+    """Write ``HISTORY``. For each entry number, return a paused process that has read only the entries before this number."""
     paused: dict[int, JobLog] = {}
     writer = JobLog(storage, LAYOUT)
     for number, entry in enumerate(HISTORY, start=1):
@@ -395,7 +394,7 @@ def test_an_append_has_an_unknown_outcome_if_its_entry_cannot_be_checked() -> No
     assert outcome.number == BASE
 
 
-def test_a_repeated_append_raises_superseded_if_a_newer_generation_has_trimmed_its_number() -> None:
+def test_a_repeated_append_raises_superseded_if_a_newer_generation_has_trimmed_the_entry() -> None:
     storage = _Failing()
     log = _written(storage)
     storage.lists = 1

@@ -114,7 +114,7 @@ def test_arrow_can_open_a_state_file_inside_a_pack(storage: CheckpointStorage) -
 
 
 def test_the_object_names_of_state_files_are_unique_within_and_between_attempts(storage: CheckpointStorage) -> None:
-    """A slot that aligns slowly writes its snapshots in several objects. A new object must not replace an object of the same
+    """A slot with a slow alignment writes its snapshots in several objects. A new object must not replace an object of the same
     checkpoint."""
     for attempt in ("a", "b", "b"):
         files = _files(storage, attempt)

@@ -57,7 +57,7 @@ def test_get_raises_not_found_for_an_object_that_does_not_exist(storage: Checkpo
             storage.get(path)
 
 
-def test_a_listing_contains_exactly_the_objects_whose_path_has_its_prefix_in_order(storage: CheckpointStorage) -> None:
+def test_a_listing_contains_exactly_the_objects_below_its_prefix_and_is_sorted_by_path(storage: CheckpointStorage) -> None:
     for path in ("b/2", "b/10", "a/1", "bc/1", "b/c/d", "z"):
         storage.put(path, (path.encode(),))
     assert [found.path for found in storage.list("b/")] == ["b/10", "b/2", "b/c/d"]
@@ -107,7 +107,7 @@ class _OverwritingStorage(MemoryStorage):
 
 
 class _FalseSuccessStorage(MemoryStorage):
-    """Storage whose creates keep the existing object but report success."""
+    """Storage in which ``create`` keeps an existing object but reports success."""
 
     def create(self, path: str, data: bytes) -> bool:
         super().create(path, data)

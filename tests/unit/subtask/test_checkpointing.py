@@ -35,7 +35,7 @@ class Handle:
 
 @dataclass
 class Clock:
-    """A fake clock. Each read of the time adds 1 ms to the time. Each read of the core wait adds 0.5 ms to the core wait."""
+    """A fake clock. Reading the time adds 1 ms to it. Reading the core wait adds 0.5 ms to it."""
 
     now_ns: int = 0
     waited_ns: int = field(default=0)
@@ -154,7 +154,7 @@ def test_all_snapshots_are_discarded_when_the_deployment_ends() -> None:
     assert checkpoints.gathering is None and checkpoints.wake_at_ns() is None
 
 
-def test_no_further_copy_step_of_a_snapshot_is_run_after_one_has_failed() -> None:
+def test_a_snapshot_runs_no_further_copy_step_after_one_has_failed() -> None:
     checkpoints = SlotCheckpoints(1)
     checkpoints.add(local(1, 0, Handle(fails=True)))
     with pytest.raises(ValueError, match="no such row"):

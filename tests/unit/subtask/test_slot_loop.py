@@ -187,7 +187,7 @@ def test_no_batch_is_joined_across_a_barrier() -> None:
 
 
 class HoldingPartitioner(RoundRobin):
-    """A partitioner that keeps all batches until ``flush`` and sends them to the peer."""
+    """A partitioner that keeps all batches until ``flush``, and then sends them to the peer."""
 
     def __init__(self) -> None:
         super().__init__(2)
@@ -241,7 +241,7 @@ def test_a_slot_without_work_flushes_its_partitioners_immediately(monkeypatch: p
     assert sent(bench) == [FrameKind.DATA]
 
 
-def test_a_slot_that_aligns_flushes_its_partitioners_after_a_delay(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_aligning_slot_flushes_its_partitioners_after_a_delay(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = bench_holding_rows(monkeypatch)
     bench.runtime.on_frame(control_event(FrameKind.BARRIER, FROM_PEER, 0, 1))
     bench.turns()

@@ -1,4 +1,4 @@
-"""The paths that ARCHITECTURE.md names exist."""
+"""Checks that ARCHITECTURE.md names only paths that exist."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def test_paragraphs_of_documents_are_sentences_and_code_blocks_are_not(root: Pat
     assert texts(path) == {"A job is a function that builds a graph."}
 
 
-def test_typescript_comments_and_labels_are_sentences(root: Path) -> None:
+def test_comments_and_labels_of_typescript_count_as_sentences(root: Path) -> None:
     path = root / "Page.tsx"
     path.write_text(
         "/** Shows the newest checkpoints of one job. */\n"

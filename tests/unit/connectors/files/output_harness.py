@@ -1,4 +1,4 @@
-"""An output directory, and file systems that fail or pause before any operation, for tests of directory sinks."""
+"""An output directory for tests of directory sinks, and file systems that fail or pause before a chosen operation."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class PowerCut(BaseException):
 
 
 class QuickFileSystem(FileSystem):
-    """A file system whose ``fsync`` does nothing. The tests simulate a killed process, after which the page cache still
-    exists."""
+    """A file system whose ``fsync`` does nothing. The tests only simulate killed processes, and the page
+    cache survives a killed process."""
 
     def fsync(self, path: str) -> None:
         os.stat(path)

@@ -1,4 +1,4 @@
-"""Directory sinks, with power cuts before any file system operation."""
+"""Directory sinks, with a power cut before each possible file system operation."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ T = TypeVar("T")
 def cut_before_each_operation(
     prepare: Callable[[Output], T], action: Callable[[Output, T], object], check: Callable[[Output, T], object]
 ) -> None:
-    """Run ``action`` once per file system operation, with a power cut before that operation, and finally without a cut. After
-    each of these runs, run ``check`` without a cut."""
+    """Run ``action`` once per file system operation, with a power cut before that operation, and once without a power cut.
+    After each of these runs, call ``check`` without a power cut."""
     cut, done = 0, False
     while not done:
         with TemporaryDirectory() as directory:
