@@ -43,7 +43,7 @@ class GarbageCollector:
         self._references = StateReferences(storage, layout)
         self._newest: CheckpointId | None = None
         self._orphans_up_to: CheckpointId | None = None
-        """The newest aborted checkpoint, or the newest one that was retired but not deleted. It possibly has orphaned files."""
+        """The newest checkpoint that was aborted, or that was retired but not deleted. It possibly has orphaned files."""
 
     def completed(self, manifest: Manifest) -> None:
         """Call this method when the job log contains the checkpoint.

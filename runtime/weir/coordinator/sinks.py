@@ -37,7 +37,7 @@ log = structlog.get_logger(__name__)
 _K = TypeVar("_K")
 _T = TypeVar("_T")
 CurrentView = Callable[[Generation], LogView]
-"""Reads the log. Raises Superseded if the log contains a newer generation, and StorageError."""
+"""Reads the log. Raises StorageError, or Superseded if the log contains a newer generation."""
 
 
 class SinkCoordinator:
@@ -53,7 +53,7 @@ class SinkCoordinator:
     ) -> None:
         """``append``: appends to the log.
 
-        ``append`` raises Superseded, StorageError, and CheckpointError for an invalid entry.
+        ``append`` raises Superseded or StorageError. For an invalid entry, it raises CheckpointError.
         """
         self._plan = plan
         self._storage = storage
@@ -85,7 +85,8 @@ class SinkCoordinator:
         restored = permit.checkpoint if permit is not None else None
         if permit is not None:
             self._commit_again(view, permit)
-        # Revoke before aborting, because output of completed checkpoints can still be staged and an undo can need it.
+        # Revoke before aborting. Otherwise, the abort would delete staged output of completed checkpoints, which an undo can
+        # need.
         self._revoke_abandoned(generation, restored)
         if permit is not None:
             self._reinstate(generation, permit)

@@ -73,8 +73,8 @@ def check_source(old: OperatorInGraph, new: OperatorInGraph) -> None:
 
 
 def check_sink(old: OperatorInGraph, new: OperatorInGraph) -> None:
-    """Require the same connector and directory, because a sink commits and revokes output in the directory where it was
-    written.
+    """Require the same connector and directory, because a sink commits and revokes output in the directory where the
+    output was written.
     """
     _check_connector(old, new)
     if old.config.get("temporary") or new.config.get("temporary"):

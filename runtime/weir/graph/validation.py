@@ -1,4 +1,4 @@
-"""Validation of logical graphs from any origin. The first violation is a GraphError that names the operator."""
+"""Validation of logical graphs from any origin. The error for the first violation names the operator or the job."""
 
 from __future__ import annotations
 
@@ -76,10 +76,20 @@ def _check_key(operator: LogicalOperator, source: Input, upstream: LogicalOperat
 def _check_union(operator: LogicalOperator, by_uid: dict[OperatorUid, LogicalOperator]) -> None:
     if operator.kind is not OperatorKind.UNION:
         return
-    names = tuple(column.name for column in operator.columns)
+    expected = [column.name for column in operator.columns]
     for source in operator.inputs:
         upstream = by_uid[source.operator]
-        if tuple(column.name for column in upstream.columns) != names:
+        actual = [column.name for column in upstream.columns]
+        if actual != expected:
             raise SchemaError(
-                f"{operator.label}: its inputs have different columns ({upstream.label} does not have {', '.join(names)})"
+                f"{operator.label}: its inputs must have the same columns in the same order, but {upstream.label} "
+                f"{_column_difference(actual, expected)}"
             )
+
+
+def _column_difference(actual: list[str], expected: list[str]) -> str:
+    missing = ", ".join(name for name in expected if name not in actual)
+    extra = ", ".join(name for name in actual if name not in expected)
+    if missing:
+        return f"does not have {missing}" + (f" and has {extra}" if extra else "")
+    return f"also has {extra}" if extra else f"has the order {', '.join(actual)} instead of {', '.join(expected)}"

@@ -314,8 +314,10 @@ class LastCheckpoint:
         self._expected = _Expected(generation, checkpoint, self.kind)
 
     def is_completed(self, generation: Generation, newest: CheckpointId | None) -> bool:
-        """Return whether ``newest``, the newest completed checkpoint, was triggered in ``generation`` as the last
-        checkpoint and has the required kind.
+        """Return whether the last checkpoint is completed.
+
+        It is completed if ``newest``, the newest completed checkpoint, was triggered as the last checkpoint in ``generation``
+        and has the required kind.
         """
         if newest is None or self.kind is None:
             return False

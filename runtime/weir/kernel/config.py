@@ -19,7 +19,7 @@ class CheckpointConfig:
     Checkpoints of other kinds are triggered without this pause.
     """
     tolerable_failed_checkpoints: int | None = 3
-    """If more than this number of consecutive checkpoints fail, of any kind, the job fails over.
+    """If more than this number of checkpoints fail in a row, the job fails over. Checkpoints of every kind count.
 
     None means that any number of checkpoints can fail.
     """

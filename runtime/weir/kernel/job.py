@@ -309,7 +309,7 @@ class JobMaster:
         return effects
 
     def _wait_for_slots(self, waited_ms: int, now_ms: int) -> list[Effect]:
-        """Report once that slots are missing, and fail the job after the timeout, if it has one."""
+        """Report once that slots are missing. If a timeout is set, fail the job after the timeout."""
         if self._phase is not JobPhase.ALLOCATING or not self._restarts.may_deploy(now_ms):
             return []
         timeout_ms = self._config.slots_timeout_ms

@@ -42,7 +42,7 @@ class PendingAppend:
     def retry(self, request: LogRequest) -> AppendLog | None:
         """Storage could not confirm the entry.
 
-        Return the same request again, or close the append and return None after the last attempt.
+        Return the same request again. After the last attempt, close the append and return None.
         """
         delay_ms = self._backoff(request).next_delay_ms()
         if delay_ms is None:
@@ -51,7 +51,7 @@ class PendingAppend:
         return AppendLog(request, delay_ms)
 
     def drop(self) -> None:
-        """Close the append without an answer. Do not pass a later answer to this object."""
+        """Close the append without waiting for the answer. Do not pass a later answer to this object."""
         self._open = None
 
     def _backoff(self, request: LogRequest) -> Backoff:

@@ -161,7 +161,8 @@ def _edge_identity(graph: PhysicalGraph, edge: Edge) -> tuple[OperatorUid, Opera
 def _restore_channels(graph: PhysicalGraph, point: RestorePoint) -> dict[ChannelId, RestoredChannel]:
     """Sequence numbers never restart.
 
-    A new channel continues after the highest sequence number of its edge, or of the job if the edge is new, too.
+    A new channel continues after the highest sequence number of its edge. If the edge is also new, the channel continues after
+    the highest sequence number of the job.
     """
     sent: dict[ChannelId, int] = {}
     consumed: dict[ChannelId, ChannelSnapshot] = {}
@@ -211,12 +212,12 @@ def _all_idle(ends: Iterable[ChannelSnapshot]) -> bool:
 
 
 def _restore_ended(graph: PhysicalGraph, point: RestorePoint) -> set[SubtaskId]:
-    """Return the subtasks that start as ended.
+    """Return the subtasks that have already ended when the job starts.
 
-    A subtask starts as ended if all its operators had ended in the checkpoint and all its upstream subtasks in the new graph
-    start as ended. Chains can change with the parallelism, so each operator is checked separately. An operator with unchanged
-    parallelism has ended in the same subtasks as before. An operator with changed parallelism has ended only if it had ended
-    in all its subtasks. Upstream subtasks are checked because some of them can be new.
+    A subtask has already ended if all its operators had ended in the checkpoint and all its upstream subtasks in the new graph
+    have already ended. Chains can change with the parallelism, so each operator is checked separately. An operator with
+    unchanged parallelism has ended in the same subtasks as before. An operator with changed parallelism has ended only if it
+    had ended in all its subtasks. Upstream subtasks are checked because some of them can be new.
     """
     before: dict[OperatorUid, dict[int, bool]] = defaultdict(dict)
     for subtask in point.subtasks:
@@ -226,7 +227,8 @@ def _restore_ended(graph: PhysicalGraph, point: RestorePoint) -> set[SubtaskId]:
     def had_ended(uid: OperatorUid, index: int, parallelism: int) -> bool:
         old = before.get(uid)
         if old is None or (graph.operator(uid).kind is OperatorKind.SOURCE and uid not in point.assigners):
-            # The operator is new, or it is a source whose uid belonged to another kind, so its input has not been read.
+            # The operator is new, or it is a source and an operator of another kind had its uid before. The input of such a
+            # source has not been read.
             return False
         return old[index] if len(old) == parallelism else all(old.values())
 

@@ -109,7 +109,7 @@ class AcknowledgedStatistics:
 
 
 IMPORTED = "import"
-"""The trigger of a checkpoint that was imported from another job. The user owns an imported checkpoint, like a savepoint."""
+"""The trigger of a checkpoint that was imported from another job. As with a savepoint, the user owns an imported checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,8 @@ class MetricsSampled:
 
 @dataclass(frozen=True, slots=True)
 class SamplesDropped:
-    """Replaces ``samples`` dropped samples that were taken from ``from_ms`` to ``to_ms``."""
+    """The driver dropped metric samples because the spool was full. ``samples`` is the number of dropped samples; the first was
+    dropped at ``from_ms``, the last at ``to_ms``."""
 
     samples: int
     from_ms: int

@@ -71,7 +71,7 @@ class CheckpointImported:
     all other checkpoints.
 
     The start and the completion are one entry, because a crash between two entries would leave a job without its state. All
-    files of the manifest have been copied and are durable. The user owns the checkpoint, like a savepoint.
+    files of the manifest have been copied and are durable. As with a savepoint, the user owns the checkpoint.
     """
 
     generation: Generation
@@ -161,7 +161,7 @@ _KINDS: dict[str, type] = {kind.__name__: kind for kind in get_args(Entry)}
 
 
 def encode_entry(entry: Entry) -> bytes:
-    """Return one JSON object: ``entry`` is the kind, the other members are its fields."""
+    """Return one JSON object: ``entry`` is the kind of the entry, and the other members are the fields."""
     fields = codec.to_json(entry)
     assert isinstance(fields, dict)
     value = {"format": LOG_FORMAT, "entry": type(entry).__name__, **fields}

@@ -32,8 +32,8 @@ RETIRED_REMEMBERED = 100
 """Maximum number of retired checkpoints in the view, for display. The view contains the newest ones."""
 
 SKIPPED_IDS_MAX = 100
-"""An earlier process has possibly triggered checkpoints after its last log entry, but not more than this number. A new process
-skips this number of ids, so that no id is used twice."""
+"""An earlier process has possibly triggered up to this number of checkpoints after its last log entry. A new process skips this
+number of ids, so that no id is used twice."""
 
 _NO_GENERATION = Generation(0)
 _NO_CHECKPOINT = CheckpointId(0)
@@ -75,7 +75,7 @@ class AbandonedCheckpoint:
 
     ``branch`` is the branch of the checkpoint. Sinks keep the revoked output under this name. ``after`` is the restored
     checkpoint, or 0 if there is none. Sinks revoke all output that was committed after ``after``, including the output of
-    retired checkpoints, which no list contains.
+    retired checkpoints, which ``kept`` does not contain.
     """
 
     checkpoint: CheckpointId
@@ -195,7 +195,7 @@ class LogView:
         """Map each generation in the ancestry of ``checkpoint`` to its newest checkpoint in this ancestry.
 
         ``checkpoint`` descends from checkpoint c of generation g if the result contains g and c <= result[g]. This rule also
-        applies to retired checkpoints, which no list contains.
+        applies to retired checkpoints, which ``ancestry`` does not return.
         """
         record = self.find(checkpoint) if checkpoint is not None else None
         generation, limit = (record.generation if record else None), checkpoint
@@ -218,8 +218,8 @@ class LogView:
     def branch_after(self, restored_from: CheckpointId | None, generation: Generation) -> str:
         """Return the branch of a new ``generation``.
 
-        This is the current branch if nothing is abandoned, an abandoned branch if the generation restores the newest checkpoint
-        of that branch, or else a new branch.
+        If nothing is abandoned, this is the current branch. If the generation restores the newest checkpoint of an abandoned
+        branch, it is that branch. Otherwise, it is a new branch.
         """
         if (
             self.generation
@@ -237,7 +237,7 @@ class LogView:
     def is_stale(self, entry: Entry) -> bool:
         """Return whether the generation of ``entry`` is fenced, so that its writer is superseded.
 
-        A start is also superseded if its generation is already used.
+        An entry that starts a generation is also stale if this generation has already started.
         """
         if isinstance(entry, GenerationStarted | CheckpointImported):
             return entry.generation <= self.generation
@@ -392,7 +392,7 @@ def summary(view: LogView, *, nonce: str, timestamp_ms: int) -> LogSummarised:
 
 
 def base_view(entry: LogSummarised) -> LogView:
-    """Return the view after ``entry`` for a reader that starts with it. Raises CheckpointError for an invalid entry."""
+    """Return the view after ``entry`` for a reader that starts with this entry. Raises CheckpointError for an invalid entry."""
     return LogView(generation=entry.generation).apply(entry)
 
 

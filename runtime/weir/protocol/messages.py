@@ -164,7 +164,7 @@ class Deploy:
     operators: tuple[RestoredOperator, ...]
     channels: tuple[RestoredChannel, ...]
     ended: tuple[SubtaskId, ...]
-    """Subtasks in which on_end_of_input ran before the snapshot and does not run again."""
+    """Subtasks in which on_end_of_input ran before the snapshot, so it must not run again."""
     next_checkpoint: CheckpointId
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -136,6 +137,23 @@ def test_the_error_for_a_graph_that_cannot_run_names_the_operator(
 ) -> None:
     with pytest.raises(error, match=message):
         compile_graph(logical, slots=2)
+
+
+@pytest.mark.parametrize(
+    ("columns", "difference"),
+    [
+        (("length",), "does not have word"),
+        (("word", "length", "count"), "also has count"),
+        (("words", "length"), "does not have word and has words"),
+        (("length", "word"), "has the order length, word instead of word, length"),
+    ],
+)
+def test_the_error_for_a_union_of_different_columns_names_the_columns_that_differ(
+    columns: tuple[str, ...], difference: str
+) -> None:
+    other = source("b", schema=pa.schema([(name, pa.string()) for name in columns]))
+    with pytest.raises(SchemaError, match=f"but source 'b' .* {difference}$"):
+        compile_graph(graph(source("a"), other, operator("u", OperatorKind.UNION, "a", "b"), sink("c", "u")), slots=2)
 
 
 @st.composite

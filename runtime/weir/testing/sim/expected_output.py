@@ -97,11 +97,11 @@ class HashChainCheck:
                 self._check_order(fold, row, last_of)
 
     def _check_order(self, fold: OperatorUid, row: SimRow, last_of: dict[object, tuple[int, int]]) -> None:
-        """Check two orders on routes that preserve order (see ``_ordered``).
+        """Check the order of the records on routes that preserve order (see ``_ordered``).
 
-        Records of one split and key that passed the same operators must arrive in the order of their positions in the split.
-        Records of one key of the previous fold that passed the same operators since then must arrive in the order of the
-        numbers that this fold gave them.
+        If records of one split and key passed the same operators, they must arrive in the order of their positions in the
+        split. If records have the same key in the previous fold and passed the same operators after that fold, they must arrive
+        in the order of the numbers that the fold gave them.
         """
         identity = row.identity
         if self._ordered((identity.source, *identity.path, fold)):

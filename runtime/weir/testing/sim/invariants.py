@@ -32,7 +32,7 @@ JOB_ERRORS = frozenset({"StorageError", "UnknownOutcome", "SinkError", "SlotErro
 
 @dataclass(frozen=True, slots=True)
 class CompletedCheckpoint:
-    """A completed checkpoint. ``committed``: the paths of all output that is visible after its commit."""
+    """A completed checkpoint. ``committed``: the paths of all output that is visible after the commit of this checkpoint."""
 
     graph: PhysicalGraph
     sequences: dict[ChannelId, int]
@@ -151,7 +151,7 @@ class InvariantChecker:
             )  # fmt: skip
 
     def on_checkpoint_aborted(self, slot: SimSlot, checkpoint: CheckpointId) -> None:
-        """A subtask that has not taken its snapshot for ``checkpoint`` yet must not take it from now on."""
+        """After this call, a subtask must not take a snapshot for ``checkpoint``."""
         deployment = slot.runtime._deployment
         if deployment is None:
             return
@@ -227,7 +227,7 @@ class InvariantChecker:
                 )
 
     def _check_effect_of_prefix(self, checkpoint: CheckpointId, effect: WriteManifest, committed: frozenset[str]) -> None:
-        """The state and the committed output of a checkpoint must be the effect of a prefix of every split."""
+        """The state and the committed output of a checkpoint must result from a prefix of every split."""
         where = f"checkpoint {checkpoint}"
         held: dict[OperatorUid, set[Identity]] = {}
         folded: dict[OperatorUid, list[tuple[int, Identity]]] = {}
@@ -321,7 +321,9 @@ class InvariantChecker:
             if committable.generation == newest and not staged.uncertain:
                 raise Violation(f"{path} of the last generation is staged, but neither committed nor deleted")
             if staged.staged_ns < prepared_ns and committable.generation < newest and committable.checkpoint > restored:
-                raise Violation(f"{path} was staged before the last restore, belongs to a later checkpoint, and still exists")
+                raise Violation(
+                    f"{path} was staged before the last restore for a checkpoint after the restored one, and still exists"
+                )
 
 
 def _number(split_id: str) -> int:

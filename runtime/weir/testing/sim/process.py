@@ -66,7 +66,7 @@ class Process:
             action()
 
     def exit(self, why: str) -> None:
-        """End the process. It was killed, or it exits by itself.
+        """End the process, which was killed or exits by itself.
 
         The connections of the process are closed. A storage call that has already started can still take effect.
         """

@@ -10,9 +10,10 @@ from weir.protocol.ids import OperatorUid
 
 
 class Stamp(NamedTuple):
-    """The stamp of a keyed fold on a record.
+    """The stamp that a keyed fold adds to a record.
 
-    ``number`` is the record's number within its key, from 1. ``hash`` is the hash chain after the record.
+    ``number`` is the record's number within its key, from 1. ``hash`` is the value of the key's hash chain up to and including
+    this record.
     """
 
     fold: OperatorUid

@@ -28,7 +28,7 @@ class RunResult:
     trimmed: int
     """Number of deleted log entries."""
     created_late: int
-    """Number of entries that a process created at a trimmed number."""
+    """How many entries a process created under the number of an entry that was already trimmed."""
 
 
 def run(seed: int, *, verbose: bool = False, scenario: Scenario | None = None) -> RunResult:

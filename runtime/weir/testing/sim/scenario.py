@@ -16,7 +16,7 @@ from weir.testing.sim.storage import StorageFaults
 
 SLOTS_MAX = 4
 FAULTS_END_NS = 1_200 * MS
-"""No fault occurs after this time, so that the job must end."""
+"""No fault occurs after this time, so the job must then end."""
 DEADLINE_NS = 60_000 * MS
 EVENTS_MAX = 120_000
 STEPS = (
@@ -80,10 +80,10 @@ class Scenario:
     slowness: float
     """Factor for network delays."""
     serialise_messages: bool
-    """Control messages are encoded and decoded."""
+    """Whether control messages are encoded and decoded."""
     rescales: bool
     rolls_back: bool
-    """Some restarts restore an older checkpoint."""
+    """Whether some restarts restore an older checkpoint."""
     retained: int
     summary_every: int
     """Number of log entries between summaries. This number is small, because a run is short."""

@@ -139,8 +139,8 @@ class SimStorage:
     def publish(self, path: str, generation: Generation) -> bool:
         """Publish staged output.
 
-        Atomic and idempotent. Revoked output stays revoked, unless it is committed by the generation that revoked it
-        or by a newer generation. Return False if the output is unknown.
+        Atomic and idempotent. If the output is revoked, only the generation that revoked it or a newer generation can publish
+        it. Return False if the output is unknown.
         """
         self._simulation.step("publish", path)
         return self._mutate(f"publish {path}", lambda: self._publish(path, generation))
