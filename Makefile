@@ -62,7 +62,7 @@ check: setup ## Check lint, format, types, import directions and generated files
 	$(RUN) tools/check_portable.py
 	$(RUN) tools/node.py types:check lint typecheck
 
-contract: setup ## Send generated requests to every endpoint and check responses against the OpenAPI document: EXAMPLES=200
+contract: setup ## Send generated requests to every endpoint and check responses against the OpenAPI document: EXAMPLES=200 sends up to 200 requests per endpoint (default 100)
 	EXAMPLES=$(or $(EXAMPLES),100) $(RUN) -m pytest $(wildcard tests/contract) $(ARGS)
 
 sim: setup ## Run the deterministic simulator: SEED=7 replays one run, SEEDS=100000 runs many

@@ -3,7 +3,7 @@
 The demo starts a platform, and deploys two bounded jobs and a live job. It kills a slot of each bounded job, and compares the
 output of the bounded jobs with a batch computation. Then it rolls back the live job, and undoes the rollback.
 
-Exit code 0 means success. In this case the platform and the live job stay running. Exit code 1 means that a step or a check
+Exit code 0 means success. After a success, the platform and the live job stay running. Exit code 1 means that a step or a check
 failed. `--down` suspends the live job and stops the platform.
 """
 
@@ -27,7 +27,7 @@ INTERVAL = "500ms"
 LIVE_CHECKPOINTS = 8
 """The number of checkpoints that the live job completes before its rollback."""
 BACK = 5
-"""The rollback restores the checkpoint that is this number of checkpoints before the newest checkpoint."""
+"""The number of checkpoints by which the rollback goes back, counted from the newest checkpoint."""
 
 
 def main() -> int:
@@ -78,7 +78,8 @@ def _deploy(platform: DemoPlatform, scenario: DemoScenario) -> None:
 def roll_back_and_undo(platform: DemoPlatform, live: Live, to: int | None = None) -> list[str]:
     """Roll back the live job, and undo the rollback.
 
-    Returns texts with the number of output rows: before, after the rollback, after the undo, and after the next checkpoint.
+    Returns four texts with the number of output rows: before the rollback, after the rollback, after the undo, and after the next
+    checkpoint.
 
     ``to`` is the checkpoint to restore. If ``to`` is None, restore the checkpoint that is ``BACK`` checkpoints before the newest.
     """
@@ -93,7 +94,7 @@ def roll_back_and_undo(platform: DemoPlatform, live: Live, to: int | None = None
     platform.wait_for_checkpoint(LIVE)
     later = live.count()
     if after < before:
-        raise DemoFailed(f"The undo did not reinstate all output: {before:,} running counts before, {after:,} after.")
+        raise DemoFailed(f"The undo did not reinstate all output: {before:,} output rows before, {after:,} after.")
     say(f"  EXACT: at each step, the running counts of every route of '{LIVE}' are 1, 2, 3, ... without a gap or a duplicate")
     return [f"{before:,} before", f"{back:,} after the rollback", f"{after:,} after the undo", f"{later:,} now"]
 

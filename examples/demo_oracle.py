@@ -66,7 +66,7 @@ def _compare(spark: SparkSession, what: str, expected: str, output: Path, commit
 
 
 def compare(what: str, expected: DataFrame, committed: DataFrame) -> Comparison:
-    """Compare two multisets of rows, with numbers compared exactly, without a tolerance. The order of the rows does not matter."""
+    """Compare two multisets of rows. Numbers must be exactly equal. The order of the rows does not matter."""
     if expected.dtypes != committed.dtypes:
         return Comparison(what, 0, (f"columns {_columns(committed.dtypes)}, expected {_columns(expected.dtypes)}",))
     names = ", ".join(f"`{name}`" for name, _ in expected.dtypes)

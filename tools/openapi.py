@@ -13,7 +13,7 @@ from weir_backend.settings import Settings
 
 
 class NoTasks:
-    """A task port for the app. Generating the document enqueues no tasks."""
+    """A task queue for the app. Generating the document must not enqueue tasks."""
 
     def enqueue(self, name: str, *arguments: int | str, queue: str | None = None, expires_s: int | None = None) -> None:
         raise AssertionError("generating the OpenAPI document must not enqueue tasks")

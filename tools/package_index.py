@@ -53,7 +53,7 @@ def _pip_settings(variables: Mapping[str, str]) -> dict[str, str]:
         try:
             parser.read(path)
         except (configparser.Error, OSError, UnicodeDecodeError):
-            continue  # pip itself reports the problem with its settings file
+            continue  # pip reports an invalid settings file by itself
         for section in ("global", "install"):
             if parser.has_section(section):
                 settings.update({name.replace("_", "-"): " ".join(value.split()) for name, value in parser.items(section)})
@@ -79,7 +79,7 @@ def _pip_files(variables: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _cache_is_writable(variables: Mapping[str, str]) -> bool:
-    """Return whether this user can write uv's default cache. System users often have no home directory."""
+    """Return whether this user can write to uv's default cache. System users often have no home directory."""
     if variables.get("UV_CACHE_DIR"):
         return True
     home = variables.get("XDG_CACHE_HOME") or variables.get("HOME")

@@ -39,10 +39,10 @@ COLOURS = (256, 128, 64)
 """Numbers of colours for the palette of a screenshot, tried in order until the file is small enough."""
 WORKLOAD = "abs6"
 SPREAD_MAX = 2.0
-"""The maximum quotient of the highest and the lowest share of one setting. Above this quotient, no plot is written.
+"""For each setting, the highest share divided by the lowest share must not exceed this number. If it does, no plot is written.
 
-A share is the rate of a run of Weir divided by the rate of the hand-written program (see ``Bar``). A higher quotient means that
-other programs disturbed the benchmark runs.
+A share is the rate of a run of Weir divided by the rate of the hand-written program (see ``Bar``). If the shares of a setting vary
+more, other programs disturbed the benchmark runs.
 """
 BENCHMARK_COMMAND = "make bench ARGS='--only abs6 --parallelism 2'"
 
@@ -72,7 +72,7 @@ THEMES = {
 class Bar:
     """A bar of the plot. ``rates`` contains the records per second of each run.
 
-    ``shares`` contains each rate divided by the rate of the hand-written program in the run just before. ``shares`` is empty for the
+    ``shares`` contains each rate divided by the rate of the hand-written program, which ran shortly before. ``shares`` is empty for the
     bar of the hand-written program.
     """
 
@@ -111,7 +111,7 @@ def abs6_lines(file: Path) -> list[dict[str, Any]]:
 
 
 def read_benchmark(file: Path) -> Benchmark:
-    """Read the results of the newest benchmark run. Use only the results with the smallest number of slots in this run.
+    """Read the results of the newest benchmark run. If it used several numbers of slots, use only the results with the fewest slots.
 
     Raises PicturesFailed if the file contains no run, a result is wrong, or the shares vary too much.
     """
@@ -156,7 +156,7 @@ def diagram(theme: Theme) -> str:
 
 
 def reduce_screenshot(source: Path, target: Path) -> None:
-    """Write a PNG with a palette, without the empty part of the page at the bottom. Raises PicturesFailed if the
+    """Write a PNG with a palette, and cut off the empty part at the bottom of the page. Raises PicturesFailed if the
     file is too large even with the smallest palette.
     """
     from PIL import Image, ImageChops

@@ -45,14 +45,14 @@ RESOURCES = ("jobs", "artifacts", "runs", "operations", "plans", "checkpoints", 
 CHECKPOINTS_BEFORE_KILL = 3
 CHECKPOINTS_AFTER_RESUME = 3
 ROLL_BACK = 2
-"""The rollback restores the checkpoint that is this number of checkpoints before the newest checkpoint of the older version."""
+"""The number of checkpoints by which the rollback goes back, counted from the newest checkpoint of the older version."""
 RATE = 20_000
 """Records per second of the job that the check kills. At this rate, the input of the job lasts for 16 seconds."""
 POLL_S = 0.1
 TIMEOUT_S = 1800
 OUTPUT_LINES_MAX = 40
 NOT_INHERITED = ("PYTHONPATH", "VIRTUAL_ENV", "WEIR_VENV", "MAKEFLAGS", "MFLAGS", "MAKELEVEL")
-"""Environment variables that would mix this version into the older version."""
+"""Environment variables that would make the older version use code or packages of this version."""
 
 Ids = dict[str, list[int]]
 """The ids of the rows of each resource, ascending."""
@@ -83,7 +83,7 @@ class Version:
 
 class CheckedPlatform(DemoPlatform):
     """A running platform. The commands of ``version`` change the platform, and the API client of this version reads its data. If
-    the platform runs an older version, the client reads only ids, because the names of other fields have possibly changed.
+    the platform runs an older version, the client reads only ids, because other fields can have different names.
     """
 
     def __init__(self, directory: DataDir, version: Version) -> None:
@@ -160,7 +160,7 @@ def check(worktree: Path, made: Path, commit: str) -> None:
         first, newest = wait_for_checkpoints(platform, taken[0])
         facts.append(f"checkpoints {first} to {newest} continue {taken[0]}")
         counted = live_of(platform).count()
-        facts.append(f"{count:,} running counts before, {counted:,} now, none missing and none twice")
+        facts.append(f"{count:,} output rows before, {counted:,} now; no running count is missing or occurs twice")
         if counted <= count:
             raise DemoFailed("The resumed job has committed no output.")
     with step(f"roll back to checkpoint {taken[ROLL_BACK]} of {commit}, and undo the rollback") as facts:
@@ -177,7 +177,7 @@ def check(worktree: Path, made: Path, commit: str) -> None:
 
 @contextmanager
 def step(what: str) -> Iterator[list[str]]:
-    """Print on one line what the step does, and then the facts that the caller appends to the list. Suppress all other output."""
+    """Print one line: what the step does, and the facts that the caller appends to the yielded list. Suppress all other output."""
     print(f"{what} ... ", end="", flush=True)
     started = time.monotonic()
     facts: list[str] = []

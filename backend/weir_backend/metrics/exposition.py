@@ -103,7 +103,7 @@ class JobsCollector:
     def _recoveries(self) -> Iterator[Metric]:
         restarts = CounterMetricFamily("weir_job_num_restarts", "Number of recoveries from failures", labels=["job"])
         downtime = CounterMetricFamily(
-            "weir_job_recovery_downtime_seconds", "Total time from failures until all subtasks ran again", labels=["job"]
+            "weir_job_recovery_downtime_seconds", "Total downtime: from each failure until all subtasks run again", labels=["job"]
         )
         found = {row.job_id: row for row in self._metrics.recoveries}
         for job_id, name in self._names.items():
@@ -160,7 +160,11 @@ class JobsCollector:
 
     def _operators(self) -> Metric:
         family = _gauge(
-            "weir_chain_operator", "Always 1. The label operator names an operator of the chain", "job", "chain", "operator"
+            "weir_chain_operator",
+            "Always 1. The label 'operator' contains the uid of an operator of the chain",
+            "job",
+            "chain",
+            "operator",
         )
         for row in self._metrics.chains:
             if row.job_id in self._names:

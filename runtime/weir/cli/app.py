@@ -61,7 +61,9 @@ def run_command(
     from_path: Annotated[
         str | None,
         typer.Option(
-            "--from-path", metavar="PATH[#ID]", help="Start from a copy of a checkpoint of any job. Default ID: the newest."
+            "--from-path",
+            metavar="PATH[#ID]",
+            help="Start from a copy of a checkpoint of any job. Default ID: the newest checkpoint of the current branch.",
         ),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume from the newest checkpoint.")] = False,

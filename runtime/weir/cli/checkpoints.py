@@ -40,7 +40,11 @@ def run_action(directory: str, job: str | None, action: str, number: int | None,
 
 
 def choose_job(storage: CheckpointStorage, job: str | None) -> str:
-    """Return ``job``, or the only job in the storage. Raises ConfigError with a list of the jobs in the storage."""
+    """Return ``job``. If ``job`` is None, return the only job in the storage.
+
+    Raises ConfigError if the storage contains no jobs. Raises ConfigError with a list of the jobs if the storage does not contain
+    ``job``, or if ``job`` is None and the storage contains several jobs.
+    """
     jobs = list_jobs(storage)
     if job is None and len(jobs) == 1:
         return jobs[0]
@@ -55,7 +59,7 @@ def choose_job(storage: CheckpointStorage, job: str | None) -> str:
 
 
 def print_list(storage: CheckpointStorage, job: str, *, retired: bool, as_json: bool) -> None:
-    """Print the checkpoints of a job. JSON always includes retired checkpoints. A table includes them with ``retired``."""
+    """Print the checkpoints of a job. The table includes retired checkpoints only with ``retired``; JSON always includes them."""
     infos = list_checkpoints(storage, JobLayout(job))
     if as_json:
         print_json([codec.to_json(info) for info in infos])

@@ -19,7 +19,7 @@ class Exit(IntEnum):
     USAGE = 2
     """Nothing was started: an argument, job file, graph, setting or checkpoint is invalid, or the API refused the request."""
     SUPERSEDED = 3
-    """Another driver has taken over the job. The driver of this command has stopped and does not start the job again."""
+    """Another driver has taken over the job. This command has stopped its driver, and does not start the job again."""
     CANCELED = 4
     """The job stopped without a final checkpoint, the user answered no, or the user interrupted a wait."""
     DAMAGED = 5

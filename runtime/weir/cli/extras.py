@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from weir.errors import ConfigError
 
 DISTRIBUTION = "weir-streaming"
-# The modules of the extra ``runtime``. pyproject.toml lists the distributions of these modules, and why Weir needs them.
+# The modules of the extra ``runtime``. pyproject.toml lists their distributions, and states the purpose of each.
 RUNTIME = ("numba", "numpy", "obstore", "polars", "prometheus_client", "pyarrow", "pyspark", "xxhash")
 
 

@@ -127,7 +127,9 @@ def _host(options: MetricsOptions) -> str:
 
 
 class _Server(ThreadingHTTPServer):
-    """Each connection has its own thread, so that a slow client delays no other. Connections above CONNECTIONS_MAX are closed."""
+    """Each connection has its own thread, so that a slow client delays no other client. If there are CONNECTIONS_MAX connections,
+    the server closes new ones.
+    """
 
     daemon_threads = True
 
@@ -251,7 +253,7 @@ class _JobCollector:
         yield self._counter("weir_job_num_restarts", "Recoveries since this driver started", snapshot.recoveries_total)
         yield self._counter(
             "weir_job_recovery_downtime_seconds",
-            "Total time from failures until all subtasks ran again",
+            "Total downtime: from each failure until all subtasks run again",
             snapshot.downtime_total_ms / 1_000,
         )
 
@@ -270,7 +272,7 @@ class _JobCollector:
         yield from (*counters.values(), *times.values())
         operators = GaugeMetricFamily(
             "weir_chain_operator",
-            "Always 1. The label operator names an operator of the chain",
+            "Always 1. The label 'operator' contains the uid of an operator of the chain",
             labels=["job", "chain", "operator"],
         )
         for chain, uid in self._snapshot.operators:

@@ -30,7 +30,7 @@ AllowNonRestoredStateOption = Annotated[
     bool, typer.Option("--allow-non-restored-state", help="Drop the state of operators that are not in the graph.")
 ]
 IntervalOption = Annotated[
-    str, typer.Option(help="Time between checkpoints, such as 10s. With none, the job takes only a final checkpoint.")
+    str, typer.Option(help="Time between checkpoints, such as 10s. none: the job takes only a final checkpoint.")
 ]
 RetainedOption = Annotated[int, typer.Option(min=1, help="Number of completed checkpoints to retain.")]
 CheckpointTimeoutOption = Annotated[str, typer.Option(help="Maximum duration of a checkpoint, such as 30s or 10m.")]

@@ -1,8 +1,8 @@
 """Commands that are loaded on demand: commands that call a control plane, and commands of other packages.
 
-Another package adds commands with an entry point of the group ``weir.commands``: a function that adds commands to the typer.Typer
-that it receives. Weir loads these commands only if it lists all commands, or if the given command is not loaded yet. So
-``weir run`` loads no other command.
+Another package adds commands with an entry point of the group ``weir.commands``. The entry point is a function that receives a
+typer.Typer and adds commands to it. Weir loads these commands only if it lists all commands, or if the user runs a command that is
+not loaded yet. ``weir run`` is always loaded, so running it loads no other command.
 """
 
 from __future__ import annotations

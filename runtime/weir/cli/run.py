@@ -87,7 +87,7 @@ def start_mode(
 
 
 def take_link_options(environment: MutableMapping[str, str]) -> LinkOptions | None:
-    """Return how to reach the control plane that started this run, or None if no control plane started the run.
+    """Return the options of the control link, or None if no control plane started this run.
 
     Removes the token from ``environment``, so that child processes and user code cannot read it. Raises ConfigError if only
     some of the environment variables of the control link are set.
@@ -124,7 +124,7 @@ def run(
 ) -> int:
     """Run the job and return the exit code. Raises WeirError only if the job did not start.
 
-    ``result`` is the stream for a JSON document about how the job ended.
+    If ``result`` is not None, write the job's outcome to this stream as a JSON document.
     """
     run_link = RunLink(link) if link is not None else None
     session = session_for(options, target)
@@ -269,8 +269,8 @@ def confirm_rollback(job: Job, checkpoint: CheckpointId | None, options: RunOpti
 
 
 def start_from_path(job: Job, path: str, options: RunOptions, *, yes: bool, link: RunLink | None) -> StartMode:
-    """Copy the checkpoint at ``path`` into the job's checkpoint directory, after confirmation, and return how to start from
-    the copy.
+    """Ask for confirmation, copy the checkpoint at ``path`` into the job's checkpoint directory, and return a start mode that
+    restores the copy.
 
     An error leaves the job unchanged. Raises ConfigError, CheckpointError, StorageError. Raises RestoreError if the checkpoint is
     not compatible with the job's graph.
@@ -312,7 +312,9 @@ def _report_import(imported: ImportResult, name: str, link: RunLink | None) -> N
             )
         )
     size = size_text(imported.bytes)
-    print_message(f"Imported {name} as checkpoint {imported.checkpoint} ({size} copied), which is retained like a savepoint.")
+    print_message(
+        f"Imported {name} as checkpoint {imported.checkpoint} ({size} copied). Checkpoint {imported.checkpoint} is retained like a savepoint."
+    )
 
 
 def confirm_abandoning(

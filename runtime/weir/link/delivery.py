@@ -76,8 +76,8 @@ PostResult: TypeAlias = Stored | Gap | RequestTooLarge | RunRefused | ControlPla
 
 
 class EventDelivery:
-    """Decides what to send. Call ``due`` at ``wait_ms`` or after an event was appended, and ``on_result`` after each request.
-    Send one request at a time.
+    """Decides what to send. Call ``due`` after each appended event and when the time that ``wait_ms`` returned has passed. Call
+    ``on_result`` after each request. Send one request at a time.
 
     ``jitter`` of ``on_result`` is a random number from 0 to 1, so that a thousand drivers do not retry at the same moment after
     an outage.

@@ -1,4 +1,4 @@
-"""The reporter: it records the coordinator's actions as events for the control plane."""
+"""The reporter, which records the coordinator's actions as events for the control plane."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class Reporter:
         self._reported: tuple[DriverState, Generation] | None = None
         self._generation = Generation(0)
         self._failed = False
-        """Whether the job has failed since it was last in the phase RUNNING. After a failure, the next phases until RUNNING are
-        a recovery."""
+        """Whether the job has failed since it was last in the phase RUNNING. If so, every phase before the next RUNNING belongs
+        to a recovery."""
         self._failure = ""
         self._pending: tuple[CheckpointId, int] | None = None
         """The pending checkpoint and the time of its trigger, in milliseconds."""

@@ -1,7 +1,8 @@
 """The process from which Spark forks Python workers. This process imports large modules once, before it forks.
 
-Spark starts this module by name (``spark.python.daemon.module``) as ``python -m weir.spark.daemon pyspark.worker``. A fork
-of this process starts each worker without seconds of imports, and all workers share the memory of the modules.
+Spark starts this module by name (``spark.python.daemon.module``) as ``python -m weir.spark.daemon pyspark.worker``. Each worker
+is a fork of this process. So a worker starts without the imports, which take seconds, and all workers share the memory of the
+modules.
 
 This process must not start threads, because threads do not survive a fork and every worker would wait for them. Evaluating a polars
 expression starts threads. Weir's compiled kernels start no threads, so this process runs them once, and workers inherit the
@@ -34,8 +35,8 @@ PRELOADED = (
 )
 """Modules that a slot needs.
 
-Modules that are not installed are skipped. So slots can also run in older or smaller executor environments, but start more
-slowly.
+Modules that are not installed are skipped. So slots can also run in older or smaller executor environments, which lack some of
+the modules. In such an environment, slots start more slowly.
 """
 
 
@@ -87,8 +88,8 @@ def main() -> None:
 
 
 class QuietTraceback:
-    """Replaces the module ``traceback`` in pyspark's daemon, which would print a traceback on the user's console when a worker
-    ends."""
+    """Replaces the module ``traceback`` in pyspark's daemon. Otherwise the daemon would print a traceback on the user's console
+    when a worker ends."""
 
     format_exc = staticmethod(traceback.format_exc)
 

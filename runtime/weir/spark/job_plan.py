@@ -111,8 +111,8 @@ def _compile(
 
 
 def _check_size(graph: PhysicalGraph) -> None:
-    """Raise GraphError if the graph is too large to be sent. Without this check, each slot would lose its connection without an
-    explanation."""
+    """Raise GraphError if the graph is too large to be sent. If such a graph were sent, each slot would lose its connection, and
+    no message would give the reason."""
     encoded = len(codec.dumps(graph))
     if encoded <= GRAPH_BYTES_MAX:
         return

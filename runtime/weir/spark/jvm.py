@@ -31,9 +31,9 @@ _RAISED = re.compile(r"[\w.]*(Error|Exception|Interrupt|Exit)\b(:|$)")
 def launch(settings: Mapping[str, str]) -> Any:
     """Return the gateway to a new JVM, or to the JVM with which spark-submit started this process.
 
-    pyspark turns settings into arguments of the JVM, which every user of the host can read. So ``launch`` passes only settings
-    that are not secret to pyspark. The caller passes secret settings through the gateway. Raise ConfigError if Java does not
-    start.
+    pyspark turns settings into arguments of the JVM, and every user of the host can read these arguments. So ``launch`` gives
+    pyspark only settings that are not secret. The caller passes secret settings through the gateway. Raise ConfigError if Java
+    does not start.
     """
     conf = SparkConf(loadDefaults=False)
     if conf._jconf is not None:
@@ -127,7 +127,7 @@ def _print(text: str) -> None:
 def error_summary(error: Exception) -> str:
     """Return the line of a Spark exception that describes the error. The other lines are Java's stack.
 
-    A Python traceback names the error in its last line. Any other message describes the error in the first line.
+    A Python traceback names the error in its last line. Any other message names the error in its first line.
     """
     java = getattr(error, "java_exception", None)
     message = str(error) if java is None else str(java.getMessage())

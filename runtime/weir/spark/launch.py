@@ -69,7 +69,7 @@ def launch(job: JobLike, options: RunOptions, *, session: LazySession | None = N
     storage = open_storage(options.checkpoint_dir, dict(options.storage_options))
     if isinstance(storage, MemoryStorage):
         raise ConfigError(
-            f"Cannot write checkpoints to {storage.url}: each slot would have a separate memory. Use a directory that all slots share, or "
+            f"Cannot write checkpoints to {storage.url}: slots do not share memory. Use a directory that all slots share, or "
             "an object store (s3://bucket/prefix)."
         )
     probe_storage(storage)
@@ -109,7 +109,7 @@ def _launch(
     code = pack_code(job.to_graph()[1].entries, by_value=options.by_value)
     return _start(
         plan,
-        # Plan again, because an earlier run, considered dead, can have continued the job while Spark was starting.
+        # An earlier run that was considered dead can have continued the job while Spark was starting. So plan again.
         lambda: plan_job(job, storage, options),
         storage=storage,
         code=code,

@@ -41,8 +41,8 @@ class RunOptions:
     """``storage_options`` and ``spark_conf`` can contain secrets, so ``repr`` hides them."""
     spark_conf: Mapping[str, str] = field(default_factory=dict, repr=False)
     staging_dir: str | None = None
-    """Directory of staged rows of Spark queries. If None, rows are staged in the checkpoint directory, which must then be in a
-    file system."""
+    """Directory for the staged rows of Spark queries. If None, rows are staged in the checkpoint directory, which must then be in
+    a file system."""
     by_value: Iterable[ModuleType] = ()
     logs: LogSettings = field(default_factory=LogSettings)
-    """Log format of the slots. The driver's log format is set elsewhere."""
+    """Log format of the slots. The program that starts the run configures the driver's logs."""

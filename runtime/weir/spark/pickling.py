@@ -20,9 +20,9 @@ def pack_code(code: Mapping[str, object], *, by_value: Iterable[ModuleType] = ()
     """Return {reference: pickled function}, for ``SlotBootstrap.code``.
 
     Three kinds of functions are pickled as a whole: functions of ``by_value`` modules (such as the job's file), functions of
-    ``__main__``, and nested functions. Any other function is pickled as the name of its module and its own name, so the
-    executors must have the module. If an object cannot be pickled, raise GraphError that names the reference and the captured
-    object.
+    ``__main__``, and nested functions. For any other function, only the names of the function and its module are
+    pickled, so the executors must have the module. If an object cannot be pickled, raise GraphError that names the reference
+    and the captured object.
     """
     modules = [module for module in by_value if module.__name__ not in _list_by_value()]
     for module in modules:

@@ -46,8 +46,8 @@ CONF_FILE = "WEIR_SPARK_CONF_FILE"
 class ScratchDirectory:
     """The private directory of a Spark session.
 
-    Only this user can read ``path``. ``close`` removes the directory. If the process is killed, the next session removes the
-    directory.
+    Only the user of this process can read ``path``. ``close`` removes the directory. If the process is killed, the next session
+    removes the directory.
     """
 
     def __init__(self) -> None:
@@ -206,8 +206,7 @@ def _conf_file(path: str | None) -> dict[str, str]:
 
 
 class LazySession:
-    """A Spark session that is opened at its first use, by a Spark query as a source or by the slots. A LazySession is also a
-    SparkPlanner.
+    """A Spark session that is opened when a Spark query or the slots first need it. A LazySession is also a SparkPlanner.
 
     If the master does not specify the number of cores, the session gets ``slots`` cores (including spares).
     """

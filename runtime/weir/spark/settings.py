@@ -38,7 +38,7 @@ TASK_FAILURES_MAX = 4
 """After this many losses of a slot, its Spark job fails, and the slot pool submits the job again. After each earlier loss,
 Spark itself restarts the slot at once.
 
-Without a limit, a DataFrame source whose code raises, or a slot that cannot be unpickled, would be retried forever.
+Without a limit, Spark would forever retry a DataFrame source whose code raises an error, or a slot that cannot be unpickled.
 """
 
 _WORKER_ENVIRONMENT = {
@@ -51,8 +51,8 @@ _WORKER_ENVIRONMENT = {
     # With more arenas, glibc would keep free memory for each thread, and the memory of a slot would grow.
     "MALLOC_ARENA_MAX": "2",
     # By default, Arrow's allocator returns freed memory to the system at once, so batches are written to fresh pages.
-    # In the benchmark, fresh pages cause 11,000 page faults per second instead of about a thousand.
-    # With a delay of -1, a slot keeps the memory that it has needed at its peak.
+    # In the benchmark, fresh pages raise the number of page faults per second from about 1,000 to 11,000.
+    # With a delay of -1, a slot keeps the memory that it needed at its peak.
     "MIMALLOC_PURGE_DELAY": "-1",
 }
 
@@ -79,7 +79,8 @@ _CLUSTER_DEFAULTS = {
 
 _LOCAL = re.compile(r"local(?:\[(\*|\d+)(?:\s*,\s*\d+)?\])?")
 _LOOPBACK = re.compile(r"spark://(127\.\d+\.\d+\.\d+|localhost|\[::1\])(:|$)")
-# Settings with these names can contain secrets. Spark redacts them in its output, and Weir keeps them out of argument lists.
+# Settings with these names can contain secrets.
+# Spark redacts such settings in its output, and Weir keeps them out of argument lists.
 _SECRET = re.compile(r"secret|password|token|access[.]?key|credential|session.?key", re.IGNORECASE)
 _LAUNCH = re.compile(r"spark\.(authenticate|ui\.enabled)$")
 
@@ -93,7 +94,7 @@ PYTHON_MEMORY = (
     "spark.kubernetes.memoryOverheadFactor",
 )
 """Each of these settings reserves memory of an executor's container for purposes other than Java.
-``spark.executor.pyspark.memory`` is for Python."""
+``spark.executor.pyspark.memory`` reserves memory only for Python."""
 
 
 def is_local(master: str) -> bool:

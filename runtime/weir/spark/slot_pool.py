@@ -55,10 +55,11 @@ def capacity(spark: SparkSession) -> Capacity:
 
 
 def await_capacity(spark: SparkSession, *, slots: int, spares: int, timeout_s: float) -> Capacity:
-    """Wait until a cluster has ``slots + spares`` task slots, at most ``timeout_s`` seconds, and return its capacity.
+    """Wait at most ``timeout_s`` seconds until a cluster has ``slots + spares`` task slots. Return the capacity of the cluster.
 
     The wait is needed because the executors of a cluster start one by one. Spark starts the remaining slots as soon as the
-    cluster has room for them. A local master gets no more task slots, so raise SlotError if it has fewer than ``slots``.
+    cluster has room for them. A local master has a fixed number of task slots, so raise
+    SlotError if it has fewer than ``slots``.
     """
     deadline = time.monotonic() + timeout_s
     waits = not is_local(str(spark.sparkContext.master))
@@ -176,11 +177,12 @@ class SlotPool:
         self._group = f"weir {bootstrap.job} {id(self):x}"
 
     def start(self) -> int:
-        """Submit the slots and spares, and return the number of spares. On a local master, only spares with a task slot start.
+        """Submit the slots and spares, and return the number of spares. On a local master, spares without a task slot are not
+        submitted.
 
-        ``start`` returns before the slots run. The slots register with the coordinator when they start. A cluster can have too
-        few task slots: then the missing slots start when their executors do, and the coordinator waits for them. Raise SlotError
-        if a local master has too few task slots.
+        ``start`` returns before the slots run. The slots register with the coordinator when they start. If a cluster has too few
+        task slots, the missing slots start when their executors do, and the coordinator waits for them. Raise SlotError if a
+        local master has too few task slots.
         """
         if self._threads:
             raise AssertionError("started already")
@@ -211,8 +213,8 @@ class SlotPool:
         self._released.set()
 
     def replace(self, index: int) -> None:
-        """Make Spark kill the process of slot ``index``, which hangs or does not react, and restart the slot. ``replace``
-        returns at once."""
+        """Make Spark kill the process of slot ``index`` and restart the slot, because the process hangs or does not react.
+        ``replace`` returns at once."""
 
         def cancel() -> None:
             with contextlib.suppress(Py4JError):  # The slot has ended together with the Spark application.

@@ -32,7 +32,7 @@ class SlotEnd:
 
 
 def run_slot_task(entry: SlotEntryPoint, bootstrap: SlotBootstrap, index: int, rows: Iterable[int]) -> Iterator[SlotEnd]:
-    """The function of the single partition of a slot's Spark job. The function yields once, when the slot ends.
+    """The function that Spark runs on the only partition of a slot's Spark job. The function yields once, when the slot ends.
 
     An exception of the slot is returned as a result. If the exception were raised, Spark would restart the slot, which would
     fail again. The driver would see the error only after the last attempt.

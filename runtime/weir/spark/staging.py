@@ -1,9 +1,10 @@
-"""Staging of Spark queries, which are bounded DataFrames or SQL queries as input. Spark runs each query once, and the rows are
-staged in Parquet files.
+"""Staging of Spark queries. A Spark query is a bounded DataFrame or an SQL query that is the input of a job. Spark runs each
+query once, and the rows are staged in Parquet files.
 
 Staging is needed because a source must be replayable by position, and a query can return different rows in a different order
-when it runs again. If a run starts without state, it stages the rows of each query in a new directory. No other run writes into this directory. The
-graph in each checkpoint names the directory, so a restored run reads the same files with the same splits and positions.
+when it runs again. If a run starts without state, it stages the rows of each query in a new directory. No other run writes into
+this directory. The graph in each checkpoint names the directory, so a restored run reads the same files with the same splits and
+positions.
 """
 
 from __future__ import annotations
@@ -64,8 +65,8 @@ def frame_schema(frame: DataFrame) -> pa.Schema:
     """Return the Arrow schema of the source. All columns are nullable, and timestamps are in UTC.
 
     ``batch.cast(schema)`` adapts batches of the staged files, because Spark's optimizer can make their columns non-nullable.
-    The query is not run. Raise GraphError if the query is not bounded, or SchemaError that names a column that Parquet does not
-    support.
+    The query is not run. Raise GraphError if the query is not bounded. If Parquet does not support the type of a column, raise
+    SchemaError that names the column.
     """
     if frame.isStreaming:
         raise GraphError(
@@ -91,10 +92,10 @@ def frame_schema(frame: DataFrame) -> pa.Schema:
 def stage_dataframe(frame: DataFrame, directory: str) -> tuple[str, pa.Schema]:
     """Run the query and write its rows to Parquet files in ``directory``.
 
-    ``directory`` is a local path or a URL that Spark's executors can write and the slots can read. If an interrupted staging
-    has left incomplete rows in ``directory``, they are overwritten. Completely staged rows are reused, so that a resumed job
-    continues with the same rows. Return the directory and the schema of ``frame_schema``. Raise GraphError or SchemaError as
-    ``frame_schema`` does, or InputError if the query fails.
+    ``directory`` is a local path or a URL. Spark's executors can write to it, and the slots can read from it. If an interrupted
+    staging has left incomplete rows in ``directory``, they are overwritten. Completely staged rows are reused, so that a resumed
+    job continues with the same rows. Return the directory and the schema of ``frame_schema``. Raise GraphError or SchemaError
+    as ``frame_schema`` does, or InputError if the query fails.
     """
     schema = frame_schema(frame)
     if not _staged(frame.sparkSession, directory):
@@ -155,7 +156,7 @@ class StagingDirectories:
 
     def directory(self, uid: OperatorUid, restored: Manifest | None) -> str:
         """Return the directory for the rows of source ``uid``. If the restored checkpoint reads a staging directory, return
-        that directory, which must be complete. If the checkpoint reads none, return a new directory.
+        that directory, which must be complete. Otherwise return a new directory.
 
         Raise ConfigError if no parent directory is configured, or InputError if the rows that the checkpoint reads are missing.
         """
@@ -173,7 +174,7 @@ class StagingDirectories:
     def remove_unused(self, view: LogView) -> None:
         """Remove staging directories that no checkpoint names.
 
-        Unused directories were left by failed starts and by drivers that crashed before their first checkpoint.
+        Failed starts leave unused directories, and so do drivers that crash before their first checkpoint.
 
         Only the run with the newest generation in the log may call ``remove_unused``, and only at the end of the run. At that
         time, no older run reads staged rows any more, and directories of a newer run are too young to be removed. If a manifest
@@ -206,8 +207,8 @@ class StagingDirectories:
         parent = self._parent_directory()
         if parent is None:
             raise ConfigError(
-                f"Source '{uid}' is a Spark query, whose rows are staged in a directory. Checkpoints are in {self.storage.url}, so name a "
-                "directory that all slots share with --staging-dir (staging_dir=)."
+                f"Source '{uid}' is a Spark query, whose rows are staged in a directory. Checkpoints are in "
+                f"{self.storage.url}, so use --staging-dir (staging_dir=) to name a directory that all slots share."
             )
         return parent
 
@@ -233,8 +234,8 @@ def _staged_directories(manifest: Manifest) -> dict[OperatorUid, str]:
 
 
 def _modified_s(directory: Path) -> float:
-    """Return the time of the last write to a file in the directory, in seconds since 1970, or the current time if the
-    directory changes during the call.
+    """Return the time of the last write to a file in the directory, in seconds since 1970. If the directory changes during the
+    call, return the current time.
     """
     try:
         return max(path.stat().st_mtime for path in (directory, *directory.rglob("*")))

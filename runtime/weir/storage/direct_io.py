@@ -24,9 +24,9 @@ _local = threading.local()
 
 
 def open_direct(path: str | os.PathLike[str], flags: int, mode: int) -> tuple[int, bool]:
-    """Open a file. Return the descriptor and whether it uses direct I/O, which not every file system supports.
+    """Open a file. Return the descriptor, and whether the descriptor uses direct I/O.
 
-    Raise OSError as ``os.open`` does.
+    Not every file system supports direct I/O. Raise OSError as ``os.open`` does.
     """
     direct = getattr(os, "O_DIRECT", 0)
     if direct:

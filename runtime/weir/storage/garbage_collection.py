@@ -26,7 +26,7 @@ from weir.storage.manifests import read_manifest
 def plan_retention(
     view: LogView, *, keep: int, uncommitted_from: CheckpointId | None = None, keep_abandoned: bool = True
 ) -> tuple[CheckpointId, ...]:
-    """Return the checkpoints to retire so that the newest ``keep`` of the current branch and all pinned ones remain.
+    """Return the checkpoints to retire. The newest ``keep`` checkpoints of the current branch and all pinned checkpoints remain.
 
     The newest checkpoint always remains, because a recovery restores it. ``uncommitted_from`` is the oldest checkpoint whose
     commit is not confirmed. ``uncommitted_from`` and later checkpoints remain, because a recovery must commit them again. If
@@ -150,7 +150,7 @@ def retire_and_delete(
             files |= references.of(record)
         except CheckpointError:
             # The manifest is damaged, so the files of this checkpoint are unknown.
-            # ``delete_orphans`` finds the files of such a checkpoint by their names.
+            # ``delete_orphans`` needs no manifest, because it finds these files by their names.
             continue
     outcome = log.append(entry, at=at)
     if isinstance(outcome, NumberTaken):

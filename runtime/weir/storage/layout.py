@@ -41,8 +41,8 @@ class FileIdentity:
 
 @dataclass(frozen=True, slots=True)
 class JobLayout:
-    """The object names of one job. Methods return paths from the storage root, and ``relative`` paths start at the job's
-    directory."""
+    """The object names of one job. Methods return paths relative to the storage root. A path that is called ``relative`` is
+    relative to the job's directory."""
 
     job: str
 
@@ -77,8 +77,8 @@ class JobLayout:
     def staged_splits(self, source: OperatorUid) -> str:
         """Prefix of the staging directories of a source.
 
-        Each start without state creates its own staging directory. A staging directory is needed as long as a checkpoint whose
-        graph reads the directory can be restored.
+        Each start without state creates its own staging directory. A staging directory is needed while the graph of any
+        restorable checkpoint reads the directory.
         """
         return f"{self.root}staged-splits/{encode_segment(source)}/"
 

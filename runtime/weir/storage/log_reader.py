@@ -28,7 +28,8 @@ cause is not a trim: the log has no entries."""
 
 
 class LogFiles:
-    """The log entries of one job as stored objects, without interpretation. Methods raise StorageError as the storage does."""
+    """Lists, reads, creates and deletes the log entries of one job. The log view is derived elsewhere, in ``LogState``. Methods
+    raise StorageError as the storage does."""
 
     def __init__(self, storage: CheckpointStorage, layout: JobLayout) -> None:
         self._storage = storage

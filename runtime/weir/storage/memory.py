@@ -20,7 +20,8 @@ class _Object:
 class MemoryStorage:
     """In-memory storage.
 
-    ``now_ms`` is the clock of modification times. By default, each write is one millisecond after the previous write.
+    ``now_ms`` is called for each write and returns its modification time. By default, each write is one millisecond after the
+    previous write.
     """
 
     def __init__(self, now_ms: Callable[[], int] | None = None) -> None:

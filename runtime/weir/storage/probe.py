@@ -1,9 +1,9 @@
 """Checks of checkpoint storage at the start of a job.
 
 ``probe_storage`` checks that the storage supports exactly-once. ``SharedStorageMarker`` checks that driver and slots use the same
-storage. If the checkpoint directory were a different, local directory on each host, checkpoints would complete, but a slot that
-is later started on another host would not find its state. So the driver writes a marker object, and each slot checks that it
-can read the marker.
+storage. If each host had its own local checkpoint directory, checkpoints would still complete. But if a slot were later started
+on another host, the slot would not find its state. So the driver writes a marker object, and each slot checks that it can read
+the marker.
 """
 
 from __future__ import annotations

@@ -153,7 +153,8 @@ class StateFileChecker:
         return f"{self._storage.url}/{self._layout.absolute(file.path)}"
 
     def check(self, file: StateFile) -> tuple[memoryview | None, str]:
-        """Return (the file's bytes, ""), or (None, the problem as a predicate)."""
+        """Return (the file's bytes, ""), or (None, the problem). The problem is worded to follow the file's name in a sentence,
+        such as "is missing"."""
         try:
             stored = self._object(file.path)
         except ObjectNotFound:

@@ -48,7 +48,7 @@ class ChannelSubtask(SubtaskRuntime):
             return self._unfinished_step(now_ns)
         if self._effects:
             # TakeSnapshot and AlignmentAborted send only control events.
-            # If the next effect is one of these two, so are all later effects of the same frame.
+            # After one of these two effects, a frame has no effects of other kinds.
             return Work.ANY_TIME if isinstance(self._effects[0], TakeSnapshot | AlignmentAborted) else Work.NEEDS_ROOM
         work = Work.NONE
         for channel in self.inputs:
@@ -134,8 +134,8 @@ class ChannelSubtask(SubtaskRuntime):
         self._start_step(self.chain.process(batch, self.inputs[position].input_index), release)
 
     def _joinable_batches(self, position: int, first: Frame, now_ns: int) -> list[tuple[InputChannel, Frame]]:
-        """Return waiting batches that fit into one batch with ``first``. If ``first`` fills more than half a batch, return
-        none.
+        """Return waiting batches that fit into one batch with ``first``. If ``first`` fills more than half a batch, return no
+        batches.
 
         Joining saves time, because the fixed cost of a batch equals the cost of thousands of records. Batches before a barrier
         are small, because partitioners flush before the barrier. A deterministic replay would have to log which batches were

@@ -1,6 +1,6 @@
 """Channels and outputs of a subtask, with credit-based flow control in bytes.
 
-A channel has room while the bytes in transit and the bytes waiting in it are fewer than its window. An empty channel also
+A channel has room while the sum of its bytes in transit and its waiting bytes is less than its window. An empty channel also
 accepts one batch larger than the window. Control events need no credit, but do not overtake waiting data. ``Outputs`` combines
 the output channels of a subtask. For each outgoing edge, ``Outputs`` has one partitioner and a set of channels.
 """
@@ -145,8 +145,11 @@ class RemoteOutput:
 
 
 class OutputEdge:
-    """An outgoing edge of one sending subtask. On a FORWARD edge, each sending subtask has one channel. The target of this
-    channel can have any index."""
+    """An outgoing edge of one sending subtask.
+
+    Channels are looked up by the index of their target, not by their position in ``channels``: on a FORWARD edge, a sending
+    subtask has only one channel, and its target has the same index as the sending subtask.
+    """
 
     def __init__(self, edge: Edge, partitioner: BatchPartitioner, channels: Sequence[OutputChannel]) -> None:
         self.edge = edge

@@ -146,8 +146,8 @@ class SlotCheckpoints:
         return True
 
     def due(self, now_ns: int) -> list[SubtaskCheckpoint]:
-        """Return the snapshots to write now. Snapshots without state to write need only be acknowledged. From now on, the
-        caller owns the returned snapshots."""
+        """Return the snapshots to write now. If a snapshot has no state to write, only acknowledge the snapshot. From now
+        on, the caller owns the returned snapshots."""
         if not self._gathered:
             return []
         due = [local for local in self._gathered if self._is_due(local, now_ns)]

@@ -39,7 +39,7 @@ class ControlConnection:
     """The control connection of a slot. Call ``start`` first. Then the loop calls ``send`` for each message, and ``receive``
     whenever ``wake`` was called. Finally, the loop calls ``close``.
 
-    ``lease_ms`` is the duration of the first lease, which the coordinator's first Lease message replaces. ``end`` ends the
+    ``lease_ms`` is the duration of the first lease. The coordinator's first Lease message replaces this lease. ``end`` ends the
     process, and returns only in tests.
     """
 

@@ -27,7 +27,7 @@ _ROWS = 16
 
 
 class Connectors:
-    """The ConnectorPort of a slot. It builds readers and writers from the output of the connectors' ``describe``."""
+    """The ConnectorPort of a slot, which builds readers and writers from the output of the connectors' ``describe``."""
 
     def source(self, operator: LogicalOperator) -> SourceOperator:
         return source_from(operator.config).reader()

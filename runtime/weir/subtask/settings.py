@@ -41,7 +41,7 @@ def configure_logs(settings: LogSettings) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ProcessSettings:
-    """Settings that the driver sends to every slot process in its bootstrap, in addition to the address and the secret.
+    """Settings that the driver sends to every slot process in the bootstrap, in addition to the address and the secret.
 
     ``run`` identifies the coordinator's run. The coordinator rejects slots of other runs.
     """

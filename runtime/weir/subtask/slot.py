@@ -66,7 +66,7 @@ class SlotRuntime:
         self._settings = settings
         self._deployment: SlotDeployment | None = None
         self._fenced = Generation(0)
-        """Messages and frames of this and older generations no longer have an effect in this slot."""
+        """Messages and frames of this generation, or of an older generation, no longer have an effect in this slot."""
         self._busy_ns = 0
         self._rested = True
         """Whether no subtask could run at the last turn."""
@@ -106,7 +106,8 @@ class SlotRuntime:
             return
         channel = deployment.inputs.get(frame.channel)
         if channel is None:
-            self._fail(ProtocolError(f"received a frame for channel {frame.channel}, which does not end in this slot"), None)
+            reason = f"received a frame for channel {frame.channel}, whose receiving subtask is not in this slot"
+            self._fail(ProtocolError(reason), None)
         else:
             channel.push(frame)
 
@@ -386,7 +387,7 @@ class SlotRuntime:
 
 
 def _sendable(reason: str) -> str:
-    """Return ``reason``, shortened to fit into a message and as valid UTF-8 (file names can contain surrogates)."""
+    """Return ``reason`` as valid UTF-8 (file names can contain surrogates), shortened to fit into a message."""
     short = reason if len(reason) <= _REASON_CHARS_MAX else f"{reason[:_REASON_CHARS_MAX]}..."
     return short.encode(errors="backslashreplace").decode()
 

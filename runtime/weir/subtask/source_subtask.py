@@ -49,7 +49,8 @@ class SourceSubtask(SubtaskRuntime):
         newest = max([self._last_checkpoint, *(item for item in self._queue if not isinstance(item, Split))])
         if precedes <= newest:
             raise ProtocolError(
-                f"source {self.uid}: a split assigned before checkpoint {precedes} arrived after the trigger of {newest}"
+                f"source {self.uid}: a split arrived after the trigger of checkpoint {newest}, "
+                f"but was assigned before checkpoint {precedes}"
             )
         self._split_requested = False
         if split is None:

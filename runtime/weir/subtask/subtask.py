@@ -20,9 +20,9 @@ from weir.subtask.environment import SlotEnvironment
 from weir.subtask.timing import TimeAccount
 
 LOOK_AHEAD_NS_MAX = 50_000_000
-"""If a step needs longer than this for a batch, the step produces no second batch in the same turn, unless the first batch has
-filled the outputs. The limit is well above the usual core wait, because a core wait is no reason to interrupt a step and delay
-a trigger."""
+"""If a step needs longer than this for a batch and the outputs still have room, the step produces no second batch in the same
+turn. The limit is well above the usual core wait, because a core wait is no reason to interrupt a step and delay a
+trigger."""
 
 
 class OperatorChain:
@@ -85,7 +85,7 @@ class SubtaskParts:
 
 
 class SubtaskRuntime(ABC):
-    """Base class of ChannelSubtask and SourceSubtask. An error that ``step`` raises fails the subtask."""
+    """Base class of ChannelSubtask and SourceSubtask. If ``step`` raises an error, the subtask fails."""
 
     def __init__(self, subtask: SubtaskId, parts: SubtaskParts) -> None:
         self.subtask = subtask
@@ -120,7 +120,7 @@ class SubtaskRuntime(ABC):
 
     @abstractmethod
     def _start_work(self, now_ns: int) -> None:
-        """Start the next work. ``step`` calls ``_start_work`` if no step is unfinished."""
+        """Start the next work. ``step`` calls ``_start_work`` only when the previous step is finished."""
 
     def step(self, now_ns: int) -> None:
         if self._step is None:
@@ -146,9 +146,9 @@ class SubtaskRuntime(ABC):
     def _run_step(self, now_ns: int) -> None:
         """Send one batch.
 
-        Also produce the next batch and keep it in ``_ahead``, to find out whether the step is finished. So a step whose last
-        batch fills the outputs is finished immediately. The step's input is released, and a trigger need not wait until the
-        outputs have room. While the outputs have room, a slow operator is called only once per turn.
+        Also produce the next batch and keep it in ``_ahead``, to find out whether the step is finished. So a step is finished
+        immediately, even if its last batch fills the outputs. Its input is then released, and a trigger need not wait until
+        the outputs have room. While the outputs have room, a slow operator is called only once per turn.
         """
         assert self._step is not None
         out, self._ahead = self._ahead, None

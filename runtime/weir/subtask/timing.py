@@ -37,12 +37,12 @@ class TimeAccount:
         self.queued_ns = 0
 
     def settle(self, condition: SubtaskCondition, now_ns: int, *, rested: bool) -> None:
-        """Add the time since the last call of ``settle`` or ``add_busy`` to one of the sums. The subtask has not run in this
-        time.
+        """Add the time since the last call of ``settle`` or ``add_busy`` to the busy, idle, backpressured or queued time. During
+        this time, the subtask did not run.
 
-        The subtask is in ``condition`` now. ``rested`` is True if no other subtask has run since the last call of ``settle``.
-        In that case, the subtask was in its previous condition until an event woke the loop just now. If another subtask ran,
-        input that arrived in the meantime counts as if it had been waiting the whole time.
+        ``condition`` is the current condition of the subtask. ``rested`` is True if no other subtask has run since the last call
+        of ``settle``. If ``rested`` is True, the subtask was in its previous condition until an event woke the loop just now.
+        If ``rested`` is False, the whole time counts for ``condition``, even if the input of the subtask arrived later.
         """
         waited_ns = now_ns - self._settled_ns
         self._settled_ns = now_ns
@@ -78,7 +78,7 @@ class CoreWaitClock:
         if self._descriptor is None:
             try:
                 # The kernel resolves "thread-self" when the file is opened.
-                # So later readings refer to this thread, even if another thread reads.
+                # So later readings measure the thread that opened the file, even if another thread calls ``read_ns``.
                 self._descriptor = os.open("/proc/thread-self/schedstat", os.O_RDONLY | os.O_CLOEXEC)
             except OSError:
                 self._descriptor = -1

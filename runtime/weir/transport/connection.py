@@ -1,9 +1,9 @@
 """Connections: a non-blocking stream of messages over a socket, driven by a poller.
 
-A message is a header of fixed size, then sections whose sizes the header gives. Each section is received directly into a separate
-Arrow buffer (64-byte aligned), so a record batch can be read in place. The call that receives the end of a message also
-receives the following bytes into a small staging buffer. So headers and small messages need no separate call. Only bytes of a
-section that arrive in the staging buffer are copied.
+A message consists of a header of fixed size and of sections. The header gives the sizes of the sections. Each section is received
+directly into a separate Arrow buffer (64-byte aligned), so a record batch can be read in place. The call that receives the end of
+a message also receives the following bytes into a small staging buffer. So headers and small messages need no separate call. Only
+bytes of a section that arrive in the staging buffer are copied.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from weir.transport.poller import READ, WRITE, Poller
 H = TypeVar("H")
 
 IO_VECTORS_MAX = 512
-"""Linux accepts 1024 buffers per call. Half as many already fill a socket's buffer, except with tiny frames."""
+"""Maximum number of buffers per call. Linux accepts 1024, but 512 already fill a socket's buffer, unless the frames are tiny."""
 STAGE_BYTES = 32 * 1024
 
 BYTES_PER_TURN = 4 * 1024 * 1024
-"""Limit for each direction of a connection in a turn, so that one connection cannot stop the loop. Copying this many bytes
-takes about a millisecond."""
+"""In one turn, a connection sends at most about this many bytes and receives at most about this many bytes. So one connection
+cannot stop the loop. Copying this many bytes takes about a millisecond."""
 
 
 class SendQueue:
@@ -184,8 +184,8 @@ class MessageReader(Generic[H]):
 
 
 class Connection(Generic[H]):
-    """A stream of messages over a socket, which the Connection owns. ``deliver`` is called with each complete message. ``lost``
-    is called once, with the reason, when the connection ends.
+    """A stream of messages over a socket. The Connection owns the socket. ``deliver`` is called with each complete message.
+    ``lost`` is called once, with the reason, when the connection ends.
 
     Messages in ``outbox`` are sent in order, including messages that were queued before the connection was established.
     No method raises an error that the peer causes. Instead, ``lost`` is called.

@@ -39,8 +39,8 @@ DIAL_TIMEOUT_NS = 60_000_000_000
 DELAY_NS_MIN = 10_000_000
 DELAY_NS_MAX = 500_000_000
 ATTEMPT_NS_MAX = 10_000_000_000
-"""Timeout of one attempt to connect. Within this time, the acceptor must prove its identity. The admission can then take until
-the dial timeout."""
+"""Timeout of one attempt to connect. Within this time, the acceptor must prove its identity. After that, the acceptor may delay
+the admission until the dial timeout."""
 
 
 class HandshakeSession(Generic[M]):
@@ -147,8 +147,8 @@ class Acceptor:
     """The listening side. ``proved`` is called with every authenticated session. The acceptor's owner then admits or drops the
     session, or lets it wait.
 
-    ``ended`` is called when an authenticated peer closes its connection before it is admitted, and when the owner drops its
-    session.
+    ``ended`` is called when an authenticated peer closes its connection before the owner admits it, and when the owner drops
+    the peer's session.
     """
 
     def __init__(
@@ -176,7 +176,7 @@ class Acceptor:
         try:
             self._listener = sockets.listen(host, ports)
         except ConfigError:
-            poller.close()  # the owner's constructor fails too
+            poller.close()  # the constructor of the acceptor's owner fails too
             raise
         self.port: int = self._listener.getsockname()[1]
         poller.watch(self._listener, READ, self._ready)
@@ -254,7 +254,7 @@ class Dialer:
     """The dialing side. A Dialer retries with growing delays until the acceptor admits it or the dial timeout has passed.
 
     The poller and calls of ``advance`` drive the Dialer. In the end, the Dialer calls either ``connected`` with the socket and
-    the acceptor's incarnation, or ``failed`` with the reason. If the Dialer is closed first, it calls neither of the two.
+    the acceptor's incarnation, or ``failed`` with the reason. If the Dialer is closed before that, it calls neither.
     """
 
     def __init__(

@@ -33,7 +33,7 @@ CONNECTIONS_MAX = 4096
 _LENGTH = struct.Struct("<I")
 
 ControlPeer = NewType("ControlPeer", int)
-"""The number of a control connection of an endpoint. Numbers are not reused."""
+"""The number of a control connection within its endpoint. Numbers are not reused."""
 COORDINATOR = ControlPeer(0)
 """The only peer of a ``ControlClient``."""
 

@@ -1,7 +1,7 @@
-"""The data connections of one slot, which transport frames to and from the other slots of a generation.
+"""The data connections of one slot. They transport frames to and from the other slots of a generation.
 
 In each generation, each pair of slots shares one connection. The slot with the larger index dials. Only the thread of the
-slot's loop makes the calls. Call order::
+slot's loop may call a DataExchange. Call order::
 
     open_generation -> { send | pump }* -> close_generation -> open_generation (a newer one) ... -> close
 
@@ -190,7 +190,7 @@ class DataExchange:
         self._poller.watch(fd, READ, lambda _mask, _now_ns: self._events.append(FdReady(token)))
 
     def pump(self, now_ns: int, timeout_ns: int = 0) -> list[Frame | PeerLost | FdReady]:
-        """Send and receive without blocking, at most about 4 MiB of input. The returned frames are in order per peer.
+        """Send and receive without blocking. A call receives at most about 4 MiB. The returned frames are in order per peer.
 
         If no event is ready, wait at most ``timeout_ns``, which is rounded up to whole milliseconds. ``now_ns`` is a monotonic
         clock.

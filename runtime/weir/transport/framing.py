@@ -190,7 +190,8 @@ class FrameCodec:
         payload = self._codec(frame.channel.edge).pieces(frame.batch)
         payload_bytes = sum(len(piece) for piece in payload)
         if payload_bytes > PAYLOAD_BYTES_MAX:
-            # Partitioners limit batches to a far smaller size. So single rows are too large, and a restart would not help.
+            # Partitioners limit batches to a far smaller size.
+            # So this batch contains a row that is too large by itself, and a restart would not help.
             raise InputError(f"channel {frame.channel}: cannot send {frame.batch.num_rows} rows of {payload_bytes} bytes, "
                              f"the limit is {PAYLOAD_BYTES_MAX}. Split such large rows before the exchange.")  # fmt: skip
         return [_header(frame, frame.bytes_held, content_hash(payload), payload_bytes), *payload]

@@ -48,7 +48,7 @@ class Claim:
 
     The hello contains the claim in plain text, and the MAC of the proof confirms the claim.
 
-    ``dialer`` and ``acceptor`` are slot indices of a data connection, and 0 for a control connection.
+    For a data connection, ``dialer`` and ``acceptor`` are slot indices. For a control connection, both are 0.
     """
 
     purpose: ConnectionPurpose

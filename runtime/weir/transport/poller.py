@@ -1,4 +1,4 @@
-"""A selector with callbacks, which another thread can wake."""
+"""A selector with callbacks. Another thread can wake the selector."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from weir.errors import ConfigError
 
 BACKLOG = 128
 SOCKET_BUFFER_BYTES = 2 * 1024 * 1024
-"""The size of two batches of 65,536 rows of two int64 columns. The kernel can reduce the size to its own maximum."""
+"""The size of two batches, each with 65,536 rows and two int64 columns. The kernel can reduce the size to its own maximum."""
 
 
 def listen(host: str, ports: tuple[int, int]) -> socket.socket:

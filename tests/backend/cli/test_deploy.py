@@ -146,7 +146,7 @@ def test_a_deployment_that_does_not_compile_fails_with_the_error_of_the_compiler
     assert result.code == 1 and "there is no column 'fligth'; did you mean 'flight'?" in result.err
     assert result.err.count("weir: ") == 1
     again = weir("deploy", job_file("broken"), "--name", "flights", "--wait")
-    assert again.code == 1 and "version 1 of job 'flights', which does not compile" in again.err
+    assert again.code == 1 and "Version 1 of job 'flights' has the same code and options, and does not compile" in again.err
     result = weir("deploy", job_file("fixed"), "--name", "flights", "--wait")
     assert result.code == 0 and "with version 2" in result.out
 

@@ -165,7 +165,7 @@ def test_no_staging_directory_is_deleted_if_a_manifest_is_unreadable(tmp_path: P
 def test_memory_storage_is_refused_for_checkpoints_of_a_spark_job(tmp_path: Path) -> None:
     job = Job("small")
     job.read(sources.iterable([{"n": 1}]), uid="in").write(sinks.console(), uid="out")
-    with pytest.raises(ConfigError, match="Cannot write checkpoints to memory://: each slot would have a separate memory"):
+    with pytest.raises(ConfigError, match="Cannot write checkpoints to memory://: slots do not share memory"):
         launch(job, RunOptions("memory://"))
 
 

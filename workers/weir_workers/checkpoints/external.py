@@ -24,8 +24,8 @@ class VerifiedCheckpoint:
 
 
 def find(path: str, checkpoint: int | None, *, job: str, allowed: Iterable[str]) -> VerifiedCheckpoint:
-    """Find and verify the checkpoint. ``checkpoint`` None: the newest. ``allowed``: from ``recovery.external_path.allowed_roots``. Raises
-    ConfigError, CheckpointError, StorageError."""
+    """Find and verify the checkpoint. If ``checkpoint`` is None, find the newest checkpoint of the current branch. ``allowed`` comes from
+    ``recovery.external_path.allowed_roots``. Raises ConfigError, CheckpointError, StorageError."""
     _refuse_outside(path, allowed)
     foreign = find_external_checkpoint(locate_job(path), CheckpointId(checkpoint) if checkpoint is not None else None, job=job)
     return VerifiedCheckpoint(foreign, verify(foreign.location.storage, foreign.location.layout, foreign.record.checkpoint))

@@ -77,7 +77,7 @@ def find_endpoint(environment: Mapping[str, str]) -> Endpoint:
     if url:
         url = parse_url(url, URL)
         if not token and saved is not None and saved.url == url:
-            # Send a token only to the address that issued it.
+            # Send a token only to the platform that issued it.
             token = saved.token
         if not token:
             raise Refused(f"{URL} is {url}, but no token for this address is saved. Set {TOKEN}, or run weir login --url {url}.")

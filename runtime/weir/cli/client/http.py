@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 API = "/api/v1"
 CONNECT_S = 5.0
 RESPONSE_S = 30.0
-"""The timeout of a response, in seconds. The API waits for its database for a shorter time."""
+"""The timeout of a response, in seconds. The API's own timeout for its database is shorter."""
 RETRY_S = 3.0
 """The number of seconds for which a failing request is retried."""
 RETRY_WHILE_WAITING_S = 60.0
 """The number of seconds for which a failing request is retried while a command waits.
 
-A restart of the API takes less time.
+A restart of the API takes less time than this.
 """
 PAUSE_S, PAUSE_S_MAX = 0.1, 2.0
 STREAM_PAUSE_S = 0.2
@@ -228,8 +228,8 @@ def stream_events(
                 connected = True
                 for message in httpx2.EventSource(response):
                     pause_s = STREAM_PAUSE_S
-                    # Some messages contain an id but no event. A new connection resumes after the newest id, even if it is the id
-                    # of such a message.
+                    # Some messages contain an id but no event. A new connection resumes after the newest id of all messages, including
+                    # messages without an event.
                     last_id = message.id or last_id
                     if message.data:
                         yield ServerEvent(message.event, json_.loads(message.data))

@@ -20,8 +20,8 @@ ROWS_MAX = 100
 
 
 def is_job(argument: str) -> bool:
-    """Return whether ``argument`` can be the name of a job. It must be a valid name and not an existing path, and a platform must
-    be configured.
+    """Return whether ``argument`` can be the name of a job: a platform is configured, and ``argument`` is a valid name and not an
+    existing path.
     """
     return _NAME.fullmatch(argument) is not None and not Path(argument).expanduser().exists() and is_configured(os.environ)
 

@@ -371,8 +371,7 @@ def _keep_version(
     number = current["number"]
     if current["state"] == "INVALID":
         raise OperationFailed(
-            f"The code and the options are those of version {number} of job '{job['name']}', which does not compile: "
-            f"{current['problem']}"
+            f"Version {number} of job '{job['name']}' has the same code and options, and does not compile: {current['problem']}"
         )
     outcome = DeployResult(job, number, number, changed, operation=job["operation"])
     if deployment.start and job["desired_state"] != "RUNNING":

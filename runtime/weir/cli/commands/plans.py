@@ -43,7 +43,8 @@ def rollback(
     to_path: Annotated[
         str | None,
         typer.Option(
-            metavar="PATH[#ID]", help="Checkpoint in another directory that the platform can access. Default ID: the newest."
+            metavar="PATH[#ID]",
+            help="Checkpoint in another directory that the platform can access. Default ID: the newest of the current branch.",
         ),
     ] = None,
     dry_run: DryRun = False,
@@ -52,7 +53,7 @@ def rollback(
     timeout: TimeoutOption = None,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
-    """Roll back a job to a checkpoint and revoke the output committed after it.
+    """Roll back a job to a checkpoint, and revoke the output that the job committed after this checkpoint.
 
     The command first shows the plan. With --to-path, the plan copies the checkpoint into the job and abandons the job's earlier
     checkpoints.

@@ -110,9 +110,9 @@ def _sink_lines(preview: PlanPreview, inspection: PlanInspection | None) -> Iter
 
 
 def _duplicate_lines(preview: PlanPreview, inspection: PlanInspection) -> Iterator[str]:
-    """List the records that readers see twice.
+    """Describe the records that readers see twice.
 
-    A running job can commit more records before the plan stops the job, so the list names these records, too.
+    These records include the output that a running job commits before the plan stops the job.
     """
     abandoned, recommitted = inspection["abandoned"], inspection.get("recommitted", [])
     if abandoned:

@@ -14,9 +14,9 @@ from weir.cli.output import clock_of, duration_text, parse_time, sanitized
 
 PAUSE_S, PAUSE_S_MAX = 0.2, 1.0
 WORKER_S = 180.0
-"""If a worker returns no result for this number of seconds, probably no worker is running.
+"""If no result has arrived after this number of seconds, probably no worker is running.
 
-The workers' own timeouts for compiling a job and for inspecting a checkpoint are shorter.
+The workers' own timeouts for compiling a job and for inspecting a checkpoint are shorter than this time.
 """
 
 
@@ -45,8 +45,8 @@ class Deadline:
 def _waiting(client: ApiClient, background: str) -> Iterator[None]:
     """Retry requests for a longer time inside the ``with`` block.
 
-    If the user interrupts the wait or the API does not respond, the error message contains ``background``. ``background`` is a
-    sentence about the work on the platform.
+    If the user interrupts the wait or the API does not respond, the error message contains ``background``. This sentence states what
+    happens on the platform after the wait has ended.
     """
     try:
         with client.long_retries():
@@ -79,7 +79,7 @@ def _wait_for_end(client: ApiClient, job: JobRead, operation: OperationRead, dea
             if operation["ended_at"] is not None:
                 return operation
             if not printed:
-                # An operation without steps waits for the reconciler, and the job's health reason says why.
+                # An operation without steps still waits for the reconciler. The job's health reason says why it waits.
                 last_reason = _print_if_new(client.job(job["id"])["health_reason"], last_reason)
             deadline.pause(f"Operation {number} ({operation['kind']}) of job '{job['name']}' is still {operation['state']}")
             operation = client.operation(number)
@@ -118,7 +118,7 @@ def wait_for_compilation(client: ApiClient, job: JobRead, spec: SpecRead, deadli
 
 
 def wait_for_inspection(client: ApiClient, plan: PlanRead, deadline: Deadline) -> PlanRead:
-    """Wait until a worker has inspected the checkpoint of the plan. Raises OperationFailed if no worker inspects it in time."""
+    """Wait until a worker has inspected the checkpoint of the plan. Raises OperationFailed if this takes too long."""
     with _waiting(client, f"Plan {plan['id']} is not applied."):
         since = time.monotonic()
         while plan["preview"]["inspection"] is None and plan["state"] == "PROPOSED":
