@@ -82,7 +82,7 @@ def parse_checkpoint_path(text: str) -> tuple[str, CheckpointId | None]:
 
 
 def locate_job(path: str, open_: Callable[[str], CheckpointStorage] = open_storage) -> JobLocation:
-    """Return the job at ``path``. Raise ConfigError if ``path`` contains no job or several jobs, or StorageError."""
+    """Return the job at ``path``. Raise StorageError, or ConfigError if ``path`` contains no job or several jobs."""
     path = path.rstrip("/") or path
     storage = open_(path)
     if any(log_number(one.path) is not None for one in storage.list("log/")):
