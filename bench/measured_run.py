@@ -41,8 +41,9 @@ class Workload(Protocol):
 class RunMeasurement:
     """The measurements of one run.
 
-    ``records``: the number of records that the source subtasks reported as read during ``seconds`` of steady state, which
-    excludes start-up, warm-up and the final checkpoint. ``watched_s``: seconds from before the first report until after the
+    The measured time excludes start-up, warm-up and the final checkpoint. ``records``: the number of records that the source
+    subtasks read in the measured time. ``seconds``: the mean time from the first to the last report of a source subtask (see
+    ``rate_of``). ``watched_s``: seconds from before the first report until after the
     last report, slightly more than ``seconds``. ``cpu``: CPU time during ``watched_s``. ``start_s``: seconds from the call of
     launch() until the job was running. ``checkpoints``: periodic checkpoints that completed in the measured time. ``wrong``:
     the error that the check of the result found.

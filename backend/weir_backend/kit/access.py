@@ -185,7 +185,7 @@ def require_permission(permission: Permission) -> Callable[[Caller], Awaitable[C
 
 
 def required_permission(dependency: Callable[..., Any]) -> Permission | None:
-    """Return the permission that a dependency made by ``require_permission`` checks."""
+    """Return the permission that ``dependency`` checks, if ``require_permission`` has created it, else None."""
     return _CHECKS.get(dependency)
 
 

@@ -192,8 +192,8 @@ def _check_job_name(session: Session, job: Job, current: Spec, wanted: Spec) -> 
     if job.run_number > 0 and before is not None and before != after:
         raise Conflict(
             "name-changed",
-            f"The code of version {wanted.number} names its job '{after}', but the checkpoints of job '{job.name}' belong to '{before}', "
-            "so the job would start without state.",
+            f"Version {wanted.number} has the name '{after}' in Job(...). The checkpoints of job '{job.name}' are stored under the name "
+            f"'{before}', so version {wanted.number} would not find them and would start without state.",
             f"Keep the name '{before}' in Job(...), or deploy another job.",
         )
 

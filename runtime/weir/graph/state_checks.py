@@ -67,7 +67,7 @@ def check_source(old: OperatorInGraph, new: OperatorInGraph) -> None:
             raise RestoreError(
                 f"{new.operator.label} reads an input that differs from the checkpoint's: "
                 f"{_difference(field, old.config[field], new.config[field])}. The positions in the checkpoint do not "
-                "apply to the new input. Restore the old input, or give the source a new uid to read the new input "
+                "apply to the new input. Change the source back to the old input, or give the source a new uid to read the new input "
                 "from the beginning (and drop the old positions with --allow-non-restored-state)"
             )
 
@@ -82,8 +82,8 @@ def check_sink(old: OperatorInGraph, new: OperatorInGraph) -> None:
     if "directory" in old.config and old.config["directory"] != new.config.get("directory"):
         raise RestoreError(
             f"{new.operator.label} writes to {new.config.get('directory')}, but wrote to {old.config['directory']} when "
-            "the checkpoint was taken. The job could no longer commit or revoke the output in the old directory. Restore the old "
-            "directory, or give the sink a new uid "
+            "the checkpoint was taken. With the new directory, the job would not be able to commit or revoke the output in the "
+            f"old directory. Change the directory of the sink back to {old.config['directory']}, or give the sink a new uid "
             "(its old output stays, and --allow-non-restored-state drops its state)"
         )
 

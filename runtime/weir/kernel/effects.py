@@ -1,4 +1,7 @@
-"""The effects that the job master returns for the coordinator to execute."""
+"""The effects that the job master returns for the coordinator to execute.
+
+"Answer with X or Y" means: after the effect, the coordinator calls the method X or Y of the job master.
+"""
 
 from __future__ import annotations
 

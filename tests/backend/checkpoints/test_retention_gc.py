@@ -227,7 +227,7 @@ def test_a_checkpoint_that_is_being_deleted_cannot_be_restored_or_pinned(platfor
     assert job.pin(2, status=409)["code"] == "being-deleted"
 
 
-def test_a_paused_worker_that_continues_after_the_job_has_started_again_deletes_nothing(platform: Platform) -> None:
+def test_a_worker_deletes_nothing_if_the_job_was_started_again_while_the_worker_was_paused(platform: Platform) -> None:
     job = StoredJob.suspended(platform, 5, retained=2)
     at, work = plan_gc(job)
     seen = open_job_storage(LocalStorage(job.directory), at.place)

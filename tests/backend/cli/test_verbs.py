@@ -72,7 +72,9 @@ def test_a_job_name_that_is_a_number_takes_precedence_over_an_id(flights: Worker
     assert weir("status", "2", "-o", "json").json["name"] == "1", "no job has this name, so the number is an id"
 
 
-def test_the_command_wait_fails_immediately_if_it_cannot_succeed(platform: Worker, weir: Weir, job_file: JobFile) -> None:
+def test_weir_wait_fails_immediately_if_the_job_cannot_become_healthy_without_a_user(
+    platform: Worker, weir: Weir, job_file: JobFile
+) -> None:
     assert weir("deploy", job_file(), "--name", "suspended", "--no-start").code == 0
     result = weir("wait", "suspended")
     assert (

@@ -118,7 +118,7 @@ export function fieldProblems({ code, message, body: { errors = {} } }: Pick<Api
   return Object.fromEntries([...TEXT_FIELDS.map((field) => [field, errors[REQUEST_FIELDS[field]]]), ...ofParameters].filter(([, error]) => error !== undefined));
 }
 
-/** Return the problems of fields that the user has not changed since the request. Any changed parameter hides the problems of all parameters. */
+/** Return the problems of fields that the user has not changed since the request. The job parameters count as one field: if the user has changed any of them, the function omits the problems of all job parameters. */
 export function problemsOfUnchangedFields(problems: Problems, sent: FormValues, now: FormValues): Problems {
   const isUnchanged = (name: keyof FormValues): boolean => sent[name] === now[name];
   return Object.fromEntries(Object.entries(problems).filter(([field]) => isUnchanged(field.split('.')[0] as keyof FormValues)));

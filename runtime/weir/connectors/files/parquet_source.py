@@ -77,8 +77,8 @@ class ParquetSource(Source):
 
 
 def row_group_splits(files: tuple[InputFile, ...], split_bytes: int, parallelism: int) -> tuple[Split, ...]:
-    """Combine neighbouring row groups into splits. The maximum size of a split is ``split_bytes``, or a subtask's fair share of the
-    input if the share is smaller. Empty files have no splits."""
+    """Combine neighbouring row groups into splits. A split exceeds ``split_bytes``, or a subtask's fair share of the input (at
+    least 1 MiB) if the share is smaller, only if the split is a single row group. Empty files have no splits."""
     share = max(1 << 20, sum(file.bytes for file in files) // max(parallelism, 1) + 1)
     limit = min(split_bytes, share)
     splits: list[Split] = []

@@ -1,4 +1,4 @@
-/** Finds the subtask that delays a checkpoint and the channels that a barrier blocks, and describes both as text. Pure. */
+/** Finds the blocker of a pending checkpoint, which is usually a blocking subtask, and describes it as text. Also counts the channels of an edge that are blocked. Pure. */
 import { pluralize, duration } from '../../../../format';
 import { chainName, type Chain, type Edge, type PhysicalGraph } from '../../physicalGraph';
 import { forEachNeighbour, subtaskPosition, type Topology } from './topology';
