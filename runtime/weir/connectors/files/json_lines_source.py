@@ -19,6 +19,7 @@ from weir.connectors.files.read_ahead import ReadAheadReader
 from weir.connectors.files.text_source import SPLIT_BYTES
 from weir.errors import InputError, SchemaError
 from weir.graph.schema import decode_schema, encode_schema
+from weir.protocol.ids import CheckpointId
 from weir.protocol.snapshots import JsonValue, Split
 
 _SHOWN_BYTES = 80
@@ -81,12 +82,12 @@ class JsonLinesSource(Source):
                 return table.schema
         raise SchemaError(f"{', '.join(self.paths)}: cannot infer a schema, because there are no records. Pass a schema.")
 
-    def _read(self, split: Split, batch_rows: int) -> Iterator[tuple[pa.RecordBatch, JsonValue]]:
+    def _read(self, split: Split, batch_rows: int, restored: CheckpointId | None) -> Iterator[tuple[pa.RecordBatch, JsonValue]]:
         assert split.position is None or isinstance(split.position, int)
         lines = LineRange.of(split)
         schema = self.schema()
         options = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior=self.unknown_fields)
-        for block in line_blocks(lines, split.position):
+        for block in line_blocks(lines, split.position, restored):
             for first in range(0, len(block.ends), batch_rows):
                 part = block.slice(first, min(first + batch_rows, len(block.ends)))
                 table = _parse(part, lines.file, options).select(schema.names).combine_chunks()

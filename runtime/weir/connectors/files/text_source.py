@@ -14,6 +14,7 @@ from weir.connectors.files.file_listing import list_files
 from weir.connectors.files.line_reader import LineBlock, LineRange, line_blocks, line_number, line_splits
 from weir.connectors.files.read_ahead import ReadAheadReader
 from weir.errors import InputError
+from weir.protocol.ids import CheckpointId
 from weir.protocol.snapshots import JsonValue, Split
 
 SPLIT_BYTES = 32 << 20
@@ -51,11 +52,11 @@ class TextSource(Source):
     def reader(self) -> ReadAheadReader:
         return ReadAheadReader(self._read, rate=self.rate)
 
-    def _read(self, split: Split, batch_rows: int) -> Iterator[tuple[pa.RecordBatch, JsonValue]]:
+    def _read(self, split: Split, batch_rows: int, restored: CheckpointId | None) -> Iterator[tuple[pa.RecordBatch, JsonValue]]:
         lines = LineRange.of(split)
         schema = self.schema()
         offset, number = _resume(split.position, lines)
-        for block in line_blocks(lines, offset):
+        for block in line_blocks(lines, offset, restored):
             for first in range(0, len(block.ends), batch_rows):
                 part = block.slice(first, min(first + batch_rows, len(block.ends)))
                 rows = len(part.ends)

@@ -42,7 +42,8 @@ class StagedDataFrame(Source):
             )
         if not any(name.endswith(".parquet") for name in os.listdir(self.directory)):
             return ()
-        return row_group_splits(list_files((self.directory,)), self.split_bytes, parallelism)
+        # Only Weir writes staged rows. A backup of the checkpoint directory that is put back can have other modification times.
+        return row_group_splits(list_files((self.directory,)), self.split_bytes, parallelism, check_modification=False)
 
     def reader(self) -> ReadAheadReader:
         return ReadAheadReader(partial(read_row_groups, schema=self.schema()), rate=self.rate)
