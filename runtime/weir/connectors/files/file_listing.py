@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import stat
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,6 +60,15 @@ def list_files(paths: Sequence[str]) -> tuple[InputFile, ...]:
         if not found:
             raise InputError(f"{path}: no input file found. Check the path.")
     return tuple(files[path] for path in sorted(files))
+
+
+def max_split_bytes(files: Sequence[InputFile], *, split_bytes: int, parallelism: int, order: str) -> int:
+    """Return the maximum size of a split: ``split_bytes``, or a subtask's fair share of the input (at least 1 MiB) if the share is
+    smaller. With order ``file``, a file is never cut, because different subtasks can read the splits of a file."""
+    if order == "file":
+        return sys.maxsize
+    share = max(1 << 20, sum(file.bytes for file in files) // max(parallelism, 1) + 1)
+    return min(split_bytes, share)
 
 
 def _input_file(path: str) -> InputFile:

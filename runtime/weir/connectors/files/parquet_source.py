@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from weir.connectors.base import Source, describe_fields
 from weir.connectors.files.file_identity import FileIdentity, check_unchanged
-from weir.connectors.files.file_listing import InputFile, list_files
+from weir.connectors.files.file_listing import InputFile, list_files, max_split_bytes
 from weir.connectors.files.read_ahead import ReadAheadReader
 from weir.connectors.transient_errors import retry_policy
 from weir.errors import InputError, SchemaError
@@ -51,7 +51,8 @@ class RowGroups:
 class ParquetSource(Source):
     """Reads the columns that ``columns`` names, or all columns if ``columns`` is None. All files must have the same columns.
 
-    A split is a range of row groups of one file. The position in a split is the number of emitted rows."""
+    A split is a range of row groups of one file. With ``order`` ``file``, a split is a whole file. The position in
+    a split is the number of emitted rows."""
 
     paths: tuple[str, ...]
     columns: tuple[str, ...] | None = None
@@ -60,6 +61,7 @@ class ParquetSource(Source):
     schema_ipc: str | None = None
     """The schema of the records. ``describe`` sets this field, so that a slot reads only the footers of the files in its
     splits."""
+    order: str = "any"
 
     kind = "parquet"
 
@@ -80,20 +82,16 @@ class ParquetSource(Source):
     def splits(self, parallelism: int) -> tuple[Split, ...]:
         files = list_files(self.paths)
         _common_schema(files)
-        return row_group_splits(files, self.split_bytes, parallelism)
+        limit = max_split_bytes(files, split_bytes=self.split_bytes, parallelism=parallelism, order=self.order)
+        return row_group_splits(files, limit)
 
     def reader(self) -> ReadAheadReader:
         return ReadAheadReader(partial(read_row_groups, schema=self.schema()), rate=self.rate)
 
 
-def row_group_splits(
-    files: tuple[InputFile, ...], split_bytes: int, parallelism: int, *, check_modification: bool = True
-) -> tuple[Split, ...]:
-    """Combine neighbouring row groups into splits. The maximum size of a split is ``split_bytes``, or a subtask's fair share of the
-    input if the share is smaller. Empty files have no splits. If ``check_modification`` is False, the identity of a file does not
-    contain the modification time."""
-    share = max(1 << 20, sum(file.bytes for file in files) // max(parallelism, 1) + 1)
-    limit = min(split_bytes, share)
+def row_group_splits(files: tuple[InputFile, ...], split_bytes: int, *, check_modification: bool = True) -> tuple[Split, ...]:
+    """Combine neighbouring row groups into splits of at most ``split_bytes``. A larger row group becomes a split by itself. Empty files
+    have no splits. If ``check_modification`` is False, the identity of a file does not contain the modification time."""
     splits: list[Split] = []
     for file in files:
         footer = footer_of(file)
@@ -102,7 +100,7 @@ def row_group_splits(
         first = 0
         while first < len(groups):
             last, rows, stored = first + 1, groups[first][0], groups[first][1]
-            while last < len(groups) and stored + groups[last][1] <= limit:
+            while last < len(groups) and stored + groups[last][1] <= split_bytes:
                 rows, stored, last = rows + groups[last][0], stored + groups[last][1], last + 1
             if rows:
                 modified_ns = file.modified_ns if check_modification else None
