@@ -22,26 +22,24 @@ class FileIdentity:
     footer: str | None = None
 
 
-def check_unchanged(
-    path: str,
-    listed: FileIdentity,
-    descriptor: int,
-    *,
-    footer: str | None = None,
-    restored: CheckpointId | None,
-) -> None:
-    """Compare the open file ``descriptor`` with the identity in its split. Unknown fields are not compared.
+def identity_of(descriptor: int) -> FileIdentity:
+    """Return the identity of an open file, without the footer."""
+    status = os.fstat(descriptor)
+    return FileIdentity(status.st_size, status.st_mtime_ns)
+
+
+def check_unchanged(path: str, listed: FileIdentity, present: FileIdentity, *, restored: CheckpointId | None) -> None:
+    """Compare the present identity of a file with the identity in its split. A field that is None is not compared.
 
     ``restored`` is the checkpoint that contains the split's position, or None if the split has not been started. Raises InputError.
     """
-    status = os.fstat(descriptor)
     differences = []
-    if listed.bytes not in (None, status.st_size):
-        differences.append(f"size {status.st_size} bytes instead of {listed.bytes}")
-    if listed.modified_ns is not None and listed.modified_ns != status.st_mtime_ns:
-        differences.append(f"modified {_utc(status.st_mtime_ns)} instead of {_utc(listed.modified_ns)}")
-    if listed.footer is not None and footer not in (None, listed.footer):
-        differences.append(f"footer checksum {footer} instead of {listed.footer}")
+    if listed.bytes is not None and present.bytes is not None and listed.bytes != present.bytes:
+        differences.append(f"size {present.bytes} bytes instead of {listed.bytes}")
+    if listed.modified_ns is not None and present.modified_ns is not None and listed.modified_ns != present.modified_ns:
+        differences.append(f"modified {_utc(present.modified_ns)} instead of {_utc(listed.modified_ns)}")
+    if listed.footer is not None and present.footer is not None and listed.footer != present.footer:
+        differences.append(f"footer checksum {present.footer} instead of {listed.footer}")
     if differences:
         since = "the job listed it" if restored is None else f"checkpoint {restored}"
         touch = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
@@ -10,7 +9,7 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from weir.connectors.files.file_identity import FileIdentity, check_unchanged
+from weir.connectors.files.file_identity import FileIdentity, check_unchanged, identity_of
 from weir.connectors.files.file_listing import InputFile
 from weir.connectors.transient_errors import retry_policy
 from weir.errors import InputError
@@ -152,11 +151,11 @@ def _line_blocks(
 
 
 def _check_unchanged(file: BinaryIO, lines: LineRange, restored: CheckpointId | None) -> None:
-    size = lines.size
-    if lines.modified_ns is None:
-        # The version that wrote this split accepted a file that had grown.
-        size = max(size, os.fstat(file.fileno()).st_size)
-    check_unchanged(lines.file, FileIdentity(size, lines.modified_ns), file.fileno(), restored=restored)
+    present = identity_of(file.fileno())
+    listed = FileIdentity(lines.size, lines.modified_ns)
+    if lines.modified_ns is None and present.bytes is not None and present.bytes > lines.size:
+        return  # The version that wrote this split accepted a file that had grown.
+    check_unchanged(lines.file, listed, present, restored=restored)
 
 
 def _first_line(file: BinaryIO, lines: LineRange, block_bytes: int) -> int:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from weir.connectors.base import Source, describe_fields
-from weir.connectors.files.file_identity import FileIdentity, check_unchanged
+from weir.connectors.files.file_identity import FileIdentity, check_unchanged, identity_of
 from weir.connectors.files.file_listing import InputFile, list_files, max_split_bytes
 from weir.connectors.files.read_ahead import ReadAheadReader
 from weir.connectors.transient_errors import retry_policy
@@ -124,9 +124,9 @@ def read_row_groups(
     position = split.position or 0
     try:
         with pa.OSFile(groups.file) as data:
-            check_unchanged(groups.file, listed, data.fileno(), restored=restored)
+            check_unchanged(groups.file, listed, identity_of(data.fileno()), restored=restored)
             footer = _read_footer(data)
-            check_unchanged(groups.file, listed, data.fileno(), footer=footer.checksum, restored=restored)
+            check_unchanged(groups.file, listed, FileIdentity(footer=footer.checksum), restored=restored)
             file = pq.ParquetFile(data, metadata=footer.metadata)
             first, done = groups.first, 0
             while first < groups.last and done + file.metadata.row_group(first).num_rows <= position:
@@ -139,7 +139,7 @@ def read_row_groups(
                 batch_size=rows_at_once, row_groups=groups_to_read, columns=list(schema.names), use_threads=False
             ):  # fmt: skip
                 # Check after the read, because the file can be overwritten while it is read.
-                check_unchanged(groups.file, listed, data.fileno(), restored=restored)
+                check_unchanged(groups.file, listed, identity_of(data.fileno()), restored=restored)
                 if skip >= batch.num_rows > 0:
                     skip -= batch.num_rows
                     continue
