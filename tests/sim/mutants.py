@@ -10,6 +10,7 @@ from unittest.mock import patch
 
 import weir.kernel.job
 import weir.kernel.restore
+from weir.connectors.files import file_identity
 from weir.connectors.sink_operator import SinkOperator
 from weir.coordinator.sinks import SinkCoordinator
 from weir.graph.physical import PhysicalGraph
@@ -130,6 +131,12 @@ def loses_the_position_of_a_source() -> Iterator[None]:
         return tuple(replace(split, position=None) for split in unfinished(self))
 
     with patch.object(SimSource, "unfinished", forget):
+        yield
+
+
+@mutant
+def does_not_compare_the_identity_of_input_files() -> Iterator[None]:
+    with patch.object(file_identity, "check_unchanged", lambda path, listed, present, *, restored: None):
         yield
 
 

@@ -55,12 +55,19 @@ PathLike = str | os.PathLike[str]
 Paths = PathLike | Iterable[PathLike]
 
 
-def text(path: Paths, *, file_name: bool = False, line_numbers: bool = False, rate: float | None = None) -> TextSource:
+def text(
+    path: Paths, *, file_name: bool = False, line_numbers: bool = False, rate: float | None = None, order: str = "any"
+) -> TextSource:
     """Read UTF-8 text, one record per line, in column ``line``. ``file_name`` adds the column ``file``, and ``line_numbers`` adds
     the column ``line_number``, which starts at 1.
 
-    ``rate`` limits the rows per second of all subtasks together, for example to replay recorded data as a stream."""
-    return TextSource(local_paths(path), file_name, line_numbers, rate=_checked_rate("text", rate))
+    ``rate`` limits the rows per second of all subtasks together, for example to replay recorded data as a stream.
+
+    If ``order`` is ``any``, several subtasks can read a file that is larger than 1 MiB at the same time, so its rows are in any order.
+    If ``order`` is ``file``, one subtask reads a file from its first to its last row. Then a large file is not read in parallel."""
+    return TextSource(
+        local_paths(path), file_name, line_numbers, rate=_checked_rate("text", rate), order=_checked_order("text", order)
+    )
 
 
 def json_lines(
@@ -70,11 +77,13 @@ def json_lines(
     unknown_fields: str = "error",
     infer_lines: int = 1000,
     rate: float | None = None,
+    order: str = "any",
 ) -> JsonLinesSource:
     """Read one JSON object per line. If ``schema`` is None, the schema is inferred from the first ``infer_lines`` lines.
 
     If a line has a field that is not in the schema, the source raises an error or ignores the field, as ``unknown_fields``
-    (``error`` or ``ignore``) specifies. ``rate`` limits the rows per second of all subtasks together."""
+    (``error`` or ``ignore``) specifies. ``rate`` limits the rows per second of all subtasks together. ``order`` has the same meaning
+    as in ``text``."""
     if unknown_fields not in ("error", "ignore"):
         raise ConfigError(f"sources.json_lines: unknown_fields must be 'error' or 'ignore', not {unknown_fields!r}.")
     if infer_lines < 1:
@@ -85,13 +94,19 @@ def json_lines(
         unknown_fields,
         infer_lines,
         rate=_checked_rate("json_lines", rate),
+        order=_checked_order("json_lines", order),
     )
 
 
-def parquet(path: Paths, *, columns: Iterable[str] | None = None, rate: float | None = None) -> ParquetSource:
+def parquet(path: Paths, *, columns: Iterable[str] | None = None, rate: float | None = None, order: str = "any") -> ParquetSource:
     """Read Parquet files that have the same schema. If ``columns`` is not None, the source reads only these columns. ``rate``
-    limits the rows per second of all subtasks together."""
-    return ParquetSource(local_paths(path), None if columns is None else tuple(columns), rate=_checked_rate("parquet", rate))
+    limits the rows per second of all subtasks together. ``order`` has the same meaning as in ``text``."""
+    return ParquetSource(
+        local_paths(path),
+        None if columns is None else tuple(columns),
+        rate=_checked_rate("parquet", rate),
+        order=_checked_order("parquet", order),
+    )
 
 
 def generator(
@@ -154,3 +169,9 @@ def _checked_rate(source: str, rate: float | None) -> float | None:
             f"sources.{source}: rate must be a positive finite number of rows per second, not {rate!r}. Omit `rate` for no limit."
         )
     return None if rate is None else float(rate)
+
+
+def _checked_order(source: str, order: str) -> str:
+    if order not in ("any", "file"):
+        raise ConfigError(f"sources.{source}: order must be 'any' or 'file', not {order!r}.")
+    return order

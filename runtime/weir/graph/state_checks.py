@@ -59,7 +59,8 @@ def accept(old: OperatorInGraph, new: OperatorInGraph) -> None:
 def check_source(old: OperatorInGraph, new: OperatorInGraph) -> None:
     """Require the same connector and the same input.
 
-    Ignore a field that only one graph has: the version of Weir that wrote the other graph does not know this field.
+    Ignore a field that only one graph has: the version of Weir that wrote the other graph does not know this field. A restore cannot
+    add file order, because the splits in the checkpoint are final.
     """
     _check_connector(old, new)
     for field in INPUT_FIELDS.get(str(new.config.get("kind")), ()):
@@ -70,6 +71,12 @@ def check_source(old: OperatorInGraph, new: OperatorInGraph) -> None:
                 "apply to the new input. Change the source back to the old input, or give the source a new uid to read the new input "
                 "from the beginning (and drop the old positions with --allow-non-restored-state)"
             )
+    if new.config.get("order") == "file" and old.config.get("order") != "file":
+        raise RestoreError(
+            f"{new.operator.label} has order='file', but it had order='any' when the checkpoint was taken, so files can be cut into "
+            "splits that several subtasks read. Remove order='file', or give the source a new uid to read the input "
+            "from the beginning (and drop the old positions with --allow-non-restored-state)"
+        )
 
 
 def check_sink(old: OperatorInGraph, new: OperatorInGraph) -> None:

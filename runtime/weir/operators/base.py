@@ -46,6 +46,8 @@ class OperatorContext:
     run_in_background: Callable[[Callable[[], object]], BackgroundCall] | None = None
     """A function that runs blocking calls on the slot's background executor, in the order in which they are submitted. The field
     is None if there is no background executor."""
+    restored_checkpoint: CheckpointId | None = None
+    """The checkpoint from which the generation was restored, or None if the job started without state."""
 
 
 class BackgroundCall(Protocol):

@@ -171,6 +171,7 @@ class DeploymentBuilder:
             generation=self._deployment.generation,
             batch_rows=self._settings.batch_rows,
             run_in_background=self._environment.run_in_background,
+            restored_checkpoint=self._message.restored_checkpoint,
         )
 
     # ---- outputs ---------------------------------------------------------------------------------

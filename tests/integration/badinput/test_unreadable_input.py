@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from runs import Runs
@@ -16,6 +18,11 @@ from weir.kernel.effects import JobOutcome
 
 pytestmark = pytest.mark.spark
 JOB = ROOT / "tests" / "integration" / "cli" / "small_job.py"
+
+
+def rewrite(file: Path, content: bytes, modified_ns: int) -> None:
+    file.write_bytes(content)
+    os.utime(file, ns=(modified_ns, modified_ns))
 
 
 def json_job(params: Params) -> Job:
@@ -53,14 +60,15 @@ def test_a_damaged_page_fails_the_job_and_the_error_names_file_and_row_groups(
     damaged = suspended.input / "1.parquet"
     intact = damaged.read_bytes()
     start = pq.read_metadata(damaged).row_group(3).column(0).data_page_offset
-    damaged.write_bytes(intact[:start] + b"\xff" * 40 + intact[start + 40 :])
+    listed_ns = damaged.stat().st_mtime_ns
+    rewrite(damaged, intact[:start] + b"\xff" * 40 + intact[start + 40 :], listed_ns)
     result = suspended.run(start=Resume())
     refuse_tracebacks("".join(capfd.readouterr()))
     assert (result.outcome, result.kind) == (JobOutcome.FAILED, "InputError")
     assert result.reason.startswith(f"Source 'numbers': {damaged}: cannot read row groups 0 to 3 as Parquet")
     assert before.items() <= suspended.committed().items()
 
-    damaged.write_bytes(intact)
+    rewrite(damaged, intact, listed_ns)
     suspended.check_finishes(start=Resume())
     assert before.items() <= suspended.committed().items(), "the files that were committed before the failure still exist"
 
@@ -83,10 +91,33 @@ def test_a_malformed_line_fails_the_job_and_the_error_names_file_line_number_and
     assert result.reason.endswith(': {"number": 39x9}')
     assert before.items() <= runs.committed().items()
 
+    listed_ns = file.stat().st_mtime_ns
     file.write_text("\n".join(good) + "\n")
+    result = runs.run(json_job, start=Resume())
+    assert (result.outcome, result.kind) == (JobOutcome.FAILED, "InputError")
+    assert f"{file}: the file has changed since checkpoint " in result.reason
+    assert before.items() <= runs.committed().items()
+    os.utime(file, ns=(listed_ns, listed_ns))  # The repair has kept the size, and the message names this modification time.
     assert runs.run(json_job, start=Resume()).outcome is JobOutcome.FINISHED
     assert before.items() <= runs.committed().items()
     assert sorted(pq.read_table(runs.output, partitioning=None)["number"].to_pylist()) == list(range(ROWS))
+
+
+def test_replaced_input_is_never_mixed_with_the_input_of_the_checkpoint(
+    suspended: Runs, capfd: pytest.CaptureFixture[str]
+) -> None:
+    before = suspended.committed()
+    file = suspended.input / "1.parquet"
+    table, listed_ns = pq.read_table(file), file.stat().st_mtime_ns
+    original = file.read_bytes()
+    pq.write_table(table.set_column(0, table.schema.field(0), pc.add(table.column(0), 1_000)), file, row_group_size=500)
+    result = suspended.run(start=Resume())
+    refuse_tracebacks("".join(capfd.readouterr()))
+    assert (result.outcome, result.kind) == (JobOutcome.FAILED, "InputError")
+    assert f"{file}: the file has changed since " in result.reason
+    assert before.items() <= suspended.committed().items()
+    rewrite(file, original, listed_ns)
+    suspended.check_finishes(start=Resume())
 
 
 def test_a_deleted_input_is_reported_when_the_job_resumes(suspended: Runs, tmp_path: Path) -> None:

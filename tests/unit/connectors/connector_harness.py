@@ -10,12 +10,19 @@ from weir.connectors.base import Source
 from weir.connectors.files.read_ahead import ReadAheadReader
 from weir.connectors.registry import source_from
 from weir.operators.base import OperatorContext, SourceOperator
-from weir.protocol.ids import Generation, OperatorUid
+from weir.protocol.ids import CheckpointId, Generation, OperatorUid
 from weir.protocol.snapshots import Split
 
 
 def make_context(
-    *, subtask: int = 0, parallelism: int = 1, generation: int = 1, batch_rows: int = 65_536, job: str = "job", uid: str = "op"
+    *,
+    subtask: int = 0,
+    parallelism: int = 1,
+    generation: int = 1,
+    batch_rows: int = 65_536,
+    job: str = "job",
+    uid: str = "op",
+    restored: CheckpointId | None = None,
 ) -> OperatorContext:
     return OperatorContext(
         job=job,
@@ -27,6 +34,7 @@ def make_context(
         key_groups=(0, 127),
         generation=Generation(generation),
         batch_rows=batch_rows,
+        restored_checkpoint=restored,
     )
 
 
@@ -36,9 +44,17 @@ ReadAll = Callable[..., pa.Table]
 class Reading:
     """Reads a source as the loop of a slot does. The source is rebuilt from its description, as in a slot."""
 
-    def __init__(self, source: Source, splits: Iterable[Split], *, batch_rows: int = 65_536, generation: int = 1) -> None:
+    def __init__(
+        self,
+        source: Source,
+        splits: Iterable[Split],
+        *,
+        batch_rows: int = 65_536,
+        generation: int = 1,
+        restored: CheckpointId | None = None,
+    ) -> None:
         self.reader: SourceOperator = source_from(source.describe()).reader()
-        self.reader.open(make_context(batch_rows=batch_rows, generation=generation))
+        self.reader.open(make_context(batch_rows=batch_rows, generation=generation, restored=restored))
         self._todo = list(splits)
 
     def batches(self) -> Iterator[pa.RecordBatch]:

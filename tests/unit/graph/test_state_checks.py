@@ -18,6 +18,7 @@ from weir.errors import RestoreError
 from weir.graph.compatibility import check_restorable
 from weir.graph.compile import compile_graph
 from weir.graph.logical import LogicalGraph
+from weir.protocol.ids import OperatorUid
 
 INTS = {"n": sources.ints(0, 9)}
 
@@ -70,3 +71,21 @@ def test_a_source_with_a_changed_rate_or_number_of_splits_is_accepted(before: So
 def test_a_source_that_reads_other_columns_of_the_same_input_is_accepted(tmp_path: Path) -> None:
     pq.write_table(pa.table({"a": [1], "b": [2]}), tmp_path / "x.parquet")
     check(sources.parquet(tmp_path), sources.parquet(tmp_path, columns=["a"]))
+
+
+def test_file_order_is_refused_if_the_checkpoint_contains_splits_without_file_order() -> None:
+    in_any_order = sources.text("/a")
+    with pytest.raises(RestoreError, match=r"source 'in' \(at job.py:1\) has order='file', .* cut into splits") as caught:
+        check(sources.text("/a", order="file"), in_any_order)
+    assert "Remove order='file', or give the source a new uid" in str(caught.value)
+    check(in_any_order, sources.text("/a", order="file"))
+    check(sources.text("/a", order="file", rate=5), sources.text("/a", order="file"))
+
+
+def test_file_order_is_refused_if_an_older_version_wrote_the_checkpoint() -> None:
+    after, before = graph_of(sources.text("/a", order="file")), graph_of(sources.text("/a"))
+    config = before.operator(OperatorUid("in")).config
+    assert isinstance(config, dict)
+    del config["order"]
+    with pytest.raises(RestoreError, match="has order='file'"):
+        check_restorable(compile_graph(after, slots=1), checkpointed=before, max_parallelism={})

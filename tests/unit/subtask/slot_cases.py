@@ -193,7 +193,14 @@ class Bench:
 
     # ---- test actions --------------------------------------------------------------------------------
 
-    def deploy(self, generation: int = 1, *, ended: tuple[SubtaskId, ...] = (), started: bool = True) -> Bench:
+    def deploy(
+        self,
+        generation: int = 1,
+        *,
+        ended: tuple[SubtaskId, ...] = (),
+        started: bool = True,
+        restored: CheckpointId | None = None,
+    ) -> Bench:
         channels = {channel for edge in self.graph.edges for channel in self.graph.channels_of_edge(edge)}
         self.runtime.on_control(
             Deploy(
@@ -201,7 +208,7 @@ class Bench:
                 SlotIndex(0),
                 codec.to_json(self.graph),
                 tuple(Peer(SlotIndex(slot), "host", 1) for slot in range(self.graph.slots)),
-                None,
+                restored,
                 (),
                 tuple(RestoredChannel(channel, 0, None) for channel in sorted(channels)),
                 ended,

@@ -51,6 +51,13 @@ def test_a_slot_reports_its_deployment_and_waits_for_the_start_message() -> None
     assert len(bench.messages(RequestSplit)) == 1, "the split is requested only once"
 
 
+@pytest.mark.parametrize("restored", [None, CheckpointId(5)])
+def test_an_operator_knows_the_checkpoint_from_which_it_was_restored(restored: CheckpointId | None) -> None:
+    source = ListSource([])
+    Bench(source, Collecting()).deploy(restored=restored)
+    assert source.context.restored_checkpoint == restored
+
+
 def test_the_end_of_input_follows_the_last_record_through_a_chain() -> None:
     keyed = Collecting()
     bench = bench_with_split(Bench(ListSource([Rows(1, 2), Rows(3)]), keyed).deploy())

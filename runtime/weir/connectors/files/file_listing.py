@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import stat
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,8 @@ from weir.errors import ConfigError, InputError
 class InputFile:
     path: str
     bytes: int
+    modified_ns: int
+    """Modification time, in nanoseconds since 1970."""
 
 
 def local_paths(path: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:
@@ -44,24 +47,33 @@ def list_files(paths: Sequence[str]) -> tuple[InputFile, ...]:
 
     Raises InputError if a path matches no file or cannot be listed. Also raises InputError for a file whose size is unknown or
     whose name is not UTF-8."""
-    sizes: dict[str, int] = {}
+    files: dict[str, InputFile] = {}
     for path in paths:
         try:
             matches = [path] if os.path.exists(path) else sorted(glob.glob(path, recursive=True))
-            files = [file for match in matches for file in (_walk(match) if os.path.isdir(match) else [match])]
-            sizes.update((file, _size(file)) for file in files)
+            found = [file for match in matches for file in (_walk(match) if os.path.isdir(match) else [match])]
+            files.update((file, _input_file(file)) for file in found)
         except OSError as error:
             raise InputError(
                 f"{error.filename or path}: cannot list the input: {error.strerror}.", retry=retry_policy(error)
             ) from error
-        if not files:
+        if not found:
             raise InputError(f"{path}: no input file found. Check the path.")
-    return tuple(InputFile(file, sizes[file]) for file in sorted(sizes))
+    return tuple(files[path] for path in sorted(files))
 
 
-def _size(path: str) -> int:
-    """Return the size of a regular file. Raises InputError for pipes and devices, which report a size of 0 and would have no
-    splits."""
+def max_split_bytes(files: Sequence[InputFile], *, split_bytes: int, parallelism: int, order: str) -> int:
+    """Return the maximum size of a split: ``split_bytes``, or a subtask's fair share of the input (at least 1 MiB) if the share is
+    smaller. With order ``file``, a file is never cut, because different subtasks can read the splits of a file."""
+    if order == "file":
+        return sys.maxsize
+    share = max(1 << 20, sum(file.bytes for file in files) // max(parallelism, 1) + 1)
+    return min(split_bytes, share)
+
+
+def _input_file(path: str) -> InputFile:
+    """Return a regular file with its size and modification time. Raises InputError for pipes and devices, which report a size of 0
+    and would have no splits."""
     try:
         path.encode()
     except UnicodeEncodeError as error:
@@ -70,7 +82,7 @@ def _size(path: str) -> int:
     status = os.stat(path)
     if not stat.S_ISREG(status.st_mode) or (status.st_size == 0 and _yields_data(path)):
         raise InputError(f"{path}: not a regular file (a pipe or a device?). Copy the data to a file and read that file.")
-    return status.st_size
+    return InputFile(path, status.st_size, status.st_mtime_ns)
 
 
 def _yields_data(path: str) -> bool:

@@ -13,12 +13,13 @@ import pyarrow as pa
 import pyarrow.json as pj
 
 from weir.connectors.base import Source, describe_fields
-from weir.connectors.files.file_listing import list_files
+from weir.connectors.files.file_listing import list_files, max_split_bytes
 from weir.connectors.files.line_reader import LineBlock, LineRange, line_blocks, line_number, line_splits
 from weir.connectors.files.read_ahead import ReadAheadReader
 from weir.connectors.files.text_source import SPLIT_BYTES
 from weir.errors import InputError, SchemaError
 from weir.graph.schema import decode_schema, encode_schema
+from weir.protocol.ids import CheckpointId
 from weir.protocol.snapshots import JsonValue, Split
 
 _SHOWN_BYTES = 80
@@ -34,7 +35,8 @@ class JsonLinesSource(Source):
     file.
 
     Missing fields are null. ``unknown_fields`` is ``error`` or ``ignore``. Blank lines are skipped.
-    A split is a byte range. The position in a split is the byte offset after the last emitted line."""
+    A split is a byte range. With ``order`` ``file``, a split is a whole file. The position in a split is the byte offset
+    after the last emitted line."""
 
     paths: tuple[str, ...]
     schema_ipc: str | None = None
@@ -42,6 +44,7 @@ class JsonLinesSource(Source):
     infer_lines: int = 1000
     split_bytes: int = SPLIT_BYTES
     rate: float | None = None
+    order: str = "any"
 
     kind = "json_lines"
 
@@ -59,8 +62,8 @@ class JsonLinesSource(Source):
 
     def splits(self, parallelism: int) -> tuple[Split, ...]:
         files = list_files(self.paths)
-        share = max(1 << 20, sum(file.bytes for file in files) // max(parallelism, 1) + 1)
-        return line_splits(files, split_bytes=min(self.split_bytes, share), number_lines=False)
+        limit = max_split_bytes(files, split_bytes=self.split_bytes, parallelism=parallelism, order=self.order)
+        return line_splits(files, split_bytes=limit, number_lines=False)
 
     def reader(self) -> ReadAheadReader:
         return ReadAheadReader(self._read, rate=self.rate)
@@ -81,12 +84,12 @@ class JsonLinesSource(Source):
                 return table.schema
         raise SchemaError(f"{', '.join(self.paths)}: cannot infer a schema, because there are no records. Pass a schema.")
 
-    def _read(self, split: Split, batch_rows: int) -> Iterator[tuple[pa.RecordBatch, JsonValue]]:
+    def _read(self, split: Split, batch_rows: int, restored: CheckpointId | None) -> Iterator[tuple[pa.RecordBatch, JsonValue]]:
         assert split.position is None or isinstance(split.position, int)
         lines = LineRange.of(split)
         schema = self.schema()
         options = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior=self.unknown_fields)
-        for block in line_blocks(lines, split.position):
+        for block in line_blocks(lines, split.position, restored):
             for first in range(0, len(block.ends), batch_rows):
                 part = block.slice(first, min(first + batch_rows, len(block.ends)))
                 table = _parse(part, lines.file, options).select(schema.names).combine_chunks()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
@@ -10,10 +9,12 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from weir.connectors.files.file_identity import FileIdentity, check_unchanged, identity_of
 from weir.connectors.files.file_listing import InputFile
 from weir.connectors.transient_errors import retry_policy
 from weir.errors import InputError
-from weir.protocol.codec import from_json
+from weir.protocol.codec import from_json, to_json
+from weir.protocol.ids import CheckpointId
 from weir.protocol.snapshots import Split
 
 BLOCK_BYTES = 4 << 20
@@ -26,14 +27,15 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 class LineRange:
     """The payload of a split. The split contains all lines of ``file`` that begin in bytes ``[start, end)``.
 
-    ``size`` is the size of the file when the file was listed. ``line`` is the number of the first line (from 1), or 0 if
-    unknown."""
+    ``size`` and ``modified_ns`` are the identity of the file when the file was listed. ``modified_ns`` is None in splits of older
+    versions. ``line`` is the number of the first line (from 1), or 0 if unknown."""
 
     file: str
     start: int
     end: int
     size: int
     line: int = 0
+    modified_ns: int | None = None
 
     @staticmethod
     def of(split: Split) -> LineRange:
@@ -69,8 +71,8 @@ def line_splits(files: Sequence[InputFile], *, split_bytes: int, number_lines: b
         for start in range(0, file.bytes, split_bytes):
             end = min(start + split_bytes, file.bytes)
             # Except at offset 0, the first line of a range begins after the first newline at or after byte start - 1.
-            payload = {"file": file.path, "start": start, "end": end, "size": file.bytes, "line": line}
-            splits.append(Split(id=f"{file.path}@{start}", payload=payload))  # type: ignore[arg-type]  # str and int join to object
+            lines = LineRange(file.path, start, end, file.bytes, line, file.modified_ns)
+            splits.append(Split(id=f"{file.path}@{start}", payload=to_json(lines)))
             if number_lines and end < file.bytes:
                 # Add the lines that begin in this range: the line at offset 0, and each line after a newline before byte end - 1.
                 line += count_newlines(file.path, max(start - 1, 0), end - 1) + (start == 0)
@@ -95,30 +97,32 @@ def open_input(path: str) -> BinaryIO:
         raise InputError(f"{path}: cannot open the input file: {error.strerror}.", retry=retry_policy(error)) from error
 
 
-def line_blocks(lines: LineRange, position: int | None, *, block_bytes: int = BLOCK_BYTES) -> Iterator[LineBlock]:
+def line_blocks(
+    lines: LineRange, position: int | None, restored: CheckpointId | None = None, *, block_bytes: int = BLOCK_BYTES
+) -> Iterator[LineBlock]:
     """Yield the lines of the range that begin at ``position`` or later. If ``position`` is None, yield all lines of the range.
-    Raises InputError."""
+
+    ``restored`` is the checkpoint that contains ``position``. Raises InputError, also if the file has changed since it was listed:
+    every block that is yielded was read from the listed version of the file."""
     with open_input(lines.file) as file:
         try:
-            yield from _line_blocks(file, lines, position, block_bytes)
+            yield from _line_blocks(file, lines, position, restored, block_bytes)
         except OSError as error:
             raise InputError(f"{lines.file}: cannot read the input file: {error.strerror}.", retry=retry_policy(error)) from error
 
 
-def _line_blocks(file: BinaryIO, lines: LineRange, position: int | None, block_bytes: int) -> Iterator[LineBlock]:
-    present = os.fstat(file.fileno()).st_size
-    if present < lines.size:
-        raise InputError(
-            f"{lines.file}: the file has shrunk from {lines.size} to {present} bytes since it was listed. "
-            "Input files must not change while a job reads them."
-        )
+def _line_blocks(
+    file: BinaryIO, lines: LineRange, position: int | None, restored: CheckpointId | None, block_bytes: int
+) -> Iterator[LineBlock]:
     offset = _first_line(file, lines, block_bytes) if position is None else position
+    _check_unchanged(file, lines, restored)
     file.seek(offset)
     unread = lines.size - offset
     carry = b""
     while offset < lines.end:
         fresh = file.read(min(block_bytes, unread))
         unread -= len(fresh)
+        _check_unchanged(file, lines, restored)  # after the read, because the file can be overwritten while it is read
         if not fresh:
             raise InputError(f"{lines.file}: the file was truncated while the source read it. Input files must not change.")
         data = carry + fresh
@@ -144,6 +148,14 @@ def _line_blocks(file: BinaryIO, lines: LineRange, position: int | None, block_b
         if count:
             yield LineBlock(data, offset, starts, ends, next_offset).slice(0, count)
         offset = next_offset
+
+
+def _check_unchanged(file: BinaryIO, lines: LineRange, restored: CheckpointId | None) -> None:
+    present = identity_of(file.fileno())
+    listed = FileIdentity(lines.size, lines.modified_ns)
+    if lines.modified_ns is None and present.bytes is not None and present.bytes > lines.size:
+        return  # The version that wrote this split accepted a file that had grown.
+    check_unchanged(lines.file, listed, present, restored=restored)
 
 
 def _first_line(file: BinaryIO, lines: LineRange, block_bytes: int) -> int:

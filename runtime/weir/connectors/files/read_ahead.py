@@ -12,10 +12,12 @@ import pyarrow as pa
 
 from weir.connectors.token_bucket import TokenBucket
 from weir.operators.base import OperatorContext, SourceOperator
+from weir.protocol.ids import CheckpointId
 from weir.protocol.snapshots import JsonValue, Split
 
-ReadSplit = Callable[[Split, int], Iterator[tuple[pa.RecordBatch, JsonValue]]]
-"""``read(split, batch_rows)`` yields batches, each with the position after its last record. Raises InputError."""
+ReadSplit = Callable[[Split, int, CheckpointId | None], Iterator[tuple[pa.RecordBatch, JsonValue]]]
+"""``read(split, batch_rows, restored)`` yields batches, each with the position after its last record. ``restored`` is the checkpoint
+that contains the split's position, or None if the split has not been started. Raises InputError."""
 
 BYTES_AHEAD = 32 << 20
 BATCHES_AHEAD = 64
@@ -162,8 +164,9 @@ class ReadAheadReader(SourceOperator):
                 if self._closed:
                     return
                 split = self._pending.popleft()
+            restored = None if split.position is None else self.context.restored_checkpoint
             try:
-                for batch, position in self._read(split, self._batch_rows()):
+                for batch, position in self._read(split, self._batch_rows(), restored):
                     if not self._enqueue(_Item(split.id, batch, position, bytes=batch.nbytes)):
                         return
                 if not self._enqueue(_Item(split.id), read_to_end=True):

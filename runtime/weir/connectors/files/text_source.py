@@ -10,10 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from weir.connectors.base import Source
-from weir.connectors.files.file_listing import list_files
+from weir.connectors.files.file_listing import list_files, max_split_bytes
 from weir.connectors.files.line_reader import LineBlock, LineRange, line_blocks, line_number, line_splits
 from weir.connectors.files.read_ahead import ReadAheadReader
 from weir.errors import InputError
+from weir.protocol.ids import CheckpointId
 from weir.protocol.snapshots import JsonValue, Split
 
 SPLIT_BYTES = 32 << 20
@@ -24,14 +25,15 @@ class TextSource(Source):
     """Reads column ``line`` (string, without line end), and optional columns ``file`` (string) and ``line_number`` (int64, from
     1).
 
-    A split is a byte range. The position in a split is the byte offset after the last emitted line. With line numbers, the
-    position is ``[byte offset, number of the next line]``."""
+    A split is a byte range. With ``order`` ``file``, a split is a whole file. The position in a split is the byte offset
+    after the last emitted line. With line numbers, the position is ``[byte offset, number of the next line]``."""
 
     paths: tuple[str, ...]
     file_name: bool = False
     line_numbers: bool = False
     split_bytes: int = SPLIT_BYTES
     rate: float | None = None
+    order: str = "any"
 
     kind = "text"
 
@@ -45,17 +47,17 @@ class TextSource(Source):
 
     def splits(self, parallelism: int) -> tuple[Split, ...]:
         files = list_files(self.paths)
-        share = max(1 << 20, sum(file.bytes for file in files) // max(parallelism, 1) + 1)
-        return line_splits(files, split_bytes=min(self.split_bytes, share), number_lines=self.line_numbers)
+        limit = max_split_bytes(files, split_bytes=self.split_bytes, parallelism=parallelism, order=self.order)
+        return line_splits(files, split_bytes=limit, number_lines=self.line_numbers)
 
     def reader(self) -> ReadAheadReader:
         return ReadAheadReader(self._read, rate=self.rate)
 
-    def _read(self, split: Split, batch_rows: int) -> Iterator[tuple[pa.RecordBatch, JsonValue]]:
+    def _read(self, split: Split, batch_rows: int, restored: CheckpointId | None) -> Iterator[tuple[pa.RecordBatch, JsonValue]]:
         lines = LineRange.of(split)
         schema = self.schema()
         offset, number = _resume(split.position, lines)
-        for block in line_blocks(lines, offset):
+        for block in line_blocks(lines, offset, restored):
             for first in range(0, len(block.ends), batch_rows):
                 part = block.slice(first, min(first + batch_rows, len(block.ends)))
                 rows = len(part.ends)

@@ -9,7 +9,7 @@ from functools import partial
 import pyarrow as pa
 
 from weir.connectors.base import Source
-from weir.connectors.files.file_listing import list_files
+from weir.connectors.files.file_listing import list_files, max_split_bytes
 from weir.connectors.files.parquet_source import SPLIT_BYTES, read_row_groups, row_group_splits
 from weir.connectors.files.read_ahead import ReadAheadReader
 from weir.errors import InputError
@@ -42,7 +42,10 @@ class StagedDataFrame(Source):
             )
         if not any(name.endswith(".parquet") for name in os.listdir(self.directory)):
             return ()
-        return row_group_splits(list_files((self.directory,)), self.split_bytes, parallelism)
+        files = list_files((self.directory,))
+        limit = max_split_bytes(files, split_bytes=self.split_bytes, parallelism=parallelism, order="any")
+        # Only Weir writes staged rows. A backup of the checkpoint directory that is put back can have other modification times.
+        return row_group_splits(files, limit, check_modification=False)
 
     def reader(self) -> ReadAheadReader:
         return ReadAheadReader(partial(read_row_groups, schema=self.schema()), rate=self.rate)

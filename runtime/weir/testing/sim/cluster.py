@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
+from weir.errors import InputError
 from weir.graph.compile import compile_graph
 from weir.graph.physical import PhysicalGraph
 from weir.kernel.effects import Finish, JobOutcome
 from weir.protocol.messages import Deploy
 from weir.testing.sim.driver import SimDriver
+from weir.testing.sim.input_files import InputFiles
 from weir.testing.sim.invariants import InvariantChecker
 from weir.testing.sim.network import ConnectionEnd, SimConnection
 from weir.testing.sim.process import Process
@@ -28,6 +30,7 @@ class Cluster:
         self.scenario = scenario
         self.threads = threads
         self.storage = SimStorage(simulation, scenario.storage)
+        self.input_files = InputFiles()
         self.checker = InvariantChecker(self)
         self.storage.observer = self.checker
         self.drivers: list[SimDriver] = []
@@ -86,6 +89,8 @@ class Cluster:
 
     def on_finished(self, driver: SimDriver, finish: Finish) -> None:
         self.checker.on_finish(driver, finish)
+        if finish.kind == InputError.__name__:
+            self.input_files.put_back()
         driver.post(self.simulation.between(1 * MS, 5 * MS), lambda: driver.exit(f"finished: {finish.outcome}"))
         if finish.outcome is JobOutcome.FINISHED and driver is self.drivers[-1]:
             if self.scenario.rolls_back and self.simulation.now_ns < FAULTS_END_NS and self.simulation.chance(0.3):
@@ -189,6 +194,9 @@ class Cluster:
                 driver.deliver(lambda: driver.feed(lambda master, now_ms: master.cancel(now_ms)))
             case FaultKind.SAVEPOINT:
                 driver.deliver(lambda: driver.feed(lambda master, now_ms: master.savepoint(now_ms)))
+            case FaultKind.REPLACE_INPUT:
+                uid, shape = rng.choice(sorted(self.scenario.sources.items()))
+                self.input_files.replace(f"{uid}-{rng.randrange(len(shape.lengths))}")
             case FaultKind.CHECKPOINT:
                 driver.deliver(lambda: driver.feed(lambda master, now_ms: master.checkpoint(now_ms)))
             case _:

@@ -26,11 +26,12 @@ from weir.kernel.effects import (
 )
 from weir.kernel.job import JobMaster, JobPhase
 from weir.operators.base import SourceOperator
-from weir.protocol.ids import SlotIncarnation
+from weir.protocol.ids import OperatorUid, SlotIncarnation
 from weir.protocol.messages import Acknowledge, TriggerCheckpoint
 from weir.protocol.snapshots import JsonValue, Split
 from weir.storage.job_log import JobLog
 from weir.testing.sim.graphs import JOB, SourceShape
+from weir.testing.sim.input_files import InputFiles
 from weir.testing.sim.network import ConnectionEnd, SimConnection
 from weir.testing.sim.process import Process
 from weir.testing.sim.scenario import Scenario
@@ -55,6 +56,7 @@ class DriverCluster(Protocol):
     scenario: Scenario
     threads: Threads
     storage: SimStorage
+    input_files: InputFiles
 
     @property
     def checker(self) -> DriverObserver: ...
@@ -114,7 +116,7 @@ class SimDriver(Process):
         }
         plan = CompiledJob(
             graph,
-            {uid: SimInput(uid, shape) for uid, shape in scenario.sources.items()},
+            {uid: SimInput(uid, shape, self.cluster.input_files) for uid, shape in scenario.sources.items()},
             committers,
             scenario.config,
             scenario.retained,
@@ -247,9 +249,10 @@ class SimInput(Source):
 
     kind = "sim"
 
-    def __init__(self, uid: str, shape: SourceShape) -> None:
+    def __init__(self, uid: OperatorUid, shape: SourceShape, files: InputFiles) -> None:
         self._uid = uid
         self._shape = shape
+        self._files = files
 
     def describe(self) -> JsonValue:
         return None
@@ -258,7 +261,7 @@ class SimInput(Source):
         return pa.schema([])
 
     def splits(self, parallelism: int) -> tuple[Split, ...]:
-        return self._shape.splits(self._uid)  # type: ignore[arg-type]  # an OperatorUid
+        return self._files.list(self._uid, self._shape)
 
     def reader(self) -> SourceOperator:
         raise AssertionError("readers of simulated sources are made by SimProgram")

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from weir.graph.logical import Column, Input, LogicalGraph, LogicalOperator, OperatorKind, Partitioning
 from weir.protocol.ids import OperatorUid
-from weir.protocol.snapshots import Split
 from weir.testing.sim.records import Identity, through
 
 DIVISORS = (1, 2, 4)
@@ -21,9 +20,6 @@ class SourceShape:
     """The number of records in each split."""
 
     lengths: tuple[int, ...]
-
-    def splits(self, uid: OperatorUid) -> tuple[Split, ...]:
-        return tuple(Split(f"{uid}-{number}", length) for number, length in enumerate(self.lengths))
 
 
 class GraphBuilder:

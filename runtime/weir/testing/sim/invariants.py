@@ -17,6 +17,7 @@ from weir.subtask.channel_subtask import ChannelSubtask
 from weir.subtask.channels import WINDOW_BYTES
 from weir.testing.sim.driver import SimDriver
 from weir.testing.sim.expected_output import HashChainCheck, Prefix, all_records, check_equal, check_keys, expected_records
+from weir.testing.sim.input_files import InputFiles
 from weir.testing.sim.log_checker import LogChecker
 from weir.testing.sim.records import Identity
 from weir.testing.sim.scenario import Scenario
@@ -45,6 +46,7 @@ class CheckedCluster(Protocol):
     simulation: Simulation
     scenario: Scenario
     storage: SimStorage
+    input_files: InputFiles
 
     def compiled(self, slots: int, restored: PhysicalGraph | None) -> PhysicalGraph: ...
 
@@ -119,7 +121,7 @@ class InvariantChecker:
     def on_finish(self, driver: SimDriver, finish: Finish) -> None:
         if finish.kind == "Superseded" and driver.master is not None and driver.master.generation < self.view.generation:
             return
-        if finish.outcome is JobOutcome.FAILED and finish.kind not in JOB_ERRORS:
+        if finish.outcome is JobOutcome.FAILED and finish.kind not in JOB_ERRORS and not self._is_replaced_input(finish.kind):
             raise Violation(f"{driver.name} failed: {finish.kind}: {finish.reason}")
         if finish.outcome in (JobOutcome.FINISHED, JobOutcome.SUSPENDED) and driver.master is not None:
             if self.view.generation != driver.master.generation:
@@ -133,6 +135,9 @@ class InvariantChecker:
             if self._generation_of == driver.name:
                 raise Violation(f"{driver.name} stopped as superseded by its own generation {self.view.generation}")
 
+    def _is_replaced_input(self, kind: str) -> bool:
+        return kind == "InputError" and self._cluster.input_files.ever_replaced
+
     # ---- slots -------------------------------------------------------------------------------------
 
     def on_sent_by_slot(self, slot: SimSlot, message: FromSlot) -> None:
@@ -140,7 +145,7 @@ class InvariantChecker:
             self._simulation.trace(f"{slot.name}: {message.kind}: {message.reason}")
             if message.kind == "CheckpointError" and message.generation < self.view.generation:
                 return  # A newer generation, unknown to the slot's driver, has possibly retired the checkpoint.
-            if message.kind not in SUBTASK_ERRORS:
+            if message.kind not in SUBTASK_ERRORS and not self._is_replaced_input(message.kind):
                 raise Violation(f"{slot.name}, subtask {message.subtask}: {message.kind}: {message.reason}")
 
     def on_deployed(self, slot: SimSlot) -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from weir.connectors.files import file_identity
+from weir.connectors.files.file_identity import FileIdentity
 from weir.operators.base import Batch, Operator, PendingSnapshot, SnapshotReader, SnapshotWriter, SourceOperator, Step
 from weir.protocol.ids import CheckpointId, OperatorUid
 from weir.protocol.snapshots import OperatorSnapshot, Split
+from weir.testing.sim.input_files import InputFiles
 from weir.testing.sim.records import Identity, SimBatch, SimRow, through
 from weir.testing.sim.simulation import MS, Simulation
 
@@ -17,8 +20,9 @@ class SimSource(SourceOperator):
     Batch sizes are random, because a real source can split its records into different batches on a replay.
     """
 
-    def __init__(self, simulation: Simulation, *, rows_max: int, row_bytes: int, splits_open_max: int) -> None:
+    def __init__(self, simulation: Simulation, files: InputFiles, *, rows_max: int, row_bytes: int, splits_open_max: int) -> None:
         self._simulation = simulation
+        self._files = files
         self._rows_max = rows_max
         self._row_bytes = row_bytes
         self._splits_open_max = splits_open_max
@@ -36,10 +40,13 @@ class SimSource(SourceOperator):
         if not self._open or self._simulation.chance(0.1):
             return None
         split = self._simulation.random.choice(list(self._open.values()))
+        restored = None if split.position is None else self.context.restored_checkpoint
+        file_identity.check_unchanged(split.id, _listed(split), self._files.identity(split.id), restored=restored)
         start = _position(split)
         end = min(_length(split), start + 1 + int(self._simulation.random.random() * self._rows_max))
         number = int(split.id.rsplit("-", 1)[1])
-        rows = [SimRow(Identity(self.context.uid, number, position, ()), ()) for position in range(start, end)]
+        first = self._files.first_position(split.id)
+        rows = [SimRow(Identity(self.context.uid, number, first + position, ()), ()) for position in range(start, end)]
         if end == _length(split):
             del self._open[split.id]
         else:
@@ -58,8 +65,13 @@ def _position(split: Split) -> int:
 
 
 def _length(split: Split) -> int:
-    assert isinstance(split.payload, int)
-    return split.payload
+    assert isinstance(split.payload, list) and isinstance(split.payload[0], int)
+    return split.payload[0]
+
+
+def _listed(split: Split) -> FileIdentity:
+    assert isinstance(split.payload, list) and isinstance(split.payload[1], int)
+    return FileIdentity(modified_ns=split.payload[1])
 
 
 class SimStateless(Operator):

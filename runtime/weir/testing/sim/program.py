@@ -13,6 +13,7 @@ from weir.operators.base import Batch, Operator, SourceOperator
 from weir.protocol.ids import SubtaskId
 from weir.subtask.environment import BatchPartitioner
 from weir.testing.sim.graphs import transform
+from weir.testing.sim.input_files import InputFiles
 from weir.testing.sim.operators import SimDelay, SimSource, SimStateless
 from weir.testing.sim.records import SimBatch, SimRow, key_group, key_of
 from weir.testing.sim.simulation import Simulation
@@ -24,11 +25,20 @@ class SimProgram:
     """``rows_max``: maximum rows of a batch. ``held_max``: maximum rows that a partitioner or a delaying operator buffers."""
 
     def __init__(
-        self, simulation: Simulation, storage: SimStorage, port: StoragePort, *, rows_max: int, row_bytes: int, held_max: int
+        self,
+        simulation: Simulation,
+        storage: SimStorage,
+        port: StoragePort,
+        files: InputFiles,
+        *,
+        rows_max: int,
+        row_bytes: int,
+        held_max: int,
     ) -> None:
         self._simulation = simulation
         self._storage = storage
         self._port = port
+        self._files = files
         self._rows_max = rows_max
         self._row_bytes = row_bytes
         self._held_max = held_max
@@ -40,7 +50,9 @@ class SimProgram:
         rows_max, row_bytes = self._rows_max, self._row_bytes
         match operator.kind:
             case OperatorKind.SOURCE:
-                return SimSource(self._simulation, rows_max=rows_max, row_bytes=row_bytes, splits_open_max=1 + self._held_max % 2)
+                return SimSource(
+                    self._simulation, self._files, rows_max=rows_max, row_bytes=row_bytes, splits_open_max=1 + self._held_max % 2
+                )
             case OperatorKind.MAP_BATCHES:
                 return SimDelay(self._simulation, held_max=self._held_max, rows_max=rows_max, row_bytes=row_bytes)
             case OperatorKind.AGGREGATE:

@@ -51,6 +51,8 @@ class FaultKind(StrEnum):
     SAVEPOINT = "savepoint"
     CHECKPOINT = "checkpoint"
     """A user requests a checkpoint."""
+    REPLACE_INPUT = "replace_input"
+    """An input file is replaced by another version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,10 @@ def make_scenario(seed: int) -> Scenario:
     rolls_back = rng.random() < 0.15
     if faults and rolls_back:
         faults = (*faults, *_rollback_faults(rng))
+    # Separate random numbers, so that all other faults of a seed stay the same.
+    separate = random.Random(f"input {seed}")
+    if faults and separate.random() < 0.2:
+        faults = (*faults, Fault(FaultKind.REPLACE_INPUT, 0, at_ns=int(separate.random() ** 2 * 600 * MS)))
     return Scenario(
         seed=seed,
         logical=logical,
@@ -153,7 +159,8 @@ def _config(rng: random.Random, *, often: bool) -> JobConfig:
 
 
 def _fault(rng: random.Random) -> Fault:
-    kind = rng.choices(tuple(FaultKind), weights=(5, 4, 3, 5, 2, 2, 1, 2, 1, 2, 2))[0]
+    # ``make_scenario`` draws REPLACE_INPUT, which has the weight 0 here.
+    kind = rng.choices(tuple(FaultKind), weights=(5, 4, 3, 5, 2, 2, 1, 2, 1, 2, 2, 0))[0]
     duration_ns = rng.choice((5, 30, 120, 350, 900)) * MS
     if rng.random() < 0.5:
         return Fault(kind, duration_ns, at_ns=int(rng.random() ** 2 * 600 * MS))

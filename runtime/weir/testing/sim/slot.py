@@ -28,6 +28,7 @@ from weir.storage.layout import JobLayout, pack_path
 from weir.subtask.deployment import SlotSettings
 from weir.subtask.slot import SlotRuntime
 from weir.testing.sim.graphs import JOB
+from weir.testing.sim.input_files import InputFiles
 from weir.testing.sim.network import SimConnection
 from weir.testing.sim.process import Process
 from weir.testing.sim.program import SimProgram
@@ -54,6 +55,7 @@ class SlotCluster(Protocol):
     scenario: Scenario
     threads: Threads
     storage: SimStorage
+    input_files: InputFiles
 
     @property
     def checker(self) -> SlotObserver: ...
@@ -86,7 +88,7 @@ class SimSlot(Process):
         scenario = cluster.scenario
         port = StoragePort(cluster.storage, cluster.threads, self.name)
         program = SimProgram(
-            self.simulation, cluster.storage, port,
+            self.simulation, cluster.storage, port, cluster.input_files,
             rows_max=scenario.rows_max, row_bytes=scenario.row_bytes, held_max=scenario.held_max,
         )  # fmt: skip
         self.runtime = SlotRuntime(program, self, SlotSettings(batch_rows=scenario.rows_max))

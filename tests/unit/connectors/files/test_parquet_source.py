@@ -97,6 +97,20 @@ def test_the_error_for_a_damaged_file_names_the_file(tmp_path: Path, read_all: R
         read_all(sources.parquet(path))
 
 
+@pytest.mark.parametrize("footer_bytes", [10, 65_000, 66_000, 500_000])
+def test_a_footer_of_any_size_is_read(tmp_path: Path, read_all: ReadAll, footer_bytes: int) -> None:
+    table = pa.table({"id": [1]}).replace_schema_metadata({"note": "x" * footer_bytes})
+    pq.write_table(table, tmp_path / "a.parquet")
+    assert read_all(sources.parquet(tmp_path)).to_pylist() == [{"id": 1}]
+
+
+@pytest.mark.parametrize("content", [b"P", b"\xff\xff\xff\xffPAR1", b"x" * 100_000 + b"\xff\xff\xff\x7fPAR1", b"x" * 100_000])
+def test_a_file_that_only_looks_like_parquet_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a.parquet").write_bytes(content)
+    with pytest.raises(InputError, match=r"a\.parquet: cannot read the file as Parquet: "):
+        sources.parquet(tmp_path).schema()
+
+
 def test_partition_directories_are_refused(tmp_path: Path) -> None:
     (tmp_path / "year=2024").mkdir()
     write(tmp_path / "year=2024" / "a.parquet", 0, 3)

@@ -8,6 +8,7 @@ import pytest
 from tests.unit.connectors.connector_harness import make_context
 
 from weir.connectors.files.read_ahead import ReadAheadReader
+from weir.protocol.ids import CheckpointId
 from weir.protocol.snapshots import JsonValue, Split
 
 TEN_ROWS = pa.record_batch({"v": pa.array(range(10), pa.int64())})
@@ -21,7 +22,9 @@ class Reads:
         self.requests = 0
         self.progress = threading.Condition()
 
-    def __call__(self, split: Split, batch_rows: int) -> Iterator[tuple[pa.RecordBatch, JsonValue]]:
+    def __call__(
+        self, split: Split, batch_rows: int, restored: CheckpointId | None
+    ) -> Iterator[tuple[pa.RecordBatch, JsonValue]]:
         for position in range(1, self.batches + 1):
             with self.progress:
                 self.requests += 1
@@ -90,7 +93,7 @@ def test_closing_the_reader_ends_its_thread_even_if_the_queue_is_full() -> None:
 
 
 def test_poll_raises_the_error_of_the_reading_thread() -> None:
-    def read(split: Split, batch_rows: int) -> Iterator[tuple[pa.RecordBatch, JsonValue]]:
+    def read(split: Split, batch_rows: int, restored: CheckpointId | None) -> Iterator[tuple[pa.RecordBatch, JsonValue]]:
         yield TEN_ROWS, 1
         raise ZeroDivisionError("raised on the thread")
 

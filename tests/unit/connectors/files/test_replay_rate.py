@@ -11,12 +11,15 @@ from weir.connectors.base import Source
 from weir.connectors.files.read_ahead import BURST_S, ReadAheadReader
 from weir.connectors.registry import source_from
 from weir.errors import ConfigError
+from weir.protocol.ids import CheckpointId
 from weir.protocol.snapshots import JsonValue, Split
 
 SECOND_NS = 1_000_000_000
 
 
-def read_a_thousand_rows(split: Split, batch_rows: int) -> Iterator[tuple[pa.RecordBatch, JsonValue]]:
+def read_a_thousand_rows(
+    split: Split, batch_rows: int, restored: CheckpointId | None
+) -> Iterator[tuple[pa.RecordBatch, JsonValue]]:
     numbers = pa.array(range(1000), pa.int64())
     for first in range(0, 1000, batch_rows):
         rows = numbers.slice(first, batch_rows)
