@@ -86,6 +86,12 @@ class CrashingStorage:
     def get(self, path: str) -> memoryview:
         return self.inner.get(path)
 
+    def size(self, path: str) -> int:
+        return self.inner.size(path)
+
+    def get_range(self, path: str, *, offset: int, bytes: int) -> memoryview:
+        return self.inner.get_range(path, offset=offset, bytes=bytes)
+
     def list(self, prefix: str) -> list[StoredObject]:
         return self.inner.list(prefix)
 

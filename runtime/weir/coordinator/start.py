@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
+import structlog
+
 from weir.errors import CheckpointError, ConfigError, StorageError
 from weir.graph.physical import PhysicalGraph
 from weir.kernel.restore import RestorePoint
@@ -13,9 +15,12 @@ from weir.protocol.ids import CheckpointId
 from weir.protocol.log_view import CheckpointRecord, LogView
 from weir.protocol.manifest import Manifest
 from weir.storage.base import CheckpointStorage
+from weir.storage.inspection import verify
 from weir.storage.job_log import JobLog
 from weir.storage.layout import JobLayout
 from weir.storage.manifests import read_manifest
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,29 @@ def find_start(storage: CheckpointStorage, job: str, mode: StartMode) -> StartPo
                 raise
         else:
             return StartPoint(log, view, manifest)
+
+
+def verify_rollback(storage: CheckpointStorage, job: str, mode: StartMode) -> None:
+    """Read the state files of the checkpoint that ``mode`` rolls back to. Call before the start of the generation, which
+    abandons the newer checkpoints.
+
+    A resume abandons no checkpoint, so only the slots verify its files, in parallel, when they restore them. Raises
+    CheckpointError if a file is missing or damaged, and StorageError.
+    """
+    if not isinstance(mode, FromCheckpoint) or mode.checkpoint is None:
+        return
+    log.info("verifying the files of the checkpoint", checkpoint=mode.checkpoint)
+    problems = verify(storage, JobLayout(job), mode.checkpoint).problems
+    if not problems:
+        return
+    # A running job has possibly retired the checkpoint and deleted its files during the verification.
+    find_start(storage, job, mode)
+    first = problems[0]
+    count = f" (the first of {len(problems)} problems)" if len(problems) > 1 else ""
+    raise CheckpointError(
+        f"Cannot restore checkpoint {mode.checkpoint}: {storage.url}/{first.path} {first.problem}{count}. Nothing was changed. "
+        "Restore the file from a backup, restore another checkpoint with --from, or continue from the newest one with --resume."
+    )
 
 
 def _select(view: LogView, url: str, job: str, mode: StartMode) -> CheckpointRecord | None:

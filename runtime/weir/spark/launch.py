@@ -20,7 +20,7 @@ from weir.coordinator.compiled_job import CompiledJob
 from weir.coordinator.effect_runner import EffectRunner
 from weir.coordinator.loop import Coordinator, Listener, SlotControl
 from weir.coordinator.progress import JobProgress, ProgressSnapshot
-from weir.coordinator.start import abandonable_checkpoints, find_start
+from weir.coordinator.start import abandonable_checkpoints, find_start, verify_rollback
 from weir.errors import ConfigError, StorageError
 from weir.link.control_link import RunLink
 from weir.protocol import codec
@@ -104,8 +104,9 @@ def _launch(
     *,
     close_session: bool,
 ) -> RunningJob:
-    # Detect invalid jobs before Spark is started.
+    # Detect invalid jobs and damaged checkpoints before Spark is started.
     plan = plan_job(job, storage, options).plan
+    verify_rollback(storage, job.name, options.start)
     code = pack_code(job.to_graph()[1].entries, by_value=options.by_value)
     return _start(
         plan,

@@ -5,7 +5,7 @@ Paths are relative to the root and use ``/``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -35,6 +35,15 @@ class CheckpointStorage(Protocol):
 
     def get(self, path: str) -> memoryview:
         """Return the whole object. Raise ObjectNotFound if the object does not exist."""
+        ...
+
+    def size(self, path: str) -> int:
+        """Return the number of bytes of the object. Raise ObjectNotFound if the object does not exist."""
+        ...
+
+    def get_range(self, path: str, *, offset: int, bytes: int) -> memoryview:
+        """Return ``bytes`` bytes (at least one) of the object from byte ``offset`` on. The object must contain this range. Raise
+        ObjectNotFound if the object does not exist."""
         ...
 
     def list(self, prefix: str) -> list[StoredObject]:
@@ -70,7 +79,7 @@ def validate_prefix(prefix: str) -> str:
     return prefix
 
 
-def checksum(data: Sequence[bytes | memoryview]) -> str:
+def checksum(data: Iterable[bytes | memoryview]) -> str:
     """Return ``xxh3:<32 hex digits>``: XXH3, 128 bits, over the concatenation of the parts.
 
     The checksum detects accidental damage, but does not protect against forgery.

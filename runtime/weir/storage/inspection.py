@@ -92,7 +92,7 @@ def list_checkpoints(storage: CheckpointStorage, layout: JobLayout) -> tuple[Che
 
 
 def verify(storage: CheckpointStorage, layout: JobLayout, checkpoint: CheckpointId) -> VerifyReport:
-    """Read every file of ``checkpoint`` and compare it with its checksum, one file at a time.
+    """Read every file of ``checkpoint`` and compare it with its checksum, one file at a time, and large files in parts.
 
     Raise CheckpointError if the checkpoint does not exist or is retired. The report lists damaged and missing files.
     """
@@ -105,8 +105,8 @@ def verify(storage: CheckpointStorage, layout: JobLayout, checkpoint: Checkpoint
     problems: list[FileProblem] = []
     files, checker = manifest.referenced_files(), StateFileChecker(storage, layout)
     for file in files:
-        data, problem = checker.check(file)
-        if data is None:
+        problem = checker.verify(file)
+        if problem:
             problems.append(FileProblem(layout.absolute(file.path), problem))
     # All files of a missing pack have the same problem, which is reported once.
     return VerifyReport(checkpoint, len(files), sum(file.bytes for file in files), tuple(dict.fromkeys(problems)))

@@ -14,6 +14,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
+from io import BufferedReader
 from pathlib import Path
 from typing import TypeVar
 
@@ -68,12 +69,17 @@ class LocalStorage:
             return created
 
     def get(self, path: str) -> memoryview:
-        target = self._root / validate_path(path)
-        with self._errors("read", target):
-            try:
-                return memoryview(target.read_bytes())
-            except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-                raise ObjectNotFound(f"{target} does not exist") from None
+        with self._opened(path) as file:
+            return memoryview(file.read())
+
+    def size(self, path: str) -> int:
+        with self._opened(path) as file:
+            return os.fstat(file.fileno()).st_size
+
+    def get_range(self, path: str, *, offset: int, bytes: int) -> memoryview:
+        with self._opened(path) as file:
+            file.seek(offset)
+            return memoryview(file.read(bytes))
 
     def list(self, prefix: str) -> list[StoredObject]:
         top = self._root / validate_prefix(prefix)
@@ -227,6 +233,17 @@ class LocalStorage:
                 with contextlib.suppress(FileNotFoundError):
                     status = entry.stat()
                     yield StoredObject(f"{prefix}{entry.name}", status.st_size, status.st_mtime_ns // 1_000_000)
+
+    @contextlib.contextmanager
+    def _opened(self, path: str) -> Iterator[BufferedReader]:
+        target = self._root / validate_path(path)
+        with self._errors("read", target):
+            try:
+                file = target.open("rb")
+            except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+                raise ObjectNotFound(f"{target} does not exist") from None
+            with file:
+                yield file
 
     @contextlib.contextmanager
     def _errors(self, action: str, target: Path) -> Iterator[None]:

@@ -53,6 +53,12 @@ class MemoryStorage:
             raise ObjectNotFound(f"{path} does not exist in {self.url}")
         return memoryview(stored.data)
 
+    def size(self, path: str) -> int:
+        return self.get(path).nbytes
+
+    def get_range(self, path: str, *, offset: int, bytes: int) -> memoryview:
+        return self.get(path)[offset : offset + bytes]
+
     def list(self, prefix: str) -> list[StoredObject]:
         validate_prefix(prefix)
         with self._lock:

@@ -83,6 +83,14 @@ class ObjectStorage:
         with self._errors("read", path):
             return memoryview(obstore.get(self._store, validate_path(path)).bytes()).cast("B")
 
+    def size(self, path: str) -> int:
+        with self._errors("read", path):
+            return int(obstore.head(self._store, validate_path(path))["size"])
+
+    def get_range(self, path: str, *, offset: int, bytes: int) -> memoryview:
+        with self._errors("read", path):
+            return memoryview(obstore.get_range(self._store, validate_path(path), start=offset, length=bytes)).cast("B")
+
     def list(self, prefix: str) -> list[StoredObject]:
         objects: list[StoredObject] = []
         with self._errors("list", validate_prefix(prefix)):

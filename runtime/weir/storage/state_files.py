@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -14,6 +14,8 @@ from weir.protocol.snapshots import StateFile
 from weir.storage.base import CheckpointStorage, checksum
 from weir.storage.layout import JobLayout, is_pack, pack_path, state_path
 
+PART_BYTES_MAX = 8 << 20
+"""Verification reads a separate object in parts of at most this size, because a state file can be larger than memory."""
 PACKED_BYTES_MAX = 4 << 20
 """A file larger than this becomes a separate object. Smaller files share objects of up to about this size, because creating an
 object (two fsyncs, or a request to a store) costs more than writing its bytes."""
@@ -160,15 +162,22 @@ class StateFileChecker:
         except ObjectNotFound:
             return None, "is missing"
         data = stored[file.offset : file.offset + file.bytes]
-        packed = is_pack(file.path)
-        if data.nbytes != file.bytes or (not packed and stored.nbytes != file.bytes):
-            end = file.offset + file.bytes
-            return None, f"has {stored.nbytes} bytes, but {'at least ' if packed else ''}{end} were written"
-        actual = checksum((data,))
-        if actual != file.checksum:
-            where = f" at byte {file.offset}" if packed else ""
-            return None, f"is damaged{where}: its checksum is {actual}, but {file.checksum} was written"
-        return data, ""
+        problem = _wrong_size(file, stored.nbytes) or _wrong_checksum(file, (data,))
+        return (None if problem else data), problem
+
+    def verify(self, file: StateFile) -> str:
+        """Return the problem of the file as a predicate, or "" if the file is intact. A file of any size needs little memory."""
+        if is_pack(file.path):
+            return self.check(file)[1]
+        path = self._layout.absolute(file.path)
+        parts = (
+            self._storage.get_range(path, offset=offset, bytes=min(PART_BYTES_MAX, file.bytes - offset))
+            for offset in range(0, file.bytes, PART_BYTES_MAX)
+        )
+        try:
+            return _wrong_size(file, self._storage.size(path)) or _wrong_checksum(file, parts)
+        except ObjectNotFound:
+            return "is missing"
 
     def _object(self, path: str) -> memoryview:
         if self._last is not None and self._last[0] == path:
@@ -178,3 +187,19 @@ class StateFileChecker:
         if is_pack(path):
             self._last = (path, data)
         return data
+
+
+def _wrong_size(file: StateFile, stored_bytes: int) -> str:
+    """``stored_bytes``: the size of the object that contains the file."""
+    end, packed = file.offset + file.bytes, is_pack(file.path)
+    if stored_bytes >= end if packed else stored_bytes == end:
+        return ""
+    return f"has {stored_bytes} bytes, but {'at least ' if packed else ''}{end} were written"
+
+
+def _wrong_checksum(file: StateFile, parts: Iterable[memoryview]) -> str:
+    actual = checksum(parts)
+    if actual == file.checksum:
+        return ""
+    where = f" at byte {file.offset}" if is_pack(file.path) else ""
+    return f"is damaged{where}: its checksum is {actual}, but {file.checksum} was written"

@@ -63,6 +63,23 @@ def test_a_damaged_checkpoint_fails_the_job_and_an_older_one_is_restorable(
     suspended.check_finishes(start=FromCheckpoint(older))
 
 
+def test_a_rollback_to_a_damaged_checkpoint_is_refused_and_abandons_nothing(suspended: Runs) -> None:
+    before = suspended.committed()
+    older, *newer = suspended.restorable()
+    damaged = next((suspended.checkpoints / "small" / "state" / "packed.slots").glob(f"g*-c{older}-*"))
+    damaged.write_bytes(damaged.read_bytes()[:-1])
+    stored = {path for path in suspended.checkpoints.rglob("*") if path.is_file()}
+    result = weir(*run_arguments(suspended, "--from", str(older), "--yes"))
+    assert result.code == 2
+    assert f"Cannot restore checkpoint {older}: {damaged.as_uri()} has " in result.message
+    assert "Nothing was changed" in result.message
+    assert {path for path in suspended.checkpoints.rglob("*") if path.is_file()} == stored
+    assert suspended.restorable() == [older, *newer]
+    assert suspended.committed() == before
+
+    suspended.check_finishes(start=Resume())
+
+
 def test_a_truncated_manifest_is_refused_and_an_older_checkpoint_is_restorable(suspended: Runs) -> None:
     before = suspended.committed()
     older, newest = suspended.restorable()[-2:]

@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.storage.storage_builders import JOB, RunningJob
+from tests.unit.storage.storage_builders import JOB, RunningJob, retired
 
-from weir.coordinator.start import Fresh, FromCheckpoint, Resume, find_start
-from weir.errors import ConfigError, StorageError
+from weir.coordinator.start import Fresh, FromCheckpoint, Resume, find_start, verify_rollback
+from weir.errors import CheckpointError, ConfigError, StorageError
 from weir.protocol.ids import CheckpointId
+from weir.storage.base import CheckpointStorage
+from weir.storage.layout import JobLayout
 from weir.storage.local import LocalStorage
 
 
@@ -53,3 +55,41 @@ def test_a_resume_is_refused_if_the_log_lacks_a_checkpoint_that_the_control_plan
     ):
         start_checkpoint(empty, Resume(at_least=CheckpointId(3)))
     assert start_checkpoint(empty, Resume()) is None
+
+
+def _delete_state(storage: CheckpointStorage, checkpoint: int) -> None:
+    manifest = find_start(storage, JOB, FromCheckpoint(CheckpointId(checkpoint))).manifest
+    assert manifest is not None
+    storage.delete([JobLayout(JOB).absolute(file.path) for file in manifest.referenced_files()])
+
+
+def test_a_rollback_to_a_checkpoint_with_a_missing_file_is_refused(storage: LocalStorage) -> None:
+    _delete_state(storage, 2)
+    with pytest.raises(
+        CheckpointError, match=r"Cannot restore checkpoint 2: file://.* is missing\. Nothing was changed\. .*--from.*--resume"
+    ):
+        verify_rollback(storage, JOB, FromCheckpoint(CheckpointId(2)))
+    for intact in (FromCheckpoint(CheckpointId(3)), FromCheckpoint(None), Resume()):
+        verify_rollback(storage, JOB, intact)
+
+
+class _RetiringStorage(LocalStorage):
+    """Storage of a job that retires checkpoint 1 and deletes its files before the first state file is read."""
+
+    job: RunningJob | None = None
+
+    def get(self, path: str) -> memoryview:
+        if "/state/" in path and self.job is not None:
+            job, self.job = self.job, None
+            _delete_state(job.storage, 1)
+            job.append(retired(1, 1))
+        return super().get(path)
+
+
+def test_a_checkpoint_that_is_retired_during_its_verification_is_reported_as_retired(
+    storage: LocalStorage, tmp_path: Path
+) -> None:
+    retiring = _RetiringStorage(str(tmp_path))
+    retiring.job = RunningJob(storage)
+    with pytest.raises(CheckpointError, match="retired"):
+        verify_rollback(retiring, JOB, FromCheckpoint(CheckpointId(1)))

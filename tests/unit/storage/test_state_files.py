@@ -13,7 +13,7 @@ from weir.protocol.snapshots import StateFile
 from weir.storage.base import CheckpointStorage, checksum
 from weir.storage.layout import JobLayout
 from weir.storage.memory import MemoryStorage
-from weir.storage.state_files import PACKED_BYTES_MAX, StateFiles, StateReader
+from weir.storage.state_files import PACKED_BYTES_MAX, PART_BYTES_MAX, StateFileChecker, StateFiles, StateReader
 
 LAYOUT = JobLayout(JOB)
 CHECKPOINT = CheckpointId(7)
@@ -167,6 +167,39 @@ def test_the_error_for_a_damaged_large_file_names_the_checkpoint_and_a_solution(
     _damage(storage, file, damaged)
     with pytest.raises(CheckpointError, match=rf"Cannot restore checkpoint 7: .*g2-c7-s3-a\.\d+\.arrow .*{reason}.*--from"):
         _read(storage, file)
+
+
+class _CountingStorage(MemoryStorage):
+    """Counts the bytes of each read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads: list[int] = []
+
+    def get_range(self, path: str, *, offset: int, bytes: int) -> memoryview:
+        self.reads.append(bytes)
+        return super().get_range(path, offset=offset, bytes=bytes)
+
+
+def test_the_verification_of_a_large_file_reads_it_in_parts() -> None:
+    storage, content = _CountingStorage(), b"x" * (2 * PART_BYTES_MAX + 5)
+    (file,) = _put(storage, content)
+    assert StateFileChecker(storage, LAYOUT).verify(file) == ""
+    assert storage.reads == [PART_BYTES_MAX, PART_BYTES_MAX, 5]
+
+
+@pytest.mark.parametrize("content", [b"small", LARGE])
+def test_the_verification_of_a_file_finds_every_damage(storage: CheckpointStorage, content: bytes) -> None:
+    (file,) = _put(storage, content)
+    assert StateFileChecker(storage, LAYOUT).verify(file) == ""
+    for damaged, problem in (
+        (content[:-1], "bytes, but"),
+        (b"", "has 0 bytes, but"),
+        (content[:-1] + b"!", "is damaged"),
+        (None, "is missing"),
+    ):
+        _damage(storage, file, damaged)
+        assert problem in StateFileChecker(storage, LAYOUT).verify(file)
 
 
 def test_the_path_of_a_state_file_outside_the_storage_is_refused(storage: CheckpointStorage) -> None:

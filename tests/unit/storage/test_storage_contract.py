@@ -32,6 +32,16 @@ def test_an_object_uploaded_in_parts_is_read_back(storage: CheckpointStorage) ->
     assert bytes(storage.get("large")) == b"".join(parts)
 
 
+def test_a_range_of_an_object_is_read_without_the_rest(storage: CheckpointStorage) -> None:
+    storage.put("a/object", (b"0123456789",))
+    assert storage.size("a/object") == 10
+    assert [bytes(storage.get_range("a/object", offset=first, bytes=4)) for first in (0, 3, 6)] == [b"0123", b"3456", b"6789"]
+    for read in (storage.size, lambda path: storage.get_range(path, offset=0, bytes=1)):
+        for absent in ("nothing", "a", "a/object/c"):
+            with pytest.raises(ObjectNotFound, match=absent):
+                read(absent)
+
+
 def test_put_replaces_an_object(storage: CheckpointStorage) -> None:
     storage.put("object", (b"a longer first version",))
     storage.put("object", (b"second",))
@@ -76,7 +86,13 @@ def test_deleting_absent_objects_succeeds(storage: CheckpointStorage) -> None:
 
 @pytest.mark.parametrize("path", ["../escaped", "/etc/passwd", "a//b", "a/./b", "a/../../b", "", "a\\..\\b", "a\0b"])
 def test_a_path_outside_the_root_is_refused(storage: CheckpointStorage, path: str) -> None:
-    for touch in (lambda: storage.put(path, (b"x",)), lambda: storage.create(path, b"x"), lambda: storage.get(path)):
+    for touch in (
+        lambda: storage.put(path, (b"x",)),
+        lambda: storage.create(path, b"x"),
+        lambda: storage.get(path),
+        lambda: storage.size(path),
+        lambda: storage.get_range(path, offset=0, bytes=1),
+    ):
         with pytest.raises(StorageError, match="not a path in"):
             touch()
     assert storage.list("") == []

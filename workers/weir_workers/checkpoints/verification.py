@@ -87,8 +87,8 @@ def _files(
     problems: list[str] = []
     read = size = 0
     for file in files:
-        data, problem = checker.check(file)
-        if data is None:
+        problem = checker.verify(file)
+        if problem:
             problems.append(f"{layout.absolute(file.path)} {problem}")
         read, size = read + 1, size + file.bytes
         if size >= bytes_max or time_is_up():

@@ -217,6 +217,12 @@ class StoragePort:
         value = self.call(lambda: self._storage.get(path))
         return memoryview(value) if isinstance(value, bytes) else memoryview(b"torn")
 
+    def size(self, path: str) -> int:
+        return self.get(path).nbytes
+
+    def get_range(self, path: str, *, offset: int, bytes: int) -> memoryview:
+        return self.get(path)[offset : offset + bytes]
+
     def list(self, prefix: str) -> list[StoredObject]:
         return self.call(lambda: self._storage.list(prefix))
 
