@@ -91,7 +91,8 @@ class OutputLayout:
     def claim(self, file_system: FileSystem, *, job: str, sink: str, history: str | None = None) -> None:
         """Mark the directory as owned by this job and sink, because the files of two owners could not be distinguished.
 
-        Raises SinkError if another job or sink owns the directory, or if this job owns the directory with another job log.
+        Raises SinkError if another job or sink owns the directory, if this job owns the directory with another job log, or if
+        the owner is unknown because the file with the owner is damaged.
         ``history`` is the id of the job log. Writers pass None for ``history``, because only the coordinator knows the id and has
         already checked it.
         """
@@ -104,10 +105,16 @@ class OutputLayout:
             owner = json.loads(file_system.read(path))
         except ValueError:
             owner = None
-        if not isinstance(owner, dict) or (owner.get("job"), owner.get("sink")) != (job, sink):
-            name = f"sink {owner.get('sink')!r} of job {owner.get('job')!r}" if isinstance(owner, dict) else "another program"
+        if not isinstance(owner, dict) or not all(isinstance(owner.get(name), str) for name in ("job", "sink")):
             raise SinkError(
-                f"{self.out}: the directory belongs to {name}. Choose another directory for sink {sink!r} of job {job!r}."
+                f"{path}: the file is damaged, so the owner of the output directory is unknown. Restore the file from a backup. "
+                f"If the output belongs to sink {sink!r} of job {job!r}, delete the file and start the job again, which writes the "
+                "file. Otherwise choose another directory."
+            )
+        if (owner["job"], owner["sink"]) != (job, sink):
+            raise SinkError(
+                f"{self.out}: the directory belongs to sink {owner['sink']!r} of job {owner['job']!r}. Choose another directory for "
+                f"sink {sink!r} of job {job!r}."
             )
         if history and owner.get("history", history) != history:
             raise SinkError(

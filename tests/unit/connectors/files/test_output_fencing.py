@@ -197,6 +197,20 @@ def test_an_output_directory_of_a_run_with_a_different_job_log_is_refused(output
     assert output.visible() == [1]
 
 
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"job": "job"}', '{"job": 1, "sink": "op"}'])
+def test_a_damaged_owner_file_is_reported_as_damaged_with_its_path(output: Output, content: str) -> None:
+    output.commit(output.stage([1], 1))
+    owner = Path(OutputLayout(output.out).weir, "owner.json")
+    owner.write_text(content)
+    with pytest.raises(SinkError) as error:
+        output.committer.claim(job="job", sink="op", history="h")
+    assert str(error.value).startswith(f"{owner}: the file is damaged, so the owner of the output directory is unknown.")
+    assert "If the output belongs to sink 'op' of job 'job', delete the file and start the job again" in str(error.value)
+    assert owner.read_text() == content
+    owner.unlink()
+    output.committer.claim(job="job", sink="op", history="h")
+
+
 def test_an_output_directory_whose_path_is_a_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("not a directory")
     with pytest.raises(SinkError, match="preparing the output directory failed"):
