@@ -278,7 +278,7 @@ class SlotPool:
             uptime_s = time.monotonic() - began
             decision = restarts.decide(ending, uptime_s=uptime_s)
             if isinstance(decision, Abandon):
-                self._report_failure(SlotError(f"Cannot start slot {index} ({ending}): {reason}"))
+                self._report_failure(SlotError(_why_abandoned(index, ending, reason)))
                 return
             delay_s = decision.delay_s
             self._on_loss(SlotLoss(index=index, ending=ending, reason=reason, uptime_s=uptime_s))
@@ -310,6 +310,15 @@ class SlotPool:
         """Start the Python daemon of every executor, so that a replacement for a slot starts within milliseconds."""
         context = self._spark.sparkContext
         context.parallelize(range(available.task_slots), available.task_slots).mapPartitions(touch_rows).count()
+
+
+def _why_abandoned(index: int, ending: SlotEnding, reason: str) -> str:
+    if ending is SlotEnding.SPARK_ENDED:
+        return (
+            f"Spark has ended, so the job cannot continue: {reason}. Run the command again with --resume: the job continues from "
+            "its newest completed checkpoint."
+        )
+    return f"Cannot start slot {index} ({ending}): {reason}"
 
 
 def _classify(message: str) -> tuple[SlotEnding, str]:

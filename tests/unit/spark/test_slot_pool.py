@@ -62,7 +62,12 @@ def raising(error: Exception) -> Callable[[], list[SlotEnd]]:
 @pytest.mark.parametrize(
     ("error", "message"),
     [
-        (java_error(jvm_ended), r"Cannot start slot 0 \(spark_ended\): the driver's JVM has ended"),
+        (
+            java_error(jvm_ended),
+            r"Spark has ended, so the job cannot continue: the driver's JVM has ended\. Run the command again with --resume: "
+            r"the job continues from its newest completed checkpoint\.$",
+        ),
+        (java_error(lambda: "Job 0 cancelled because SparkContext was shut down"), r"Spark has ended.* with --resume: "),
         (TypeError("cannot pickle 'lock' object"), r"Cannot start slot 0 \(TypeError: cannot pickle 'lock' object\)"),
     ],
 )
@@ -81,7 +86,7 @@ def test_a_failure_before_the_callback_is_set_is_reported_when_the_callback_is_s
     failures: list[SlotError] = []
     slots.report_failures(failures.append)
     slots.report_failures(failures.append)
-    assert [str(error).partition(":")[0] for error in failures] == ["Cannot start slot 0 (spark_ended)"]
+    assert [str(error).partition(",")[0] for error in failures] == ["Spark has ended"]
     slots.close(grace_s=0.0)
 
 
