@@ -6,7 +6,7 @@ import signal
 import sys
 import time
 import uuid
-from collections.abc import Callable, Collection, Mapping, MutableMapping
+from collections.abc import Collection, Mapping, MutableMapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
@@ -163,6 +163,10 @@ def _run(
     with serve_metrics(metrics, optional=link is not None) as page:
         running = launch(job, options, session=session, link=link)
         page.show(lambda: exposition(job.name, running.progress()))
+        if not quiet:
+            # A job can run for months, so the user must not have to wait for its end to read about state that is not restored.
+            for note in running.notes:
+                print_message(f"note: {note}")
         return _wait_for_end(job.name, running, options, result, quiet=quiet)
 
 
@@ -207,15 +211,9 @@ def _print_end(ended: JobResult, *, quiet: bool, as_json: bool) -> None:
     summary = _summary(ended)
     with ignore_broken_streams():
         if as_json:
-            _log_end(ended, log.info if succeeded else log.error)
+            (log.info if succeeded else log.error)("job ended", **_end_fields(ended))
         else:
             print(summary, file=sys.stderr, flush=True)
-
-
-def _log_end(ended: JobResult, write: Callable[..., object]) -> None:
-    for note in ended.notes:
-        log.info(note)
-    write("job ended", **_end_fields(ended))
 
 
 def _end_fields(ended: JobResult) -> dict[str, object]:
@@ -234,8 +232,7 @@ def _end_fields(ended: JobResult) -> dict[str, object]:
 
 def _summary(ended: JobResult) -> str:
     progress = ended.progress
-    lines = [f"note: {note}" for note in ended.notes]
-    lines.append(f"job {ended.outcome}" + (f": {ended.reason}" if ended.reason else ""))
+    lines = [f"job {ended.outcome}" + (f": {ended.reason}" if ended.reason else "")]
     if progress.completed:
         last = progress.completed[-1]
         lines.append(

@@ -12,7 +12,7 @@ from weir.errors import RestoreError
 from weir.graph.logical import LogicalGraph, LogicalOperator
 from weir.graph.operator_kinds import OPERATOR_KINDS
 from weir.graph.physical import PhysicalGraph
-from weir.graph.state_checks import OperatorInGraph
+from weir.graph.state_checks import OperatorInGraph, incompatible, starts_without_state
 from weir.protocol.ids import OperatorUid
 
 
@@ -50,9 +50,9 @@ def check_restorable(
         notes.append(f"state of {old[uid].label} is not restored")
     for uid, operator in new.items():
         if uid not in old:
-            notes.append(f"{operator.label} is not in the checkpoint and starts without state")
+            notes.append(f"{operator.label} is not in the checkpoint and {starts_without_state(operator)}")
             continue
-        _check_state(OperatorInGraph(old[uid], checkpointed), OperatorInGraph(operator, graph.logical))
+        notes += _check_state(OperatorInGraph(old[uid], checkpointed), OperatorInGraph(operator, graph.logical))
         if operator.uid_derived:
             notes.append(
                 f"{operator.label} was found by a derived uid: give it uid={uid!r} to keep its state when the graph changes"
@@ -76,11 +76,11 @@ def _check_parallelism(operator: LogicalOperator, parallelism: int, planned: int
         )
 
 
-def _check_state(old: OperatorInGraph, new: OperatorInGraph) -> None:
+def _check_state(old: OperatorInGraph, new: OperatorInGraph) -> tuple[str, ...]:
     kind = new.operator.kind
     if old.operator.kind is not kind:
         raise RestoreError(
             f"{new.operator.label} cannot restore the state of its uid, because the operator with this uid in the checkpoint "
-            f"has kind {old.operator.kind}: use a new uid"
+            f"has kind {old.operator.kind}. " + incompatible(new.operator, restore="the old operator")
         )
-    OPERATOR_KINDS[kind].check_state(old, new)
+    return OPERATOR_KINDS[kind].check_state(old, new)

@@ -14,7 +14,7 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from weir.errors import RestoreError
-from weir.graph.logical import LogicalGraph, LogicalOperator
+from weir.graph.logical import LogicalGraph, LogicalOperator, OperatorKind
 from weir.protocol.snapshots import JsonValue
 
 Config: TypeAlias = Mapping[str, JsonValue]
@@ -44,19 +44,36 @@ class OperatorInGraph:
         return config_of(self.operator)
 
 
-StateCheck: TypeAlias = Callable[[OperatorInGraph, OperatorInGraph], None]
-"""Compares an operator in the checkpoint's graph with the same operator (uid and kind) in the new graph. Raises RestoreError."""
+StateCheck: TypeAlias = Callable[[OperatorInGraph, OperatorInGraph], tuple[str, ...]]
+"""Compares an operator in the checkpoint's graph with the same operator (uid and kind) in the new graph. Returns notes for the
+user. Raises RestoreError."""
+_UPDATES = {"each": "one update per record", "batch": "one update per key and batch"}
 
 
 def config_of(operator: LogicalOperator) -> Config:
     return operator.config if isinstance(operator.config, dict) else {}
 
 
-def accept(old: OperatorInGraph, new: OperatorInGraph) -> None:
+def accept(old: OperatorInGraph, new: OperatorInGraph) -> tuple[str, ...]:
     """Accept every operator of the same kind."""
+    return ()
 
 
-def check_source(old: OperatorInGraph, new: OperatorInGraph) -> None:
+def starts_without_state(operator: LogicalOperator) -> str:
+    """Return what it means that ``operator`` is not in the checkpoint, as a predicate."""
+    only = ": its results contain only records after the checkpoint" if operator.kind is OperatorKind.AGGREGATE else ""
+    return f"starts without state{only}"
+
+
+def incompatible(operator: LogicalOperator, *, restore: str) -> str:
+    """Return the advice for an operator that cannot restore its state. ``restore`` is what the user can restore instead."""
+    return (
+        f"Restore {restore}, or give {operator.kind} {operator.uid!r} a new uid and pass --allow-non-restored-state. "
+        f"It then {starts_without_state(operator)}"
+    )
+
+
+def check_source(old: OperatorInGraph, new: OperatorInGraph) -> tuple[str, ...]:
     """Require the same connector and the same input.
 
     Ignore a field that only one graph has: the version of Weir that wrote the other graph does not know this field. A restore cannot
@@ -77,15 +94,16 @@ def check_source(old: OperatorInGraph, new: OperatorInGraph) -> None:
             "splits that several subtasks read. Remove order='file', or give the source a new uid to read the input "
             "from the beginning (and drop the old positions with --allow-non-restored-state)"
         )
+    return ()
 
 
-def check_sink(old: OperatorInGraph, new: OperatorInGraph) -> None:
+def check_sink(old: OperatorInGraph, new: OperatorInGraph) -> tuple[str, ...]:
     """Require the same connector and directory, because a sink commits and revokes output in the directory where the
     output was written.
     """
     _check_connector(old, new)
     if old.config.get("temporary") or new.config.get("temporary"):
-        return  # The directory belongs to one process, and no other process can find it.
+        return ()  # The directory belongs to one process, and no other process can find it.
     if "directory" in old.config and old.config["directory"] != new.config.get("directory"):
         raise RestoreError(
             f"{new.operator.label} writes to {new.config.get('directory')}, but wrote to {old.config['directory']} when "
@@ -93,28 +111,38 @@ def check_sink(old: OperatorInGraph, new: OperatorInGraph) -> None:
             f"old directory. Change the directory of the sink back to {old.config['directory']}, or give the sink a new uid "
             "(its old output stays, and --allow-non-restored-state drops its state)"
         )
+    return ()
 
 
-def check_aggregate(old: OperatorInGraph, new: OperatorInGraph) -> None:
-    """Require the same key, the same aggregates, and the same types of all columns from which the state is computed."""
+def check_aggregate(old: OperatorInGraph, new: OperatorInGraph) -> tuple[str, ...]:
+    """Require the same key, the same aggregates, and the same types of all columns from which the state is computed.
+
+    Accept another emit mode, because it changes only the output.
+    """
     label = new.operator.label
+    advice = incompatible(new.operator, restore="the old key and aggregates")
     if old.config.get("key") != new.config.get("key"):
         raise RestoreError(
             f"{label} is keyed by ({_list(new.config.get('key'))}), but its state in the checkpoint is keyed by "
-            f"({_list(old.config.get('key'))}): use a new uid"
+            f"({_list(old.config.get('key'))}). {advice}"
         )
     if old.config.get("aggregates") != new.config.get("aggregates"):
         raise RestoreError(
             f"{label} computes {describe_aggregates(new.config.get('aggregates'))}, but its state in the checkpoint "
-            f"contains {describe_aggregates(old.config.get('aggregates'))}: use a new uid"
+            f"contains {describe_aggregates(old.config.get('aggregates'))}. {advice}"
         )
     old_types = _state_types(old)
     for name, kind in _state_types(new).items():
         if old_types.get(name) != kind:
             raise RestoreError(
-                f"{label}: column {name!r} is now {kind}, but was {old_types.get(name)} when the checkpoint was taken: "
-                "cast the column, or use a new uid"
+                f"{label}: column {name!r} is now {kind}, but was {old_types.get(name)} when the checkpoint was taken. "
+                + incompatible(new.operator, restore="the old type with a cast of the column")
             )
+    before, after = old.config.get("emit"), new.config.get("emit")
+    if before is None or after is None or before == after:
+        return ()
+    note = f"{label} has emit={after!r} now, but had emit={before!r} when the checkpoint was taken: it emits "
+    return (f"{note}{_UPDATES.get(str(after), 'other updates')} from the checkpoint on",)
 
 
 def describe_aggregates(aggregates: JsonValue) -> str:
@@ -132,7 +160,8 @@ def _check_connector(old: OperatorInGraph, new: OperatorInGraph) -> None:
     before, after = old.config.get("kind"), new.config.get("kind")
     if before != after:
         raise RestoreError(
-            f"{new.operator.label} is now of kind {after!r}, but was {before!r} when the checkpoint was taken: use a new uid"
+            f"{new.operator.label} is now of kind {after!r}, but was {before!r} when the checkpoint was taken. "
+            + incompatible(new.operator, restore="the old kind")
         )
 
 

@@ -44,11 +44,12 @@ class RunningJob:
         close: Callable[[], None],
         notes: tuple[str, ...],
     ) -> None:
+        """``notes`` are sentences for the user about the restore."""
         self._coordinator = coordinator
         self._progress = progress
         self._committers = committers
         self._close = close
-        self._notes = notes
+        self.notes = notes
         self._result: JobResult | None = None
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="weir-coordinator", daemon=True)
@@ -86,7 +87,7 @@ class RunningJob:
             results = {}
             if finish.outcome in (JobOutcome.FINISHED, JobOutcome.SUSPENDED):
                 results = {uid: committer.result() for uid, committer in self._committers.items()}
-            self._result = JobResult(finish.outcome, finish.reason, finish.kind, self.progress(), results, self._notes)
+            self._result = JobResult(finish.outcome, finish.reason, finish.kind, self.progress(), results, self.notes)
         except BaseException as error:  # noqa: BLE001  # ``wait`` raises the error
             self._error = error
 

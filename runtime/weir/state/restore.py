@@ -103,7 +103,8 @@ def _check(file: StateFile, schema: pa.Schema, table: TableDescription) -> None:
         raise RestoreError(
             f"operator {table.uid!r}: the state in {file.path} is not compatible with the job.\n"
             f"  checkpoint: {_describe(schema)}\n  job:        {_describe(expected)}\n"
-            f"Restore with the previous key and aggregates, or give the operator a new uid to start it without state."
+            "Restore with the previous key and aggregates, or give the operator a new uid and pass --allow-non-restored-state. "
+            "It then starts without state."
         )
     written = int(metadata.get(MAX_PARALLELISM_KEY, b"0"))
     if written != table.max_parallelism:

@@ -114,7 +114,8 @@ def test_the_refusal_of_an_incompatible_graph_names_the_operator(suspended: Runs
     before = suspended.committed()
     with pytest.raises(
         RestoreError,
-        match=r"aggregate 'sums' .at small_job.py:\d+. is keyed by .number., but its state .* is keyed by .key.: use a new uid",
+        match=r"aggregate 'sums' .at small_job.py:\d+. is keyed by .number., but its state .* is keyed by .key.. "
+        r"Restore the old key and aggregates, or give aggregate 'sums' a new uid and pass --allow-non-restored-state",
     ):
         suspended.run(small_job.by_other_key, start=Resume())
     with pytest.raises(RestoreError, match=r"the checkpoint has state of aggregate 'sums'.*which the graph no longer has"):

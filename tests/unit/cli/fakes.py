@@ -25,6 +25,7 @@ class FakeRunningJob:
     end: JobResult | Exception = field(default_factory=finished)
     waits: int = 0
     calls: list[str] = field(default_factory=list)
+    notes: tuple[str, ...] = ()
 
     def progress(self) -> ProgressSnapshot:
         return snapshot()

@@ -21,6 +21,7 @@ from weir.errors import ConfigError, SinkError, Superseded
 from weir.kernel.effects import JobOutcome
 from weir.protocol.ids import CheckpointId, Generation
 from weir.protocol.job_log import CheckpointCompleted, GenerationStarted
+from weir.spark.launch import JobResult
 from weir.spark.options import RunOptions
 from weir.storage.job_log import JobLog
 from weir.storage.layout import JobLayout
@@ -81,6 +82,22 @@ def test_a_run_that_fails_before_its_start_exits_with_the_code_of_an_invalid_arg
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert code_of(FakeRunningJob(), monkeypatch, tmp_path, "--interval", "0s") == Exit.USAGE
+
+
+def test_the_notes_about_a_restore_are_printed_while_the_job_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    running = FakeRunningJob(waits=1, notes=("aggregate 'counts' starts without state",))
+    printed: list[str] = []
+    wait = running.wait
+
+    def waiting(timeout_s: float | None = None) -> JobResult | None:
+        printed.append(capsys.readouterr().err)
+        return wait(timeout_s)
+
+    running.wait = waiting  # type: ignore[method-assign]  # reads what was printed before the end
+    assert code_of(running, monkeypatch, tmp_path) == Exit.OK
+    assert printed[0] == "note: aggregate 'counts' starts without state\n"
 
 
 def limits_of(options: RunOptions) -> tuple[object, ...]:

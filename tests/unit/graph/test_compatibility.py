@@ -37,14 +37,52 @@ def test_a_graph_that_lacks_a_stateful_operator_of_the_checkpoint_is_refused_unl
         check(renamed)
     result = check(renamed, allow=True)
     assert (result.dropped, result.fresh) == (("count",), ("counts",))
-    assert "is not restored" in result.notes[0]
-    assert "starts without state" in result.notes[1]
+    assert result.notes == (
+        "state of aggregate 'count' (at job.py:1) is not restored",
+        (
+            "aggregate 'counts' (at job.py:1) is not in the checkpoint and starts without state: its results contain only records "
+            "after the checkpoint"
+        ),
+    )
 
 
 def test_a_graph_without_a_sink_of_the_checkpoint_is_refused() -> None:
     logical = graph(source("lines"), sink("out", "lines"), sink("copy", "lines"))
     with pytest.raises(RestoreError, match="state of sink 'copy'"):
         check(without(logical, "copy"), logical)
+
+
+def test_the_advice_for_changed_aggregates_leads_to_a_start_whose_lost_state_is_noted() -> None:
+    def totals(uid: str) -> LogicalGraph:
+        total = counts(uid, "split", "word", accumulator="sum", column="length")
+        return graph(source("lines"), row_map("split", "lines"), total, sink("out", uid))
+
+    with pytest.raises(
+        RestoreError,
+        match="Restore the old key and aggregates, or give aggregate 'count' a new uid and pass --allow-non-restored-state. "
+        "It then starts without state: its results contain only records after the checkpoint",
+    ):
+        check(totals("count"))
+    with pytest.raises(RestoreError, match="--allow-non-restored-state"):
+        check(totals("totals"))
+    assert any("starts without state" in note for note in check(totals("totals"), allow=True).notes)
+
+
+def test_a_changed_emit_mode_of_an_aggregate_is_noted() -> None:
+    def emitting(mode: str | None) -> LogicalGraph:
+        one = counts("count", "split", "word")
+        config = {key: value for key, value in dict(one.config or {}).items() if key != "emit"}  # type: ignore[call-overload]  # it is a dict
+        emit = replace(one, config=config | ({"emit": mode} if mode is not None else {}))
+        return graph(source("lines"), row_map("split", "lines"), emit, sink("out", "count"))
+
+    (note,) = check(emitting("batch"), emitting("each")).notes
+    assert note == (
+        "aggregate 'count' (at job.py:1) has emit='batch' now, but had emit='each' when the checkpoint was taken: it emits one "
+        "update per key and batch from the checkpoint on"
+    )
+    (note,) = check(emitting("each"), emitting("batch")).notes
+    assert note.endswith("it emits one update per record from the checkpoint on")
+    assert check(emitting("each"), emitting(None)).notes == (), "an older version did not write the mode"
 
 
 def test_changed_key_columns_are_refused() -> None:
