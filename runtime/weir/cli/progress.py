@@ -36,6 +36,8 @@ def describe(snapshot: ProgressSnapshot, rate: float) -> str:
     parts.append(f"backpressure {snapshot.backpressured_ratio_max:.0%}")
     if snapshot.recoveries:
         parts.append(f"recovered {len(snapshot.recoveries)} x (last {snapshot.recoveries[-1].took_ms} ms)")
+    if snapshot.waiting:
+        parts.append(f"waiting: {snapshot.waiting}")
     return "  ".join(parts)
 
 
@@ -74,6 +76,7 @@ def _log_progress(snapshot: ProgressSnapshot, rate: float) -> None:
     log.info(
         "progress",
         phase=snapshot.phase,
+        waiting=snapshot.waiting or None,
         generation=snapshot.generation,
         records=snapshot.records,
         records_per_s=round(rate),

@@ -251,6 +251,8 @@ class Coordinator:
                 log.info("recovered", what=report.text, generation=report.generation, took_ms=report.value_ms)
             case ReportKind.WAITING_FOR_SLOTS:
                 log.warning("waiting for slots", reason=report.text, generation=report.generation)
+            case ReportKind.RETRYING:
+                log.warning("retrying", reason=report.text, generation=report.generation)
             case ReportKind.CHECKPOINT_ABORTED:
                 log.warning("checkpoint aborted", checkpoint=report.checkpoint, reason=report.text)
             case ReportKind.CHECKPOINT_COMPLETED:

@@ -70,6 +70,8 @@ class ProgressSnapshot:
     """The newest metrics of each slot of the running generation."""
     operators: tuple[tuple[int, OperatorUid], ...]
     """Each operator with the index of its chain."""
+    waiting: str = ""
+    """Why the job does not run yet, or empty."""
 
 
 HISTORY_MAX = 1_000
@@ -92,6 +94,7 @@ class JobProgress:
     _aborted: list[str] = field(default_factory=list)
     _recoveries: list[RecoverySummary] = field(default_factory=list)
     _failure: str = ""
+    _waiting: str = ""
     _completed_total: int = 0
     _aborted_total: int = 0
     _recoveries_total: int = 0
@@ -106,6 +109,8 @@ class JobProgress:
                 self._metrics.clear()
                 self._previous.clear()
                 self._in_progress.clear()
+            if (phase, generation) != (self._phase, self._generation):
+                self._waiting = ""
             self._phase, self._generation = phase, generation
 
     def on_finish(self, finish: Finish) -> None:
@@ -129,8 +134,9 @@ class JobProgress:
             match report.kind:
                 case ReportKind.FAILURE:
                     self._failure = report.text
-                case ReportKind.WAITING_FOR_SLOTS:
-                    pass  # the driver logs the reason
+                case ReportKind.WAITING_FOR_SLOTS | ReportKind.RETRYING:
+                    if self._phase is not JobPhase.RUNNING:
+                        self._waiting = report.text
                 case ReportKind.RECOVERED:
                     assert report.generation is not None and report.value_ms is not None
                     self._recoveries.append(RecoverySummary(report.generation, self._failure, report.value_ms))
@@ -173,6 +179,7 @@ class JobProgress:
                 last_completed_age_ms=_now_ms() - self._last_completed_ms if self._last_completed_ms is not None else None,
                 in_progress=len(self._in_progress),
                 operators=self.operators,
+                waiting=self._waiting,
                 slots=tuple(metrics for _, metrics in sorted(self._metrics.items())),
             )
 

@@ -115,6 +115,7 @@ class ReportKind(StrEnum):
     FAILURE = "failure"
     RECOVERED = "recovered"
     WAITING_FOR_SLOTS = "waiting_for_slots"
+    RETRYING = "retrying"
     CHECKPOINT_TRIGGERED = "checkpoint_triggered"
     CHECKPOINT_COMPLETED = "checkpoint_completed"
     CHECKPOINT_ABORTED = "checkpoint_aborted"
@@ -144,6 +145,11 @@ class Report:
     @classmethod
     def waiting_for_slots(cls, generation: Generation, reason: str) -> Report:
         return cls(ReportKind.WAITING_FOR_SLOTS, reason, generation=generation)
+
+    @classmethod
+    def retrying(cls, generation: Generation, reason: str) -> Report:
+        """A request to storage or to a sink has failed and is sent again after a delay."""
+        return cls(ReportKind.RETRYING, reason, generation=generation)
 
     @classmethod
     def triggered(cls, checkpoint: CheckpointId, kind: CheckpointKind) -> Report:

@@ -361,7 +361,7 @@ class JobMaster:
             return []
         again = self._preparation.retry() if retry else None
         if again is not None:
-            return [again]
+            return [again, self._retrying(f"generation {self._generation} cannot be prepared: {reason}")]
         return self.fail(reason, kind, now_ms)
 
     def _deploy_when_allocated(self, now_ms: int) -> list[Effect]:
@@ -506,7 +506,7 @@ class JobMaster:
         """
         again = self._append.retry(request)
         if again is not None:
-            return [again]
+            return [again, self._retrying(f"the job log cannot be written: {reason}")]
         failed = f"the job log could not be written after {self._config.log_attempts_max} attempts: {reason}"
         return self.fail(failed, "StorageError", now_ms)
 
@@ -521,7 +521,7 @@ class JobMaster:
             return []
         again = self._commits.retry(permit) if retry else None
         if again is not None:
-            return [again]
+            return [again, self._retrying(f"checkpoint {permit.checkpoint} cannot be committed: {reason}")]
         self._commits.drop_all()
         failed = f"checkpoint {permit.checkpoint} is completed but could not be committed: {reason}"
         return self.fail(failed, "SinkError", now_ms)
@@ -576,6 +576,9 @@ class JobMaster:
         if self._ending is not None:
             return self._end_when_idle(now_ms)
         return [*self._advance_end(now_ms), *self._restart_when_cancelled(now_ms)]
+
+    def _retrying(self, reason: str) -> Report:
+        return Report.retrying(self._generation, reason)
 
     @property
     def _restored(self) -> CheckpointId | None:

@@ -89,6 +89,9 @@ class Reporter:
                 # The reason of the state says why the job does not run yet. The next state of the run replaces this reason.
                 state = self._state(JobPhase.ALLOCATING)
                 self._record(RunStateChanged(state, report.generation, f"waiting for slots: {report.text}"))
+            case ReportKind.RETRYING:
+                if self._reported is not None and self._reported[0] is not DriverState.RUNNING:
+                    self._record(RunStateChanged(*self._reported, f"retrying: {report.text}"))
             case ReportKind.CHECKPOINT_TRIGGERED:
                 assert report.checkpoint is not None
                 self._pending = (report.checkpoint, self._now_ms())

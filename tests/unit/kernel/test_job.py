@@ -210,7 +210,9 @@ def test_a_commit_waits_for_all_earlier_commits() -> None:
     (first,) = only(Commit, job.completed(1))
     job.observe(job.master.savepoint(0))
     assert only(Commit, job.completed(2)) == []
-    (again,) = only(Commit, job.master.on_commit_failed(first.permit, "no answer", True, 0))
+    again, retrying = job.master.on_commit_failed(first.permit, "no answer", True, 0)
+    assert retrying == Report.retrying(Generation(1), "checkpoint 1 cannot be committed: no answer")
+    assert isinstance(again, Commit)
     assert (again.permit, again.attempt) == (first.permit, 2)
     (second,) = only(Commit, job.master.on_committed(first.permit, 0))
     assert second.permit.checkpoint == 2
@@ -403,7 +405,10 @@ def test_a_job_fails_if_all_attempts_of_an_append_fail() -> None:
     job = Job()
     request = job.log
     assert request is not None
-    assert job.master.on_log_failed(request, "no answer", 0) == [AppendLog(request, 10)]
+    assert job.master.on_log_failed(request, "no answer", 0) == [
+        AppendLog(request, 10),
+        Report.retrying(Generation(1), "the job log cannot be written: no answer"),
+    ]
     (finish,) = only(Finish, job.master.on_log_failed(request, "no answer", 0))
     assert (finish.outcome, finish.kind) == (JobOutcome.FAILED, "StorageError")
 
@@ -512,9 +517,9 @@ def test_a_job_fails_with_the_reason_if_all_attempts_of_a_preparation_fail() -> 
     job.log_created()
     delays = []
     for attempt in range(CONFIG.commit_attempts_max - 1):
-        (again,) = only(
-            Prepare, job.observe(job.master.on_prepare_failed("storage is unreachable", "StorageError", True, attempt))
-        )
+        again, retrying = job.observe(job.master.on_prepare_failed("storage is unreachable", "StorageError", True, attempt))
+        assert retrying == Report.retrying(Generation(1), "generation 1 cannot be prepared: storage is unreachable")
+        assert isinstance(again, Prepare)
         delays.append(again.delay_ms)
     assert delays == sorted(delays) and delays[0] > 0
     (finish,) = only(Finish, job.observe(job.master.on_prepare_failed("storage is unreachable", "StorageError", True, 9)))

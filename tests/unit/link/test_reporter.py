@@ -78,6 +78,18 @@ def test_a_wait_for_slots_is_the_reason_of_the_state_until_the_job_runs(recorder
     ]
 
 
+def test_the_reason_of_a_retry_is_reported_unless_the_job_runs(recorder: Recorder) -> None:
+    recorder.reporter.on_phase(JobPhase.STARTING, ONE)
+    recorder.reporter.on_report(Report.retrying(ONE, "the job log cannot be written: the disk is full"))
+    recorder.reporter.on_phase(JobPhase.RUNNING, ONE)
+    recorder.reporter.on_report(Report.retrying(ONE, "checkpoint 1 cannot be committed: the disk is full"))
+    assert recorder.new_events() == [
+        RunStateChanged(DriverState.INITIALIZING, ONE),
+        RunStateChanged(DriverState.INITIALIZING, ONE, "retrying: the job log cannot be written: the disk is full"),
+        RunStateChanged(DriverState.RUNNING, ONE),
+    ]
+
+
 def test_a_failure_is_reported_with_its_reason_and_a_recovery_is_reported_with_its_downtime(recorder: Recorder) -> None:
     running(recorder)
     recorder.reporter.on_report(Report.failure(ONE, "slot 1 was lost"))

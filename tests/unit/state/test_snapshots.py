@@ -240,7 +240,8 @@ def snapshot_of(state: ColumnarAggregates, files: MemoryFiles) -> OperatorSnapsh
 def test_the_error_for_state_with_a_different_schema_shows_both_schemas(files: MemoryFiles) -> None:
     snapshot = snapshot_of(table(("k",)), files)
     with pytest.raises(
-        RestoreError, match=r"operator 'sums': the state in sums-0 is not compatible(.|\n)*k: int64(.|\n)*w: string(.|\n)*--allow-non-restored-state"
+        RestoreError,
+        match=r"operator 'sums': the state in sums-0 is not compatible(.|\n)*k: int64(.|\n)*w: string(.|\n)*--allow-non-restored-state",
     ):
         table(("w",)).restore([snapshot], files)
 
