@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -45,16 +44,3 @@ def open_again(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], C
 @pytest.fixture
 def storage(open_again: Callable[[], CheckpointStorage]) -> CheckpointStorage:
     return open_again()
-
-
-@pytest.fixture
-def unprivileged() -> Iterator[None]:
-    """Runs the test as an unprivileged user, because root can write to every directory."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(0)

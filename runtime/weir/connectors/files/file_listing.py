@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
 import stat
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from weir.connectors.transient_errors import retry_policy
 from weir.errors import ConfigError, InputError
+from weir.graph.schema import near_miss
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +55,16 @@ def list_files(paths: Sequence[str]) -> tuple[InputFile, ...]:
             matches = [path] if os.path.exists(path) else sorted(glob.glob(path, recursive=True))
             found = [file for match in matches for file in (_walk(match) if os.path.isdir(match) else [match])]
             files.update((file, _input_file(file)) for file in found)
+            if not found:
+                raise InputError(f"{path}: no input file found. {_why_no_file(path, matches)}")
+        except PermissionError as error:
+            raise InputError(
+                f"{path}: cannot list the input: Permission denied: make {error.filename or path} readable for user id {os.geteuid()}."
+            ) from error
         except OSError as error:
             raise InputError(
                 f"{error.filename or path}: cannot list the input: {error.strerror}.", retry=retry_policy(error)
             ) from error
-        if not found:
-            raise InputError(f"{path}: no input file found. Check the path.")
     return tuple(files[path] for path in sorted(files))
 
 
@@ -69,6 +75,31 @@ def max_split_bytes(files: Sequence[InputFile], *, split_bytes: int, parallelism
         return sys.maxsize
     share = max(1 << 20, sum(file.bytes for file in files) // max(parallelism, 1) + 1)
     return min(split_bytes, share)
+
+
+def _why_no_file(path: str, matches: Sequence[str]) -> str:
+    """Return the reason and the advice. ``matches``: the directories that ``path`` matches. Raises PermissionError if a directory
+    that ``path`` names cannot be read, which ``os.path.exists`` and ``glob`` report like a missing file."""
+    if matches:
+        if any(names for match in matches for _, _, names in os.walk(match)):
+            return "All names in the directory begin with _ or ., and such files are skipped. Rename them, or correct the path."
+        return "The directory is empty. Write the input first, or correct the path."
+    parts = Path(path).parts
+    for count in range(1, len(parts)):
+        above = os.path.join(*parts[:count])
+        needed = os.R_OK | os.X_OK if glob.has_magic(parts[count]) else os.X_OK
+        for directory in [above] if os.path.isdir(above) else glob.glob(above, recursive=True):
+            if os.path.isdir(directory) and not os.access(directory, needed, effective_ids=True):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), directory)
+    if glob.has_magic(path):
+        return "No file matches this pattern. Correct the pattern."
+    nearest, missing = os.path.split(path)
+    while not os.path.exists(nearest):
+        nearest, missing = os.path.split(nearest)
+    if not os.path.isdir(nearest):
+        return f"Correct the path: {nearest} is a file, not a directory."
+    names = sorted(os.listdir(nearest)) if os.access(nearest, os.R_OK, effective_ids=True) else []
+    return f"Correct the path: {nearest} has no {missing!r}{near_miss(missing, names)}"
 
 
 def _input_file(path: str) -> InputFile:

@@ -103,8 +103,38 @@ def test_rows_before_an_invalid_line_are_emitted_before_poll_raises_the_error(tm
 def test_the_error_for_a_missing_file_names_the_path(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="missing-file"):
         sources.text(tmp_path / "missing-file").splits(1)
-    with pytest.raises(InputError, match="no input file found"):
-        sources.text(tmp_path).splits(1)
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("dat/a.txt", "Correct the path: {root} has no 'dat'; did you mean 'data'?"),
+        ("data/b.txt", "Correct the path: {root}/data has no 'b.txt'; did you mean 'a.txt'?"),
+        ("data/a.txt/x", "Correct the path: {root}/data/a.txt is a file, not a directory."),
+        ("empty", "The directory is empty. Write the input first, or correct the path."),
+        ("hidden", "All names in the directory begin with _ or ., and such files are skipped. Rename them, or correct the path."),
+        ("data/*.csv", "No file matches this pattern. Correct the pattern."),
+        ("d*/none", "No file matches this pattern. Correct the pattern."),
+    ],
+)
+def test_the_error_for_an_input_without_files_says_why_there_is_no_file(tmp_path: Path, path: str, reason: str) -> None:
+    for directory in ("data", "empty", "hidden"):
+        (tmp_path / directory).mkdir()
+    (tmp_path / "data" / "a.txt").write_text("one")
+    (tmp_path / "hidden" / "_a.txt").write_text("one")
+    with pytest.raises(InputError) as error:
+        sources.text(tmp_path / path).splits(1)
+    assert str(error.value) == f"{tmp_path / path}: no input file found. {reason.format(root=tmp_path)}"
+
+
+@pytest.mark.parametrize("path", ["secret", "secret/a.txt", "secret/*.txt", "secret/below/*", "*/a.txt"])
+def test_the_error_for_an_input_without_permission_names_the_directory(unprivileged: None, path: str) -> None:
+    with TemporaryDirectory() as root:
+        secret = Path(root, "secret")
+        secret.mkdir(mode=0)
+        with pytest.raises(InputError) as error:
+            sources.text(Path(root, path)).splits(1)
+    assert f"Permission denied: make {secret} readable for user id {os.geteuid()}" in str(error.value)
 
 
 def test_the_error_for_a_file_that_shrinks_or_disappears_after_listing_names_the_file(tmp_path: Path) -> None:
