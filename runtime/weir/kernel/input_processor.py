@@ -47,20 +47,22 @@ SubtaskEffect: TypeAlias = Deliver | AlignmentEffect | AdvanceWatermark | Become
 
 @dataclass(frozen=True, slots=True)
 class InputStart:
-    """The initial state of an input channel: the sequence number of its first data frame, and the restored watermark and
-    idleness.
+    """The initial state of an input channel: the sequence number of its first data frame, the restored watermark, and whether
+    the channel was idle or had ended. The sender of an ended channel sends END again.
     """
 
     sequence: int = 0
     watermark_ms: int | None = None
     idle: bool = False
+    ended: bool = False
     feedback: bool = False
 
 
 class InputProcessor:
     """Processes the inputs of a subtask that has at least one input.
 
-    ``ended`` is True if on_end_of_input ran before the restored snapshot.
+    ``ended`` is True if on_end_of_input ran before the restored snapshot. ``watermark_ms`` is the watermark that the subtask had
+    emitted before the restored snapshot.
     """
 
     def __init__(
@@ -71,18 +73,29 @@ class InputProcessor:
         mode: CheckpointMode,
         last_checkpoint: CheckpointId,
         ended: bool = False,
+        watermark_ms: int | None = None,
     ) -> None:
         assert inputs
         self._generation = generation
         self._expected = {channel: start.sequence for channel, start in inputs.items()}
         self._aligner = Aligner(inputs, mode=mode, last=last_checkpoint)
         regular = {channel: start.watermark_ms for channel, start in inputs.items() if not start.feedback}
-        self._watermarks = WatermarkTracker(regular, idle=[channel for channel in regular if inputs[channel].idle])
+        self._watermarks = WatermarkTracker(
+            regular,
+            idle=[channel for channel in regular if inputs[channel].idle],
+            ended=[channel for channel in regular if inputs[channel].ended],
+            emitted_ms=watermark_ms,
+        )
         self._end_of_input_ran = ended
 
     @property
     def aligner(self) -> Aligner:
         return self._aligner
+
+    @property
+    def watermark_ms(self) -> int | None:
+        """The emitted watermark, for the snapshot. None means minus infinity."""
+        return self._watermarks.emitted_ms
 
     def is_blocked(self, channel: ChannelId) -> bool:
         return self._aligner.is_blocked(channel)
@@ -128,11 +141,12 @@ class InputProcessor:
 
     def input_snapshots(self) -> tuple[ChannelSnapshot, ...]:
         """Return the input channels' part of the snapshot. Call this method together with the operators' sync phase."""
-        ended = self._aligner.ended
+        received_end = self._aligner.ended
         result = []
         for channel, expected in self._expected.items():
-            watermark_ms, idle = self._watermarks.state(channel)
-            result.append(ChannelSnapshot(channel, expected, watermark_ms, idle, channel in ended))
+            # A channel that is restored as ended stays ended, even if the sender has not sent END again before the barrier.
+            watermark_ms, idle, ended = self._watermarks.state(channel)
+            result.append(ChannelSnapshot(channel, expected, watermark_ms, idle, ended or channel in received_end))
         return tuple(result)
 
     def _on_end(self, channel: ChannelId, now_ns: int) -> Sequence[SubtaskEffect]:

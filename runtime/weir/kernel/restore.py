@@ -71,6 +71,7 @@ class SlotRestore:
     operators: tuple[RestoredOperator, ...]
     channels: tuple[RestoredChannel, ...]
     ended: tuple[SubtaskId, ...]
+    watermarks: tuple[tuple[SubtaskId, int], ...] = ()
 
 
 def restored_assigners(point: RestorePoint) -> dict[OperatorUid, SplitAssigner]:
@@ -91,8 +92,9 @@ def plan_restore(graph: PhysicalGraph, point: RestorePoint | None) -> list[SlotR
     if point is None:
         return [SlotRestore((), _new_channels(graph, slot), ()) for slot in range(graph.slots)]
     operators = _restore_operators(graph, point)
-    channels = _restore_channels(graph, point)
     ended = _restore_ended(graph, point)
+    channels = _restore_channels(graph, point, ended)
+    watermarks = _restore_watermarks(graph, point)
     result = []
     for slot in range(graph.slots):
         mine = set(graph.subtasks_of_slot(slot))
@@ -102,6 +104,7 @@ def plan_restore(graph: PhysicalGraph, point: RestorePoint | None) -> list[SlotR
                 tuple(restored for restored in operators if restored.subtask == slot),
                 tuple(channels[channel] for channel in sorted(own_channels)),
                 tuple(sorted(mine & ended)),
+                tuple((subtask, watermarks[subtask]) for subtask in sorted(mine & watermarks.keys())),
             )
         )
     return result
@@ -158,11 +161,14 @@ def _edge_identity(graph: PhysicalGraph, edge: Edge) -> tuple[OperatorUid, Opera
     return graph.chains[edge.source].operators[-1], graph.chains[edge.target].operators[0], edge.target_input
 
 
-def _restore_channels(graph: PhysicalGraph, point: RestorePoint) -> dict[ChannelId, RestoredChannel]:
+def _restore_channels(
+    graph: PhysicalGraph, point: RestorePoint, ended: Collection[SubtaskId]
+) -> dict[ChannelId, RestoredChannel]:
     """Sequence numbers never restart.
 
     A new channel continues after the highest sequence number of its edge. If the edge is also new, the channel continues after
-    the highest sequence number of the job.
+    the highest sequence number of the job. A channel has ended if and only if its sender is one of
+    the ``ended`` subtasks, because another sender can send data again.
     """
     sent: dict[ChannelId, int] = {}
     consumed: dict[ChannelId, ChannelSnapshot] = {}
@@ -187,11 +193,12 @@ def _restore_channels(graph: PhysicalGraph, point: RestorePoint) -> dict[Channel
         ends = [consumed[channel] for channel in old_channels]
         lowest_watermark, idle = _lowest_watermark(ends), _all_idle(ends)
         for channel in graph.channels_of_edge(edge):
+            sender_ended = SubtaskId(edge.source, channel.source) in ended
             if same_shape and old is not None:
                 end = consumed[ChannelId(old.index, channel.source, channel.target)]
-                result[channel] = RestoredChannel(channel, end.sequence, end.watermark_ms, end.idle)
+                result[channel] = RestoredChannel(channel, end.sequence, end.watermark_ms, end.idle, sender_ended)
             else:
-                result[channel] = RestoredChannel(channel, highest, lowest_watermark, idle)
+                result[channel] = RestoredChannel(channel, highest, lowest_watermark, idle, sender_ended)
     return result
 
 
@@ -200,7 +207,11 @@ def _shape(graph: PhysicalGraph, edge: Edge) -> tuple[Partitioning, int, int]:
 
 
 def _lowest_watermark(ends: Iterable[ChannelSnapshot]) -> int | None:
-    watermarks = [end.watermark_ms for end in ends if not end.ended]
+    return _lowest([end.watermark_ms for end in ends if not end.ended])
+
+
+def _lowest(watermarks: Collection[int | None]) -> int | None:
+    """Return the lowest watermark. None means minus infinity, so None if one watermark is None or there are no watermarks."""
     defined = [watermark for watermark in watermarks if watermark is not None]
     return min(defined) if watermarks and len(defined) == len(watermarks) else None
 
@@ -209,6 +220,32 @@ def _all_idle(ends: Iterable[ChannelSnapshot]) -> bool:
     """A new channel can carry the records of any old channel, so it is idle only if all old channels were idle."""
     open_ends = [end for end in ends if not end.ended]
     return bool(open_ends) and all(end.idle for end in open_ends)
+
+
+def _restore_watermarks(graph: PhysicalGraph, point: RestorePoint) -> dict[SubtaskId, int]:
+    """Return the watermarks that count as emitted.
+
+    An operator with unchanged parallelism keeps the watermark of each subtask. An operator with changed parallelism gets the
+    lowest watermark of its subtasks, because the state of a new subtask can be from any of them. If the operators of a new
+    chain have different watermarks, the chain gets the highest one, because the watermark of an operator must not go back.
+    """
+    before: dict[OperatorUid, dict[int, int | None]] = defaultdict(dict)
+    for subtask in point.subtasks:
+        for uid in point.graph.chains[subtask.chain].operators:
+            before[uid][subtask.index] = subtask.watermark_ms
+
+    def emitted(uid: OperatorUid, index: int, parallelism: int) -> int | None:
+        old = before.get(uid, {})
+        return old[index] if len(old) == parallelism else _lowest(old.values())
+
+    result: dict[SubtaskId, int] = {}
+    for chain in graph.chains:
+        for index in range(chain.parallelism):
+            watermarks = [emitted(uid, index, chain.parallelism) for uid in chain.operators]
+            defined = [watermark for watermark in watermarks if watermark is not None]
+            if defined:
+                result[SubtaskId(chain.index, index)] = max(defined)
+    return result
 
 
 def _restore_ended(graph: PhysicalGraph, point: RestorePoint) -> set[SubtaskId]:

@@ -151,6 +151,7 @@ class Deployment:
                 operators=restore.operators,
                 channels=restore.channels,
                 ended=restore.ended,
+                watermarks=restore.watermarks,
                 next_checkpoint=next_checkpoint,
             )
             sends.append(Send(slot.incarnation, message))

@@ -1,4 +1,4 @@
-"""The watermark of a subtask: the minimum over its active inputs. It never goes back."""
+"""The watermark of a subtask: the minimum over its active inputs. It never goes back, even after a restore."""
 
 from __future__ import annotations
 
@@ -17,22 +17,38 @@ class _Input:
 
 class WatermarkTracker:
     """``inputs`` maps each channel, except feedback channels, to its restored watermark. None means minus infinity.
-    ``idle`` contains the channels that were idle in the restored snapshot."""
 
-    def __init__(self, inputs: Mapping[ChannelId, int | None], *, idle: Collection[ChannelId] = ()) -> None:
-        self._inputs = {channel: _Input(watermark, channel in idle) for channel, watermark in inputs.items()}
-        self._emitted_ms = self._minimum()
-        self._idle = bool(inputs) and all(entry.idle for entry in self._inputs.values())
+    ``idle`` and ``ended`` contain the channels that were idle or had ended in the restored snapshot. ``emitted_ms`` is the
+    watermark that the subtask had emitted. If ``emitted_ms`` is None, the minimum of the restored inputs counts as emitted,
+    because snapshots of older versions do not contain the emitted watermark.
+    """
+
+    def __init__(
+        self,
+        inputs: Mapping[ChannelId, int | None],
+        *,
+        idle: Collection[ChannelId] = (),
+        ended: Collection[ChannelId] = (),
+        emitted_ms: int | None = None,
+    ) -> None:
+        self._inputs = {channel: _Input(watermark, channel in idle, channel in ended) for channel, watermark in inputs.items()}
+        self._emitted_ms = self._minimum() if emitted_ms is None else emitted_ms
+        self._idle = self._open_inputs_are_idle()
+
+    @property
+    def emitted_ms(self) -> int | None:
+        """The newest watermark that the subtask has emitted. None means minus infinity."""
+        return self._emitted_ms
 
     @property
     def idle(self) -> bool:
         """Whether the output of the subtask is idle: all inputs are idle or have ended, and at least one has not ended."""
         return self._idle
 
-    def state(self, channel: ChannelId) -> tuple[int | None, bool]:
-        """Return the watermark and idleness of one input for the snapshot."""
+    def state(self, channel: ChannelId) -> tuple[int | None, bool, bool]:
+        """Return for the snapshot the watermark of one input, whether the input is idle, and whether the input has ended."""
         entry = self._inputs.get(channel)
-        return (entry.watermark_ms, entry.idle) if entry is not None else (None, False)
+        return (entry.watermark_ms, entry.idle, entry.ended) if entry is not None else (None, False, False)
 
     def on_watermark(self, channel: ChannelId, watermark_ms: int) -> int | None:
         """Return the new watermark of the subtask if it has advanced, else None."""
@@ -66,13 +82,16 @@ class WatermarkTracker:
         return self._advance()
 
     def _advance(self) -> int | None:
-        waiting = [entry for entry in self._inputs.values() if not entry.ended]
-        self._idle = bool(waiting) and all(entry.idle for entry in waiting)
+        self._idle = self._open_inputs_are_idle()
         minimum = self._minimum()
         if minimum is None or (self._emitted_ms is not None and minimum <= self._emitted_ms):
             return None
         self._emitted_ms = minimum
         return minimum
+
+    def _open_inputs_are_idle(self) -> bool:
+        waiting = [entry for entry in self._inputs.values() if not entry.ended]
+        return bool(waiting) and all(entry.idle for entry in waiting)
 
     def _minimum(self) -> int | None:
         counted = [entry.watermark_ms for entry in self._inputs.values() if not entry.idle and not entry.ended]

@@ -150,6 +150,8 @@ class RestoredChannel:
     sequence: int
     watermark_ms: int | None
     idle: bool = False
+    ended: bool = False
+    """The sender had ended. It sends END again, but no data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +168,8 @@ class Deploy:
     ended: tuple[SubtaskId, ...]
     """Subtasks in which on_end_of_input ran before the snapshot, so it must not run again."""
     next_checkpoint: CheckpointId
+    watermarks: tuple[tuple[SubtaskId, int], ...] = ()
+    """The watermarks that subtasks had emitted before the snapshot. Later watermarks are higher."""
 
 
 @dataclass(frozen=True, slots=True)

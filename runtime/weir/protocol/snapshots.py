@@ -111,3 +111,5 @@ class SubtaskSnapshot:
     ended: bool
     """All inputs (or splits) have ended, and on_end_of_input has run."""
     statistics: SubtaskStatistics
+    watermark_ms: int | None = None
+    """The watermark that the subtask has emitted. None means minus infinity, and for older versions that it was not stored."""

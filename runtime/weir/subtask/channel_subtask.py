@@ -43,6 +43,10 @@ class ChannelSubtask(SubtaskRuntime):
     def aligning(self) -> bool:
         return self._protocol.aligner.current is not None
 
+    @property
+    def watermark_ms(self) -> int | None:
+        return self._protocol.watermark_ms
+
     def work(self, now_ns: int) -> Work:
         if self._step is not None:
             return self._unfinished_step(now_ns)

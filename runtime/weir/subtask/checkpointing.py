@@ -35,6 +35,8 @@ class SubtaskCheckpoint:
     sync_core_wait_ns: int
     alignment_ns: int
     began_ns: int
+    watermark_ms: int | None = None
+    """The watermark that the subtask has emitted."""
     start_delay_ns: int = 0
     gathered: int = 0
     gathered_ns: int = 0
@@ -83,6 +85,7 @@ class SubtaskCheckpoint:
                 longest_batch_ms=self.longest_unit_ns / 1e6,
                 longest_batch_core_wait_ms=self.longest_unit_core_wait_ns / 1e6,
             ),
+            watermark_ms=self.watermark_ms,
         )
 
 

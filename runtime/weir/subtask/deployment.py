@@ -110,6 +110,7 @@ class DeploymentBuilder:
             mode=self._settings.mode,
             last_checkpoint=last_checkpoint,
             ended=ended_before,
+            watermark_ms=dict(self._message.watermarks).get(subtask),
         )
         return ChannelSubtask(
             subtask,
@@ -126,7 +127,7 @@ class DeploymentBuilder:
     def _input_start(self, channel: ChannelId) -> InputStart:
         restored = self._restored_channels[channel]
         feedback = self._graph.edges[channel.edge].feedback
-        return InputStart(restored.sequence, restored.watermark_ms, restored.idle, feedback)
+        return InputStart(restored.sequence, restored.watermark_ms, restored.idle, restored.ended, feedback)
 
     # ---- operators -------------------------------------------------------------------------------
 

@@ -111,6 +111,11 @@ class SubtaskRuntime(ABC):
         return False
 
     @property
+    def watermark_ms(self) -> int | None:
+        """The watermark that the subtask has emitted, or None."""
+        return None
+
+    @property
     def in_blocking_call(self) -> bool:
         """Whether the subtask's unfinished step is waiting for a blocking call in the background executor."""
         return self._step is not None and self._waiting_until_ns > 0
@@ -205,6 +210,6 @@ class SubtaskRuntime(ABC):
         self._on_checkpoint(
             SubtaskCheckpoint(
                 checkpoint, self.subtask, handles, ready, inputs, outputs, ended,
-                sync_ns, sync_cpu_ns, core_wait_ns, alignment_ns, began_ns,
+                sync_ns, sync_cpu_ns, core_wait_ns, alignment_ns, began_ns, self.watermark_ms,
             )
         )  # fmt: skip

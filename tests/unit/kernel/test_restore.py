@@ -91,6 +91,37 @@ def test_a_rescale_restores_channels_as_idle_only_if_all_channels_were_idle(slot
     assert sum(found.values()) == expected
 
 
+@pytest.mark.parametrize(("slots", "ended"), [(2, 0), (2, 1), (2, 2), (3, 0), (3, 1), (3, 2)])
+def test_the_channels_of_an_ended_sender_are_restored_as_ended(slots: int, ended: int) -> None:
+    """A rescale restores senders as ended only if all senders had ended, because new senders read all unfinished splits."""
+    of = graph(2)
+    restores = plan_restore(graph(slots), point(of, ended=tuple(SubtaskId(0, index) for index in range(ended))))
+    found = {restored.channel: restored.ended for restore in restores for restored in restore.channels}
+    expected = ended if slots == 2 else slots * (ended == 2)
+    assert {channel.source for channel, channel_ended in found.items() if channel_ended} == set(range(expected))
+    assert all(channel_ended == (channel.source < expected) for channel, channel_ended in found.items())
+
+
+@pytest.mark.parametrize(("slots", "expected"), [(2, [300, 200]), (3, [200] * 3), (1, [200])])
+def test_subtasks_restore_the_emitted_watermark(slots: int, expected: list[int]) -> None:
+    """After a rescale, each subtask restores the lowest watermark, because its state can be from any old subtask."""
+    of = graph(2)
+    complete = point(of)
+    subtasks = tuple(replace(one, watermark_ms=(300, 200)[one.index] if one.chain == 1 else None) for one in complete.subtasks)
+    restores = plan_restore(graph(slots), replace(complete, subtasks=subtasks))
+    assert [restore.watermarks for restore in restores] == [
+        ((SubtaskId(1, slot), watermark_ms),) for slot, watermark_ms in enumerate(expected)
+    ]
+
+
+def test_a_rescale_restores_no_emitted_watermark_if_one_subtask_had_emitted_none() -> None:
+    of = graph(2)
+    complete = point(of)
+    subtasks = tuple(replace(one, watermark_ms=(300, None)[one.index] if one.chain == 1 else None) for one in complete.subtasks)
+    restores = plan_restore(graph(3), replace(complete, subtasks=subtasks))
+    assert [restore.watermarks for restore in restores] == [(), (), ()]
+
+
 def test_unfinished_splits_keep_their_positions_and_are_assigned_before_pending_splits() -> None:
     assigner = restored_assigners(point(graph(2)))[SOURCE]
     assert [assigner.request(0) for _ in range(4)] == [

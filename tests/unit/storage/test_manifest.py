@@ -99,6 +99,14 @@ def test_the_manifest_of_another_checkpoint_is_refused() -> None:
         read_manifest(storage, LAYOUT, other)
 
 
+def test_a_manifest_of_a_version_without_emitted_watermarks_is_readable() -> None:
+    manifest = manifest_of(1, 7, FILES)
+    value = json.loads(encode_manifest(manifest))
+    for subtask in value["subtasks"]:
+        del subtask["watermark_ms"]
+    assert decode_manifest(json.dumps(value).encode()) == manifest
+
+
 def test_the_error_for_a_newer_manifest_format_asks_the_user_to_upgrade_weir() -> None:
     value = json.loads(encode_manifest(manifest_of(1, 7, FILES)))
     with pytest.raises(ProtocolError, match="upgrade Weir"):

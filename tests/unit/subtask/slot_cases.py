@@ -198,6 +198,7 @@ class Bench:
         generation: int = 1,
         *,
         ended: tuple[SubtaskId, ...] = (),
+        watermarks: tuple[tuple[SubtaskId, int], ...] = (),
         started: bool = True,
         restored: CheckpointId | None = None,
     ) -> Bench:
@@ -210,9 +211,12 @@ class Bench:
                 tuple(Peer(SlotIndex(slot), "host", 1) for slot in range(self.graph.slots)),
                 restored,
                 (),
-                tuple(RestoredChannel(channel, 0, None) for channel in sorted(channels)),
+                tuple(
+                    RestoredChannel(channel, 0, None, ended=SubtaskId(0, channel.source) in ended) for channel in sorted(channels)
+                ),
                 ended,
                 CheckpointId(1),
+                watermarks,
             )
         )
         if started:

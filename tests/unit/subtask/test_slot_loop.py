@@ -532,3 +532,32 @@ def test_a_split_that_was_assigned_for_an_earlier_epoch_is_refused() -> None:
     bench.runtime.on_control(AssignSplit(ONE, SOURCE, 0, Split("late", None), CheckpointId(1)))
     (failed,) = bench.messages(SubtaskFailed)
     assert failed.kind == "ProtocolError"
+
+
+class RecordingWatermarks(Collecting):
+    def __init__(self) -> None:
+        super().__init__()
+        self.watermarks_ms: list[int] = []
+
+    def on_watermark(self, watermark_ms: int) -> Step:
+        self.watermarks_ms.append(watermark_ms)
+        return iter(())
+
+
+def test_a_restored_subtask_continues_from_the_watermark_that_it_had_emitted() -> None:
+    """The source of this slot has ended and never sends a watermark, so only the watermark of the peer counts."""
+    keyed, subtask = RecordingWatermarks(), SubtaskId(1, 0)
+    bench = Bench(ListSource([]), keyed, slots=2).deploy(ended=(SubtaskId(0, 0),), watermarks=((subtask, 100),))
+    stored = []
+    for checkpoint, watermark_ms in ((1, 60), (2, 120)):
+        bench.runtime.on_frame(control_event(FrameKind.WATERMARK, FROM_PEER, 0, watermark_ms))
+        bench.runtime.on_frame(control_event(FrameKind.BARRIER, FROM_PEER, 0, checkpoint))
+        bench.runtime.on_control(TriggerCheckpoint(ONE, CheckpointId(checkpoint)))
+        bench.turns()
+        for work, done in bench.background_work:
+            done(work(), None)
+        bench.background_work.clear()
+        snapshots = [message.snapshot for message in bench.messages(Acknowledge)]
+        stored.append([one.watermark_ms for one in snapshots if SubtaskId(one.chain, one.index) == subtask][-1])
+    assert keyed.watermarks_ms == [120]
+    assert stored == [100, 120]
