@@ -2775,7 +2775,7 @@ export interface components {
          * @description Restore a checkpoint of another job, or a copy of a checkpoint. The driver copies the files of the checkpoint and never changes the
          *     originals. Revocable sinks revoke the committed output of this job. `path` is a checkpoint directory that contains one job, or the directory
          *     of one job. The path must be below a directory that the installation allows. `checkpoint` is the number of a checkpoint in the directory
-         *     `path`. If `checkpoint` is null, the newest checkpoint is restored.
+         *     `path`. If `checkpoint` is null, the newest checkpoint of the current branch is restored.
          */
         RestoreRequest: {
             /** Checkpoint */

@@ -64,8 +64,10 @@ def raising(error: Exception) -> Callable[[], list[SlotEnd]]:
     [
         (
             java_error(jvm_ended),
-            r"Spark has ended, so the job cannot continue: the driver's JVM has ended\. Run the command again with --resume: "
-            r"the job continues from its newest completed checkpoint\.$",
+            (
+                r"Spark has ended, so the job cannot continue: the driver's JVM has ended\. Run the command again with --resume: "
+                r"the job continues from its newest completed checkpoint\.$"
+            ),
         ),
         (java_error(lambda: "Job 0 cancelled because SparkContext was shut down"), r"Spark has ended.* with --resume: "),
         (TypeError("cannot pickle 'lock' object"), r"Cannot start slot 0 \(TypeError: cannot pickle 'lock' object\)"),
