@@ -127,10 +127,8 @@ def _host(options: MetricsOptions) -> str:
 
 
 class _Server(ThreadingHTTPServer):
-    """Each connection has its own thread, so that a slow client delays no other.
-
-    A connection above CONNECTIONS_MAX replaces the oldest connection that has not sent the token yet. So clients without the
-    token cannot keep out a client with the token, which sends it at once.
+    """Each connection has its own thread, so that a slow client delays no other client. If there are CONNECTIONS_MAX connections,
+    the server closes new ones.
     """
 
     daemon_threads = True
@@ -139,27 +137,11 @@ class _Server(ThreadingHTTPServer):
         self.expected = f"Bearer {options.token}".encode()
         self.page = page
         self.address_family = socket.AF_INET6 if ":" in options.address.host else socket.AF_INET
-        self._lock = threading.Lock()
-        self._connections: dict[socket.socket, bool] = {}
-        """The open connections, oldest first, and whether each has sent the token."""
+        self._connections = threading.BoundedSemaphore(CONNECTIONS_MAX)
         super().__init__((options.address.host, port), _Handler)
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
-        with self._lock:
-            if len(self._connections) >= CONNECTIONS_MAX:
-                replaced = next((one for one, has_token in self._connections.items() if not has_token), None)
-                if replaced is None:
-                    return False
-                del self._connections[replaced]
-                _close(replaced)
-            self._connections[request] = False
-            return True
-
-    def authenticated(self, request: socket.socket) -> None:
-        """Keep the connection open until its response is sent."""
-        with self._lock:
-            if request in self._connections:
-                self._connections[request] = True
+        return self._connections.acquire(blocking=False)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         timer = threading.Timer(REQUEST_S_MAX, _close, (request,))
@@ -168,8 +150,7 @@ class _Server(ThreadingHTTPServer):
             super().process_request_thread(request, client_address)
         finally:
             timer.cancel()
-            with self._lock:
-                self._connections.pop(request, None)
+            self._connections.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         log.debug("metrics request failed", exc_info=True)
@@ -187,9 +168,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if not hmac.compare_digest(self.headers.get("Authorization", "").encode("latin-1", "replace"), self.server.expected):
             self._respond(HTTPStatus.UNAUTHORIZED, b"The token is missing or wrong.\n", "text/plain; charset=utf-8")
-            return
-        self.server.authenticated(self.connection)
-        if self.path.partition("?")[0] != PATH:
+        elif self.path.partition("?")[0] != PATH:
             self._respond(HTTPStatus.NOT_FOUND, f"The only path is {PATH}.\n".encode(), "text/plain; charset=utf-8")
         else:
             self._respond(HTTPStatus.OK, self.server.page.render(), CONTENT_TYPE)
