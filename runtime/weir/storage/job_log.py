@@ -56,7 +56,7 @@ class JobLog:
         self._files = LogFiles(storage, layout)
         self._state: LogState | None = None
         self._unresolved: str | None = None
-        """Nonce of the entry whose outcome is unknown."""
+        """Nonce of an entry that this process has possibly written but that is not known to be durable."""
 
     @property
     def view(self) -> LogView:
@@ -81,22 +81,30 @@ class JobLog:
 
         Raise StorageError, or CheckpointError if the log has a gap or an entry that is damaged or contradicts other entries.
         After an error the view is unchanged.
+
+        The view contains no entry of this process that a power cut could remove. The view can contain such an entry of another
+        process, until this process appends an entry, which makes all earlier entries durable.
         """
-        self._state = read_log(self._files, self._state)
+        state = read_log(self._files, self._state)
+        if self._unresolved is not None and state.entries:
+            # The repeated create changes nothing, but makes the newest entry and all entries before it durable.
+            newest = state.entries[-1]
+            self._files.create(newest.number, newest.entry)
+        self._state = state
         return self.view, self.next_number
 
     def append(self, entry: Entry, *, at: int) -> AppendOutcome:
         """Create ``entry`` with number ``at``. ``at`` is the ``next_number`` that the caller last saw. Another process can have used
-        this number in the meantime.
+        this number in the meantime. The entry is appended only if it is known to be durable.
 
         It is safe to call ``append`` again with the same entry (same nonce) and the same number. The outcome is the same, unless a
-        process has appended a summary in between. Raise UnknownOutcome if it is unknown whether the entry is in the log. After
+        process has appended a summary in between. Raise UnknownOutcome if it is unknown whether the entry is durably in the log. After
         UnknownOutcome, call ``append`` again, and delete no files until the outcome is known. Raise Superseded if a newer
         generation is in the log, CheckpointError if the entry cannot follow the existing entries, or StorageError if the entry
         was certainly not written.
         """
         try:
-            return self._append(entry, at)
+            outcome = self._append(entry, at)
         except UnknownOutcome:
             self._unresolved = entry.nonce
             raise
@@ -105,6 +113,9 @@ class JobLog:
                 # This call has not written the entry, but an earlier call has possibly written it.
                 raise self._unknown(at, error) from error
             raise
+        if entry.nonce == self._unresolved:
+            self._unresolved = None
+        return outcome
 
     def _append(self, entry: Entry, at: int) -> AppendOutcome:
         if at > self.next_number:
@@ -122,14 +133,18 @@ class JobLog:
             try:
                 created = self._files.create(at, entry)
             except UnknownOutcome as error:
-                created, unknown = False, error
+                # It does not help to read the log, because an entry that can be read is possibly not durable.
+                # The next attempt writes the same entry. If an earlier attempt has written the entry, the number is taken, and
+                # the answer to the next attempt proves that the entry is durable.
+                unknown = error
+                continue
             except StorageError as error:
                 if unknown is None:
                     raise
                 raise self._unknown(at, unknown) from error
-            # If the entry was not created or the outcome is unknown, read the log to find the outcome.
-            # If the log has no entry ``at``, the write has not arrived, and the next attempt writes the same entry.
-            # If the first write arrives after the next attempt, it fails because the number is taken.
+            # The number is taken, and every entry up to it is durable. So no entry of this process is unresolved any more: an
+            # entry that is not in the log by now cannot be created any more.
+            self._unresolved = None
             try:
                 if created:
                     return self._created(entry, at)

@@ -60,8 +60,8 @@ class LogFiles:
             ) from None
 
     def create(self, number: int, entry: Entry) -> bool:
-        """Create an entry only if its number is unused. Return False if an entry has this number. Raise UnknownOutcome if the
-        storage's answer was lost."""
+        """Create an entry only if its number is unused. Return False if an entry has this number. Raise UnknownOutcome if it
+        is unknown whether the entry exists or whether it is durable."""
         return self._storage.create(self._layout.log_entry(number), _seal(entry))
 
     def delete(self, numbers: Iterable[int]) -> None:

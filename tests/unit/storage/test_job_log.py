@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from tests.unit.storage.storage_builders import JOB, completed, pinned, retired,
 
 from weir.errors import CheckpointError, StorageError, StorageFull, Superseded, UnknownOutcome
 from weir.protocol.job_log import Entry, GenerationStarted
+from weir.storage import local
 from weir.storage.base import CheckpointStorage
 from weir.storage.job_log import CREATE_ATTEMPTS_MAX, Appended, JobLog, NumberTaken
 from weir.storage.layout import JobLayout, log_number
@@ -210,7 +212,7 @@ class _LostResponseStorage(MemoryStorage):
 
 
 @pytest.mark.parametrize("written", [[True], [False], [False, True], [False, False], [True, True]])
-def test_after_an_append_without_a_response_the_process_reads_the_log_to_find_the_outcome(written: list[bool]) -> None:
+def test_after_an_append_without_a_response_the_process_repeats_the_create_to_find_the_outcome(written: list[bool]) -> None:
     storage = _LostResponseStorage(list(written))
     log = JobLog(storage, LAYOUT)
     outcome = log.append(started(1), at=1)
@@ -247,6 +249,65 @@ def test_an_append_has_an_unknown_outcome_if_its_entry_cannot_be_read_back() -> 
     with pytest.raises(UnknownOutcome):
         log.append(entry, at=1)
     storage.failing_gets = False
+    assert isinstance(log.append(entry, at=1), Appended)
+
+
+class _FailingSyncs(MemoryStorage):
+    """While ``fails`` is True, a create takes effect, but the object is not known to be durable."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fails = True
+
+    def create(self, path: str, data: bytes) -> bool:
+        created = super().create(path, data)
+        if self.fails:
+            raise UnknownOutcome(f"{path} may not be durable")
+        return created
+
+
+def test_an_entry_whose_sync_fails_is_not_appended_although_it_can_be_read() -> None:
+    storage = _FailingSyncs()
+    log, entry = JobLog(storage, LAYOUT), started(1)
+    for _ in range(2):
+        with pytest.raises(UnknownOutcome, match="may not be durable"):
+            log.append(entry, at=1)
+    assert JobLog(storage, LAYOUT).read()[0].generation == 1
+    storage.fails = False
+    assert isinstance(log.append(entry, at=1), Appended)
+
+
+def test_a_read_makes_an_entry_of_this_process_durable_before_the_view_contains_it() -> None:
+    """The view decides which files are deleted."""
+    storage = _FailingSyncs()
+    log, entry = JobLog(storage, LAYOUT), started(1)
+    with pytest.raises(UnknownOutcome):
+        log.append(entry, at=1)
+    with pytest.raises(UnknownOutcome):
+        log.read()
+    assert log.view.generation == 0
+    storage.fails = False
+    assert log.read()[0].generation == 1
+    assert isinstance(log.append(entry, at=1), Appended)
+
+
+def test_a_read_of_a_process_that_has_appended_nothing_writes_nothing() -> None:
+    storage = _FailingSyncs()
+    with pytest.raises(UnknownOutcome):
+        JobLog(storage, LAYOUT).append(started(1), at=1)
+    assert JobLog(storage, LAYOUT).read()[1] == 2
+
+
+def test_an_entry_on_a_disk_that_fails_to_sync_is_not_appended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log, entry = JobLog(LocalStorage(tmp_path), LAYOUT), started(1)
+    with monkeypatch.context() as patched:
+
+        def failing(directory: Path) -> None:
+            raise OSError(errno.EIO, "Input/output error")
+
+        patched.setattr(local, "_fsync_directory", failing)
+        with pytest.raises(UnknownOutcome, match="Entry 1 .* cannot sync its directory"):
+            log.append(entry, at=1)
     assert isinstance(log.append(entry, at=1), Appended)
 
 
