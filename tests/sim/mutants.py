@@ -13,6 +13,7 @@ import weir.kernel.restore
 from weir.connectors.files import file_identity
 from weir.connectors.sink_operator import SinkOperator
 from weir.coordinator.sinks import SinkCoordinator
+from weir.errors import UnknownOutcome
 from weir.graph.physical import PhysicalGraph
 from weir.kernel.alignment import Aligner, AlignmentEffect
 from weir.kernel.checkpoints import AllAcknowledged, CommitPermit
@@ -24,6 +25,7 @@ from weir.protocol.ids import ChannelId, CheckpointId, Generation, SubtaskId
 from weir.protocol.job_log import Entry
 from weir.protocol.snapshots import Split
 from weir.storage.job_log import Appended, AppendOutcome, JobLog
+from weir.storage.log_reader import LogFiles
 from weir.subtask.channels import RemoteOutput
 from weir.subtask.slot import SlotRuntime
 from weir.testing.sim.operators import SimSource
@@ -199,6 +201,24 @@ def restores_keys_of_other_subtasks() -> Iterator[None]:
         self.context = context
 
     with patch.object(SimFold, "restore", restore_all):
+        yield
+
+
+@mutant
+def appends_an_entry_that_is_not_durable() -> Iterator[None]:
+    """A process that can read its log entry takes the entry as durable, although the storage could not sync it."""
+    create = LogFiles.create
+
+    def create_or_find(self: LogFiles, number: int, entry: Entry) -> bool:
+        try:
+            return create(self, number, entry)
+        except UnknownOutcome:
+            stored = self.fetch(number)
+            if stored is None or stored.nonce != entry.nonce:
+                raise
+            return True
+
+    with patch.object(LogFiles, "create", create_or_find):
         yield
 
 

@@ -186,6 +186,11 @@ class Cluster:
                 driver.pause(fault.duration_ns)
                 if rng.random() < 0.7:
                     self._schedule_restart(int(fault.duration_ns * rng.random()))
+            case FaultKind.CUT_POWER:
+                for process in self.processes:
+                    process.cut_power()
+                self.storage.cut_power()
+                self._schedule_restart(self.simulation.between(5 * MS, 200 * MS))
             case FaultKind.CUT_CONTROL | FaultKind.CUT_DATA | FaultKind.HOLD:
                 self._inject_network(fault)
             case FaultKind.SUSPEND:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,6 +14,7 @@ from weir.protocol.ids import ChannelId, CheckpointId, Generation, OperatorUid, 
 from weir.protocol.job_log import CheckpointCompleted, GenerationStarted
 from weir.protocol.log_view import LogView
 from weir.protocol.messages import FromSlot, SubtaskFailed
+from weir.storage.layout import log_number
 from weir.subtask.channel_subtask import ChannelSubtask
 from weir.subtask.channels import WINDOW_BYTES
 from weir.testing.sim.driver import SimDriver
@@ -38,6 +40,16 @@ class CompletedCheckpoint:
     graph: PhysicalGraph
     sequences: dict[ChannelId, int]
     committed: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _BeforeEntry:
+    """The checker's state before a log entry, to which it returns if a power cut removes the entry."""
+
+    tip: CheckpointId | None
+    generation_of: str
+    completed: Mapping[CheckpointId, CompletedCheckpoint]
+    may_be_published: frozenset[str]
 
 
 class CheckedCluster(Protocol):
@@ -68,6 +80,7 @@ class InvariantChecker:
         """The name of the driver that started the newest generation."""
         self._prepared: dict[Generation, tuple[int, CheckpointId]] = {}
         """For each generation, the time when its preparation started, and the restored checkpoint."""
+        self._before: dict[int, _BeforeEntry] = {}
         self.log = LogChecker(self._simulation)
         scenario = cluster.scenario
         rows_at_once = 2 * scenario.rows_max + scenario.held_max * 5
@@ -189,6 +202,11 @@ class InvariantChecker:
 
     def on_created(self, path: str, data: bytes, creator: str) -> None:
         entry = self.log.on_created(path, data, creator)
+        number = log_number(LAYOUT.relative(path))
+        if entry is not None and number is not None:
+            self._before[number] = _BeforeEntry(
+                self._tip, self._generation_of, dict(self._completed), frozenset(self._may_be_published)
+            )
         match entry:
             case GenerationStarted():
                 self._tip = entry.restored_from
@@ -200,6 +218,23 @@ class InvariantChecker:
 
     def on_deleted(self, path: str) -> None:
         self.log.on_deleted(path)
+
+    def on_power_cut(self, lost: Collection[str]) -> None:
+        """No process may have relied on a lost log entry: no lost generation is prepared, and no output of a lost checkpoint is
+        published."""
+        first = self.log.on_power_cut(lost)
+        if first is None:
+            return
+        self._simulation.trace(f"the power cut has removed log entry {first} and all later entries")
+        before = self._before[first]
+        self._tip, self._generation_of = before.tip, before.generation_of
+        self._completed, self._may_be_published = dict(before.completed), set(before.may_be_published)
+        prepared = max(self._prepared, default=Generation(0))
+        if prepared > self.view.generation:
+            raise Violation(f"generation {prepared} was prepared, but a power cut has removed its log entry")
+        unknown = self._cluster.storage.published.keys() - self._may_be_published
+        if unknown:
+            raise Violation(f"{min(unknown)} is published, but a power cut has removed the log entry of its checkpoint")
 
     def _on_completed(self, entry: CheckpointCompleted) -> None:
         effect = self._written.get((entry.generation, entry.checkpoint))

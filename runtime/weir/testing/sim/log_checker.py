@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 
 from weir.protocol import codec
 from weir.protocol.job_log import Entry, LogSummarised, decode_entry
@@ -19,6 +20,8 @@ class LogChecker:
         self._base = 0
         """Number of the newest summary."""
         self.view = LogView()
+        self._before: dict[int, tuple[int, int, LogView]] = {}
+        """For each entry, the length, the newest summary and the view before it."""
         self.trimmed = 0
         """Number of deleted entries."""
         self.created_late = 0
@@ -41,6 +44,7 @@ class LogChecker:
         self._simulation.trace(f"log: {type(entry).__name__} generation {entry.generation}{' (stale)' if stale else ''}")
         if stale:
             raise Violation(f"{creator} wrote {type(entry).__name__} of fenced generation {entry.generation} as {path}")
+        self._before[number] = (self._length, self._base, self.view)
         if isinstance(entry, LogSummarised):
             if entry.view != codec.to_json(self.view):
                 raise Violation(f"{path} by {creator} does not match the entries before it")
@@ -56,3 +60,15 @@ class LogChecker:
         self.trimmed += 1
         if number >= self._base:
             raise Violation(f"{path} was deleted, but no summary covers it")
+
+    def on_power_cut(self, lost: Collection[str]) -> int | None:
+        """Return the number of the first lost entry, or None. The entries after it must be lost, too."""
+        numbers = {number for path in lost if (number := log_number(LAYOUT.relative(path))) is not None and number >= self._base}
+        if not numbers:
+            return None
+        first = min(numbers)
+        kept = [number for number in range(first, self._length + 1) if number not in numbers]
+        if kept:
+            raise Violation(f"the power cut has removed log entry {first}, but not log entry {kept[0]}")
+        self._length, self._base, self.view = self._before[first]
+        return first

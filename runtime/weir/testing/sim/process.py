@@ -79,3 +79,9 @@ class Process:
             executor.kill()
         for connection in list(self.connections):
             connection.close(self)
+
+    def cut_power(self) -> None:
+        """End the process like ``exit``, but a storage call that has already started takes no effect."""
+        for executor in self._executors:
+            executor.cut_power()
+        self.exit("power cut")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from weir.graph.logical import LogicalGraph
@@ -43,6 +43,8 @@ class FaultKind(StrEnum):
     PAUSE_SLOT = "pause_slot"
     CRASH_DRIVER = "crash_driver"
     PAUSE_DRIVER = "pause_driver"
+    CUT_POWER = "cut_power"
+    """All processes end, and storage loses what is not synced."""
     CUT_CONTROL = "cut_control_connection"
     CUT_DATA = "cut_data_connection"
     HOLD = "hold_connection"
@@ -104,6 +106,7 @@ def make_scenario(seed: int) -> Scenario:
         tears_objects=rng.random() * worst,
         loses_answers=rng.random() * worst,
         reads_fail=rng.random() * worst / 4,
+        syncs_fail=rng.random() * worst,
     )
     faults = () if calm else tuple(_fault(rng) for _ in range(rng.choice((1, 1, 2, 3, 5))))
     if faults and rng.random() < 0.2:
@@ -111,6 +114,10 @@ def make_scenario(seed: int) -> Scenario:
     rolls_back = rng.random() < 0.15
     if faults and rolls_back:
         faults = (*faults, *_rollback_faults(rng))
+    bad_disk = bool(faults) and rng.random() < 0.15
+    if bad_disk:
+        storage = replace(storage if bad_storage else StorageFaults(), syncs_fail=rng.choice((0.1, 0.3)))
+        faults = (*faults, *_power_cuts(rng))
     # Separate random numbers, so that all other faults of a seed stay the same.
     separate = random.Random(f"input {seed}")
     if faults and separate.random() < 0.2:
@@ -125,7 +132,7 @@ def make_scenario(seed: int) -> Scenario:
         held_max=rng.choice((0, 1, 4)),
         config=_config(rng, often=rolls_back),
         tick_ns=rng.choice((5, 10, 20)) * MS,
-        storage=storage if bad_storage else StorageFaults(),
+        storage=storage if bad_storage or bad_disk else StorageFaults(),
         faults=faults,
         slowness=rng.choice((0.5, 1.0, 1.0, 3.0)),
         serialise_messages=rng.random() < 0.04,
@@ -160,7 +167,7 @@ def _config(rng: random.Random, *, often: bool) -> JobConfig:
 
 def _fault(rng: random.Random) -> Fault:
     # ``make_scenario`` draws REPLACE_INPUT, which has the weight 0 here.
-    kind = rng.choices(tuple(FaultKind), weights=(5, 4, 3, 5, 2, 2, 1, 2, 1, 2, 2, 0))[0]
+    kind = rng.choices(tuple(FaultKind), weights=(5, 4, 3, 5, 1, 2, 2, 1, 2, 1, 2, 2, 0))[0]
     duration_ns = rng.choice((5, 30, 120, 350, 900)) * MS
     if rng.random() < 0.5:
         return Fault(kind, duration_ns, at_ns=int(rng.random() ** 2 * 600 * MS))
@@ -170,6 +177,14 @@ def _fault(rng: random.Random) -> Fault:
 def _long_pause(rng: random.Random) -> Fault:
     """A pause during a checkpoint, long enough for a successor to complete checkpoints and trim the log."""
     return Fault(FaultKind.PAUSE_DRIVER, rng.choice((900, 1_800)) * MS, step="acknowledge", count=rng.randint(1, 12))
+
+
+def _power_cuts(rng: random.Random) -> tuple[Fault, ...]:
+    """Power cuts during the creation of a log entry, and after steps that depend on a log entry."""
+    steps = ("create", "publish", "deploy", "delete")
+    return tuple(
+        Fault(FaultKind.CUT_POWER, 0, step=rng.choice(steps), count=rng.randint(1, 15)) for _ in range(rng.randint(1, 3))
+    )
 
 
 def _rollback_faults(rng: random.Random) -> tuple[Fault, ...]:

@@ -1,4 +1,5 @@
 """Simulated storage for objects, the job log and sink output. Storage calls can fail, write half an object, or lose their answer.
+A power cut loses what is not synced.
 
 ``SimStorage`` is the storage, in which every call is one atomic effect. ``StoragePort`` is the view of one process. On a
 thread of the process, each call takes time, during which the process can pause or die.
@@ -6,7 +7,7 @@ thread of the process, each call takes time, during which the process can pause 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, TypeVar, cast
@@ -33,6 +34,9 @@ class StorageFaults:
     loses_answers: float = 0.0
     """The answer is lost, so the caller does not know whether the call has taken effect."""
     reads_fail: float = 0.0
+    syncs_fail: float = 0.0
+    """The write takes effect, but its directory is not synced, and the caller gets an error. A power cut undoes the write, unless
+    a later write syncs the directory."""
 
 
 NO_FAULTS = StorageFaults()
@@ -58,6 +62,9 @@ class StorageObserver(Protocol):
     def on_created(self, path: str, data: bytes, creator: str) -> None: ...
     def on_deleted(self, path: str) -> None: ...
     def on_published(self, staged: Staged) -> None: ...
+    def on_power_cut(self, lost: Collection[str]) -> None:
+        """``lost``: the objects that the power cut has removed."""
+        ...
 
 
 class SimStorage:
@@ -74,13 +81,16 @@ class SimStorage:
         self.fenced_by = Generation(0)
         """The newest generation that has revoked or reinstated output. Older generations can no longer revoke or reinstate."""
         self.all_staged: dict[str, Staged] = {}
+        self._unsynced: dict[str, Callable[[], None]] = {}
+        """For each path whose newest change is not synced, a call that undoes this change."""
 
     # ---- checkpoint storage --------------------------------------------------------------------
 
     def create(self, path: str, data: bytes, creator: str) -> bool:
         """Create the object if it does not exist."""
         self._simulation.step("create", f"{path} by {creator}")
-        return self._mutate(f"create {path}", lambda: self._create(path, data, creator))
+        undo = None if path in self.objects else lambda: self._lose(path)
+        return self._write(f"create {path}", path, lambda: self._create(path, data, creator), undo)
 
     def _create(self, path: str, data: bytes, creator: str) -> bool:
         if path in self.objects:
@@ -96,7 +106,7 @@ class SimStorage:
         if self._simulation.chance(self.faults.tears_objects):
             self.objects[path] = Torn()
             raise StorageError(f"writing {path} was interrupted")
-        self._mutate(f"put {path}", lambda: self.objects.__setitem__(path, value))
+        self._write(f"put {path}", path, lambda: self.objects.__setitem__(path, value), lambda: self._lose(path))
 
     def get(self, path: str) -> object:
         if self._simulation.chance(self.faults.reads_fail):
@@ -115,7 +125,12 @@ class SimStorage:
         self._mutate(f"delete {path}", lambda: self._delete(path))
 
     def _delete(self, path: str) -> None:
-        if self.objects.pop(path, None) is not None and self.observer is not None:
+        """A deletion is not synced, so a power cut can bring the object back."""
+        value = self.objects.pop(path, None)
+        if value is None:
+            return
+        self._unsynced[path] = lambda: self._bring_back(path, value)
+        if self.observer is not None:
             self.observer.on_deleted(path)
 
     def unique_name(self, prefix: str) -> str:
@@ -143,7 +158,8 @@ class SimStorage:
         it. Return False if the output is unknown.
         """
         self._simulation.step("publish", path)
-        return self._mutate(f"publish {path}", lambda: self._publish(path, generation))
+        undo = (lambda: self._unpublish(path)) if path in self.staged else None
+        return self._write(f"publish {path}", path, lambda: self._publish(path, generation), undo)
 
     def _publish(self, path: str, generation: Generation) -> bool:
         if path in self.revoked and self.fenced_by <= generation:
@@ -186,6 +202,45 @@ class SimStorage:
         return generation == self.fenced_by
 
     # ---- faults ----------------------------------------------------------------------------------
+
+    def cut_power(self) -> None:
+        """Undo the writes that are not synced, and some of the deletions."""
+        before = frozenset(self.objects)
+        for undo in self._unsynced.values():
+            undo()
+        self._unsynced.clear()
+        for path in [path for path, staged in self.staged.items() if staged.uncertain]:
+            del self.staged[path]
+        if self.observer is not None:
+            self.observer.on_power_cut(before - self.objects.keys())
+
+    def _lose(self, path: str) -> None:
+        self.objects.pop(path, None)
+
+    def _bring_back(self, path: str, value: object) -> None:
+        if self._simulation.chance(0.5):
+            self.objects.setdefault(path, value)
+
+    def _unpublish(self, path: str) -> None:
+        if path in self.published:
+            self.staged[path] = self.published.pop(path)
+
+    def _write(self, what: str, path: str, effect: Callable[[], T], undo: Callable[[], None] | None) -> T:
+        """Execute a write that syncs its directory. ``undo`` is None if the write changes nothing."""
+        if self._simulation.chance(self.faults.syncs_fail):
+            effect()
+            if undo is not None:
+                self._unsynced[path] = undo
+            raise UnknownOutcome(f"{what}: the directory is not synced")
+        return self._mutate(what, lambda: self._synced(path, effect))
+
+    def _synced(self, path: str, effect: Callable[[], T]) -> T:
+        result = effect()
+        directory = path.rpartition("/")[0]
+        self._unsynced = {
+            unsynced: undo for unsynced, undo in self._unsynced.items() if unsynced.rpartition("/")[0] != directory
+        }  # fmt: skip
+        return result
 
     def _mutate(self, what: str, effect: Callable[[], T]) -> T:
         if self._simulation.chance(self.faults.fails):

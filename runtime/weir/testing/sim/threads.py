@@ -124,6 +124,7 @@ class SimExecutor:
         self._queue: deque[tuple[Call, SimFuture]] = deque()
         self._thread: SteppedThread | None = None
         self._dead = False
+        self._power_is_cut = False
 
     def submit(self, work: Callable[..., Any], *args: Any) -> SimFuture:
         future = SimFuture(self._threads)
@@ -199,7 +200,7 @@ class SimExecutor:
     def _effect(
         self, thread: SteppedThread, future: SimFuture, outcome: list[tuple[object, BaseException | None]], call: Call
     ) -> None:
-        if self._dead and self._simulation.chance(0.5):
+        if self._power_is_cut or (self._dead and self._simulation.chance(0.5)):
             return
         value: object = None
         error: Exception | None = None
@@ -208,6 +209,10 @@ class SimExecutor:
         except Exception as failure:  # noqa: BLE001  # raised again in the calling thread
             error = failure
         self._post(self._delay_ns(), lambda: self._resume(thread, future, outcome, value, error))
+
+    def cut_power(self) -> None:
+        """Drop the storage calls that have not taken effect."""
+        self._power_is_cut = True
 
     def kill(self) -> None:
         self._dead = True
