@@ -309,9 +309,7 @@ def _report_import(imported: ImportResult, name: str, link: RunLink | None) -> N
             )
         )
     size = size_text(imported.bytes)
-    print_message(
-        f"Imported {name} as checkpoint {imported.checkpoint} ({size} copied). Checkpoint {imported.checkpoint} is retained like a savepoint."
-    )
+    print_message(f"Imported {name} as checkpoint {imported.checkpoint} ({size} copied). The copy is retained like a savepoint.")
 
 
 def confirm_abandoning(

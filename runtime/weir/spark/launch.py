@@ -61,7 +61,7 @@ def launch(job: JobLike, options: RunOptions, *, session: LazySession | None = N
     """Check the job, its options and the storage, then start the job.
 
     ``session`` stays open afterwards. If ``session`` is None, the job gets a separate session. ``link`` is the control link of
-    the run, which is closed when the job has ended. If ``launch`` raises an error, the caller must close the link. Raise
+    the run. The link is closed when the job has ended. If ``launch`` raises an error, the caller must close the link. Raise
     GraphError, ConfigError, CheckpointError, RestoreError or SlotError. After such an error, the job and its checkpoints are
     unchanged.
     """
