@@ -111,7 +111,8 @@ def abs6_lines(file: Path) -> list[dict[str, Any]]:
 
 
 def read_benchmark(file: Path) -> Benchmark:
-    """Read the results of the newest benchmark run. If it used several numbers of slots, use only the results with the fewest slots.
+    """Read the results of the newest benchmark run. If this run has results for different numbers of slots, use
+    only the results with the smallest number.
 
     Raises PicturesFailed if the file contains no run, a result is wrong, or the shares vary too much.
     """

@@ -169,7 +169,9 @@ class SlotCheckpoints:
 
     def discard_all(self) -> None:
         for local in (*self._gathering, *self._gathered):
-            with contextlib.suppress(Exception):  # the state is dropped too, so a failing ``discard`` has no effect
+            with contextlib.suppress(
+                Exception
+            ):  # the slot drops the whole deployment, including its state, so a failing ``discard`` has no effect
                 local.discard()
         self._gathering.clear()
         self._gathered.clear()

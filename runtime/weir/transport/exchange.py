@@ -185,7 +185,7 @@ class DataExchange:
             link.outbox.push(self._codec.encode(frame))
 
     def register(self, fd: int, token: Hashable) -> None:
-        """Make ``pump`` also wait until ``fd`` is readable. While ``fd`` is readable, every call of ``pump`` returns
+        """Add ``fd`` to the descriptors that ``pump`` waits for: a readable ``fd`` ends the wait. While ``fd`` is readable, every call of ``pump`` returns
         ``FdReady(token)``."""
         self._poller.watch(fd, READ, lambda _mask, _now_ns: self._events.append(FdReady(token)))
 

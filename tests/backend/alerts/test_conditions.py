@@ -99,7 +99,7 @@ def test_no_alert_fires_for_a_suspended_or_cancelled_job(desired: DesiredState, 
         assert verdict_of(condition, facts, firing=True) == NotFiring("the job was suspended or cancelled")
 
 
-def test_no_alert_about_checkpoints_fires_for_a_job_that_cannot_complete_checkpoints() -> None:
+def test_no_alert_about_checkpoints_fires_for_a_job_that_is_not_expected_to_take_checkpoints() -> None:
     assert verdict_of(TEN_MINUTES, replace(late(600), run_state=RunState.FINISHED)) == NotFiring("the job has finished")
     assert isinstance(verdict_of(TEN_MINUTES, replace(late(600), begun_at=None)), NotFiring)
     assert isinstance(verdict_of(TEN_MINUTES, replace(late(600), interval_s=None)), NotFiring)

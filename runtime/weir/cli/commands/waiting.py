@@ -79,7 +79,7 @@ def _wait_for_end(client: ApiClient, job: JobRead, operation: OperationRead, dea
             if operation["ended_at"] is not None:
                 return operation
             if not printed:
-                # An operation without steps still waits for the reconciler. The job's health reason says why it waits.
+                # An operation that has no steps yet is still waiting for the reconciler. The job's health reason says why it waits.
                 last_reason = _print_if_new(client.job(job["id"])["health_reason"], last_reason)
             deadline.pause(f"Operation {number} ({operation['kind']}) of job '{job['name']}' is still {operation['state']}")
             operation = client.operation(number)
