@@ -185,8 +185,8 @@ class DataExchange:
             link.outbox.push(self._codec.encode(frame))
 
     def register(self, fd: int, token: Hashable) -> None:
-        """Add ``fd`` to the descriptors that ``pump`` waits for: a readable ``fd`` ends the wait. While ``fd`` is readable, every call of ``pump`` returns
-        ``FdReady(token)``."""
+        """Add ``fd`` to the descriptors that ``pump`` waits for: a readable ``fd`` ends the wait. While ``fd`` is readable, every
+        call of ``pump`` returns ``FdReady(token)``."""
         self._poller.watch(fd, READ, lambda _mask, _now_ns: self._events.append(FdReady(token)))
 
     def pump(self, now_ns: int, timeout_ns: int = 0) -> list[Frame | PeerLost | FdReady]:

@@ -97,7 +97,7 @@ def test_pinned_checkpoints_savepoints_and_targets_of_plans_are_kept(platform: P
     with platform.database.session() as session:
         session.execute(update(RecoveryPlan).values(created_at=now() - timedelta(days=2)))
     job.collect_garbage()
-    assert job.kept() == [2, 5, 7], "a plan that is too old to be applied keeps no checkpoint"
+    assert job.kept() == [2, 5, 7], "the target of a plan that is too old to be applied is not kept"
 
 
 def test_a_checkpoint_is_kept_until_its_output_is_known_to_be_published(platform: Platform) -> None:
