@@ -13,11 +13,10 @@ from weir.protocol.log_view import CheckpointStatus
 from weir.protocol.manifest import Manifest
 from weir.protocol.paths import encode_segment
 from weir.storage.base import CheckpointStorage
-from weir.storage.inspection import CheckpointInfo, list_checkpoints, list_jobs, verify
+from weir.storage.inspection import CheckpointInfo, list_checkpoints, list_jobs, read_checkpoint, verify, verify_restorable
 from weir.storage.job_log import JobLog
 from weir.storage.layout import JobLayout
 from weir.storage.location import open_storage
-from weir.storage.manifests import read_manifest
 
 
 def run_action(directory: str, job: str | None, action: str, number: int | None, *, retired: bool, as_json: bool) -> Exit:
@@ -93,7 +92,7 @@ def _row(info: CheckpointInfo) -> tuple[str, ...]:
 def print_one(storage: CheckpointStorage, job: str, checkpoint: CheckpointId, *, as_json: bool) -> None:
     layout = JobLayout(job)
     view, _ = JobLog(storage, layout).read()
-    manifest = read_manifest(storage, layout, view.restore_point(checkpoint))
+    manifest = read_checkpoint(storage, layout, view.restore_point(checkpoint))
     if as_json:
         print_json(codec.to_json(manifest))
         return
@@ -139,11 +138,10 @@ def print_verification(storage: CheckpointStorage, job: str, checkpoint: Checkpo
     """
     layout = JobLayout(job)
     try:
-        view, _ = JobLog(storage, layout).read()
+        JobLog(storage, layout).read()
     except CheckpointError as error:
         return _print_damaged_log(layout, str(error), as_json=as_json)
-    checkpoints = [checkpoint] if checkpoint is not None else [record.checkpoint for record in view.kept]
-    reports = [verify(storage, layout, number) for number in checkpoints]
+    reports = [verify(storage, layout, checkpoint)] if checkpoint is not None else list(verify_restorable(storage, layout))
     if as_json:
         print_json([{"intact": report.intact} | _json_object(report) for report in reports])
     else:

@@ -98,8 +98,6 @@ def verify_rollback(storage: CheckpointStorage, job: str, mode: StartMode) -> No
     problems = verify(storage, JobLayout(job), mode.checkpoint).problems
     if not problems:
         return
-    # A running job has possibly retired the checkpoint and deleted its files during the verification.
-    find_start(storage, job, mode)
     first = problems[0]
     count = f" (the first of {len(problems)} problems)" if len(problems) > 1 else ""
     raise CheckpointError(

@@ -19,6 +19,7 @@ from weir.protocol.job_log import CheckpointImported
 from weir.protocol.log_view import CheckpointRecord, LogView
 from weir.protocol.manifest import Manifest, Origin
 from weir.protocol.snapshots import OperatorSnapshot, StateFile
+from weir.storage.inspection import read_checkpoint
 from weir.storage.job_log import JobLog, NumberTaken
 from weir.storage.layout import STAGED_KIND
 from weir.storage.location import JobLocation
@@ -68,7 +69,7 @@ def find_external_checkpoint(location: JobLocation, checkpoint: CheckpointId | N
     record = view.newest if checkpoint is None else view.restore_point(checkpoint)
     if record is None:
         raise CheckpointError(f"{location.url} has no completed checkpoint. Check that the path is the directory of a job.")
-    manifest = read_manifest(location.storage, location.layout, record)
+    manifest = read_checkpoint(location.storage, location.layout, record)
     graph = codec.from_json(PhysicalGraph, manifest.graph)
     _reject_staged(location, record, graph)
     origin = Origin(location.url, record.checkpoint, record.manifest_checksum)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from weir.errors import CheckpointError
 from weir.protocol.ids import CheckpointId, Generation
 from weir.protocol.log_view import CheckpointRecord, CheckpointStatus
+from weir.protocol.manifest import Manifest
 from weir.protocol.paths import decode_segment
 from weir.storage.base import CheckpointStorage
 from weir.storage.job_log import JobLog
@@ -94,10 +96,41 @@ def list_checkpoints(storage: CheckpointStorage, layout: JobLayout) -> tuple[Che
 def verify(storage: CheckpointStorage, layout: JobLayout, checkpoint: CheckpointId) -> VerifyReport:
     """Read every file of ``checkpoint`` and compare it with its checksum, one file at a time, and large files in parts.
 
-    Raise CheckpointError if the checkpoint does not exist or is retired. The report lists damaged and missing files.
+    Raise CheckpointError if the checkpoint does not exist, or is retired before the end of the verification. The report lists
+    damaged and missing files.
     """
-    view, _ = JobLog(storage, layout).read()
-    record = view.restore_point(checkpoint)
+    log = JobLog(storage, layout)
+    report = _verify(storage, layout, log.read()[0].restore_point(checkpoint))
+    if not report.intact:
+        # A running job has possibly retired the checkpoint and deleted its files.
+        log.read()[0].restore_point(checkpoint)
+    return report
+
+
+def verify_restorable(storage: CheckpointStorage, layout: JobLayout) -> Iterator[VerifyReport]:
+    """Verify all restorable checkpoints, except those that a running job retires in the meantime. Raise CheckpointError if the log
+    cannot be read."""
+    log = JobLog(storage, layout)
+    for record in log.read()[0].kept:
+        try:
+            yield verify(storage, layout, record.checkpoint)
+        except CheckpointError:
+            if log.read()[0].find(record.checkpoint) is not None:
+                raise
+
+
+def read_checkpoint(storage: CheckpointStorage, layout: JobLayout, record: CheckpointRecord) -> Manifest:
+    """Return the manifest of ``record``, which was read from the log. Raise CheckpointError if the manifest is missing or damaged,
+    or if a running job has retired the checkpoint since the log was read."""
+    try:
+        return read_manifest(storage, layout, record)
+    except CheckpointError:
+        JobLog(storage, layout).read()[0].restore_point(record.checkpoint)
+        raise
+
+
+def _verify(storage: CheckpointStorage, layout: JobLayout, record: CheckpointRecord) -> VerifyReport:
+    checkpoint = record.checkpoint
     try:
         manifest = read_manifest(storage, layout, record)
     except CheckpointError as error:

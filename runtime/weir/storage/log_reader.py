@@ -45,18 +45,26 @@ class LogFiles:
         return tuple(sorted(number for number in numbers if number is not None))
 
     def fetch(self, number: int) -> Entry | None:
-        """Return an entry, or None if the entry does not exist. Raise CheckpointError if the entry is damaged."""
+        """Return an entry, or None if the entry does not exist. Raise CheckpointError if the entry is damaged, or if a newer version
+        of Weir wrote it."""
         try:
             data = self._storage.get(self._layout.log_entry(number))
         except ObjectNotFound:
             return None
         try:
-            return _unseal(data)
+            text = _unseal(data)
         except ProtocolError as error:
             raise CheckpointError(
                 f"Entry {number} of the log of job {self.job} is damaged: {error}. The file is {self.path(number)}. "
                 "Without this entry, Weir does not know which checkpoints are committed. "
                 "Restore the file from a backup, or start the job in another checkpoint directory."
+            ) from None
+        try:
+            return decode_entry(text)
+        except ProtocolError as error:
+            raise CheckpointError(
+                f"This version of Weir cannot read entry {number} of the log of job {self.job} ({self.path(number)}): {error}. "
+                "The file is not damaged. Upgrade Weir to the version that wrote it."
             ) from None
 
     def create(self, number: int, entry: Entry) -> bool:
@@ -77,14 +85,15 @@ def _seal(entry: Entry) -> bytes:
     return b'{"checksum":"' + checksum((text,)).encode() + b'","entry":' + text + b"}\n"
 
 
-def _unseal(data: memoryview) -> Entry:
+def _unseal(data: memoryview) -> bytes:
+    """Return the text of an entry. Raise ProtocolError if the text is damaged."""
     value = codec.parse_json(data, "the entry")
     if not isinstance(value, dict) or value.keys() != {"checksum", "entry"}:
         raise ProtocolError("expected an object with the keys 'checksum' and 'entry'")
     text = codec.dump_json(value["entry"], errors="replace")
     if checksum((text,)) != value["checksum"]:
         raise ProtocolError("the checksum does not match the text of the entry")
-    return decode_entry(text)
+    return text
 
 
 @dataclass(frozen=True, slots=True)

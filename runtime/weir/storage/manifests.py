@@ -55,7 +55,10 @@ def read_manifest(storage: CheckpointStorage, layout: JobLayout, record: Checkpo
     try:
         manifest = decode_manifest(data)
     except ProtocolError as error:
-        raise _unusable(storage, record, path, f"cannot be read: {error}") from None
+        # The file is as it was written, so a backup does not help.
+        raise _unusable(
+            storage, record, path, f"cannot be read: {error}", advice="Use the version of Weir that wrote it"
+        ) from None
     if (manifest.checkpoint, manifest.generation) != (record.checkpoint, record.generation):
         raise _unusable(storage, record, path, f"belongs to checkpoint {manifest.checkpoint}, generation {manifest.generation}")
     return manifest
@@ -75,8 +78,15 @@ def checkpoint_statistics(
     return aggregate_statistics(snapshots, end_to_end_ms=end_to_end_ms, earlier_files=earlier)
 
 
-def _unusable(storage: CheckpointStorage, record: CheckpointRecord, path: str, problem: str) -> CheckpointError:
+def _unusable(
+    storage: CheckpointStorage,
+    record: CheckpointRecord,
+    path: str,
+    problem: str,
+    *,
+    advice: str = "Restore the file from a backup",
+) -> CheckpointError:
     return CheckpointError(
         f"Cannot restore checkpoint {record.checkpoint}: its manifest {storage.url}/{path} {problem}. "
-        "Restore the file from a backup, or restore another checkpoint with --from."
+        f"{advice}, or restore another checkpoint with --from."
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.unit.storage.storage_builders import JOB, RunningJob, retired
 
 from weir.cli import checkpoints
 from weir.cli.exit_codes import Exit
@@ -40,3 +41,42 @@ def test_a_job_with_a_shortened_name_in_storage_is_found_with_and_without_its_na
     assert JobLayout(checkpoints.choose_job(storage, None)).root == layout.root
     with pytest.raises(ConfigError, match="Choose a job with --job"):
         checkpoints.choose_job(storage, "other")
+
+
+class _RetiringStorage(MemoryStorage):
+    """Storage of a job that retires checkpoint 1 and deletes its files before the first read of a path that contains ``before``."""
+
+    before = ""
+
+    def get(self, path: str) -> memoryview:
+        if self.before and self.before in path:
+            self.before = ""
+            job = RunningJob(self)
+            job.append(retired(1, 1))
+            self.delete([one.path for one in self.list(job.layout.root) if "g1-c1-" in one.path or "checkpoints/1/" in one.path])
+        return super().get(path)
+
+
+def retiring(before: str) -> MemoryStorage:
+    storage = _RetiringStorage()
+    job = RunningJob(storage)
+    job.start(1)
+    for number in (1, 2):
+        job.complete(number)
+    storage.before = before
+    return storage
+
+
+@pytest.mark.parametrize("before", ["manifest", "/state/"])
+def test_a_checkpoint_that_a_running_job_retires_is_not_reported_as_damaged(
+    before: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert checkpoints.print_verification(retiring(before), JOB, None, as_json=False) is Exit.OK
+    assert capsys.readouterr().out.startswith("Checkpoint 2: verified")
+    with pytest.raises(CheckpointError, match="checkpoint 1 is retired"):
+        checkpoints.print_verification(retiring(before), JOB, CheckpointId(1), as_json=False)
+
+
+def test_a_checkpoint_that_a_running_job_retires_is_not_shown_as_missing() -> None:
+    with pytest.raises(CheckpointError, match="checkpoint 1 is retired"):
+        checkpoints.print_one(retiring("manifest"), JOB, CheckpointId(1), as_json=True)

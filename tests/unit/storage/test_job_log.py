@@ -387,3 +387,15 @@ def test_a_log_entry_is_readable_json() -> None:
     value = json.loads(bytes(storage.get(LAYOUT.log_entry(2))))
     assert value["entry"]["entry"] == "CheckpointCompleted"
     assert value["entry"]["checkpoint"] == 1
+
+
+def test_the_error_for_an_entry_of_a_newer_version_does_not_recommend_a_backup(monkeypatch: pytest.MonkeyPatch) -> None:
+    storage = MemoryStorage()
+    monkeypatch.setattr("weir.protocol.job_log.LOG_FORMAT", 99)
+    JobLog(storage, LAYOUT).append(started(1), at=1)
+    monkeypatch.undo()
+    with pytest.raises(
+        CheckpointError, match=r"This version of Weir cannot read entry 1 of the log of job .*00000001.json.*format 99"
+    ) as error:
+        JobLog(storage, LAYOUT).read()
+    assert "Upgrade Weir" in str(error.value) and "backup" not in str(error.value)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from tests.unit.storage.storage_builders import JOB, UID, manifest_of
@@ -71,6 +72,16 @@ def test_a_file_name_shows_whether_the_checkpoint_itself_wrote_the_file() -> Non
     subtask = SubtaskSnapshot(0, 0, (OperatorSnapshot(UID, 0, files),), (), (), False, SubtaskStatistics())
     found = checkpoint_statistics((subtask,), checkpoint=CheckpointId(7), generation=Generation(2), end_to_end_ms=3)
     assert (found.checkpointed_bytes, found.state_bytes, found.end_to_end_ms) == (11_001, 111_111, 3)
+
+
+def test_the_error_for_a_manifest_of_a_newer_version_does_not_recommend_a_backup() -> None:
+    storage = MemoryStorage()
+    record = _written(storage, replace(manifest_of(1, 7, FILES), format=99))
+    with pytest.raises(
+        CheckpointError, match=r"manifest-g1.json cannot be read: manifest of format 99, .* upgrade Weir"
+    ) as error:
+        read_manifest(storage, LAYOUT, record)
+    assert "backup" not in str(error.value) and "restore another checkpoint with --from" in str(error.value)
 
 
 def test_the_error_for_a_truncated_or_damaged_manifest_says_how_to_fix_it() -> None:
