@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hmac
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager, suppress
@@ -127,21 +128,41 @@ def _host(options: MetricsOptions) -> str:
 
 
 class _Server(ThreadingHTTPServer):
-    """Each connection has its own thread, so that a slow client delays no other client. If there are CONNECTIONS_MAX connections,
-    the server closes new ones.
+    """Each connection has its own thread, so that a slow client delays no other.
+
+    A connection above CONNECTIONS_MAX replaces the oldest connection that has not sent the token yet. So clients without the
+    token cannot keep out a client with the token, which sends it at once.
     """
 
     daemon_threads = True
+    request_queue_size = 128
+    """More than CONNECTIONS_MAX, so that a burst of clients does not keep a connection from being accepted."""
 
     def __init__(self, options: MetricsOptions, port: int, page: MetricsPage) -> None:
         self.expected = f"Bearer {options.token}".encode()
         self.page = page
         self.address_family = socket.AF_INET6 if ":" in options.address.host else socket.AF_INET
-        self._connections = threading.BoundedSemaphore(CONNECTIONS_MAX)
+        self._lock = threading.Lock()
+        self._connections: dict[socket.socket, bool] = {}
+        """The open connections, oldest first, and whether each has sent the token."""
         super().__init__((options.address.host, port), _Handler)
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
-        return self._connections.acquire(blocking=False)
+        with self._lock:
+            if len(self._connections) >= CONNECTIONS_MAX:
+                replaced = next((one for one, has_token in self._connections.items() if not has_token), None)
+                if replaced is None:
+                    return False
+                del self._connections[replaced]
+                _close(replaced)
+            self._connections[request] = False
+            return True
+
+    def authenticated(self, request: socket.socket) -> None:
+        """Keep the connection open until its response is sent."""
+        with self._lock:
+            if request in self._connections:
+                self._connections[request] = True
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         timer = threading.Timer(REQUEST_S_MAX, _close, (request,))
@@ -150,10 +171,13 @@ class _Server(ThreadingHTTPServer):
             super().process_request_thread(request, client_address)
         finally:
             timer.cancel()
-            self._connections.release()
+            with self._lock:
+                self._connections.pop(request, None)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        log.debug("metrics request failed", exc_info=True)
+        error = sys.exception()
+        # A client that disconnects, or whose connection is replaced, is no bug.
+        log.debug("metrics request failed", reason=repr(error), exc_info=not isinstance(error, OSError))
 
 
 def _close(request: socket.socket) -> None:
@@ -168,7 +192,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if not hmac.compare_digest(self.headers.get("Authorization", "").encode("latin-1", "replace"), self.server.expected):
             self._respond(HTTPStatus.UNAUTHORIZED, b"The token is missing or wrong.\n", "text/plain; charset=utf-8")
-        elif self.path.partition("?")[0] != PATH:
+            return
+        self.server.authenticated(self.connection)
+        if self.path.partition("?")[0] != PATH:
             self._respond(HTTPStatus.NOT_FOUND, f"The only path is {PATH}.\n".encode(), "text/plain; charset=utf-8")
         else:
             self._respond(HTTPStatus.OK, self.server.page.render(), CONTENT_TYPE)

@@ -7,6 +7,7 @@ import http.client
 import os
 import re
 import socket
+import threading
 
 import pytest
 
@@ -124,13 +125,52 @@ def test_a_slow_client_is_disconnected_and_does_not_delay_other_clients(monkeypa
             assert one.recv(1) == b"", "the server closes the connection of a slow client"
 
 
-def test_connections_above_the_limit_are_closed_immediately() -> None:
+def test_a_connection_above_the_limit_replaces_the_oldest_connection_without_the_token() -> None:
     port = free_port()
-    with serve_metrics(MetricsOptions(MetricsAddress("127.0.0.1", port), TOKEN)), contextlib.ExitStack() as clients:
+    with serve_metrics(MetricsOptions(MetricsAddress("127.0.0.1", port), TOKEN)) as page, contextlib.ExitStack() as clients:
+        page.show(lambda: b"weir_up 1\n")
         connections = [clients.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(CONNECTIONS_MAX + 3)]
-        for one in connections[CONNECTIONS_MAX:]:
+        for one in connections[:3]:
             one.settimeout(3)
             assert one.recv(1) == b""
+        assert get(port, Authorization=f"Bearer {TOKEN}") == (200, "weir_up 1\n")
+
+
+def test_strangers_that_hold_all_connections_do_not_delay_a_request_with_the_token() -> None:
+    port = free_port()
+    with serve_metrics(MetricsOptions(MetricsAddress("127.0.0.1", port), TOKEN)) as page, contextlib.ExitStack() as clients:
+        page.show(lambda: b"weir_up 1\n")
+        for _ in range(3):
+            for _ in range(CONNECTIONS_MAX):
+                stranger = clients.enter_context(socket.create_connection(("127.0.0.1", port)))
+                stranger.sendall(b"GET /metrics HTTP/1.0\r\nX: ")
+            assert get(port, Authorization=f"Bearer {TOKEN}") == (200, "weir_up 1\n")
+
+
+def test_a_connection_above_the_limit_is_closed_if_all_other_connections_have_the_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("weir.cli.metrics.REQUEST_S_MAX", 120.0)
+    port = free_port()
+    rendering, release = threading.Semaphore(0), threading.Event()
+
+    def render() -> bytes:
+        rendering.release()
+        release.wait(20)
+        return b"weir_up 1\n"
+
+    request = f"GET /metrics HTTP/1.0\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode()
+    with serve_metrics(MetricsOptions(MetricsAddress("127.0.0.1", port), TOKEN)) as page, contextlib.ExitStack() as clients:
+        page.show(render)
+        served = [clients.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(CONNECTIONS_MAX)]
+        for one in served:
+            one.sendall(request)
+            assert rendering.acquire(timeout=20)
+        refused = clients.enter_context(socket.create_connection(("127.0.0.1", port)))
+        refused.settimeout(20)
+        assert refused.recv(1) == b""
+        release.set()
+        for one in served:
+            one.settimeout(20)
+            assert one.recv(12) == b"HTTP/1.0 200"
 
 
 def test_the_metrics_token_is_visible_neither_in_the_environment_nor_in_the_repr() -> None:
