@@ -127,7 +127,7 @@ def _restore_operators(graph: PhysicalGraph, point: RestorePoint) -> list[Restor
         if uid not in present:
             raise RestoreError(
                 f"operator '{uid}' has state in checkpoint {point.checkpoint} but is not in the graph: set uid='{uid}' on the "
-                f"operator that restores it, or pass --allow-non-restored-state {uid}"
+                "operator that restores it, or pass --allow-non-restored-state"
             )
         parallelism = graph.chain_of(uid).parallelism
         maximum = graph.max_parallelism[uid]
