@@ -193,7 +193,7 @@ def test_failures_are_counted_since_the_last_completed_checkpoint(scenario: Aler
         assert mark_driver_lost(session, run.job_id, run.id, "killed")
     scenario.evaluate()
     [alert] = scenario.alerts()
-    assert "3 times in a row" in alert.message
+    assert "3 times without completing a checkpoint" in alert.message
     second = new_run(scenario.database, run.job_id)
     with scenario.database.session() as session:
         session.execute(update(Run).where(Run.id == second.id).values(cause="restart"))
