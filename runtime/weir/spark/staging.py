@@ -166,8 +166,8 @@ class StagingDirectories:
         if not os.path.exists(os.path.join(directory, "_SUCCESS")):
             raise InputError(
                 f"Source '{uid}': the checkpoint reads staged rows in {directory}, which are missing (no _SUCCESS "
-                "file). Restore the directory, "
-                "because the query could return different rows in a different order if it ran again."
+                "file). Restore the directory. Weir does not run the query again, because the query could then return "
+                "other rows, or the same rows in another order."
             )
         return directory
 

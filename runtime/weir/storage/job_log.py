@@ -173,7 +173,7 @@ class JobLog:
         return self._outcome(entry, at)
 
     def _outcome(self, entry: Entry, at: int) -> AppendOutcome:
-        """Return the outcome of an attempt to create entry ``at`` when ``at`` is no longer the end of the log.
+        """Return the outcome of an attempt to create ``entry`` with number ``at``. The log must already extend beyond this number.
 
         Entries below the newest summary are not part of the log and cannot be read. But the following rules determine the
         outcome:

@@ -2,7 +2,7 @@
 
 A loop that restores gigabytes or waits for a user function is alive, and must not look dead. So a separate thread sends the
 heartbeats. This thread ends the process if the lease has expired, if the coordinator is lost, or if the loop does not react to
-Cancel or Stop. A busy loop could not detect these conditions.
+Cancel or Stop. The loop could not detect these conditions while it is busy.
 """
 
 from __future__ import annotations

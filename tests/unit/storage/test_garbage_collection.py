@@ -407,7 +407,7 @@ def test_the_jobs_in_a_storage_are_found_by_their_logs(job: RunningJob) -> None:
     assert list_jobs(job.storage) == ("b", JOB)
 
 
-def test_the_cache_forgets_the_references_of_a_manifest_that_a_call_does_not_request() -> None:
+def test_the_cache_keeps_only_the_references_of_the_checkpoints_in_the_latest_call() -> None:
     class Counting(MemoryStorage):
         manifests_read = 0
 

@@ -86,7 +86,7 @@ def test_a_slot_writes_snapshots_after_each_of_its_subtasks_has_taken_one() -> N
     assert checkpoints.due(0) == []
 
 
-def test_a_slot_writes_snapshots_only_after_all_of_them_are_copied() -> None:
+def test_a_slot_writes_its_snapshots_only_after_it_has_gathered_all_of_them() -> None:
     checkpoints = SlotCheckpoints(2)
     first, second = local(1, 0, Handle()), local(1, 1, Handle(units=2))
     checkpoints.add(first)
