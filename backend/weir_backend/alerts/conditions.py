@@ -60,7 +60,10 @@ CONDITIONS: dict[AlertKind, type[Condition]] = {
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """The lag of a source, over all its subtasks. ``before`` is the lag ``LAG_DURATION`` ago, or None if it is unknown."""
+    """The lag of a source, over all its subtasks.
+
+    ``before`` is the value that the lag had ``LAG_DURATION`` ago, or None if that value is unknown.
+    """
 
     source: str
     unit: Literal["records", "seconds"]

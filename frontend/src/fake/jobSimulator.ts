@@ -26,7 +26,8 @@ export class JobSimulator {
   nowMs: number;
 
   /**
-   * `nowMs` is rounded down to a whole second, as in the page's clock. Otherwise, the page could show a timestamp one minute ago as 59 s ago.
+   * `nowMs` is rounded down to a whole second, as in the page's clock. Otherwise, the page could show a timestamp that is
+   * exactly one minute old as "59 s ago".
    */
   constructor(nowMs: number, seed: number, templates: readonly JobTemplate[]) {
     this.nowMs = Math.floor(nowMs / 1_000) * 1_000;

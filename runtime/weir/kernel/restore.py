@@ -167,8 +167,8 @@ def _restore_channels(
     """Sequence numbers never restart.
 
     A new channel continues after the highest sequence number of its edge. If the edge is also new, the channel continues after
-    the highest sequence number of the job. A channel has ended if and only if its sender is one of
-    the ``ended`` subtasks, because another sender can send data again.
+    the highest sequence number of the job. A channel is restored as ended if and only if its sender is in ``ended``. Whether
+    the channel had ended in the checkpoint does not matter, because a sender that is not in ``ended`` can send data again.
     """
     sent: dict[ChannelId, int] = {}
     consumed: dict[ChannelId, ChannelSnapshot] = {}

@@ -104,8 +104,11 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
 
 
 def environment(worker: Mapping[str, str], more: Mapping[str, str], *, code: Path) -> dict[str, str]:
-    """Return the environment of a driver: ``more``, and the environment of the worker without the settings of the control
-    plane. Other credentials are kept, because the driver needs them to read and write the data of the job."""
+    """Return the environment of a driver: the environment of the worker without the settings of the control plane, plus the
+    variables in ``more``, which take precedence.
+
+    Other credentials are kept, because the driver needs them to read and write the data of the job.
+    """
     kept = {
         name: value
         for name, value in worker.items()

@@ -220,8 +220,10 @@ class InvariantChecker:
         self.log.on_deleted(path)
 
     def on_power_cut(self, lost: Collection[str]) -> None:
-        """No process may have relied on a lost log entry: no lost generation is prepared, and no output of a lost checkpoint is
-        published."""
+        """Check that no process has relied on a log entry that the power cut removed.
+
+        Raises Violation if the entry of a prepared generation or of a published checkpoint is lost.
+        """
         first = self.log.on_power_cut(lost)
         if first is None:
             return

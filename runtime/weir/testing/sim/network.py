@@ -57,7 +57,7 @@ class SimConnection:
         self._simulation.schedule(self._arrival(theirs), lambda: self._arrive(theirs, message))
 
     def close(self, process: ConnectedProcess) -> None:
-        """Close the end of the connection at ``process``. A crash of the process also closes this end.
+        """Close ``process``'s end of the connection. A crash of the process also closes this end.
 
         Messages that the process has sent still arrive, and then the peer detects the close.
         """

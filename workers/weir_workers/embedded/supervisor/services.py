@@ -27,9 +27,9 @@ from weir_workers.embedded.supervisor.state_machine import Child
 from weir_workers.host import host_id
 
 START_S_MAX = 120.0
-"""Default start limit of the API, the workers and beat. It is sufficient on a busy host."""
+"""Default time limit for the start of the API, the workers and beat. It is sufficient on a busy host."""
 START_VARIABLE = "WEIR_START_S_MAX"
-"""The start limit in seconds, for the API, the workers and beat (``300``) or for some of these (``api=300,worker=200``)."""
+"""The time limit for the start, in seconds, for the API, the workers and beat (``300``) or for some of these (``api=300,worker=200``)."""
 PROCESSES = {WORKER: 2, COMPILER: 1, CHORES: 2}
 """Pool processes of each worker."""
 TRUSTED_PROXIES = "WEIR_TRUSTED_PROXIES"
@@ -139,7 +139,7 @@ def services(
 
 
 def start_limits(environment: Mapping[str, str]) -> dict[str, float]:
-    """Return the start limit of the API, of each worker and of beat, in seconds. Raises ConfigError."""
+    """Return the time limit for the start of the API, of each worker and of beat, in seconds. Raises ConfigError."""
     found = dict.fromkeys((API, *WORKERS, BEAT), START_S_MAX)
     setting = environment.get(START_VARIABLE, "")
     for part in filter(None, (part.strip() for part in setting.split(","))):
@@ -167,7 +167,7 @@ def _postgres(server: Postgres, binaries: Path) -> Service:
             return False
         return True
 
-    # Postgres and Valkey have no start limit, because both can have a long log to replay. SIGINT is Postgres' fast shutdown.
+    # Postgres and Valkey have no time limit for their start, because each can have a long log to replay. SIGINT is Postgres' fast shutdown.
     return Service(Child(POSTGRES, stop_s_max=60.0), lambda: server.start(binaries), answers, signal.SIGINT, server.port)
 
 

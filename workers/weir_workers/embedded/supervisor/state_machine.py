@@ -50,9 +50,9 @@ class Child:
     """A process that the supervisor runs.
 
     If ``once`` is set, the child is a program that ends by itself, and counts as ready when it has ended successfully. If it fails, it is
-    started again after a delay. The child is killed if it is not ready ``start_s_max``
-    seconds after its start, or has not ended ``stop_s_max`` seconds after the stop signal. If ``start_s_max`` is None, there is no start
-    limit, because a restart would repeat long work, such as a database recovery."""
+    started again after a delay. The child is killed if it is not ready ``start_s_max`` seconds after its start, or has not ended
+    ``stop_s_max`` seconds after the stop signal. If ``start_s_max`` is None, the start has no time limit, because a restart would
+    repeat long work, such as a database recovery."""
 
     name: str
     needs: tuple[str, ...] = ()
