@@ -43,7 +43,7 @@ class GarbageCollector:
         self._references = StateReferences(storage, layout)
         self._newest: CheckpointId | None = None
         self._orphans_up_to: CheckpointId | None = None
-        """The newest checkpoint that was aborted, or that was retired but not deleted. It possibly has orphaned files."""
+        """The newest checkpoint that possibly left orphaned files, because it was aborted or its deletion failed."""
 
     def completed(self, manifest: Manifest) -> None:
         """Call this method when the job log contains the checkpoint.
@@ -75,7 +75,7 @@ class GarbageCollector:
             )
         except WeirError as error:
             log.warning("cannot retire checkpoints", checkpoints=retire, reason=str(error))
-            self._orphans_up_to = max(retire)
+            self._orphans_up_to = max(*retire, self._orphans_up_to or CheckpointId(0))
 
     def summarise(self, generation: Generation) -> None:
         """Summarise the log if it has grown enough, and delete the entries that the summary covers.

@@ -142,7 +142,7 @@ def check_aggregate(old: OperatorInGraph, new: OperatorInGraph) -> tuple[str, ..
     if before is None or after is None or before == after:
         return ()
     note = f"{label} has emit={after!r} now, but had emit={before!r} when the checkpoint was taken: it emits "
-    return (f"{note}{_UPDATES.get(str(after), 'other updates')} from the checkpoint on",)
+    return (f"{note}{_UPDATES[str(after)]} from the checkpoint on",)
 
 
 def describe_aggregates(aggregates: JsonValue) -> str:

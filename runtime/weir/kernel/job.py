@@ -184,8 +184,9 @@ class JobMaster:
     def superseded(self, reason: str, now_ms: int) -> list[Effect]:
         """Stop without a checkpoint, because another driver has taken over the job.
 
-        In contrast to ``on_log_superseded``, the log possibly does not contain the other driver's generation yet, so
-        wait for an open append. Do not wait for an open commit, because the next generation starts by repeating this commit.
+        The log possibly does not contain the other driver's generation yet, so an open append can still succeed. The job ends
+        only after the answer to this append, unlike after ``on_log_superseded``. The job does not wait for an open commit, because
+        the next generation repeats this commit.
         """
         return self._end(Finish(JobOutcome.SUPERSEDED, reason, "Superseded"), now_ms)
 

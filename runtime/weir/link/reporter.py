@@ -45,7 +45,8 @@ class Reporter:
         self._record = record
         self._subtasks = subtasks
         self._now_ms = now_ms
-        self._reported: tuple[DriverState, Generation] | None = None
+        self._reported: RunStateChanged | None = None
+        """The newest recorded state, with its reason."""
         self._generation = Generation(0)
         self._failed = False
         """Whether the job has failed since it was last in the phase RUNNING. If so, every phase before the next RUNNING belongs
@@ -62,7 +63,8 @@ class Reporter:
             return  # ``on_finish`` reports the outcome
         if phase is JobPhase.RUNNING:
             self._failed = False
-        self._report_state(self._state(phase), generation)
+        state = self._state(phase)
+        self._report_state(state, generation, self._failure if state is DriverState.RESTARTING else "")
 
     def on_message(self, message: FromSlot) -> None:
         match message:
@@ -86,12 +88,11 @@ class Reporter:
                 self._record(Recovered(report.generation, self._failure, report.value_ms))
             case ReportKind.WAITING_FOR_SLOTS:
                 assert report.generation is not None
-                # The reason of the state says why the job does not run yet. The next state of the run replaces this reason.
-                state = self._state(JobPhase.ALLOCATING)
-                self._record(RunStateChanged(state, report.generation, f"waiting for slots: {report.text}"))
+                # The reason of the state says why the job does not run yet. The next phase removes this reason.
+                self._report_state(self._state(JobPhase.ALLOCATING), report.generation, f"waiting for slots: {report.text}")
             case ReportKind.RETRYING:
-                if self._reported is not None and self._reported[0] is not DriverState.RUNNING:
-                    self._record(RunStateChanged(*self._reported, f"retrying: {report.text}"))
+                if self._reported is not None and self._reported.state is not DriverState.RUNNING:
+                    self._report_state(self._reported.state, self._reported.generation, f"retrying: {report.text}")
             case ReportKind.CHECKPOINT_TRIGGERED:
                 assert report.checkpoint is not None
                 self._pending = (report.checkpoint, self._now_ms())
@@ -114,10 +115,11 @@ class Reporter:
             return DriverState.RESTARTING
         return DriverState.CANCELLING if phase is JobPhase.CANCELLING else DriverState.INITIALIZING
 
-    def _report_state(self, state: DriverState, generation: Generation) -> None:
-        if self._reported != (state, generation):
-            self._reported = (state, generation)
-            self._record(RunStateChanged(state, generation, self._failure if state is DriverState.RESTARTING else ""))
+    def _report_state(self, state: DriverState, generation: Generation, reason: str) -> None:
+        changed = RunStateChanged(state, generation, reason)
+        if self._reported != changed:
+            self._reported = changed
+            self._record(changed)
 
     def _sample(self, metrics: SlotMetrics) -> None:
         now_ms = self._now_ms()

@@ -218,8 +218,9 @@ class LogView:
     def branch_after(self, restored_from: CheckpointId | None, generation: Generation) -> str:
         """Return the branch of a new ``generation``.
 
-        If nothing is abandoned, this is the current branch. If the generation restores the newest checkpoint of an abandoned
-        branch, it is that branch. Otherwise, it is a new branch.
+        If the generation restores the newest checkpoint of the current branch, it continues this branch. The same applies if it
+        restores nothing and the current branch has no checkpoint. If the generation restores the newest kept checkpoint of an
+        abandoned branch, it continues that branch. Otherwise, it starts a new branch.
         """
         if (
             self.generation
@@ -272,7 +273,7 @@ class LogView:
             case BranchAbandoned():
                 due = {left.checkpoint for left in self.abandonment_due if left.branch == entry.branch}
                 if not set(entry.checkpoints) <= due:
-                    return f"the entry contains checkpoints that are not abandoned on branch {entry.branch}"
+                    return f"no revocation of some of its checkpoints is due on branch {entry.branch}"
             case BranchReinstated():
                 if not set(entry.checkpoints) <= {left.checkpoint for left in self.reinstatement_due}:
                     return "the entry contains checkpoints that need no reinstatement"

@@ -180,7 +180,8 @@ def test_a_timeout_ends_only_the_wait_and_not_the_operation(platform: Worker, we
     result = weir("deploy", job_file(), "--name", "flights", "--wait", "--timeout", "500ms")
     assert result.code == 1
     assert (
-        "Operation 1 (deploy) of job 'flights' is still" in result.err and "(--timeout). The platform continues it." in result.err
+        "Operation 1 (deploy) of job 'flights' is still" in result.err
+        and "(--timeout). Operation 1 (deploy) continues." in result.err
     )
     platform.resume()
     assert weir("wait", "flights", "--timeout", "30s").code == 0

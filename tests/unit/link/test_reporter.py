@@ -66,26 +66,30 @@ def test_a_start_is_reported_once(recorder: Recorder) -> None:
     assert recorder.new_events() == [RunStateChanged(DriverState.INITIALIZING, ONE), RunStateChanged(DriverState.RUNNING, ONE)]
 
 
-def test_a_wait_for_slots_is_the_reason_of_the_state_until_the_job_runs(recorder: Recorder) -> None:
+def test_a_wait_for_slots_is_the_reason_of_the_state_until_the_next_phase(recorder: Recorder) -> None:
     recorder.reporter.on_phase(JobPhase.ALLOCATING, ONE)
     recorder.reporter.on_report(Report.waiting_for_slots(ONE, "only 1 of 2 slots registered in 60 s"))
-    recorder.reporter.on_phase(JobPhase.ALLOCATING, ONE)
+    recorder.reporter.on_phase(JobPhase.DEPLOYING, ONE)
     recorder.reporter.on_phase(JobPhase.RUNNING, ONE)
     assert recorder.new_events() == [
         RunStateChanged(DriverState.INITIALIZING, ONE),
         RunStateChanged(DriverState.INITIALIZING, ONE, "waiting for slots: only 1 of 2 slots registered in 60 s"),
+        RunStateChanged(DriverState.INITIALIZING, ONE),
         RunStateChanged(DriverState.RUNNING, ONE),
     ]
 
 
-def test_the_reason_of_a_retry_is_reported_unless_the_job_runs(recorder: Recorder) -> None:
+def test_the_reason_of_a_retry_is_reported_until_the_next_phase_unless_the_job_runs(recorder: Recorder) -> None:
     recorder.reporter.on_phase(JobPhase.STARTING, ONE)
     recorder.reporter.on_report(Report.retrying(ONE, "the job log cannot be written: the disk is full"))
+    recorder.reporter.on_phase(JobPhase.PREPARING, ONE)
+    recorder.reporter.on_phase(JobPhase.ALLOCATING, ONE)
     recorder.reporter.on_phase(JobPhase.RUNNING, ONE)
     recorder.reporter.on_report(Report.retrying(ONE, "checkpoint 1 cannot be committed: the disk is full"))
     assert recorder.new_events() == [
         RunStateChanged(DriverState.INITIALIZING, ONE),
         RunStateChanged(DriverState.INITIALIZING, ONE, "retrying: the job log cannot be written: the disk is full"),
+        RunStateChanged(DriverState.INITIALIZING, ONE),
         RunStateChanged(DriverState.RUNNING, ONE),
     ]
 

@@ -32,11 +32,11 @@ class Deadline:
         self._pause_s = PAUSE_S
 
     def pause(self, status: str) -> None:
-        """Sleep until the next poll. Raises OperationFailed after the deadline. The error message starts with ``status``."""
+        """Sleep until the next poll. Raises TimeoutError after the deadline. The error message starts with ``status``."""
         now = time.monotonic()
         if self._until is not None and now >= self._until:
             assert self._timeout_s is not None
-            raise OperationFailed(f"{status} after {duration_text(self._timeout_s)} (--timeout). The platform continues it.")
+            raise TimeoutError(f"{status} after {duration_text(self._timeout_s)} (--timeout).")
         time.sleep(self._pause_s if self._until is None else min(self._pause_s, max(0.0, self._until - now)))
         self._pause_s = min(self._pause_s * 1.3, PAUSE_S_MAX)
 
@@ -45,14 +45,16 @@ class Deadline:
 def _waiting(client: ApiClient, background: str) -> Iterator[None]:
     """Retry requests for a longer time inside the ``with`` block.
 
-    If the user interrupts the wait or the API does not respond, the error message contains ``background``. This sentence states what
-    happens on the platform after the wait has ended.
+    If the user interrupts the wait, the deadline passes or the API does not respond, the error message contains ``background``. This
+    sentence states what happens on the platform after the wait has ended. Raises AbortedByUser, OperationFailed, Unreachable.
     """
     try:
         with client.long_retries():
             yield
     except KeyboardInterrupt:
         raise AbortedByUser(f"Stopped waiting. {background}") from None
+    except TimeoutError as error:
+        raise OperationFailed(f"{error} {background}") from None
     except Unreachable as error:
         raise Unreachable(f"{error} {background}") from None
 

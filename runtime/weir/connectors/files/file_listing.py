@@ -59,7 +59,7 @@ def list_files(paths: Sequence[str]) -> tuple[InputFile, ...]:
                 raise InputError(f"{path}: no input file found. {_why_no_file(path, matches)}")
         except PermissionError as error:
             raise InputError(
-                f"{path}: cannot list the input: Permission denied: make {error.filename or path} readable for user id {os.geteuid()}."
+                f"{path}: cannot list the input: Permission denied. Make {error.filename or path} readable for user id {os.geteuid()}."
             ) from error
         except OSError as error:
             raise InputError(
@@ -82,8 +82,8 @@ def _why_no_file(path: str, matches: Sequence[str]) -> str:
     that ``path`` names cannot be read, which ``os.path.exists`` and ``glob`` report like a missing file."""
     if matches:
         if any(names for match in matches for _, _, names in os.walk(match)):
-            return "All names in the directory begin with _ or ., and such files are skipped. Rename them, or correct the path."
-        return "The directory is empty. Write the input first, or correct the path."
+            return "All files are skipped, because their names or directories begin with _ or . Rename them, or correct the path."
+        return "The directory contains no files. Write the input first, or correct the path."
     parts = Path(path).parts
     for count in range(1, len(parts)):
         above = os.path.join(*parts[:count])
@@ -99,7 +99,8 @@ def _why_no_file(path: str, matches: Sequence[str]) -> str:
     if not os.path.isdir(nearest):
         return f"Correct the path: {nearest} is a file, not a directory."
     names = sorted(os.listdir(nearest)) if os.access(nearest, os.R_OK, effective_ids=True) else []
-    return f"Correct the path: {nearest} has no {missing!r}{near_miss(missing, names)}"
+    advice = f"Correct the path: {nearest} has no {missing!r}{near_miss(missing, names)}"
+    return advice if advice.endswith("?") else f"{advice}."
 
 
 def _input_file(path: str) -> InputFile:

@@ -111,8 +111,11 @@ def test_the_error_for_a_missing_file_names_the_path(tmp_path: Path) -> None:
         ("dat/a.txt", "Correct the path: {root} has no 'dat'; did you mean 'data'?"),
         ("data/b.txt", "Correct the path: {root}/data has no 'b.txt'; did you mean 'a.txt'?"),
         ("data/a.txt/x", "Correct the path: {root}/data/a.txt is a file, not a directory."),
-        ("empty", "The directory is empty. Write the input first, or correct the path."),
-        ("hidden", "All names in the directory begin with _ or ., and such files are skipped. Rename them, or correct the path."),
+        ("empty", "The directory contains no files. Write the input first, or correct the path."),
+        (
+            "hidden",
+            "All files are skipped, because their names or directories begin with _ or . Rename them, or correct the path.",
+        ),
         ("data/*.csv", "No file matches this pattern. Correct the pattern."),
         ("d*/none", "No file matches this pattern. Correct the pattern."),
     ],
@@ -134,7 +137,7 @@ def test_the_error_for_an_input_without_permission_names_the_directory(unprivile
         secret.mkdir(mode=0)
         with pytest.raises(InputError) as error:
             sources.text(Path(root, path)).splits(1)
-    assert f"Permission denied: make {secret} readable for user id {os.geteuid()}" in str(error.value)
+    assert f"Permission denied. Make {secret} readable for user id {os.geteuid()}" in str(error.value)
 
 
 def test_the_error_for_a_file_that_shrinks_or_disappears_after_listing_names_the_file(tmp_path: Path) -> None:
