@@ -17,7 +17,8 @@ from weir.protocol.ids import Generation
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
 from weir_backend.kit.tasks import COMPILE, SUBMIT
-from weir_backend.models import Event, Job, Operation, Role, Run, Spec
+from weir_backend.models import Event, Job, Operation, OperationKind, Role, Run, RunState, Spec, SpecState
+from weir_backend.operations.lifecycle import OperationFacts, judge
 from weir_backend.runs.repository import jobs_to_reconcile
 from weir_backend.settings import Settings
 
@@ -193,6 +194,17 @@ def test_a_suspend_operation_fails_and_the_job_is_not_restarted_if_the_driver_cr
         and "checkpoint 1" in operation["problem"]
     )
     assert platform.job(job_id)["run"]["number"] == 1
+
+
+def test_a_failed_suspension_of_a_job_without_checkpoint_says_that_the_job_would_start_without_state() -> None:
+    facts = OperationFacts(
+        SpecState.VALID, None, to_run=False, run_state=RunState.FAILED, run_reason="killed", live=False, restarts_stopped_reason=None,
+        newest_checkpoint=None,
+    )  # fmt: skip
+    outcome = judge(OperationKind.SUSPEND, facts, now=now(), deadline=now())
+    assert outcome is not None and outcome.problem == (
+        "The job stopped without a final checkpoint: killed. The job has no checkpoint, so it would start without state."
+    )
 
 
 def test_a_cancelling_job_becomes_canceled_if_its_driver_is_killed(platform: Platform) -> None:

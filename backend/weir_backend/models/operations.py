@@ -77,7 +77,7 @@ class PlanPhase(StrEnum):
     STOPPING = "STOPPING"
     STARTING = "STARTING"
     REVERTING = "REVERTING"
-    """The job did not start as planned. The job resumes from the last checkpoint that it completed before the plan stopped it."""
+    """The job did not start as planned. The job gets the version of the spec and the desired state that it had before the plan."""
 
 
 class PlanState(StrEnum):

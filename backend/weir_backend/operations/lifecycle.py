@@ -109,10 +109,15 @@ def _started(job: OperationFacts) -> OperationOutcome | None:
 def _stopped(kind: OperationKind, job: OperationFacts) -> OperationOutcome:
     result = {"state": job.run_state.value if job.run_state else None, "checkpoint": job.newest_checkpoint}
     if kind is OperationKind.SUSPEND and job.run_state is RunState.FAILED:
+        next_start = (
+            f"The job would resume from checkpoint {job.newest_checkpoint}."
+            if job.newest_checkpoint is not None
+            else "The job has no checkpoint, so it would start without state."
+        )
         return OperationOutcome(
             OperationState.FAILED,
             result=result,
-            problem=f"The job stopped without a final checkpoint: {job.run_reason}. The job would resume from checkpoint {job.newest_checkpoint}.",
+            problem=f"The job stopped without a final checkpoint: {job.run_reason}. {next_start}",
         )
     return OperationOutcome(OperationState.SUCCEEDED, result=result)
 

@@ -5,7 +5,7 @@ VERIFYING ── intact ─> STOPPING ── stopped ──> STARTING ── run
     │                                             │
  damaged                                  two runs failed
     v                                             v
-failed; the job is unchanged                 REVERTING: the job resumes from its last checkpoint before the stop; failed
+failed; the job is unchanged                 REVERTING: the job gets its earlier version and desired state again; failed
 """
 
 from __future__ import annotations
@@ -90,8 +90,9 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class FailPlan:
-    """End the plan as failed. ``bring_back`` is True if the plan may have stopped the job. If ``bring_back`` is True, the job resumes from the
-    last checkpoint that it completed before the stop."""
+    """End the plan as failed. ``bring_back`` is True if the plan may have stopped the job. If ``bring_back`` is True, the job gets the version
+    of the spec and the desired state that it had before the plan. If the job was running, it resumes from the last checkpoint that it completed
+    before the stop."""
 
     problem: str
     bring_back: bool
@@ -171,4 +172,4 @@ def _reverting(facts: PlanFacts, now: datetime) -> PlanDecision:
             return FailPlan("The job did not start, and its driver has not stopped. Check the host.", bring_back=True)
         return _no_later_than(facts.deadline + REVERT_TIMEOUT, stop(facts.live, "Cancel", now))
     reason = facts.ended_run.reason if facts.ended_run is not None else "the run did not start in time"
-    return FailPlan(f"The job did not start: {reason}. The job resumes from its last checkpoint.", bring_back=True)
+    return FailPlan(f"The job did not start: {reason}. The job has its earlier version and desired state again.", bring_back=True)

@@ -243,7 +243,7 @@ def _preview(session: Session, job: Job, computed: PlannedChange) -> PlanPreview
         path=computed.path,
         without_state=computed.without_state,
         stop_with=computed.stop_with,
-        steps=_steps(computed, live=live),
+        steps=_steps(computed, job, live=live),
         restarted_operators=operators_of(graph.body) if graph is not None else [],
         warnings=_warnings(computed, job, duplicates, live=live, graph_known=graph is not None),
         sinks_with_duplicates=duplicates,
@@ -251,7 +251,7 @@ def _preview(session: Session, job: Job, computed: PlannedChange) -> PlanPreview
     )
 
 
-def _steps(computed: PlannedChange, *, live: bool) -> list[str]:
+def _steps(computed: PlannedChange, job: Job, *, live: bool) -> list[str]:
     steps = []
     if computed.target is not None:
         steps.append(f"Verify the files of checkpoint {computed.target.number}. If a file is damaged, the job stays unchanged.")
@@ -278,7 +278,8 @@ def _steps(computed: PlannedChange, *, live: bool) -> list[str]:
         )
     else:
         steps.append(f"Start version {computed.spec.number} of the spec from the newest checkpoint.")
-    steps.append("If the job does not start, resume it from the last checkpoint before the stop.")
+    resumed = ", and resume it from the last checkpoint before the stop" if job.desired_state is DesiredState.RUNNING else ""
+    steps.append(f"If the job does not start, restore its earlier version and desired state{resumed}.")
     return steps
 
 

@@ -11,7 +11,7 @@ type Operation = Schemas['OperationRead'];
 const INSPECTION_MS = 900;
 /** The simulated duration of each phase of a plan. */
 const PHASE_MS = 1_500;
-export const TEXT = { VERIFYING: 'verifying the files of the checkpoint', STOPPING: 'stopping the job', STARTING: 'starting the job', REVERTING: 'resuming the job from its last checkpoint before the stop' } as const;
+export const TEXT = { VERIFYING: 'verifying the files of the checkpoint', STOPPING: 'stopping the job', STARTING: 'starting the job', REVERTING: 'restoring the earlier version and desired state of the job' } as const;
 
 const completed = (one: FakeJob, number: number): FakeCheckpoint | undefined => one.checkpoints.find(({ body }) => body.number === number && body.state === 'COMPLETED');
 const newest = (one: FakeJob): number | null => one.checkpoints.find(({ body }) => body.state === 'COMPLETED')?.body.number ?? null;
@@ -57,7 +57,7 @@ export function propose(simulator: JobSimulator, one: FakeJob, { request, dry_ru
         : path !== null ? 'Start the job from a copy of the external checkpoint. Revocable sinks revoke the committed output of this job.'
         : without_state ? `Start version ${spec} of the spec without state. Revocable sinks revoke committed output, and all input is read again.`
         : `Start version ${spec} of the spec from the newest checkpoint.`,
-        'If the job does not start, resume it from the last checkpoint before the stop.',
+        `If the job does not start, restore its earlier version and desired state${one.job.desired_state === 'RUNNING' ? ', and resume it from the last checkpoint before the stop' : ''}.`,
       ],
       restarted_operators: one.template.graph.logical.operators.map(({ uid }) => uid), warnings: one.job.state === 'SUSPENDED' ? ['The job is not running. If you apply the plan, the job starts.'] : [],
       sinks_with_duplicates: isRepeated ? sinks.map(({ sink }) => sink) : [], inspection: null,

@@ -78,7 +78,9 @@ def test_after_a_second_failed_run_the_plan_is_reverted() -> None:
     assert decide_plan(starting, NOW) == BeginRun("rollback", RunStart(5))
     assert decide_plan(replace(starting, runs=RUNS_MAX), NOW) == EnterPhase(PlanPhase.REVERTING)
     returned = decide_plan(replace(starting, phase=PlanPhase.REVERTING, runs=RUNS_MAX), NOW)
-    assert isinstance(returned, FailPlan) and returned.bring_back and "killed" in returned.problem
+    assert returned == FailPlan(
+        "The job did not start: killed. The job has its earlier version and desired state again.", bring_back=True
+    )
 
 
 def test_a_plan_fails_after_a_timeout_if_the_driver_of_its_run_does_not_stop() -> None:
