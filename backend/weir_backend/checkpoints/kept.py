@@ -23,7 +23,6 @@ from weir_backend.checkpoints.retention_rules import (
     plan_references,
 )
 from weir_backend.checkpoints.schemas import CheckpointRead
-from weir_backend.jobs.spec import Checkpointing
 from weir_backend.kit.access import Permission
 from weir_backend.models import Checkpoint, CheckpointState, Job
 from weir_backend.recovery import repository as plans
@@ -36,14 +35,16 @@ from weir_backend.settings import Settings
 @dataclass(frozen=True, slots=True)
 class JobRetention:
     """The facts about a job that decide which of its checkpoints are kept. ``references`` contains the reasons that
-    ``plan_references`` returns. ``newest`` is the newest checkpoint of the current branch. ``obstacle`` is the reason why no
-    checkpoint can be deleted now, or None. ``location`` is the location of the newest run's checkpoints, or None if the location is
-    unknown."""
+    ``plan_references`` returns. ``newest`` is the newest checkpoint of the current branch. ``newest_undamaged`` is the newest
+    checkpoint of the current branch without known damage, or None if the job is running, because drivers do not know the results of
+    verifications. ``obstacle`` is the reason why no checkpoint can be deleted now, or None. ``location`` is the location of the
+    newest run's checkpoints, or None if the location is unknown."""
 
     job_name: str
     applying: int | None
-    references: Mapping[int, Sequence[str]]
+    references: Mapping[int, Sequence[Refusal]]
     newest: int | None
+    newest_undamaged: int | None
     branches: Branches
     retained: int
     obstacle: Refusal | None
@@ -60,7 +61,7 @@ def load(session: Session, settings: Settings, jobs: Sequence[Job], moment: date
     ran = runs.newest_that_ran(session, [job.id for job in jobs if job.next_start is not None])
     restores = runs.restores(session, ids)
     restored = {number for by_run in restores.values() for number in by_run.values() if number is not None}
-    kept = repository.runs_of_kept(session, ids, restored)
+    kept = repository.kept_of_jobs(session, ids, restored)
     retained = repository.retained_of_jobs(session, ids)
     found = {}
     for job in jobs:
@@ -69,6 +70,9 @@ def load(session: Session, settings: Settings, jobs: Sequence[Job], moment: date
         requested = RequestedStart(**job.next_start) if job.next_start is not None else None
         start = next_start(requested, is_done=requested is not None and ran.get(job.id, 0) > requested.after_run)
         facts = GcJobFacts.of(job, run, applying.get(job.id), _job_sharing_log(session, settings, job, location))
+        rows = kept.get(job.id, {})
+        branches = branches_of({number: row.run for number, row in rows.items()}, restores.get(job.id, {}))
+        undamaged = [] if facts.live_run is not None else [number for number in branches.current if rows[number].undamaged]
         found[job.id] = JobRetention(
             job_name=job.name,
             applying=applying.get(job.id),
@@ -76,8 +80,9 @@ def load(session: Session, settings: Settings, jobs: Sequence[Job], moment: date
                 references.get(job.id, ()), start.checkpoint, moment, undo_kept=timedelta(days=settings.undo_kept_days)
             ),
             newest=newest.get(job.id),
-            branches=branches_of(kept.get(job.id, {}), restores.get(job.id, {})),
-            retained=retained.get(job.id) or Checkpointing().retained,
+            newest_undamaged=max(undamaged, default=None),
+            branches=branches,
+            retained=retained[job.id],
             obstacle=gc_obstacle(facts),
             location=location,
         )
@@ -118,7 +123,11 @@ def _deletion(checkpoint: Checkpoint, retention: JobRetention, location: Checkpo
         )
         return Refusal("directory-changed", reason, "If no job needs this checkpoint, delete its files by hand.")
     return retention.obstacle or deletion_refusal(
-        checkpoint.number, pinned=checkpoint.pinned, references=retention.references, newest=retention.newest
+        checkpoint.number,
+        pinned=checkpoint.pinned,
+        references=retention.references,
+        newest=retention.newest,
+        newest_undamaged=retention.newest_undamaged,
     )
 
 
@@ -146,6 +155,7 @@ def _read(
             is_savepoint=row.is_savepoint,
             references=retention.references,
             newest=retention.newest,
+            newest_undamaged=retention.newest_undamaged,
             branches=retention.branches,
             retained=retention.retained,
         )

@@ -27,6 +27,7 @@ from sqlalchemy.orm import Session, aliased, undefer
 
 from weir_backend.checkpoints.location import CheckpointLocation, job_name_in_graph
 from weir_backend.checkpoints.retention_rules import UNDO_PIN, PlanReference
+from weir_backend.jobs.spec import Checkpointing
 from weir_backend.kit.database import pairs
 from weir_backend.kit.listing import Fields, equals, flag, one_of
 from weir_backend.models import (
@@ -343,18 +344,31 @@ def plan_references(session: Session, job_ids: Collection[int]) -> dict[int, lis
     return found
 
 
-def retained_of_jobs(session: Session, job_ids: Collection[int]) -> dict[int, int | None]:
-    """Return how many checkpoints each job retains, or None for a job whose spec uses the default."""
-    retained = Spec.body["checkpointing"]["retained"].as_integer()
+def retained_of_jobs(session: Session, job_ids: Collection[int]) -> dict[int, int]:
+    """Return how many checkpoints each job retains."""
+    retained = func.coalesce(Spec.body["checkpointing"]["retained"].as_integer(), Checkpointing().retained)
     of_job = (Spec.job_id == Job.id) & (Spec.number == Job.spec_number)
     return pairs(session, select(Job.id, retained).join(Spec, of_job).where(Job.id.in_(job_ids)))
 
 
-def runs_of_kept(session: Session, job_ids: Collection[int], numbers: Collection[int]) -> dict[int, dict[int, int]]:
-    """Return the number of the run that completed each checkpoint, by job and checkpoint. The result contains all checkpoints whose files exist,
-    and the checkpoints in ``numbers``."""
+@dataclass(frozen=True, slots=True)
+class KeptCheckpoint:
+    """``run`` is the number of the run that completed the checkpoint. ``undamaged`` is True if the files of the checkpoint exist and
+    have no known damage."""
+
+    run: int
+    undamaged: bool
+
+
+def kept_of_jobs(session: Session, job_ids: Collection[int], numbers: Collection[int]) -> dict[int, dict[int, KeptCheckpoint]]:
+    """Return all checkpoints whose files exist, and the checkpoints in ``numbers``, by job and number of the checkpoint."""
     rows = session.execute(
-        select(Checkpoint.job_id, Checkpoint.number, Run.number)
+        select(
+            Checkpoint.job_id,
+            Checkpoint.number,
+            Run.number,
+            and_(Checkpoint.discarded_at.is_(None), Checkpoint.damage.is_(None)),
+        )
         .join(Run, Run.id == Checkpoint.run_id)
         .where(
             Checkpoint.job_id.in_(job_ids),
@@ -362,9 +376,9 @@ def runs_of_kept(session: Session, job_ids: Collection[int], numbers: Collection
             or_(Checkpoint.discarded_at.is_(None), Checkpoint.number.in_(numbers)),
         )
     )
-    found: dict[int, dict[int, int]] = {}
-    for job_id, number, run in rows:
-        found.setdefault(job_id, {})[number] = run
+    found: dict[int, dict[int, KeptCheckpoint]] = {}
+    for job_id, number, run, undamaged in rows:
+        found.setdefault(job_id, {})[number] = KeptCheckpoint(run, undamaged)
     return found
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from weir_backend.actions.rules import checkpoint_refusal, enforce
+from weir_backend.actions.rules import Refusal, checkpoint_refusal, enforce
 from weir_backend.actions.schemas import Verb
 from weir_backend.checkpoints import kept, repository
 from weir_backend.checkpoints.location import CheckpointLocation, location_of_run
@@ -124,11 +124,9 @@ def gc_target(session: Session, job_id: int) -> GcTarget | None:
     job = jobs.find(session, job_id)
     run = runs.newest_run(session, job) if job is not None else None
     place = location_of_run(session, run.id) if run is not None else None
-    spec = jobs.find_spec(session, job.id, job.spec_number) if job is not None else None
-    if job is None or place is None or spec is None:
+    if job is None or place is None:
         return None
-    retained: int = spec.body.get("checkpointing", {}).get("retained", 3)
-    return GcTarget(place, retained, bool(_open_deletions(session, job)))
+    return GcTarget(place, repository.retained_of_jobs(session, [job.id])[job.id], bool(_open_deletions(session, job)))
 
 
 def plan_gc(
@@ -230,7 +228,7 @@ def _open_deletions(session: Session, job: Job) -> dict[int, Operation]:
     return {operation.request["checkpoint"]: operation for operation in found}
 
 
-def _references(session: Session, settings: Settings, job: Job) -> dict[int, list[str]]:
+def _references(session: Session, settings: Settings, job: Job) -> dict[int, list[Refusal]]:
     return plan_references(
         repository.plan_references(session, [job.id]).get(job.id, ()),
         next_start_of(session, job).checkpoint,

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum, auto
 
@@ -25,6 +25,7 @@ from weir_backend.models import DesiredState, Job, PlanState, Run, RunState
 
 UNDO_PIN = "an undo of plan "
 """If a pin keeps a safety savepoint for an undo, the reason of the pin starts with ``UNDO_PIN``."""
+_NEWEST_UNDAMAGED = "This checkpoint is the newest checkpoint without known damage."
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +59,12 @@ class GcJobFacts:
 def gc_obstacle(facts: GcJobFacts, *, log_generation: int | None = None) -> Refusal | None:
     """Return the reason why no worker may delete files of this job now, or None if workers may delete files. ``log_generation`` is
     ``LogFacts.run_generation``, or None if this generation is unknown."""
+    if facts.applying is not None:
+        # A job cannot be suspended while a plan is being applied, so a live run is not the reason.
+        return applying_refusal(facts.applying)
     if facts.live_run is not None:
         reason = f"Run {facts.live_run} has not ended, and only its driver may delete checkpoints of this job."
         return Refusal("running", reason, "Suspend the job first.")
-    if facts.applying is not None:
-        return applying_refusal(facts.applying)
     if facts.desired is DesiredState.RUNNING and facts.last_state is not RunState.FINISHED and not facts.restarts_stopped:
         return Refusal("running", "The job is about to start.", "Suspend the job first.")
     if facts.neighbour is not None:
@@ -95,23 +97,29 @@ class PlanReference:
 
 def plan_references(
     plans: Iterable[PlanReference], next_start: int | None, now: datetime, *, undo_kept: timedelta
-) -> dict[int, list[str]]:
-    """Return reasons to keep checkpoints, as sentences by checkpoint number. The sentences say which plans need the checkpoint and
-    whether the next run starts from the checkpoint."""
-    found: defaultdict[int, list[str]] = defaultdict(list)
+) -> dict[int, list[Refusal]]:
+    """Return reasons not to delete checkpoints, by checkpoint number. The reasons say which plans need the checkpoint and whether
+    the next run starts from the checkpoint."""
+    found: defaultdict[int, list[Refusal]] = defaultdict(list)
+
+    def keep(number: int, reason: str, next_step: str) -> None:
+        found[number].append(Refusal("referenced", reason, next_step))
+
     for plan in plans:
         if plan.state in OPEN and now - plan.created_at <= PLAN_VALID_FOR and plan.target:
-            found[plan.target].append(f"Plan {plan.id} is {plan.state.lower()} and would restore this checkpoint.")
+            reason = f"Plan {plan.id} is {plan.state.lower()} and would restore this checkpoint."
+            keep(plan.target, reason, "Discard the plan, or choose another checkpoint.")
         if plan.state is PlanState.APPLYING:
             for number in {plan.target, plan.safety} - {None}:
                 assert number is not None
-                found[number].append(f"Plan {plan.id} is being applied.")
+                keep(number, f"Plan {plan.id} is being applied.", "Wait until the plan has ended.")
         if plan.state is PlanState.APPLIED and plan.safety and not plan.undone:
             until = (plan.ended_at or plan.created_at) + undo_kept
             if now < until:
-                found[plan.safety].append(f"Until {until:%Y-%m-%d}, an undo of plan {plan.id} would return to this checkpoint.")
+                reason = f"Until {until:%Y-%m-%d}, an undo of plan {plan.id} would return to this checkpoint."
+                keep(plan.safety, reason, "Wait until that date, or choose another checkpoint.")
     if next_start:
-        found[next_start].append("The next run starts from this checkpoint.")
+        keep(next_start, "The next run starts from this checkpoint.", "Start the job first, or choose another checkpoint.")
     return dict(found)
 
 
@@ -175,7 +183,7 @@ class GcDecision:
 
 
 def decide(
-    log: LogFacts, rows: Collection[CheckpointFacts], references: Mapping[int, Sequence[str]], *, obstacle: str | None
+    log: LogFacts, rows: Collection[CheckpointFacts], references: Mapping[int, Sequence[Refusal]], *, obstacle: str | None
 ) -> GcDecision:
     """Return the decision for each checkpoint of a job. ``references`` contains the reasons that ``plan_references`` returns.
     ``obstacle`` is the reason why no checkpoint can be deleted now, or None."""
@@ -205,19 +213,29 @@ def decide(
     )
 
 
-def deletion_refusal(number: int, *, pinned: bool, references: Mapping[int, Sequence[str]], newest: int | None) -> Refusal | None:
+def deletion_refusal(
+    number: int,
+    *,
+    pinned: bool,
+    references: Mapping[int, Sequence[Refusal]],
+    newest: int | None,
+    newest_undamaged: int | None,
+) -> Refusal | None:
     """Return the reason why a user must not delete the checkpoint, or None if the database contains no reason. The job log can
     contain further reasons to keep the checkpoint. Users may delete savepoints."""
     # If the platform has pinned the checkpoint for a plan, the reason names the plan and not the pin.
     if number in references:
-        reason = f"Checkpoint {number} is still needed. {references[number][0]}"
-        return Refusal("referenced", reason, "Discard the plan, or choose another checkpoint.")
+        first = references[number][0]
+        return replace(first, reason=f"Checkpoint {number} is still needed. {first.reason}")
     if pinned:
         return Refusal("pinned", f"Checkpoint {number} is pinned.", "Unpin it first.")
     if number == newest:
         return Refusal(
             "newest", f"The job resumes from checkpoint {number}, because it is the newest.", "Choose another checkpoint."
         )
+    if number == newest_undamaged:
+        reason = f"Checkpoint {number} is the newest checkpoint without known damage."
+        return Refusal("newest", reason, "Choose another checkpoint.")
     return None
 
 
@@ -274,23 +292,27 @@ def kept_because(
     pin: str | None,
     pin_in_force: bool,
     is_savepoint: bool,
-    references: Mapping[int, Sequence[str]],
+    references: Mapping[int, Sequence[Refusal]],
     newest: int | None,
+    newest_undamaged: int | None,
     branches: Branches,
     retained: int,
 ) -> list[str]:
-    """Return why the files of a completed checkpoint are kept, as sentences, the strongest reason first. The result is empty if the
-    files can be deleted at any time. ``pin`` is the reason of the checkpoint's pin, or None if the checkpoint is not pinned.
-    ``retained`` is the number of checkpoints that the job retains."""
+    """Return why the files of a completed checkpoint are kept, as sentences, the strongest reason first. The result contains only
+    reasons that the database knows. If the result is empty, the job log can still contain a reason. ``pin`` is the reason of the
+    checkpoint's pin, or None if the checkpoint is not pinned. ``newest_undamaged`` is the newest checkpoint of the current branch
+    without known damage, or None if the job is running. ``retained`` is the number of checkpoints that the job retains."""
     found = []
     if number == newest:
         found.append("The job resumes from this checkpoint, because it is the newest.")
+    elif number == newest_undamaged:
+        found.append(_NEWEST_UNDAMAGED)
     # If the platform has pinned the checkpoint for a plan, the reason names the plan and not the pin.
     if pin is not None and not (pin.startswith(UNDO_PIN) and number in references):
         found.append(
             f"This checkpoint is pinned{f': {pin}' if pin else ''}{'' if pin_in_force else ' (not yet in the job log)'}."
         )
-    found += references.get(number, ())
+    found += [reference.reason for reference in references.get(number, ())]
     if number in branches.starts:
         found.append("An abandoned branch starts at this checkpoint.")
     is_abandoned = number not in branches.current
@@ -302,21 +324,23 @@ def kept_because(
     return found
 
 
-def _kept_because(log: LogFacts, rows: Mapping[int, CheckpointFacts], references: Mapping[int, Sequence[str]]) -> dict[int, str]:
+def _kept_because(
+    log: LogFacts, rows: Mapping[int, CheckpointFacts], references: Mapping[int, Sequence[Refusal]]
+) -> dict[int, str]:
     """Return the reasons to keep checkpoints, by checkpoint number. The reasons apply to expired checkpoints and to requested deletions.
     Savepoints as such are not included: users may delete them, and ``decide`` never deletes them because of their age."""
     view = log.view
-    reasons = {number: sentences[0] for number, sentences in references.items()}
+    reasons = {number: found[0].sentence for number, found in references.items()}
     for row in rows.values():
         if row.pinned:
             reasons.setdefault(row.number, "This checkpoint is pinned. Unpin the checkpoint first.")
     if view.newest is not None:
         reasons.setdefault(view.newest.checkpoint, "The job resumes from this checkpoint, because it is the newest.")
-    whole = [
+    undamaged = [
         record.checkpoint for record in view.restorable if not (record.checkpoint in rows and rows[record.checkpoint].damaged)
     ]
-    if whole:
-        reasons.setdefault(max(whole), "This checkpoint is the newest checkpoint without known damage.")
+    if undamaged:
+        reasons.setdefault(max(undamaged), _NEWEST_UNDAMAGED)
     for number, branch in branch_points(view).items():
         reasons.setdefault(number, f"{branch} starts at this checkpoint. Delete that branch first.")
     for left in (*view.abandonment_due, *view.reinstatement_due):

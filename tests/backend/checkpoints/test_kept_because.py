@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from weir_backend.actions.rules import Refusal
 from weir_backend.checkpoints.retention_rules import UNDO_PIN, Branches, branches_of, kept_because
 
 LINEAR = branches_of({1: 1, 2: 1, 3: 2, 4: 2}, {})
@@ -11,7 +12,8 @@ LINEAR = branches_of({1: 1, 2: 1, 3: 2, 4: 2}, {})
 
 def reasons(number: int, **changed: Any) -> list[str]:
     facts: dict[str, Any] = {
-        "pin": None, "pin_in_force": False, "is_savepoint": False, "references": {}, "newest": 4, "branches": LINEAR, "retained": 2,
+        "pin": None, "pin_in_force": False, "is_savepoint": False, "references": {}, "newest": 4, "newest_undamaged": None,
+        "branches": LINEAR, "retained": 2,
     }  # fmt: skip
     return kept_because(number, **facts | changed)
 
@@ -42,6 +44,11 @@ def test_the_newest_checkpoint_and_each_retained_checkpoint_have_a_reason() -> N
     assert reasons(2) == []
 
 
+def test_the_newest_checkpoint_without_known_damage_has_a_reason() -> None:
+    assert reasons(2, newest_undamaged=2) == ["This checkpoint is the newest checkpoint without known damage."]
+    assert reasons(4, newest_undamaged=4) == ["The job resumes from this checkpoint, because it is the newest."]
+
+
 def test_a_savepoint_and_an_abandoned_checkpoint_stay_until_a_user_deletes_them() -> None:
     assert reasons(1, is_savepoint=True) == ["This checkpoint is a savepoint, so it stays until a user deletes it."]
     rolled_back = branches_of({1: 1, 2: 1, 4: 2}, {2: 1})
@@ -52,5 +59,5 @@ def test_a_savepoint_and_an_abandoned_checkpoint_stay_until_a_user_deletes_them(
 def test_a_pin_for_an_undo_is_not_a_second_reason_besides_the_undo() -> None:
     assert reasons(1, pin="before the release") == ["This checkpoint is pinned: before the release (not yet in the job log)."]
     assert reasons(1, pin="", pin_in_force=True) == ["This checkpoint is pinned."]
-    undo = {1: ["Until 2026-06-08, an undo of plan 3 would return to this checkpoint."]}
-    assert reasons(1, pin=f"{UNDO_PIN}3 would return to it", references=undo) == undo[1]
+    undo = Refusal("referenced", "Until 2026-06-08, an undo of plan 3 would return to this checkpoint.", "Wait until that date.")
+    assert reasons(1, pin=f"{UNDO_PIN}3 would return to it", references={1: [undo]}) == [undo.reason]

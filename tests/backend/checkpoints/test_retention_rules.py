@@ -13,6 +13,7 @@ from weir.protocol.ids import CheckpointId, Generation
 from weir.protocol.job_log import GenerationStarted, Purpose
 from weir.protocol.log_view import LogView
 from weir.storage.garbage_collection import plan_retention
+from weir_backend.actions.rules import Refusal
 from weir_backend.checkpoints.retention_rules import (
     CheckpointFacts,
     GcDecision,
@@ -44,10 +45,11 @@ ROLLED_BACK = fold(
     *(completed(2, number) for number in range(6, 9)),
 )
 """A job that was rolled back from checkpoint 5 to checkpoint 2, and then continued to checkpoint 8."""
+NEEDED_BY_PLAN = Refusal("referenced", "Plan 7 needs it.", "Wait a day.")
 
 
 def decision(
-    view: LogView, rows: list[CheckpointFacts], *, keep: int = 2, references: dict[int, list[str]] | None = None,
+    view: LogView, rows: list[CheckpointFacts], *, keep: int = 2, references: dict[int, list[Refusal]] | None = None,
     unpublished_: frozenset[int] = frozenset(), obstacle: str | None = None,
 ) -> GcDecision:  # fmt: skip
     log = LogFacts(view, frozenset(map(int, plan_retention(view, keep=keep))), unpublished_)
@@ -89,7 +91,7 @@ def test_a_savepoint_is_kept_even_if_its_pin_was_removed_from_the_job_log() -> N
 
 
 def test_a_checkpoint_that_a_plan_references_is_kept() -> None:
-    assert decision(FIVE, rows(1, 2, 3, 4, 5), references={2: ["plan 7"]}).expire == (1, 3)
+    assert decision(FIVE, rows(1, 2, 3, 4, 5), references={2: [NEEDED_BY_PLAN]}).expire == (1, 3)
 
 
 def test_a_checkpoint_with_unpublished_output_is_kept() -> None:
@@ -153,7 +155,7 @@ def test_a_savepoint_is_unpinned_and_deleted_on_request() -> None:
     [
         (5, {}, "because it is the newest"),
         (3, {"pinned": True}, "pinned"),
-        (2, {}, "plan 7"),
+        (2, {}, "Plan 7 needs it. Wait a day."),
         (4, {}, "commit the output"),
     ],
 )
@@ -161,7 +163,7 @@ def test_a_requested_deletion_of_a_needed_checkpoint_is_refused_with_a_reason(
     number: int, changed: dict[str, Any], why: str
 ) -> None:
     marked = with_change(rows(1, 2, 3, 4, 5), number, asked=True, **changed)
-    found = decision(FIVE, marked, keep=5, references={2: ["It is needed by plan 7."]}, unpublished_=frozenset({4}))
+    found = decision(FIVE, marked, keep=5, references={2: [NEEDED_BY_PLAN]}, unpublished_=frozenset({4}))
     assert found.delete == () and why in (found.refused or {})[number]
 
 
@@ -208,6 +210,7 @@ def test_an_empty_job_log_leads_to_no_changes() -> None:
         ({"desired": DesiredState.RUNNING, "last_state": RunState.SUSPENDED}, "running"),
         ({"live_run": 4}, "running"),
         ({"applying": 7}, "plan-applying"),
+        ({"applying": 7, "live_run": 4}, "plan-applying"),  # the job cannot be suspended while the plan is being applied
         ({"neighbour": "other"}, "shared"),
         ({"known_generation": 0}, "unknown-generation"),
     ],
@@ -264,11 +267,38 @@ def plan(state: PlanState, **more: Any) -> PlanReference:
 )
 def test_a_plan_references_the_checkpoints_that_it_can_still_restore(reference: PlanReference, expected: set[int]) -> None:
     found = plan_references([reference], None, NOW, undo_kept=30 * DAY)
-    assert found.keys() == expected and all("lan 7" in sentence for sentences in found.values() for sentence in sentences)
+    assert found.keys() == expected and all("lan 7" in one.reason for references in found.values() for one in references)
 
 
-def test_the_next_run_references_the_checkpoint_that_it_starts_from() -> None:
-    assert plan_references([], 4, NOW, undo_kept=DAY) == {4: ["The next run starts from this checkpoint."]}
+@pytest.mark.parametrize(
+    ("reference", "next_start", "sentences"),
+    [
+        (
+            plan(PlanState.APPROVED),
+            None,
+            "Plan 7 is approved and would restore this checkpoint. Discard the plan, or choose another checkpoint.",
+        ),
+        (plan(PlanState.APPLYING), None, "Plan 7 is being applied. Wait until the plan has ended."),
+        (
+            plan(PlanState.APPLIED, safety=2, ended_at=NOW - DAY),
+            None,
+            "Until 2026-03-01, an undo of plan 7 would return to this checkpoint. Wait until that date, or choose another checkpoint.",
+        ),
+        (
+            plan(PlanState.DISCARDED),
+            2,
+            "The next run starts from this checkpoint. Start the job first, or choose another checkpoint.",
+        ),
+    ],
+)
+def test_the_refusal_of_a_deletion_says_why_the_checkpoint_is_needed_and_what_to_do(
+    reference: PlanReference, next_start: int | None, sentences: str
+) -> None:
+    references = plan_references([reference], next_start, NOW, undo_kept=30 * DAY)
+    refused = deletion_refusal(2, pinned=True, references=references, newest=5, newest_undamaged=5)
+    assert refused is not None and refused.sentence == f"Checkpoint 2 is still needed. {sentences}"
+    by_worker = decision(FIVE, with_change(rows(1, 2, 3, 4, 5), 2, asked=True), references=references).refused
+    assert by_worker == {2: f"Checkpoint 2 is kept. {sentences}"}
 
 
 @pytest.mark.parametrize(
@@ -279,10 +309,11 @@ def test_the_next_run_references_the_checkpoint_that_it_starts_from() -> None:
         (CheckpointFacts(3, pinned=True), "pinned"),
         (CheckpointFacts(2), "referenced"),
         (CheckpointFacts(5), "newest"),
+        (CheckpointFacts(4), "newest"),
     ],
 )
 def test_a_deletion_is_refused_immediately_if_facts_in_the_database_forbid_it(row: CheckpointFacts, code: str | None) -> None:
-    found = deletion_refusal(row.number, pinned=row.pinned, references={2: ["plan 7"]}, newest=5)
+    found = deletion_refusal(row.number, pinned=row.pinned, references={2: [NEEDED_BY_PLAN]}, newest=5, newest_undamaged=4)
     assert (found.code if found else None) == code
 
 

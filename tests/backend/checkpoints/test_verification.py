@@ -113,6 +113,25 @@ def test_plans_refuse_a_damaged_checkpoint_until_it_is_repaired(platform: Platfo
     platform.send("POST", f"/jobs/{job.job_id}/plans", status=201, json=request)
 
 
+def test_the_newest_checkpoint_without_known_damage_is_kept_while_the_job_is_not_running(platform: Platform) -> None:
+    job = StoredJob.running(platform, 3, retained=1)
+    damage(job.path_of(3))
+    job.send("POST", 3, "/verify", status=202)
+    verify_all(job)
+
+    def kept_because() -> list[str]:
+        found: list[str] = platform.send("GET", f"/checkpoints/{job.row(2).id}", status=200)["kept_because"]
+        return found
+
+    assert kept_because() == [], "a driver does not know the results of verifications, so it can retire the checkpoint"
+    job.suspend()
+    assert kept_because() == ["This checkpoint is the newest checkpoint without known damage."]
+    refused = job.send("DELETE", 2, status=409)
+    assert (refused["code"], refused["next_step"]) == ("newest", "Choose another checkpoint.")
+    job.collect_garbage()
+    assert job.kept() == [2, 3]
+
+
 def test_a_missing_file_or_manifest_or_job_log_counts_as_damage(platform: Platform) -> None:
     job = StoredJob.running(platform, 3)
     Path(job.path_of(1)).unlink()

@@ -71,7 +71,7 @@ function CheckpointItem({ checkpoint, row, newest, busy, onRollBack }: Checkpoin
   const reason = disabledReason(checkpoint.actions, 'roll_back');
   const { number } = checkpoint;
   const { palette } = useTheme();
-  const retention = checkpoint.kept_because.length > 0 ? checkpoint.kept_because : ['This checkpoint is not retained, so it can be deleted at any time.'];
+  const retention = checkpoint.kept_because.length > 0 ? checkpoint.kept_because : ['Weir can delete this checkpoint, unless the job log contains a reason to keep it.'];
   // For operators, the text says why the rollback button is disabled. For viewers, who have no button, the text says why the checkpoint is retained.
   const text = (may ? reason : null) ?? [...retention, ...(row.deleted ? [missingText(row.deleted)] : [])].join(' ');
   return (
