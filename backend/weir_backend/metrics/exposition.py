@@ -71,7 +71,7 @@ class JobsCollector:
 
     def _states(self) -> Metric:
         family = _gauge(
-            "weir_job_state", "Always 1. The label state contains the state of the newest run of the job", "job", "state"
+            "weir_job_state", "Always 1. The label 'state' contains the state of the newest run of the job", "job", "state"
         )
         for job in self._metrics.jobs:
             family.add_metric([job.name, job.state.value if job.state is not None else "NONE"], 1)

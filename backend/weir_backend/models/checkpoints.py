@@ -98,7 +98,7 @@ class Verification(Base):
     checkpoint_id: Mapped[int] = mapped_column(ForeignKey("checkpoints.id", ondelete="CASCADE"), primary_key=True)
     claim: Mapped[int]
     requested: Mapped[bool]
-    """Whether a user requested the verification. A requested verification runs even if the checkpoint was verified before."""
+    """Whether a user or a plan requested the verification. A requested verification runs even if the checkpoint was verified before."""
     files_done: Mapped[int] = mapped_column(server_default=text("0"))
     bytes_done: Mapped[int] = mapped_column(server_default=text("0"))
     tries: Mapped[int] = mapped_column(server_default=text("0"))

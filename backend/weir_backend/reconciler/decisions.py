@@ -152,7 +152,7 @@ _Decision = TypeVar("_Decision")
 def decide(facts: JobFacts, now: datetime) -> Decision:
     match facts.desired:
         case DesiredState.RUNNING:
-            return _with_live_run(facts, facts.live, now) if facts.live else _without_run(facts, facts.last, now)
+            return _with_live_run(facts.live, now) if facts.live else _without_run(facts, facts.last, now)
         case DesiredState.SUSPENDED:
             return stop(facts.live, "Suspend", now)
         case DesiredState.CANCELLED:
@@ -169,7 +169,7 @@ def wait_for_gc(decision: _Decision, retention_until: datetime | None, now: date
     return decision
 
 
-def _with_live_run(facts: JobFacts, live: LiveRun, now: datetime) -> Decision:
+def _with_live_run(live: LiveRun, now: datetime) -> Decision:
     if live.seen:
         return Wait()
     return submit(live, now)

@@ -56,9 +56,9 @@ export class Administration {
       alert(9, this.rules[1]!, 4, 'the job has failed 10 times without completing a checkpoint', 5_000_000),
       alert(8, this.rules[3]!, 2, 'source in is 2,418,000 records behind, more than 1,000,000', 1_260_000),
       alert(7, this.rules[0]!, 4, 'no checkpoint has completed since checkpoint 60, 10 min ago', 4_800_000),
-      alert(5, this.rules[2]!, 5, 'the job was restarted 5 times within 10 min', 3 * DAY_MS, resolved(3 * DAY_MS - 1_320_000, 'the job was restarted 2 times within 10 min')),
-      alert(3, this.rules[0]!, 1, 'no checkpoint has completed since checkpoint 31, 10 min ago', 9 * DAY_MS, resolved(9 * DAY_MS - 260_000, 'checkpoint 32 has completed')),
-      { ...alert(2, this.rules[0]!, 6, 'no checkpoint has completed for 30 min', 11 * DAY_MS, resolved(11 * DAY_MS - 900_000, 'the rule was deleted')), rule_id: null, rule_name: 'old rule' },
+      alert(5, this.rules[2]!, 5, 'the job was restarted 5 times within 10 min', 3 * DAY_MS, resolved(3 * DAY_MS - 1_320_000, 'the job was restarted 2 times within the last 10 min')),
+      alert(3, this.rules[0]!, 1, 'no checkpoint has completed since checkpoint 31, 10 min ago', 9 * DAY_MS, resolved(9 * DAY_MS - 260_000, 'checkpoint 32 is completed')),
+      { ...alert(2, this.rules[0]!, 6, 'no checkpoint has completed since the job was started 30 min ago', 11 * DAY_MS, resolved(11 * DAY_MS - 900_000, 'the rule was deleted')), rule_id: null, rule_name: 'old rule' },
     ];
     this.webhooks = [
       { id: 1, name: 'on-call', receiver: 'https://hooks.example.com', url: 'https://hooks.example.com/weir/T02A', secret_reference: 'env:WEIR_WEBHOOK_KEY_ONCALL', enabled: true, version: 2, created_at: ago(55 * DAY_MS) },

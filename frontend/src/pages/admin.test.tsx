@@ -159,7 +159,7 @@ describe('alerts and their rules', () => {
     expect(await within(firing).findByText(/more than 1,000,000/)).toBeVisible();
     expect(await within(firing).findByRole('link', { name: 'payments-fraud-score' })).toHaveAttribute('href', '/jobs/2');
     const over = screen.getByRole('region', { name: 'Resolved' });
-    expect(await within(over).findByText('checkpoint 32 has completed')).toBeVisible();
+    expect(await within(over).findByText('checkpoint 32 is completed')).toBeVisible();
     expect(within(over).getByText('old rule (deleted)')).toBeVisible();
   });
 

@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'react';
 
 /**
- * A long list that is updated over several frames, so that the page stays responsive while hundreds of rows are rendered. The functions in this file are
- * pure, and `useIncrementalList` connects them to React.
+ * A long list that is updated over several frames, so that the page stays responsive while hundreds of rows are rendered. All functions in this file
+ * are pure, except `useIncrementalList`, which connects them to React.
  */
 export interface IncrementalList<Row> {
   /**

@@ -19,8 +19,8 @@ export function summarize(values: readonly number[]): Summary | null {
 }
 
 /**
- * Return the duration above which a subtask is a straggler: the 95th percentile of the durations, but at least 1.5 times their median. Return null if
- * there are fewer than two durations.
+ * Return the shortest duration with which a subtask counts as a straggler: the 95th percentile of the durations, but at least 1.5 times their median.
+ * Return null if there are fewer than two durations.
  */
 export function stragglerThreshold(durations: readonly number[]): number | null {
   if (durations.length < 2) return null;

@@ -174,7 +174,7 @@ def test_the_start_of_a_child_is_retried_if_it_fails() -> None:
 
 def test_children_stop_after_the_children_that_depend_on_them() -> None:
     supervision = all_ready()
-    supervision.stop(0)
+    supervision.stop()
     assert supervision.due(0) == [StopChild("beat"), StopChild("api")]
     supervision.ended("beat", 0, "", success=True)
     assert supervision.due(0) == [], "the API still needs both servers"
@@ -189,7 +189,7 @@ def test_children_stop_after_the_children_that_depend_on_them() -> None:
 
 def test_a_child_that_does_not_stop_is_killed() -> None:
     supervision = all_ready()
-    supervision.stop(0)
+    supervision.stop()
     supervision.due(0)
     assert supervision.due(4.9) == []
     assert supervision.due(5) == [KillChild("api", "not ended 5 s after the stop signal")]
@@ -199,7 +199,7 @@ def test_a_child_that_does_not_stop_is_killed() -> None:
 def test_a_child_that_waits_for_its_restart_stops_immediately() -> None:
     supervision = all_ready()
     supervision.ended("api", 0, "ended by SIGKILL", success=False)
-    supervision.stop(0)
+    supervision.stop()
     assert supervision.due(60) == [StopChild("beat"), StopChild("data")], "no running child needs the database"
     assert supervision.status["api"].state is State.STOPPED
 
@@ -214,7 +214,7 @@ def test_in_random_event_sequences_the_supervisor_respects_dependencies_and_can_
     rng, processes = random.Random(seed), RandomProcesses()
     for _ in range(rng.randrange(200)):
         processes.step(rng)
-    processes.supervision.stop(processes.now_s)
+    processes.supervision.stop()
     for _ in range(500):
         if processes.supervision.over:
             break

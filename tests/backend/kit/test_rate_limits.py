@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 import redis
+from tests.backend.valkey import temporary_valkey
 
 from weir_backend.errors import TooMany
 from weir_backend.kit.rate_limits import RETRY_S, RateLimit, RateLimiter, origin
 from weir_workers.embedded.ports import free_port
-from weir_workers.embedded.servers.temporary import temporary_valkey
 
 TWO_PER_MINUTE = RateLimit("test", 2, 60, "tries")
 

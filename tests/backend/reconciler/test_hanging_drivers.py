@@ -66,7 +66,7 @@ def test_a_driver_that_hangs_is_killed_and_its_run_fails(platform: Platform) -> 
         watch_here(job.context)
         assert process.wait(timeout=60) == -signal.SIGKILL
     (event,) = hung_drivers(platform)
-    assert "the driver has sent nothing since" in event["reason"] and "its last checkpoint is from" in event["reason"]
+    assert "the driver has sent nothing since" in event["reason"] and "has completed no checkpoint since" in event["reason"]
     watch_here(job.context)
     with platform.database.session() as session:
         assert session.get_one(Run, job.driver.run_id).state is RunState.FAILED

@@ -16,7 +16,7 @@ from tests.backend.stored_job import StoredJob
 from weir_backend.kit.clock import now
 from weir_backend.kit.database import Database
 from weir_backend.kit.tasks import VERIFY
-from weir_backend.models import Checkpoint, Role
+from weir_backend.models import Checkpoint, RecoveryPlan, Role
 from weir_backend.settings import Settings
 from weir_workers.checkpoints import inspection
 from weir_workers.checkpoints.compatibility import CompatibilityResult
@@ -97,3 +97,16 @@ def test_a_discarded_checkpoint_is_not_verified(platform: Platform) -> None:
         session.execute(update(Checkpoint).where(Checkpoint.number == 1).values(discarded_at=now()))
     inspect_plan(job.context, plan_id)
     assert verifications(platform) == [], "a discarded checkpoint has no files"
+
+
+def test_a_plan_of_an_older_version_is_inspected_although_newer_fields_are_missing(platform: Platform) -> None:
+    job = StoredJob.running(platform, 3)
+    with platform.database.session() as session:
+        session.execute(update(Checkpoint).values(verified_at=now()))
+    plan_id = propose(job, 1)
+    with platform.database.session() as session:
+        plan = session.get_one(RecoveryPlan, plan_id)
+        preview = {name: value for name, value in plan.preview.items() if name not in ("path", "without_state")}
+        plan.preview = preview | {"inspection": {"intact": True, "damage": None}}
+    inspect_plan(job.context, plan_id)
+    assert inspection_of(platform, plan_id)["abandoned"] == [2, 3]

@@ -42,7 +42,7 @@ def kill_if_hung(context: Context, run: Run, process: ProcessIdentity) -> None:
     if not is_hanging(run.last_contact_at, progressed_at, min_distance_s=apart, timeout_s=timeout, since=since, now=moment):
         return
     assert progressed_at is not None, "a hung driver has a time of last progress"
-    reason = f"the driver has sent nothing since {_shown(run.last_contact_at)}, and its last checkpoint is from {_shown(progressed_at)}"
+    reason = f"the driver has sent nothing since {_shown(run.last_contact_at)}, and has completed no checkpoint since {_shown(progressed_at)}"
     log.warning("a driver hangs; killing it", run=run.id, pid=process.pid, reason=reason)
     with context.database.session() as session:
         job = jobs.find(session, run.job_id, lock=True)

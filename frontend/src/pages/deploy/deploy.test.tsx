@@ -159,7 +159,7 @@ describe('deploying', () => {
     await user.click(await screen.findByRole('button', { name: 'Preview upgrade' }));
     expect(await screen.findByText(/checking whether the state is compatible/)).toBeVisible();
     fake.installation.advance(fake.installation.nowMs + 2_000);
-    expect(await screen.findByText(/keyed by account, but its state is keyed by user/)).toBeVisible();
+    expect(await screen.findByText(/keyed by \(account\), but its state in the checkpoint is keyed by \(user\)/)).toBeVisible();
     expect(screen.getByRole('button', { name: 'Upgrade' })).toBeDisabled();
 
     globalThis.history.back();

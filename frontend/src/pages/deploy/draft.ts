@@ -34,7 +34,7 @@ export type Draft = Record<TextFieldName, string> & { parameters: readonly Param
 /** All values of the form. */
 export type FormValues = Draft & { file: File | null };
 /** Errors by form field. Errors of `parameters` are listed by parameter name. */
-export type Problems = Partial<Record<TextFieldName | 'file' | `parameters.${string}`, string>>;
+type Problems = Partial<Record<TextFieldName | 'file' | `parameters.${string}`, string>>;
 
 export const EMPTY_DRAFT: Draft = { ...mapFields((field) => defaultOf(`JobCreate.${REQUEST_FIELDS[field]}`)), parameters: [] };
 

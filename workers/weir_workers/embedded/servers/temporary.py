@@ -1,18 +1,15 @@
-"""Servers that run during a ``with`` block, for tests and benchmarks."""
+"""A Postgres server that runs during a ``with`` block, for tests and benchmarks."""
 
 from __future__ import annotations
 
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
 
 from weir_workers.embedded.ports import free_port
 from weir_workers.embedded.processes import server_user
 from weir_workers.embedded.servers.postgres import Postgres, find_binaries, new_password
-from weir_workers.embedded.servers.valkey import Valkey, find_binary
 
 
 @contextmanager
@@ -36,27 +33,10 @@ def temporary_postgres(data_in: Path | None = None) -> Iterator[Postgres]:
                 user.own(one)
         server = Postgres(for_data / "data", root / "log", free_port(), new_password(), user)
         server.prepare(binaries)
-        with _running(server, server.start(binaries)):
+        process = server.start(binaries)
+        try:
+            server.wait_until_ready(process)
             yield server
-
-
-@contextmanager
-def temporary_valkey(directory: Path, port: int, password: str) -> Iterator[Valkey]:
-    """Yield a ready server. The server's data stays in ``directory`` for the next server."""
-    server = Valkey(directory / "data", directory / "log", port, password)
-    with _running(server, server.start(find_binary())):
-        yield server
-
-
-class _Server(Protocol):
-    def wait_until_ready(self, process: subprocess.Popen[bytes]) -> None: ...
-
-
-@contextmanager
-def _running(server: _Server, process: subprocess.Popen[bytes]) -> Iterator[None]:
-    try:
-        server.wait_until_ready(process)
-        yield
-    finally:
-        process.kill()
-        process.wait()
+        finally:
+            process.kill()
+            process.wait()

@@ -124,7 +124,7 @@ class Supervisor:
             self._reap()
             if (self._stop_reason or self._moving) and not self._supervision.stopping:
                 log.info("stopping", reason=self._stop_reason or "another program uses one of the ports; choosing other ports")
-                self._supervision.stop(time.monotonic())
+                self._supervision.stop()
             self._probe()
             for effect in self._supervision.due(time.monotonic()):
                 self._carry_out(effect)

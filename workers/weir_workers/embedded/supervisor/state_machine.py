@@ -179,7 +179,7 @@ class Supervision:
         """Report that a child could not be started."""
         self._failed(name, now_s, why)
 
-    def stop(self, now_s: float) -> None:
+    def stop(self) -> None:
         """Stop all children, including those that run once and have not ended."""
         self.stopping = True
         for status in self.status.values():

@@ -35,7 +35,7 @@ export function toneOfMeasure(measure: Measure): Tone {
   return measure === 'alignment' ? toneOf('phase', 'alignment') : toneOf('time', measure);
 }
 
-/** Return the time that a subtask spends in one state, such as busy, in milliseconds per second. */
+/** Return the time that a subtask spends in one activity, such as busy, in milliseconds per second. */
 export function timeSeries(one: Series, time: Time): readonly number[] {
   return one[`${time}_ms_per_s`];
 }

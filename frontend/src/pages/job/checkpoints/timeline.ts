@@ -33,7 +33,8 @@ export interface Timeline {
   /** The length of the longest bar that is not open. */
   spanMs: number;
   /**
-   * The duration above which a subtask is a straggler. Null if there are too few subtasks to compare, or if the checkpoint is not completed.
+   * The shortest duration with which a subtask counts as a straggler. Null if there are too few subtasks to compare, or if the checkpoint is not
+   * completed.
    */
   limitMs: number | null;
   /** Whether phases are measured. Without measurements, only acknowledgements are known. */

@@ -24,7 +24,7 @@ describe('event texts', () => {
     ['PlanFailed', { plan: 7, problem: 'the job did not stop in time' }, 'plan 7: the job did not stop in time'],
     ['OperationEnded', { operation: 6, operation_kind: 'suspend', state: 'FAILED', problem: 'its driver has not stopped yet' }, 'operation 6 (suspend) failed: its driver has not stopped yet'],
     ['OperationEnded', { operation: 5, operation_kind: 'delete', state: 'SUCCEEDED' }, 'operation 5 (delete) succeeded'],
-    ['AlertResolved', { alert: 5, rule: 'late', rule_kind: 'no-checkpoint', resolution: 'checkpoint 32 has completed' }, 'late: checkpoint 32 has completed'],
+    ['AlertResolved', { alert: 5, rule: 'late', rule_kind: 'no-checkpoint', resolution: 'checkpoint 32 is completed' }, 'late: checkpoint 32 is completed'],
   ])('%s', (kind, fields, text) => expect(eventText({ kind, fields })).toBe(text));
 
   it('the text about an event of an unknown kind lists all its non-empty fields', () => {
