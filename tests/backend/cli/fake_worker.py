@@ -243,10 +243,11 @@ class Driver(threading.Thread):
         self.code = code
         self.ended = threading.Event()
         self.log = worker.settings.data_dir / "runs" / directory / "driver.log"
-        token = run_token(worker.settings, directory)
-        self._link = LinkClient(LinkAddress(f"{worker.url}/api/v1/runs/{run_id}", token))
+        address = LinkAddress(f"{worker.url}/api/v1/runs/{run_id}", run_token(worker.settings, directory))
+        # A client may be used by only one thread. Tests also send events, so the lock guards the client for events.
+        self._commands, self._events = LinkClient(address), LinkClient(address)
         self._sending = threading.Lock()
-        self._events = 0
+        self._sent = 0
 
     def log_line(self, text: str, **fields: Any) -> None:
         self.log.parent.mkdir(parents=True, exist_ok=True)
@@ -256,15 +257,15 @@ class Driver(threading.Thread):
     def send(self, *events: Event, at_ms: int | None = None) -> None:
         """Send events in order and wait until the API has stored them. After the run has ended, the driver sends no events."""
         with self._sending:
-            first = self._events + 1
+            first = self._sent + 1
             numbered = [
                 NumberedEvent(EventNumber(first + offset), at_ms or _now_ms(), event) for offset, event in enumerate(events)
             ]
             last = EventNumber(first + len(events) - 1)
             post = EventBatch(encode_batch([encode_event(one) for one in numbered]), EventNumber(first), last, EventNumber(first))
             while not self.ended.is_set():
-                if isinstance(self._link.post(post), Stored):
-                    self._events = int(last)
+                if isinstance(self._events.post(post), Stored):
+                    self._sent = int(last)
                     return
                 self.ended.wait(0.1)
 
@@ -280,6 +281,14 @@ class Driver(threading.Thread):
         self.ended.set()
 
     def run(self) -> None:
+        try:
+            self._run()
+        finally:
+            self._commands.close()
+            with self._sending:
+                self._events.close()
+
+    def _run(self) -> None:
         self.log_line("driver started", run=self.run_id)
         self.send(GraphDeployed(self.worker.graph), RunStateChanged(DriverState.INITIALIZING, Generation(1)))
         if "fails_to_start" in self.code:
@@ -294,11 +303,10 @@ class Driver(threading.Thread):
             self.complete_checkpoint()
         after = 0
         while not self.ended.is_set():
-            for command in self._link.commands(after=CommandId(after), wait_s=0).commands:
+            for command in self._commands.commands(after=CommandId(after), wait_s=0).commands:
                 after = int(command.id)
                 self._execute(command)
             self.ended.wait(0.1)
-        self._link.close()
 
     def _execute(self, command: NumberedCommand) -> None:
         self.send(CommandAnswered(command.id, CommandOutcome.ACCEPTED))

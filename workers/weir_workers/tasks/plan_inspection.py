@@ -73,14 +73,14 @@ def inspect_plan(context: Context, plan_id: int) -> None:
 def _subject(context: Context, session: Session, plan: RecoveryPlan, spec: Spec) -> InspectionRequest:
     job = jobs.find(session, plan.job_id)
     assert job is not None, "a plan keeps its job"
-    earlier = plan.preview["inspection"]
-    resolved = earlier["external_checkpoint"] if earlier is not None else None
+    # A preview that an older version of Weir has stored can lack keys, as in ``recovery.start_point``.
+    resolved = (plan.preview["inspection"] or {}).get("external_checkpoint")
     return InspectionRequest(
         directory=checkpoint_directory(context.settings, job, spec),
         wanted=_version(session, spec),
         checkpoint=plan.preview["checkpoint"],
-        without_state=plan.preview["without_state"],
-        path=plan.preview["path"],
+        without_state=plan.preview.get("without_state", False),
+        path=plan.preview.get("path"),
         # Keep the checkpoint that the user approved, even if a newer one exists now.
         checkpoint_at_path=resolved["checkpoint"] if resolved is not None else plan.request.get("checkpoint"),
         allowed=allowed_roots(context.settings.data_dir, context.settings.restore_roots),
