@@ -51,8 +51,8 @@ class CheckpointRead(ResponseModel):
     damage: str | None
     actions: list[ActionRead]
     kept_because: list[str]
-    """Why the files are kept, as sentences, the strongest reason first. The list is empty if the files are deleted or can be deleted at any
-    time."""
+    """Why the files are kept, as sentences, the strongest reason first. The list contains only reasons that the database knows. If the list
+    is empty, the files are deleted or can be deleted, unless the job log contains a reason to keep them."""
 
 
 class PhaseDurationsRead(BaseModel):
