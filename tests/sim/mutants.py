@@ -26,7 +26,7 @@ from weir.protocol.job_log import Entry
 from weir.protocol.snapshots import Split
 from weir.storage.job_log import Appended, AppendOutcome, JobLog
 from weir.storage.log_reader import LogFiles
-from weir.subtask.channels import RemoteOutput
+from weir.subtask.channels import FULL_LIMITS, ChannelLimits, RemoteOutput
 from weir.subtask.slot import SlotRuntime
 from weir.testing.sim.operators import SimSource
 from weir.testing.sim.sinks import SimCommitter, SimFold
@@ -91,6 +91,13 @@ def lets_a_barrier_overtake_data() -> Iterator[None]:
             enqueue(self, frame)
 
     with patch.object(RemoteOutput, "_enqueue", overtake):
+        yield
+
+
+@mutant
+def gives_each_channel_a_full_window() -> Iterator[None]:
+    """The channels of a slot do not share its network memory."""
+    with patch.object(ChannelLimits, "of", lambda graph, network_bytes: FULL_LIMITS):
         yield
 
 

@@ -42,6 +42,7 @@ def _chained_with_two_slots_only() -> dict[str, Any]:
 
 SCENARIO_CHANGES: dict[str, dict[str, Any]] = {
     "lets_a_barrier_overtake_data": {"row_bytes": 1_500_000, "rows_max": 3},
+    "gives_each_channel_a_full_window": {"row_bytes": 300_000, "rows_max": 6, "network_bytes": 1_000_000},
     "restores_keys_of_other_subtasks": {"rescales": True},
     "accepts_frames_of_an_old_generation": {"slowness": 6.0},
     "restores_a_chain_as_ended_if_its_first_operator_had_ended": _chained_with_two_slots_only(),

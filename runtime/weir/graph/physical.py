@@ -79,6 +79,19 @@ class PhysicalGraph:
         edges = (edge for edge in self.edges if edge.source == subtask.chain)
         return tuple(one for edge in edges for one in self.channels_of_edge(edge) if one.source == subtask.index)
 
+    def remote_inputs_max(self) -> int:
+        """Return the maximum number of input channels of a slot that come from other slots."""
+
+        def remote_inputs(slot: int) -> int:
+            count = 0
+            for edge in self.edges:
+                senders = self.chains[edge.source].parallelism
+                if edge.partitioning is not Partitioning.FORWARD and slot < self.chains[edge.target].parallelism:
+                    count += senders - (slot < senders)
+            return count
+
+        return max(remote_inputs(slot) for slot in range(self.slots))
+
     def operator(self, uid: OperatorUid) -> LogicalOperator:
         return self.logical.operator(uid)
 

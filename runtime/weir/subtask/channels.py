@@ -3,33 +3,77 @@
 A channel has room while the sum of its bytes in transit and its waiting bytes is less than its window. An empty channel also
 accepts one batch larger than the window. Control events need no credit, but do not overtake waiting data. ``Outputs`` combines
 the output channels of a subtask. For each outgoing edge, ``Outputs`` has one partitioner and a set of channels.
+
+The channels from other slots share the network memory of the receiving slot (see ``ChannelLimits``). Channels inside a slot do
+not use network memory, because their number does not grow with the parallelism.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, Self
 
 from weir.errors import ProtocolError
-from weir.graph.physical import Edge
+from weir.graph.physical import Edge, PhysicalGraph
 from weir.operators.base import Batch
+from weir.operators.batch_slicing import BATCH_BYTES
 from weir.protocol.frames import Frame, FrameKind
 from weir.protocol.ids import ChannelId, Generation
 from weir.protocol.snapshots import ChannelSnapshot
 from weir.subtask.environment import BatchPartitioner
 
 WINDOW_BYTES = 4 * 1024 * 1024
-CREDIT_RETURN_BYTES = WINDOW_BYTES // 8
+SHARE_BYTES_MIN = 64 * 1024
+"""Minimum share of a channel in the network memory. With smaller batches, the fixed cost of a batch would dominate."""
+SliceBatch = Callable[[Batch, int], Iterable[Batch]]
+"""Slices a batch into batches of at most the given number of bytes. A single row can be larger."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelLimits:
+    """Limits of each channel between slots. ``window_bytes`` is the credit of the channel. ``batch_bytes`` is the maximum size
+    of a batch.
+
+    Each channel has a fixed share of the receiving slot's network memory, and uses the share of no other channel. A channel that
+    is blocked by an alignment can therefore fill only its own share, and cannot stop the channels whose barriers are missing. The
+    sender does not have to ask for memory, so a channel needs no additional messages.
+    """
+
+    window_bytes: int = WINDOW_BYTES
+    batch_bytes: int = BATCH_BYTES
+
+    @classmethod
+    def of(cls, graph: PhysicalGraph, network_bytes: int) -> Self:
+        """Return the limits for ``network_bytes`` of network memory per slot. All slots compute the same limits.
+
+        The frames in transit to a slot and the frames that wait there have at most ``network_bytes`` together, or
+        SHARE_BYTES_MIN per channel if that is more. The only exception is a row that is larger than a share.
+        """
+        share = max(SHARE_BYTES_MIN, network_bytes // max(1, graph.remote_inputs_max()))
+        window_bytes = min(WINDOW_BYTES, share)
+        # Two batches fit into a small window, so the sender can prepare a batch while the receiver consumes another.
+        return cls(window_bytes, BATCH_BYTES if share >= BATCH_BYTES else window_bytes // 2)
+
+
+FULL_LIMITS = ChannelLimits()
 
 
 class InputChannel:
     """The receiving end of a channel. An InputChannel contains the frames that have arrived and are not yet consumed."""
 
-    def __init__(self, channel: ChannelId, input_index: int, return_credit: Callable[[ChannelId, int], None] | None) -> None:
+    def __init__(
+        self,
+        channel: ChannelId,
+        input_index: int,
+        return_credit: Callable[[ChannelId, int], None] | None,
+        limits: ChannelLimits = FULL_LIMITS,
+    ) -> None:
         self.channel = channel
         self.input_index = input_index
         self._return_credit = return_credit
+        self._credit_return_bytes = limits.window_bytes // 8
         self._frames: deque[Frame] = deque()
         self._bytes_held = 0
         self._bytes_owed = 0
@@ -59,7 +103,7 @@ class InputChannel:
         if self._return_credit is None:
             return
         self._bytes_owed += frame.bytes_held
-        if self._bytes_owed >= CREDIT_RETURN_BYTES or not self._frames:
+        if self._bytes_owed >= self._credit_return_bytes or not self._frames:
             returnable, self._bytes_owed = self._bytes_owed, 0
             self._return_credit(self.channel, returnable)
 
@@ -101,21 +145,39 @@ class LocalOutput:
 class RemoteOutput:
     """A channel to a subtask of another slot. ``send`` passes a frame to the transport."""
 
-    def __init__(self, channel: ChannelId, sequence: int, send: Callable[[Frame], None]) -> None:
+    def __init__(
+        self,
+        channel: ChannelId,
+        sequence: int,
+        send: Callable[[Frame], None],
+        slice_batch: SliceBatch,
+        limits: ChannelLimits = FULL_LIMITS,
+    ) -> None:
         self.channel = channel
         self.sequence = sequence
         self._send = send
+        self._slice_batch = slice_batch
+        self._window_bytes = limits.window_bytes
+        self._batch_bytes_max = limits.batch_bytes
         self._waiting: deque[Frame] = deque()
         self._bytes_out = 0
 
     def has_room(self) -> bool:
-        return not self._waiting and self._bytes_out < WINDOW_BYTES
+        return not self._waiting and self._bytes_out < self._window_bytes
 
     def send_data(self, batch: Batch, generation: Generation, epoch: int) -> int:
         held: int = batch.nbytes
+        if held <= self._batch_bytes_max:
+            self._send_batch(batch, held, generation, epoch)
+            return held
+        parts = [(part, part.nbytes) for part in self._slice_batch(batch, self._batch_bytes_max)]
+        for part, part_held in parts:
+            self._send_batch(part, part_held, generation, epoch)
+        return sum(part_held for _, part_held in parts)
+
+    def _send_batch(self, batch: Batch, held: int, generation: Generation, epoch: int) -> None:
         self._enqueue(Frame(FrameKind.DATA, self.channel, generation, epoch, self.sequence, held, batch, held))
         self.sequence += 1
-        return held
 
     def send_control_event(self, kind: FrameKind, generation: Generation, epoch: int, argument: int) -> None:
         self._enqueue(Frame(kind, self.channel, generation, epoch, self.sequence, argument))
@@ -137,7 +199,7 @@ class RemoteOutput:
             self._transmit(frame)
 
     def _admits(self, frame: Frame) -> bool:
-        return frame.bytes_held == 0 or self._bytes_out == 0 or self._bytes_out + frame.bytes_held <= WINDOW_BYTES
+        return frame.bytes_held == 0 or self._bytes_out == 0 or self._bytes_out + frame.bytes_held <= self._window_bytes
 
     def _transmit(self, frame: Frame) -> None:
         self._bytes_out += frame.bytes_held

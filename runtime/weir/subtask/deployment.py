@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from weir.graph.key_groups import key_group_range
 from weir.graph.physical import PhysicalGraph
 from weir.kernel.alignment import CheckpointMode
+from weir.kernel.config import NETWORK_BYTES
 from weir.kernel.input_processor import InputProcessor, InputStart
 from weir.operators.base import Operator, OperatorContext, SnapshotReader, SourceOperator
 from weir.protocol.frames import Frame, FrameKind
@@ -15,7 +16,15 @@ from weir.protocol.ids import ChannelId, CheckpointId, OperatorUid, SubtaskId
 from weir.protocol.messages import Deploy, RequestSplit
 from weir.protocol.snapshots import OperatorSnapshot
 from weir.subtask.channel_subtask import ChannelSubtask
-from weir.subtask.channels import InputChannel, LocalOutput, OutputChannel, OutputEdge, Outputs, RemoteOutput
+from weir.subtask.channels import (
+    ChannelLimits,
+    InputChannel,
+    LocalOutput,
+    OutputChannel,
+    OutputEdge,
+    Outputs,
+    RemoteOutput,
+)
 from weir.subtask.checkpointing import SlotCheckpoints
 from weir.subtask.environment import Program, SlotEnvironment
 from weir.subtask.source_subtask import SourceSubtask
@@ -24,7 +33,10 @@ from weir.subtask.subtask import SubtaskParts, SubtaskRuntime
 
 @dataclass(frozen=True, slots=True)
 class SlotSettings:
+    """Settings of a slot, equal in all slots of a run. ``network_bytes`` is the memory for batches from other slots."""
+
     batch_rows: int = 65_536
+    network_bytes: int = NETWORK_BYTES
     mode: CheckpointMode = CheckpointMode.EXACTLY_ONCE
 
 
@@ -67,6 +79,7 @@ class DeploymentBuilder:
         self._environment = environment
         self._settings = settings
         self._on_ended = on_ended
+        self._limits = ChannelLimits.of(deployment.graph, settings.network_bytes)
         self._restored_channels = {restored.channel: restored for restored in deployment.message.channels}
 
     def build(self) -> None:
@@ -75,7 +88,7 @@ class DeploymentBuilder:
             for channel in self._graph.inputs_of(subtask):
                 edge = self._graph.edges[channel.edge]
                 return_credit = None if channel.source == self._message.slot else self._return_credit
-                self._deployment.inputs[channel] = InputChannel(channel, edge.target_input, return_credit)
+                self._deployment.inputs[channel] = InputChannel(channel, edge.target_input, return_credit, self._limits)
         # All operators share one reader, because their state is often in the same object.
         # The reader is dropped after the restore, because it keeps the last object in memory.
         reader = self._environment.snapshot_reader()
@@ -192,6 +205,12 @@ class DeploymentBuilder:
         sequence = self._restored_channels[channel].sequence
         if channel.target == self._message.slot:
             return LocalOutput(channel, sequence, self._deployment.inputs[channel])
-        output = RemoteOutput(channel, sequence, lambda frame: self._environment.send_frame(channel.target, frame))
+        output = RemoteOutput(
+            channel,
+            sequence,
+            lambda frame: self._environment.send_frame(channel.target, frame),
+            self._program.slice_batch,
+            self._limits,
+        )
         self._deployment.remote_outputs[channel] = output
         return output

@@ -5,7 +5,7 @@ A slot process implements these interfaces with sockets and threads. The simulat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from weir.graph.physical import Edge, PhysicalGraph
@@ -41,6 +41,11 @@ class Program(Protocol):
     def join(self, batches: Sequence[Batch]) -> Batch:
         """Return one batch with the records of ``batches``, in order. All batches are from one edge, for which ``may_join``
         returns True."""
+        ...
+
+    def slice_batch(self, batch: Batch, bytes_max: int) -> Iterable[Batch]:
+        """Slice a batch into batches of at most ``bytes_max`` bytes, and keep the order of the records. A record that is larger
+        becomes a batch by itself."""
         ...
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
 
@@ -15,6 +15,7 @@ from weir.graph.logical import LogicalOperator
 from weir.graph.physical import Edge, PhysicalGraph
 from weir.graph.schema import schema_of
 from weir.operators.base import Operator, SourceOperator
+from weir.operators.batch_slicing import slice_by_bytes
 from weir.operators.code_bundle import CodeBundle
 from weir.operators.factory import build_operator
 from weir.operators.kernel_warmup import warm_up_kernels
@@ -70,6 +71,9 @@ class JobProgram:
 
     def join(self, batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
         return pa.concat_batches(batches)
+
+    def slice_batch(self, batch: pa.RecordBatch, bytes_max: int) -> Iterable[pa.RecordBatch]:
+        return slice_by_bytes(batch, bytes_max)
 
 
 def edge_schema(graph: PhysicalGraph, edge: int) -> pa.Schema:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from weir.graph.compile import compile_graph
@@ -18,7 +18,7 @@ from weir.subtask.deployment import SlotSettings
 from weir.subtask.slot import SlotRuntime
 
 SOURCE, KEYED = OperatorUid("source"), OperatorUid("keyed")
-MIB = 1024 * 1024
+KIB, MIB = 1024, 1024 * 1024
 
 
 class Rows:
@@ -28,6 +28,15 @@ class Rows:
         self.rows = rows
         self.num_rows = len(rows)
         self.nbytes = nbytes
+
+
+def slice_rows(batch: Batch, bytes_max: int) -> Iterator[Rows]:
+    assert isinstance(batch, Rows)
+    row_bytes = batch.nbytes // batch.num_rows
+    rows_max = max(1, bytes_max // max(1, row_bytes))
+    for first in range(0, batch.num_rows, rows_max):
+        rows = batch.rows[first : first + rows_max]
+        yield Rows(*rows, nbytes=row_bytes * len(rows))
 
 
 class ListSource(SourceOperator):
@@ -149,6 +158,9 @@ class Bench:
 
     def join(self, batches: Sequence[Rows]) -> Rows:
         return Rows(*(row for batch in batches for row in batch.rows), nbytes=sum(batch.nbytes for batch in batches))
+
+    def slice_batch(self, batch: Batch, bytes_max: int) -> Iterator[Rows]:
+        return slice_rows(batch, bytes_max)
 
     # ---- environment -----------------------------------------------------------------------------------
 

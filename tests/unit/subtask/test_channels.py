@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from slot_cases import MIB, Rows
+from slot_cases import KIB, MIB, Rows, graph, slice_rows
 
 from weir.errors import ProtocolError
+from weir.kernel.alignment import CheckpointMode
+from weir.kernel.config import NETWORK_BYTES
+from weir.kernel.input_processor import InputProcessor, InputStart
+from weir.operators.batch_slicing import BATCH_BYTES
 from weir.protocol.frames import Frame, FrameKind
-from weir.protocol.ids import ChannelId, Generation
-from weir.subtask.channels import WINDOW_BYTES, InputChannel, LocalOutput, RemoteOutput
+from weir.protocol.ids import ChannelId, CheckpointId, Generation
+from weir.subtask.channels import (
+    FULL_LIMITS,
+    SHARE_BYTES_MIN,
+    WINDOW_BYTES,
+    ChannelLimits,
+    InputChannel,
+    LocalOutput,
+    RemoteOutput,
+)
 
 CHANNEL = ChannelId(0, 0, 1)
 ONE = Generation(1)
@@ -19,10 +33,10 @@ ONE = Generation(1)
 class Channel:
     """A remote output, its sent frames, and an input channel that returns credit to the output."""
 
-    def __init__(self) -> None:
+    def __init__(self, limits: ChannelLimits = FULL_LIMITS) -> None:
         self.sent: list[Frame] = []
-        self.output = RemoteOutput(CHANNEL, 0, self.sent.append)
-        self.input = InputChannel(CHANNEL, 0, lambda channel, given_back: self.output.on_credit(given_back))
+        self.output = RemoteOutput(CHANNEL, 0, self.sent.append, slice_rows, limits)
+        self.input = InputChannel(CHANNEL, 0, lambda channel, given_back: self.output.on_credit(given_back), limits)
         self._received = 0
 
     def send(self, nbytes: int) -> None:
@@ -133,3 +147,132 @@ def test_only_a_single_batch_in_transit_can_exceed_the_window(steps: list[int | 
     while consume():
         pass
     assert consumed == list(range(requested))
+
+
+@pytest.mark.parametrize(
+    ("slots", "network_bytes", "limits"),
+    [
+        (1, NETWORK_BYTES, ChannelLimits(WINDOW_BYTES, BATCH_BYTES)),
+        (33, NETWORK_BYTES, ChannelLimits(WINDOW_BYTES, BATCH_BYTES)),
+        (65, NETWORK_BYTES, ChannelLimits(WINDOW_BYTES, WINDOW_BYTES // 2)),
+        (129, NETWORK_BYTES, ChannelLimits(WINDOW_BYTES // 2, WINDOW_BYTES // 4)),
+        (1_025, NETWORK_BYTES, ChannelLimits(256 * KIB, 128 * KIB)),
+        (1_025, MIB, ChannelLimits(SHARE_BYTES_MIN, SHARE_BYTES_MIN // 2)),
+    ],
+)
+def test_the_channels_of_a_slot_share_its_network_memory(slots: int, network_bytes: int, limits: ChannelLimits) -> None:
+    assert ChannelLimits.of(graph(slots), network_bytes) == limits
+
+
+def test_a_batch_that_exceeds_its_share_is_sliced_and_its_parts_keep_their_order() -> None:
+    wire = Channel(ChannelLimits(window_bytes=64, batch_bytes=32))
+    wire.output.send_data(Rows(*range(10), nbytes=100), ONE, 1)
+    arrived: list[object] = []
+    while (frame := wire.consume()) is not None:
+        assert isinstance(frame.batch, Rows) and frame.bytes_held <= 32
+        arrived += frame.batch.rows
+    assert arrived == list(range(10))
+    assert [frame.sequence for frame in wire.sent] == [0, 1, 2, 3] and wire.output.sequence == 4
+
+
+class SharedMemory:
+    """The channels from ``senders`` other slots to one subtask, with the frames and credits in transit.
+
+    Each sender sends the items of its list: a number is the size of a batch, and None is the next barrier.
+    """
+
+    def __init__(self, items: list[list[int | None]], network_bytes: int) -> None:
+        limits = ChannelLimits.of(graph(len(items) + 1), network_bytes)
+        self.bytes_max = max(network_bytes, len(items) * SHARE_BYTES_MIN)
+        self.items = [deque(one) for one in items]
+        self.frames: list[deque[Frame]] = [deque() for _ in items]
+        self.credits: list[deque[int]] = [deque() for _ in items]
+        self.rows_sent = [0] * len(items)
+        self.rows_consumed = [0] * len(items)
+        self._barriers = [0] * len(items)
+        channels = [ChannelId(0, number + 1, 0) for number in range(len(items))]
+        self.outputs = [
+            RemoteOutput(channel, 0, self.frames[number].append, slice_rows, limits) for number, channel in enumerate(channels)
+        ]
+        self.inputs = [
+            InputChannel(channel, 0, lambda one, given_back: self.credits[one.source - 1].append(given_back), limits)
+            for channel in channels
+        ]
+        self.processor = InputProcessor(
+            generation=ONE,
+            inputs={channel: InputStart() for channel in channels},
+            mode=CheckpointMode.EXACTLY_ONCE,
+            last_checkpoint=CheckpointId(0),
+        )
+
+    @property
+    def bytes_held(self) -> int:
+        in_transit = sum(frame.bytes_held for frames in self.frames for frame in frames)
+        return in_transit + sum(channel.bytes_held for channel in self.inputs)
+
+    def send(self, number: int) -> bool:
+        output, items = self.outputs[number], self.items[number]
+        if not items or (items[0] is not None and not output.has_room()):
+            return False
+        nbytes = items.popleft()
+        if nbytes is None:
+            self._barriers[number] += 1
+            output.send_control_event(FrameKind.BARRIER, ONE, 1, self._barriers[number])
+        else:
+            rows = max(1, nbytes // (8 * KIB))
+            output.send_data(Rows(*range(rows), nbytes=nbytes), ONE, 1)
+            self.rows_sent[number] += rows
+        return True
+
+    def deliver(self, number: int) -> bool:
+        if not self.frames[number]:
+            return False
+        self.inputs[number].push(self.frames[number].popleft())
+        return True
+
+    def return_credit(self, number: int) -> bool:
+        if not self.credits[number]:
+            return False
+        self.outputs[number].on_credit(self.credits[number].popleft())
+        return True
+
+    def consume(self, number: int) -> bool:
+        channel = self.inputs[number]
+        if channel.head is None or self.processor.is_blocked(channel.channel):
+            return False
+        frame = channel.pop()
+        self.processor.on_frame(frame, now_ns=0)
+        if isinstance(frame.batch, Rows):
+            self.rows_consumed[number] += frame.batch.num_rows
+        channel.release(frame)
+        return True
+
+
+@given(
+    st.integers(2, 5).flatmap(
+        lambda senders: st.lists(
+            st.lists(st.one_of(st.integers(1, 6 * MIB), st.none()), max_size=12), min_size=senders, max_size=senders
+        )
+    ),
+    st.sampled_from((0, 300 * KIB, 2 * MIB, 40 * MIB)),
+    st.data(),
+)
+def test_blocked_channels_never_exceed_the_network_memory_or_stop_the_other_channels(
+    items: list[list[int | None]], network_bytes: int, data: st.DataObject
+) -> None:
+    barriers = max(one.count(None) for one in items)
+    for one in items:
+        one += [None] * (barriers - one.count(None))
+    memory = SharedMemory(items, network_bytes)
+    steps = [
+        lambda step=step, number=number: step(number)
+        for step in (memory.send, memory.deliver, memory.return_credit, memory.consume)
+        for number in range(len(items))
+    ]
+    for chosen in data.draw(st.lists(st.sampled_from(steps), max_size=60)):
+        chosen()
+        assert memory.bytes_held <= memory.bytes_max
+    while any(step() for step in steps):
+        assert memory.bytes_held <= memory.bytes_max
+    assert not any(memory.items) and memory.rows_consumed == memory.rows_sent
+    assert memory.processor.aligner.current is None

@@ -16,7 +16,8 @@ from weir.protocol.log_view import LogView
 from weir.protocol.messages import FromSlot, SubtaskFailed
 from weir.storage.layout import log_number
 from weir.subtask.channel_subtask import ChannelSubtask
-from weir.subtask.channels import WINDOW_BYTES
+from weir.subtask.channels import SHARE_BYTES_MIN, WINDOW_BYTES
+from weir.subtask.deployment import SlotDeployment
 from weir.testing.sim.driver import SimDriver
 from weir.testing.sim.expected_output import HashChainCheck, Prefix, all_records, check_equal, check_keys, expected_records
 from weir.testing.sim.input_files import InputFiles
@@ -194,9 +195,21 @@ class InvariantChecker:
             age_ns = account._settled_ns - start_ns
             if total_ns != age_ns or min(account.busy_ns, account.idle_ns, account.backpressured_ns, account.queued_ns) < 0:
                 raise Violation(f"{slot.name}: times of subtask {runtime.subtask} add up to {total_ns} ns, its age is {age_ns}")
+        assert slot.deployed is not None
+        remote_bytes = 0
         for channel, waiting in deployment.inputs.items():
+            if channel.source != slot.deployed.slot:
+                remote_bytes += waiting.bytes_held
             if waiting.bytes_held > self._held_max_bytes:
                 raise Violation(f"{slot.name}: channel {channel} holds {waiting.bytes_held} bytes")
+        if remote_bytes > self._network_bytes_max(deployment):
+            raise Violation(f"{slot.name}: the channels from other slots hold {remote_bytes} bytes")
+
+    def _network_bytes_max(self, deployment: SlotDeployment) -> int:
+        """Return the network memory of a slot, or more if the share of each channel is a minimum or a single row."""
+        scenario = self._cluster.scenario
+        channels = deployment.graph.remote_inputs_max()
+        return max(scenario.network_bytes, channels * max(SHARE_BYTES_MIN, scenario.row_bytes))
 
     # ---- storage -----------------------------------------------------------------------------------
 

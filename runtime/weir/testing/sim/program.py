@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import cast
 
 from weir.connectors.sink_operator import SinkOperator
@@ -14,7 +14,7 @@ from weir.protocol.ids import SubtaskId
 from weir.subtask.environment import BatchPartitioner
 from weir.testing.sim.graphs import transform
 from weir.testing.sim.input_files import InputFiles
-from weir.testing.sim.operators import SimDelay, SimSource, SimStateless
+from weir.testing.sim.operators import SimDelay, SimSource, SimStateless, sliced
 from weir.testing.sim.records import SimBatch, SimRow, key_group, key_of
 from weir.testing.sim.simulation import Simulation
 from weir.testing.sim.sinks import SimFold, SimSinkWriter
@@ -85,6 +85,10 @@ class SimProgram:
 
     def join(self, batches: Sequence[Batch]) -> Batch:
         return SimBatch((row for batch in cast("Sequence[SimBatch]", batches) for row in batch.rows), self._row_bytes)
+
+    def slice_batch(self, batch: Batch, bytes_max: int) -> Iterable[Batch]:
+        assert isinstance(batch, SimBatch)
+        return sliced(batch.rows, max(1, bytes_max // self._row_bytes), self._row_bytes)
 
 
 class _RoundRobin:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from weir.graph.logical import LogicalGraph
-from weir.kernel.config import CheckpointConfig, RestartConfig
+from weir.kernel.config import NETWORK_BYTES, CheckpointConfig, RestartConfig
 from weir.kernel.job import JobConfig
 from weir.protocol.ids import OperatorUid
 from weir.testing.sim.graphs import GraphBuilder, SourceShape
@@ -77,6 +77,8 @@ class Scenario:
     rows_max: int
     row_bytes: int
     held_max: int
+    network_bytes: int
+    """Network memory of a slot."""
     config: JobConfig
     tick_ns: int
     storage: StorageFaults
@@ -130,6 +132,7 @@ def make_scenario(seed: int) -> Scenario:
         rows_max=rng.choice((1, 3, 6)),
         row_bytes=rng.choice((1_000, 300_000, 900_000, 1_500_000, 5_000_000)),
         held_max=rng.choice((0, 1, 4)),
+        network_bytes=random.Random(f"network {seed}").choice((0, 1_000_000, 5_000_000, NETWORK_BYTES, NETWORK_BYTES)),
         config=_config(rng, often=rolls_back),
         tick_ns=rng.choice((5, 10, 20)) * MS,
         storage=storage if bad_storage or bad_disk else StorageFaults(),

@@ -91,7 +91,9 @@ class SimSlot(Process):
             self.simulation, cluster.storage, port, cluster.input_files,
             rows_max=scenario.rows_max, row_bytes=scenario.row_bytes, held_max=scenario.held_max,
         )  # fmt: skip
-        self.runtime = SlotRuntime(program, self, SlotSettings(batch_rows=scenario.rows_max))
+        self.runtime = SlotRuntime(
+            program, self, SlotSettings(batch_rows=scenario.rows_max, network_bytes=scenario.network_bytes)
+        )
         self.links: dict[int, SimConnection] = {}
         self.deployed: Deploy | None = None
         self._port = port
