@@ -14,6 +14,10 @@ _SECRET = re.compile(r"password|passwd|secret|token|credential|access[._-]?key|a
 _DURATION = r"^(\d{1,9}(?:\.\d{1,6})?)(ms|s|m|h)$"
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION_H_MAX = 10_000
+_HEARTBEAT_S_MIN = 2.0
+_SIZE = r"^(\d{1,9})(KiB|MiB|GiB)$"
+_SHIFTS = {"KiB": 10, "MiB": 20, "GiB": 30}
+_SIZE_MIB_MIN, _SIZE_GIB_MAX = 1, 1_024
 _SETTINGS_MAX = 200
 _TEXT_MAX = 10_000
 
@@ -51,6 +55,13 @@ def seconds(duration: str) -> float:
     return float(found[1]) * _UNITS[found[2]]
 
 
+def size_bytes(size: str) -> int:
+    """Convert a size such as ``256MiB``."""
+    found = re.fullmatch(_SIZE, size)
+    assert found is not None, f"{size!r} is not a size"
+    return int(found[1]) << _SHIFTS[found[2]]
+
+
 def _at_most_limit(duration: str) -> str:
     if seconds(duration) > _DURATION_H_MAX * _UNITS["h"]:
         raise ValueError(f"the duration '{duration}' is above the limit of {_DURATION_H_MAX}h")
@@ -63,6 +74,20 @@ def _positive(duration: str) -> str:
     return duration
 
 
+def _heartbeat(duration: str) -> str:
+    if seconds(_at_most_limit(duration)) < _HEARTBEAT_S_MIN:
+        raise ValueError(
+            f"the duration '{duration}' is below the minimum of {_HEARTBEAT_S_MIN:g}s, because a slot sends two heartbeats per second"
+        )
+    return duration
+
+
+def _size(size: str) -> str:
+    if not _SIZE_MIB_MIN << 20 <= size_bytes(size) <= _SIZE_GIB_MAX << 30:
+        raise ValueError(f"the size '{size}' is out of range; use a size from {_SIZE_MIB_MIN}MiB to {_SIZE_GIB_MAX}GiB")
+    return size
+
+
 def _positive_or_none(interval: str) -> str:
     return interval if interval == "none" else _positive(interval)
 
@@ -70,8 +95,10 @@ def _positive_or_none(interval: str) -> str:
 Pause = Annotated[str, StringConstraints(pattern=_DURATION), AfterValidator(_at_most_limit)]
 Duration = Annotated[str, StringConstraints(pattern=_DURATION), AfterValidator(_positive)]
 Interval = Annotated[str, StringConstraints(pattern=rf"^none$|{_DURATION}"), AfterValidator(_positive_or_none)]
-"""The types ``Pause``, ``Duration`` and ``Interval`` accept the same values as ``weir run``. The API therefore refuses an invalid value
-before the driver starts."""
+HeartbeatTimeout = Annotated[str, StringConstraints(pattern=_DURATION), AfterValidator(_heartbeat)]
+Size = Annotated[str, StringConstraints(pattern=_SIZE), AfterValidator(_size)]
+"""The types ``Pause``, ``Duration``, ``Interval``, ``HeartbeatTimeout`` and ``Size`` accept the same values as ``weir run``. The API therefore
+refuses an invalid value before the driver starts."""
 
 
 class Checkpointing(RequestModel):
@@ -100,6 +127,19 @@ def min_distance_s(interval: str, min_pause: str) -> float | None:
     return None if every_s is None else max(every_s, seconds(min_pause))
 
 
+class Timeouts(RequestModel):
+    """The timeouts of a job, except for the checkpoint timeout. A slot that sends nothing for `heartbeat` is replaced. If the slots of the job do
+    not start within `slots`, the job fails; with `none`, it waits until it is cancelled. If the slots do not restore their state within `deploy`,
+    the job restarts. A slot that does not cancel its subtasks within `cancel` before a restart is replaced. A slot that cannot connect to the
+    driver or to another slot within `connect` fails."""
+
+    heartbeat: HeartbeatTimeout = "5s"
+    slots: Interval = "none"
+    deploy: Duration = "60s"
+    cancel: Duration = "3s"
+    connect: Duration = "60s"
+
+
 class RestartStrategy(RequestModel):
     """How Weir restarts the driver after a failure. The delay before a restart grows with each consecutive restart. The runtime replaces lost
     slots without a restart of the driver.
@@ -116,7 +156,7 @@ class RestartStrategy(RequestModel):
 
 class JobSpec(RequestModel):
     """`artifact` is the digest of an uploaded file. `entry` names the function that builds the job: `function` in a .py file (default `job`), or
-    `package.module:function` in an archive."""
+    `package.module:function` in an archive. `network_memory` is the memory of each slot for records from other slots."""
 
     artifact: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
     entry: EntryPoint = "job"
@@ -128,10 +168,17 @@ class JobSpec(RequestModel):
     ] = "local"
     spark_conf: Annotated[dict[SparkSetting, StorableText], Field(max_length=_SETTINGS_MAX)] = {}
     checkpointing: Checkpointing = Checkpointing()
+    timeouts: Timeouts = Timeouts()
+    network_memory: Size = "256MiB"
     restart: RestartStrategy = RestartStrategy()
     allow_non_restored_state: bool = False
 
 
 def with_defaults(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a stored spec with the default of each checkpoint setting that did not exist yet when the spec was stored."""
-    return {**body, "checkpointing": Checkpointing().model_dump(mode="json") | body.get("checkpointing", {})}
+    """Return a stored spec with the default of each setting that did not exist yet when the spec was stored."""
+    return {
+        "network_memory": JobSpec.model_fields["network_memory"].default,
+        **body,
+        "checkpointing": Checkpointing().model_dump(mode="json") | body.get("checkpointing", {}),
+        "timeouts": Timeouts().model_dump(mode="json") | body.get("timeouts", {}),
+    }

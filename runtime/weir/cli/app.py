@@ -55,6 +55,12 @@ def run_command(
     checkpoint_timeout: options.CheckpointTimeoutOption = options.CHECKPOINT_TIMEOUT,
     min_pause: options.MinPauseOption = options.MIN_PAUSE,
     tolerable_failed_checkpoints: options.TolerableFailedCheckpointsOption = options.TOLERABLE_FAILED_CHECKPOINTS,
+    heartbeat_timeout: options.HeartbeatTimeoutOption = options.TIMEOUTS["heartbeat"],
+    slots_timeout: options.SlotsTimeoutOption = options.TIMEOUTS["slots"],
+    deploy_timeout: options.DeployTimeoutOption = options.TIMEOUTS["deploy"],
+    cancel_timeout: options.CancelTimeoutOption = options.TIMEOUTS["cancel"],
+    connect_timeout: options.ConnectTimeoutOption = options.TIMEOUTS["connect"],
+    network_memory: options.NetworkMemoryOption = options.NETWORK_MEMORY,
     from_checkpoint: Annotated[
         int | None, typer.Option("--from", metavar="ID", min=0, help="Roll back to this checkpoint. 0 starts without state.")
     ] = None,
@@ -105,6 +111,16 @@ def run_command(
         checkpoint_timeout_ms=options.parse_duration_ms(checkpoint_timeout, "--checkpoint-timeout"),
         min_pause_ms=options.parse_duration_ms(min_pause, "--min-pause", least_ms=0),
         tolerable_failed_checkpoints=options.parse_count(tolerable_failed_checkpoints, "--tolerable-failed-checkpoints"),
+        timeouts=options.parse_timeouts(
+            {
+                "heartbeat": heartbeat_timeout,
+                "slots": slots_timeout,
+                "deploy": deploy_timeout,
+                "cancel": cancel_timeout,
+                "connect": connect_timeout,
+            }
+        ),
+        network_bytes=options.parse_network_memory(network_memory),
         start=start_mode(resume=resume, from_checkpoint=from_checkpoint, from_path=from_path, at_least=at_least),
         allow_non_restored_state=allow_non_restored_state,
         spares=spares,

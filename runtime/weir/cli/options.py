@@ -1,19 +1,24 @@
-"""Options that several commands share, and the parsing of their values: durations, counts, NAME=VALUE pairs."""
+"""Options that several commands share, and the parsing of their values: durations, sizes, counts, NAME=VALUE pairs."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
 
 from weir.errors import ConfigError
+from weir.kernel.config import Timeouts
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _COUNT = re.compile(r"\d{1,9}")
 _UNIT_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
 DURATION_MS_MAX = 10_000 * _UNIT_MS["h"]
 COUNT_MAX = 1_000
+_SIZE = re.compile(r"(\d{1,9})(KiB|MiB|GiB)")
+_UNIT_BYTES = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+NETWORK_BYTES_MIN, NETWORK_BYTES_MAX = 1 << 20, 1 << 40
 NO_PAIRS: list[str] = []
 
 # ---- a job and its checkpoints: weir run, weir deploy, weir graph -------------------------------
@@ -44,6 +49,27 @@ TolerableFailedCheckpointsOption = Annotated[
         help="Consecutive checkpoint failures that Weir tolerates. One more failure restarts the job. none: no limit.",
     ),
 ]
+HeartbeatTimeoutOption = Annotated[str, typer.Option(help="Replace a slot that sends nothing for this time.")]
+SlotsTimeoutOption = Annotated[
+    str, typer.Option(help="Fail the job if its slots do not start within this time. none: wait until the job is cancelled.")
+]
+DeployTimeoutOption = Annotated[
+    str, typer.Option(help="Restart the job if its slots do not restore their state within this time.")
+]
+CancelTimeoutOption = Annotated[
+    str, typer.Option(help="Replace a slot that does not cancel its subtasks within this time before a restart.")
+]
+ConnectTimeoutOption = Annotated[
+    str, typer.Option(help="Fail a slot that cannot connect to the driver or to another slot within this time.")
+]
+NetworkMemoryOption = Annotated[
+    str, typer.Option(metavar="SIZE", help="Memory of each slot for records from other slots, such as 256MiB or 1GiB.")
+]
+TIMEOUTS = {"heartbeat": "5s", "slots": "none", "deploy": "60s", "cancel": "3s", "connect": "60s"}
+"""The timeouts of a job, and their defaults. The option of timeout ``x`` is ``--x-timeout``."""
+_TIMEOUT_MS_MIN = {"heartbeat": 2_000}
+"""Minimum of a timeout, if it is more than 1 ms. A slot sends two heartbeats per second."""
+NETWORK_MEMORY = "256MiB"
 INTERVAL = "10s"
 RETAINED = 3
 CHECKPOINT_TIMEOUT = "10m"
@@ -71,6 +97,27 @@ def parse_duration_ms(text: str, option: str = "", *, least_ms: int = 1) -> int:
     if not least_ms <= duration_ms <= DURATION_MS_MAX:
         raise ConfigError(f"{value} is out of range. Use a duration from {least_ms}ms to {DURATION_MS_MAX // _UNIT_MS['h']}h.")
     return int(duration_ms)
+
+
+def parse_timeouts(timeouts: Mapping[str, str]) -> Timeouts:
+    """Parse the values of the options ``--x-timeout``, for example ``{"deploy": "5m"}``. Raises ConfigError."""
+    parsed: dict[str, int | None] = {}
+    for name, text in timeouts.items():
+        never = TIMEOUTS[name] == "none" and text.strip() == "none"
+        least_ms = _TIMEOUT_MS_MIN.get(name, 1)
+        parsed[f"{name}_timeout_ms"] = None if never else parse_duration_ms(text, f"--{name}-timeout", least_ms=least_ms)
+    return Timeouts(**parsed)  # type: ignore[arg-type]  # only a timeout whose default is "none" can be None
+
+
+def parse_network_memory(text: str) -> int:
+    """Parse the value of ``--network-memory``. Return a number of bytes. Raises ConfigError."""
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        raise ConfigError(f"--network-memory '{text}' is not a size. Write a number with KiB, MiB or GiB, for example 256MiB.")
+    size = int(match[1]) * _UNIT_BYTES[match[2]]
+    if not NETWORK_BYTES_MIN <= size <= NETWORK_BYTES_MAX:
+        raise ConfigError(f"--network-memory '{text}' is out of range. Use a size from 1MiB to 1024GiB.")
+    return size
 
 
 def parse_count(text: str, option: str) -> int | None:

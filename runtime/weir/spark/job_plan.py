@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Protocol
 
 from weir.connectors.base import Source
@@ -137,7 +137,6 @@ def _job_config(options: RunOptions) -> JobConfig:
             tolerable_failed_checkpoints=options.tolerable_failed_checkpoints,
         ),
         restarts=options.restarts,
-        heartbeat_timeout_ms=options.heartbeat_timeout_ms,
-        lease_ms=2 * options.heartbeat_timeout_ms,
-        slots_timeout_ms=options.slots_timeout_ms,
+        lease_ms=2 * options.timeouts.heartbeat_timeout_ms,
+        **asdict(options.timeouts),
     )

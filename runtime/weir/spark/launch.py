@@ -209,6 +209,8 @@ def _process_settings(run: int, storage: CheckpointStorage, options: RunOptions)
             storage_url=storage.url,
             storage_options=dict(options.storage_options),
             batch_rows=options.batch_rows,
+            network_bytes=options.network_bytes,
+            timeouts=options.timeouts,
             logs=options.logs,
         )
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import ModuleType
 
 from weir.coordinator.start import Fresh, StartMode
-from weir.kernel.config import RestartConfig
+from weir.kernel.config import NETWORK_BYTES, RestartConfig, Timeouts
 from weir.subtask.settings import LogSettings
 
 
@@ -31,9 +31,10 @@ class RunOptions:
     spares: int = 0
     retained: int = 3
     batch_rows: int = 65_536
+    network_bytes: int = NETWORK_BYTES
+    """Memory of a slot for batches that have arrived from other slots and are not yet consumed."""
     restarts: RestartConfig = field(default_factory=RestartConfig)
-    heartbeat_timeout_ms: int = 5_000
-    slots_timeout_ms: int | None = None
+    timeouts: Timeouts = field(default_factory=Timeouts)
     allow_non_restored_state: bool = False
     data_ports: tuple[int, int] = (0, 0)
     control_ports: tuple[int, int] = (0, 0)

@@ -15,14 +15,16 @@ from collections.abc import Callable
 
 import structlog
 
+from weir.kernel.config import DEFAULT_TIMEOUTS, Timeouts
 from weir.protocol.ids import SlotIncarnation
 from weir.protocol.messages import CancelSubtasks, FromSlot, Heartbeat, Lease, Register, Stop, ToSlot, decode_to_slot, encode
 from weir.transport.control import Closed, Connected, ControlClient, Message
 from weir.transport.handshake import JobCredentials
 
 HEARTBEAT_NS = 500_000_000
-REACTION_NS_MAX = 5_000_000_000
-"""The time the loop may take to start handling Cancel or Stop."""
+REACTION_MS_EXTRA = 2_000
+"""The loop may take this much longer than the cancel timeout to start handling Cancel or Stop. The coordinator replaces the slot
+before the process ends itself."""
 EXIT_FENCED = 77
 """Exit code of a slot that ends its own process."""
 
@@ -39,8 +41,9 @@ class ControlConnection:
     """The control connection of a slot. Call ``start`` first. Then the loop calls ``send`` for each message, and ``receive``
     whenever ``wake`` was called. Finally, the loop calls ``close``.
 
-    ``lease_ms`` is the duration of the first lease. The coordinator's first Lease message replaces this lease. ``end`` ends the
-    process, and returns only in tests.
+    ``lease_ms`` is the duration of the first lease. The coordinator's first Lease message replaces this lease. ``timeouts`` limits
+    the time to connect, and the time that the loop may take to react to Cancel or Stop. ``end`` ends the process, and returns only
+    in tests.
     """
 
     def __init__(
@@ -53,9 +56,18 @@ class ControlConnection:
         incarnation: SlotIncarnation,
         lease_ms: int,
         wake: Callable[[], None],
+        timeouts: Timeouts = DEFAULT_TIMEOUTS,
         end: Callable[[str], None] = _exit,
     ) -> None:
-        self._client = ControlClient(credentials, host=host, port=port, generation=run, incarnation=incarnation)
+        self._client = ControlClient(
+            credentials,
+            host=host,
+            port=port,
+            generation=run,
+            incarnation=incarnation,
+            dial_timeout_ns=timeouts.connect_timeout_ms * 1_000_000,
+        )
+        self._reaction_ns_max = (timeouts.cancel_timeout_ms + REACTION_MS_EXTRA) * 1_000_000
         self._lease_ms = lease_ms
         self._wake = wake
         self._end = end
@@ -164,5 +176,5 @@ class ControlConnection:
             return
         if self._lease_until_ns is not None and now_ns > self._lease_until_ns:
             self._end("the lease has expired: the coordinator has not answered")
-        if self._order_at_ns is not None and now_ns - self._order_at_ns > REACTION_NS_MAX:
+        if self._order_at_ns is not None and now_ns - self._order_at_ns > self._reaction_ns_max:
             self._end("the loop did not react to Cancel or Stop")

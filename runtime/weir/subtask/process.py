@@ -83,6 +83,7 @@ class SlotProcess:
             ports=bootstrap.data_ports,
             incarnation=self._incarnation,
             log_connection=lambda text: log.debug("data connection", detail=text),
+            dial_timeout_ns=settings.timeouts.connect_timeout_ms * 1_000_000,
         )
         opened.callback(self._exchange.close)
         self._inbox_poller = Poller()
@@ -97,6 +98,7 @@ class SlotProcess:
             incarnation=self._incarnation,
             lease_ms=bootstrap.lease_ms,
             wake=self._wakeup.wake,
+            timeouts=settings.timeouts,
         )
         opened.callback(self._control.close)
         self._register = Register(self._incarnation, task, host, self._exchange.port, os.getpid(), spark_task.executor)
@@ -114,7 +116,7 @@ class SlotProcess:
         self._runtime = SlotRuntime(
             JobProgram(load_code(bootstrap.code, spark_task.host), batch_rows=settings.batch_rows),
             self,
-            SlotSettings(batch_rows=settings.batch_rows),
+            SlotSettings(batch_rows=settings.batch_rows, network_bytes=settings.network_bytes),
         )
         opened.callback(self._runtime.on_control, Stop("the slot process ends"))
 

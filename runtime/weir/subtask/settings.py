@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 import structlog
 
+from weir.kernel.config import NETWORK_BYTES, Timeouts
+
 
 @dataclass(frozen=True, slots=True)
 class LogSettings:
@@ -50,4 +52,6 @@ class ProcessSettings:
     storage_url: str
     storage_options: dict[str, str] = field(default_factory=dict, repr=False)
     batch_rows: int = 65_536
+    network_bytes: int = NETWORK_BYTES
+    timeouts: Timeouts = field(default_factory=Timeouts)
     logs: LogSettings = field(default_factory=LogSettings)

@@ -72,8 +72,11 @@ def test_an_upgrade_keeps_settings_that_no_command_line_option_can_set(platform:
     assert not is_same(before | {"parameters": {}}, before | {"parameters": {"year": "2013"}}), "a removed parameter is a change"
 
 
-def test_checkpoint_options_are_part_of_the_version(platform: Worker, weir: Weir, job_file: JobFile) -> None:
-    limits = ("--checkpoint-timeout", "90s", "--min-pause", "5s", "--tolerable-failed-checkpoints", "none")
+def test_limits_are_part_of_the_version(platform: Worker, weir: Weir, job_file: JobFile) -> None:
+    limits = (
+        *("--checkpoint-timeout", "90s", "--min-pause", "5s", "--tolerable-failed-checkpoints", "none"),
+        *("--deploy-timeout", "5m", "--network-memory", "1GiB"),
+    )
     assert weir("deploy", job_file(), "--name", "flights", "--wait").code == 0
     assert weir("deploy", job_file(), "--name", "flights", *limits, "--wait").code == 0
     changes = weir("diff", "flights", "1", "2", "-o", "json").json["changes"]
@@ -81,6 +84,8 @@ def test_checkpoint_options_are_part_of_the_version(platform: Worker, weir: Weir
         "checkpointing.timeout": ("10m", "90s"),
         "checkpointing.min_pause": ("0s", "5s"),
         "checkpointing.tolerable_failed_checkpoints": (3, None),
+        "timeouts.deploy": ("60s", "5m"),
+        "network_memory": ("256MiB", "1GiB"),
     }
     assert "is unchanged." in weir("deploy", job_file(), "--name", "flights", *limits).out
 
@@ -91,6 +96,8 @@ def test_checkpoint_options_are_part_of_the_version(platform: Worker, weir: Weir
         ("--checkpoint-timeout", "0s", "is out of range"),
         ("--min-pause", "soon", "is not a duration"),
         ("--tolerable-failed-checkpoints", "-1", "is not a count"),
+        ("--heartbeat-timeout", "1s", "is out of range"),
+        ("--network-memory", "256", "is not a size"),
     ],
 )
 def test_invalid_limits_are_refused_before_the_upload(
@@ -107,7 +114,8 @@ def test_a_stored_version_without_a_newer_option_counts_as_unchanged(
     with database.session() as session:
         spec = session.scalars(select(Spec)).one()
         older = {name: spec.body["checkpointing"][name] for name in ("interval", "retained", "directory", "staging_directory")}
-        spec.body = spec.body | {"checkpointing": older}
+        body = {name: value for name, value in spec.body.items() if name not in ("timeouts", "network_memory")}
+        spec.body = body | {"checkpointing": older}
     assert "version 1 is unchanged." in weir("deploy", job_file(), "--name", "flights").out
 
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from weir.cli.options import parse_timeouts
 from weir.spark.options import RunOptions
-from weir_backend.jobs.spec import Checkpointing, JobSpec, seconds
+from weir_backend.jobs.spec import Checkpointing, JobSpec, Timeouts, seconds, size_bytes
 from weir_workers.drivers.command import run_command
 
 
@@ -58,11 +59,23 @@ def test_a_spec_without_checkpoint_limits_runs_with_the_defaults() -> None:
     assert checkpoint_options(body) == now
 
 
+def test_timeouts_and_network_memory_are_passed_to_the_driver() -> None:
+    body = JobSpec(artifact="0" * 64, timeouts=Timeouts(slots="1h", deploy="5m"), network_memory="1GiB").model_dump(mode="json")
+    older = {name: value for name, value in body.items() if name not in ("timeouts", "network_memory")}
+    for stored, chosen in ((body, ("1h", "5m", "1GiB")), (older, ("none", "60s", "256MiB"))):
+        line = run_command(stored, job="job.py:job", directory="/cp", start={"mode": "resume"}, archive=None)
+        options = dict(zip(line, line[1:], strict=False))
+        assert tuple(options[name] for name in ("--slots-timeout", "--deploy-timeout", "--network-memory")) == chosen
+        assert {"--heartbeat-timeout", "--cancel-timeout", "--connect-timeout"} <= options.keys()
+
+
 def test_specs_and_run_options_have_the_same_defaults() -> None:
     chosen, run = Checkpointing(), RunOptions("/cp")
     assert (seconds(chosen.timeout) * 1_000, seconds(chosen.min_pause) * 1_000) == (run.checkpoint_timeout_ms, run.min_pause_ms)
     assert seconds(chosen.interval) * 1_000 == run.interval_ms
     assert (chosen.tolerable_failed_checkpoints, chosen.retained) == (run.tolerable_failed_checkpoints, run.retained)
+    assert parse_timeouts(Timeouts().model_dump()) == run.timeouts
+    assert size_bytes(JobSpec(artifact="0" * 64).network_memory) == run.network_bytes
 
 
 def test_a_resumed_run_must_restore_the_last_known_checkpoint_or_a_newer_one() -> None:

@@ -18,6 +18,7 @@ from weir.cli import app, options, progress, run
 from weir.cli.exit_codes import Exit
 from weir.coordinator.start import FromCheckpoint
 from weir.errors import ConfigError, SinkError, Superseded
+from weir.kernel.config import Timeouts
 from weir.kernel.effects import JobOutcome
 from weir.protocol.ids import CheckpointId, Generation
 from weir.protocol.job_log import CheckpointCompleted, GenerationStarted
@@ -120,6 +121,33 @@ def test_checkpoint_options_are_passed_to_the_run(tmp_path: Path, monkeypatch: p
     assert limited == [(10_000, 90_000, 500, 0, 3), (10_000, 90_000, 500, None, 3)]
 
 
+def test_timeouts_and_network_memory_are_passed_to_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[RunOptions] = []
+    chosen = (
+        "--heartbeat-timeout=10s",
+        "--slots-timeout=1h",
+        "--deploy-timeout=5m",
+        "--cancel-timeout=500ms",
+        "--connect-timeout=2m",
+    )
+    for arguments in ((), (*chosen, "--network-memory=1GiB"), ("--slots-timeout=none",)):
+        assert code_of(FakeRunningJob(), monkeypatch, tmp_path, *arguments, started=started) == Exit.OK
+    default, changed, unlimited = ((one.timeouts, one.network_bytes) for one in started)
+    assert default == unlimited == (Timeouts(), RunOptions("cp").network_bytes), (
+        "the command line and the library have the same defaults"
+    )
+    assert changed == (
+        Timeouts(
+            heartbeat_timeout_ms=10_000,
+            slots_timeout_ms=3_600_000,
+            deploy_timeout_ms=300_000,
+            cancel_timeout_ms=500,
+            connect_timeout_ms=120_000,
+        ),
+        1 << 30,
+    )
+
+
 def test_the_option_min_pause_is_accepted_without_periodic_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[RunOptions] = []
     for arguments in (("--min-pause", "0s"), ("--interval", "none", "--min-pause", "1h")):
@@ -143,6 +171,11 @@ def test_the_option_min_pause_is_accepted_without_periodic_checkpoints(tmp_path:
         ),
         ("--tolerable-failed-checkpoints", "1001", "--tolerable-failed-checkpoints '1001' is not a count"),
         ("--tolerable-failed-checkpoints", "many", "--tolerable-failed-checkpoints 'many' is not a count"),
+        ("--heartbeat-timeout", "1s", "--heartbeat-timeout '1s' is out of range. Use a duration from 2000ms to 10000h"),
+        ("--deploy-timeout", "none", "--deploy-timeout 'none' is not a duration"),
+        ("--slots-timeout", "5", "--slots-timeout '5' is not a duration. Write a number with ms, s, m or h"),
+        ("--network-memory", "256", "--network-memory '256' is not a size. Write a number with KiB, MiB or GiB"),
+        ("--network-memory", "1KiB", "--network-memory '1KiB' is out of range. Use a size from 1MiB to 1024GiB"),
     ],
 )
 def test_the_error_for_an_invalid_limit_names_its_option(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, fields
+
 import pyarrow as pa
 import pytest
 
 from weir import Job, sinks, sources
 from weir.coordinator.progress import JobProgress
 from weir.errors import GraphError, JobFailed
-from weir.kernel.config import CheckpointConfig
+from weir.kernel.config import CheckpointConfig, Timeouts
 from weir.kernel.effects import JobOutcome, StartGeneration
 from weir.kernel.job import JobPhase
 from weir.protocol.ids import CheckpointId, Generation
@@ -26,12 +28,20 @@ def job() -> Job:
 
 
 def test_the_plan_of_a_new_job_contains_the_values_of_its_options() -> None:
-    planned = plan_job(job(), MemoryStorage(), RunOptions("unused", parallelism=3, heartbeat_timeout_ms=700, retained=5))
+    planned = plan_job(job(), MemoryStorage(), RunOptions("unused", parallelism=3, retained=5))
     plan = planned.plan
     assert (plan.job, plan.graph.slots, plan.retained) == ("small", 3, 5)
     assert (list(plan.sources), list(plan.committers)) == (["in"], ["out"])
-    assert plan.config.lease_ms == 1_400
     assert planned.notes == ()
+
+
+def test_timeouts_are_passed_to_the_job_master() -> None:
+    timeouts = Timeouts(
+        heartbeat_timeout_ms=700, slots_timeout_ms=9_000, deploy_timeout_ms=80, cancel_timeout_ms=60, connect_timeout_ms=50
+    )
+    config = plan_job(job(), MemoryStorage(), RunOptions("unused", timeouts=timeouts)).plan.config
+    assert {field.name: getattr(config, field.name) for field in fields(Timeouts)} == asdict(timeouts)
+    assert config.lease_ms == 1_400, "the lease is twice the heartbeat timeout"
 
 
 def test_checkpoint_limits_are_passed_to_the_job_master() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import queue
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 
 import pytest
 
+from weir.kernel.config import Timeouts
 from weir.protocol.ids import SlotIncarnation
 from weir.protocol.messages import Lease, Register, encode
 from weir.subtask.control_connection import ControlConnection
@@ -95,6 +97,17 @@ def test_a_slot_that_cannot_register_does_not_start(coordinator: Coordinator) ->
         control.start(register("not encodable: \udce9"))
     control.close()
     assert ended.empty()
+
+
+def test_a_slot_that_cannot_connect_within_the_connect_timeout_does_not_start() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        control = ControlConnection(
+            CREDENTIALS, host="127.0.0.1", port=silent.getsockname()[1], run=1, incarnation=ME, lease_ms=60_000,
+            wake=lambda: None, timeouts=Timeouts(connect_timeout_ms=20), end=lambda reason: None,
+        )  # fmt: skip
+        with pytest.raises(ConnectionError, match=r"no connection to 127\.0\.0\.1:\d+ within 0\.02 s"):
+            control.start(register())
+        control.close()
 
 
 def test_a_connection_that_was_never_started_can_be_closed(coordinator: Coordinator) -> None:

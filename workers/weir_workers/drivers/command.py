@@ -55,7 +55,8 @@ def run_command(
     ``job``: from ``target``. ``directory``: the checkpoint directory. ``archive``: a zip file or wheel for executors on other
     hosts. ``at_least``: the newest checkpoint that is known to exist, if any. ``metrics``: the address of the metrics server; its
     token is in the environment."""
-    checkpointing = with_defaults(body)["checkpointing"]
+    body = with_defaults(body)
+    checkpointing = body["checkpointing"]
     tolerable = checkpointing["tolerable_failed_checkpoints"]
     conf = dict(body["spark_conf"])
     if archive is not None and not body["master"].startswith("local"):
@@ -66,6 +67,8 @@ def run_command(
         "--checkpoint-dir", directory, "--interval", checkpointing["interval"], "--retained", str(checkpointing["retained"]),
         "--checkpoint-timeout", checkpointing["timeout"], "--min-pause", checkpointing["min_pause"],
         "--tolerable-failed-checkpoints", "none" if tolerable is None else str(tolerable),
+        *[part for name, timeout in body["timeouts"].items() for part in (f"--{name}-timeout", timeout)],
+        "--network-memory", body["network_memory"],
         *(["--staging-dir", checkpointing["staging_directory"]] if checkpointing["staging_directory"] else []),
         *(["--allow-non-restored-state"] if body["allow_non_restored_state"] else []),
         *[part for name, value in conf.items() for part in ("--conf", f"{name}={value}")],

@@ -63,6 +63,12 @@ def deploy_command(
     checkpoint_timeout: options.CheckpointTimeoutOption = options.CHECKPOINT_TIMEOUT,
     min_pause: options.MinPauseOption = options.MIN_PAUSE,
     tolerable_failed_checkpoints: options.TolerableFailedCheckpointsOption = options.TOLERABLE_FAILED_CHECKPOINTS,
+    heartbeat_timeout: options.HeartbeatTimeoutOption = options.TIMEOUTS["heartbeat"],
+    slots_timeout: options.SlotsTimeoutOption = options.TIMEOUTS["slots"],
+    deploy_timeout: options.DeployTimeoutOption = options.TIMEOUTS["deploy"],
+    cancel_timeout: options.CancelTimeoutOption = options.TIMEOUTS["cancel"],
+    connect_timeout: options.ConnectTimeoutOption = options.TIMEOUTS["connect"],
+    network_memory: options.NetworkMemoryOption = options.NETWORK_MEMORY,
     retained: options.RetainedOption = options.RETAINED,
     checkpoint_dir: Annotated[
         str | None,
@@ -114,6 +120,14 @@ def deploy_command(
             checkpoint_timeout=checkpoint_timeout,
             min_pause=min_pause,
             tolerable_failed_checkpoints=tolerable_failed_checkpoints,
+            timeouts={
+                "heartbeat": heartbeat_timeout,
+                "slots": slots_timeout,
+                "deploy": deploy_timeout,
+                "cancel": cancel_timeout,
+                "connect": connect_timeout,
+            },
+            network_memory=network_memory,
         ),
         mode=mode.value,
         description=description,
@@ -188,6 +202,8 @@ class DeployOptions:
     checkpoint_timeout: str = options.CHECKPOINT_TIMEOUT
     min_pause: str = options.MIN_PAUSE
     tolerable_failed_checkpoints: str = options.TOLERABLE_FAILED_CHECKPOINTS
+    timeouts: Mapping[str, str] = field(default_factory=lambda: options.TIMEOUTS)
+    network_memory: str = options.NETWORK_MEMORY
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +259,8 @@ def spec_body(code: Code, settings: DeployOptions, current: Mapping[str, Any] | 
         options.parse_duration_ms(settings.interval, "--interval")
     options.parse_duration_ms(settings.checkpoint_timeout, "--checkpoint-timeout")
     options.parse_duration_ms(settings.min_pause, "--min-pause", least_ms=0)
+    options.parse_timeouts(settings.timeouts)
+    options.parse_network_memory(settings.network_memory)
     tolerable = options.parse_count(settings.tolerable_failed_checkpoints, "--tolerable-failed-checkpoints")
     for option, directory in (("--checkpoint-dir", settings.checkpoint_dir), ("--staging-dir", settings.staging_dir)):
         if directory is not None and "://" not in directory and not directory.startswith("/"):
@@ -251,6 +269,7 @@ def spec_body(code: Code, settings: DeployOptions, current: Mapping[str, Any] | 
             )
     body = dict(current or {})
     checkpointing = dict(body.get("checkpointing", {}))
+    timeouts = {name: text.strip() for name, text in settings.timeouts.items()}
     return body | {
         "artifact": code.digest,
         "entry": code.entry,
@@ -270,17 +289,18 @@ def spec_body(code: Code, settings: DeployOptions, current: Mapping[str, Any] | 
             "directory": settings.checkpoint_dir,
             "staging_directory": settings.staging_dir,
         },
+        "timeouts": dict(body.get("timeouts", {})) | timeouts,
+        "network_memory": settings.network_memory.strip(),
     }
 
 
 def is_same(body: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Return whether ``other`` contains all fields of ``body``, with equal values.
 
-    Additional fields of ``other`` are ignored. Additional fields inside ``checkpointing`` are also ignored.
+    Additional fields of ``other`` are ignored. Additional fields inside ``checkpointing`` and ``timeouts`` are also ignored.
     """
     return all(
-        name in other
-        and (is_same(value, other[name]) if isinstance(value, dict) and name == "checkpointing" else value == other[name])
+        name in other and (is_same(value, other[name]) if name in ("checkpointing", "timeouts") else value == other[name])
         for name, value in body.items()
     )
 
