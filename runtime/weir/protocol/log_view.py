@@ -7,7 +7,8 @@ state does not descend from them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import assert_never
@@ -30,6 +31,10 @@ from weir.protocol.job_log import (
 
 RETIRED_REMEMBERED = 100
 """Maximum number of retired checkpoints in the view, for display. The view contains the newest ones."""
+
+GENERATIONS_REMEMBERED = 100
+"""The view contains a record for each of this number of newest generations. Older generations have a record only if a kept
+checkpoint descends from them, and generations that continued each other share a record."""
 
 SKIPPED_IDS_MAX = 100
 """An earlier process has possibly triggered up to this number of checkpoints after its last log entry. A new process skips this
@@ -67,6 +72,16 @@ class GenerationRecord:
     first_checkpoint: CheckpointId
     timestamp_ms: int
     purpose: Purpose
+    continues: bool = False
+    """Whether the previous generation left no checkpoint that this generation abandons, so that this generation continues where
+    the previous one ended."""
+    first_generation: Generation | None = None
+    """The first generation that this record stands for, if it stands for several generations that continued each other.
+    ``restored_from``, ``restored_generation``, ``first_checkpoint`` and ``continues`` then belong to this first generation."""
+
+    @property
+    def first(self) -> Generation:
+        return self.generation if self.first_generation is None else self.first_generation
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,11 +214,11 @@ class LogView:
         """
         record = self.find(checkpoint) if checkpoint is not None else None
         generation, limit = (record.generation if record else None), checkpoint
-        starts = {start.generation: start for start in self.generations}
         limits: dict[Generation, CheckpointId] = {}
         while generation is not None and limit is not None:
-            limits[generation] = limit
-            start = starts[generation]
+            start = _record_of(self.generations, generation)
+            assert start is not None, f"no record of generation {generation}"
+            limits |= {Generation(one): limit for one in range(start.first, generation + 1)}
             generation, limit = start.restored_generation, start.restored_from
         return limits
 
@@ -343,6 +358,7 @@ class LogView:
             first_checkpoint=entry.first_checkpoint,
             timestamp_ms=entry.timestamp_ms,
             purpose=entry.purpose,
+            continues=restored is not None and self._is_continued_by(entry.generation, restored),
         )
         return replace(
             self,
@@ -350,10 +366,18 @@ class LogView:
             branch=entry.branch,
             history=self.history or entry.nonce,
             highest_checkpoint=CheckpointId(entry.first_checkpoint - 1),
-            generations=(*self.generations, record),
+            generations=_bounded((*self.generations, record), self.kept),
             current=ancestry,
             abandonment_due=_in_order(due),
             withdrawn=_in_order((*staying, *returning)),
+        )
+
+    def _is_continued_by(self, generation: Generation, restored: CheckpointRecord) -> bool:
+        if not self.current or restored.checkpoint != self.current[-1] or generation != self.next_generation:
+            return False
+        previous = self.generations[-1]
+        return restored.generation == previous.generation or (
+            previous.continues and restored.checkpoint == previous.restored_from
         )
 
     def _completed(self, entry: CheckpointCompleted) -> LogView:
@@ -385,6 +409,52 @@ class LogView:
             retired=tuple(sorted(remembered, key=lambda record: record.checkpoint))[-RETIRED_REMEMBERED:],
             withdrawn=tuple(left for left in self.withdrawn if left.checkpoint not in retired),
         )
+
+
+def _record_of(generations: Sequence[GenerationRecord], generation: Generation) -> GenerationRecord | None:
+    position = bisect_left(generations, generation, key=lambda record: record.generation)
+    found = position < len(generations) and generations[position].first <= generation
+    return generations[position] if found else None
+
+
+def _bounded(generations: tuple[GenerationRecord, ...], kept: Iterable[CheckpointRecord]) -> tuple[GenerationRecord, ...]:
+    """Join old records of generations that continued each other, and drop old records that no checkpoint in ``kept`` descends
+    from.
+
+    The number of old records then grows only with the rollbacks that kept checkpoints descend from. The newest generation that
+    ran the job keeps its record.
+    """
+    newest_run = max((number for number, record in enumerate(generations) if record.purpose is Purpose.RUN), default=0)
+    count = min(len(generations) - GENERATIONS_REMEMBERED, newest_run)
+    if count <= 0:
+        return generations
+    joined: list[GenerationRecord] = []
+    for record in generations[:count]:
+        if record.continues and joined and joined[-1].generation == record.first - 1:
+            joined.append(_joined(joined.pop(), record))
+        else:
+            joined.append(record)
+    records = (*joined, *generations[count:])
+    needed: set[Generation] = set()
+    for checkpoint in kept:
+        ancestor = _record_of(records, checkpoint.generation)
+        while ancestor is not None and ancestor.generation not in needed:
+            needed.add(ancestor.generation)
+            parent = ancestor.restored_generation
+            ancestor = _record_of(records, parent) if parent is not None else None
+    return (*(record for record in joined if record.generation in needed), *generations[count:])
+
+
+def _joined(earlier: GenerationRecord, later: GenerationRecord) -> GenerationRecord:
+    """Return one record for two records of which the later continues the earlier."""
+    return replace(
+        later,
+        first_generation=earlier.first,
+        restored_from=earlier.restored_from,
+        restored_generation=earlier.restored_generation,
+        first_checkpoint=earlier.first_checkpoint,
+        continues=earlier.continues,
+    )
 
 
 def summary(view: LogView, *, nonce: str, timestamp_ms: int) -> LogSummarised:

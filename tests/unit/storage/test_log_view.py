@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
@@ -10,10 +11,10 @@ from hypothesis import strategies as st
 from tests.unit.storage.storage_builders import abandoned, completed, fold, pinned, reinstated, retired, started
 
 from weir.errors import CheckpointError
-from weir.protocol import codec
+from weir.protocol import codec, log_view
 from weir.protocol.ids import CheckpointId, Generation
-from weir.protocol.job_log import Entry, LogSummarised, decode_entry, encode_entry
-from weir.protocol.log_view import RETIRED_REMEMBERED, CheckpointStatus, LogView, base_view, summary
+from weir.protocol.job_log import CheckpointCompleted, Entry, LogSummarised, decode_entry, encode_entry
+from weir.protocol.log_view import GENERATIONS_REMEMBERED, RETIRED_REMEMBERED, CheckpointStatus, LogView, base_view, summary
 
 
 def _ids(view: LogView) -> list[int]:
@@ -248,6 +249,69 @@ def test_in_every_valid_log_all_checkpoints_of_the_current_branch_can_be_restore
         published -= {record.checkpoint for record in view.abandonment_due} | {record.checkpoint for record in view.withdrawn}
         published |= {record.checkpoint for record in view.reinstatement_due}
         assert published & set(kept) == set(view.current)
+
+
+def _unbounded(entries: list[Entry]) -> LogView:
+    with patch.object(log_view, "GENERATIONS_REMEMBERED", 1_000):
+        return fold(*entries)
+
+
+@given(_valid_logs(), st.integers(1, 3))
+def test_a_bounded_view_has_the_same_ancestries_as_a_view_with_all_generations(entries: list[Entry], remembered: int) -> None:
+    completed_in = [(entry.generation, entry.checkpoint) for entry in entries if isinstance(entry, CheckpointCompleted)]
+    everything = _unbounded(entries)
+    with patch.object(log_view, "GENERATIONS_REMEMBERED", remembered):
+        view = fold(*entries)
+    assert replace(view, generations=()) == replace(everything, generations=())
+    assert view.generations[-remembered:] == everything.generations[-remembered:]
+    for kept in (None, *(record.checkpoint for record in view.kept)):
+        assert view.ancestry(kept) == everything.ancestry(kept)
+        bounded, limits = view.ancestry_limits(kept), everything.ancestry_limits(kept)
+        for generation, checkpoint in completed_in:
+            ancestor = checkpoint <= limits.get(generation, CheckpointId(0))
+            assert (checkpoint <= bounded.get(generation, CheckpointId(0))) == ancestor
+
+
+def test_the_size_of_a_view_does_not_grow_with_the_number_of_restarts() -> None:
+    view = LogView()
+    for generation in range(1, 4 * GENERATIONS_REMEMBERED):
+        restored = view.newest.checkpoint if view.newest is not None else None
+        view = view.apply(started(generation, restored_from=restored, first_checkpoint=view.next_unused_checkpoint))
+        if generation % 3:  # every third generation fails before its first checkpoint
+            view = view.apply(completed(generation, view.next_checkpoint))
+            view = view.apply(retired(generation, *view.current[:-3])) if len(view.current) > 3 else view
+    assert len(view.generations) == GENERATIONS_REMEMBERED + 1
+    oldest = view.generations[0]
+    assert (oldest.first, oldest.restored_from) == (1, None)
+    with_checkpoints = {one for one in range(1, view.kept[0].generation + 1) if one % 3}
+    assert with_checkpoints <= set(view.ancestry_limits(view.current[0]))
+
+
+def test_generations_that_no_kept_checkpoint_descends_from_are_dropped() -> None:
+    view = fold(started(1), completed(1, 1))
+    for generation in range(2, 3 * GENERATIONS_REMEMBERED):
+        first = view.next_unused_checkpoint
+        view = view.apply(started(generation, restored_from=1, branch=f"b{generation}", first_checkpoint=first))
+        view = view.apply(completed(generation, first))
+        abandoned_now = [record.checkpoint for record in view.abandoned]
+        view = view.apply(retired(generation, *abandoned_now)) if abandoned_now else view
+    assert len(view.generations) == GENERATIONS_REMEMBERED + 1
+    assert view.generations[0].first == 1
+
+
+def test_generations_in_a_summary_of_an_older_version_keep_their_records() -> None:
+    older = _unbounded([started(1), completed(1, 1), started(2, restored_from=1, first_checkpoint=2), completed(2, 2)])
+    text = codec.to_json(older)
+    assert isinstance(text, dict) and isinstance(text["generations"], list)
+    for record in text["generations"]:
+        assert isinstance(record, dict)
+        del record["continues"], record["first_generation"]
+    with patch.object(log_view, "GENERATIONS_REMEMBERED", 1):
+        view = base_view(LogSummarised(Generation(2), text, "n", 7))
+        view = view.apply(started(3, restored_from=2, first_checkpoint=3)).apply(completed(3, 3))
+        view = view.apply(started(4, restored_from=3, first_checkpoint=4))
+    assert [(record.first, record.generation) for record in view.generations] == [(1, 1), (2, 3), (4, 4)]
+    assert view.ancestry_limits(CheckpointId(3)) == {1: 1, 2: 3, 3: 3}
 
 
 @given(_valid_logs())
