@@ -2227,7 +2227,7 @@ export interface components {
         /**
          * JobSpec
          * @description `artifact` is the digest of an uploaded file. `entry` names the function that builds the job: `function` in a .py file (default `job`), or
-         *     `package.module:function` in an archive.
+         *     `package.module:function` in an archive. `network_memory` is the memory of each slot for records from other slots.
          */
         JobSpec: {
             /**
@@ -2257,6 +2257,11 @@ export interface components {
              * @default local
              */
             master?: string;
+            /**
+             * Network Memory
+             * @default 256MiB
+             */
+            network_memory?: string;
             /**
              * Parallelism
              * @default 2
@@ -2291,6 +2296,16 @@ export interface components {
             spark_conf?: {
                 [key: string]: string;
             };
+            /**
+             * @default {
+             *       "cancel": "3s",
+             *       "connect": "60s",
+             *       "deploy": "60s",
+             *       "heartbeat": "5s",
+             *       "slots": "none"
+             *     }
+             */
+            timeouts?: components["schemas"]["Timeouts"];
         };
         /**
          * JobStatusRead
@@ -3199,6 +3214,40 @@ export interface components {
             start_delay: components["schemas"]["StatsSummaryRead"] | null;
             state_size: components["schemas"]["StatsSummaryRead"] | null;
             sync: components["schemas"]["StatsSummaryRead"] | null;
+        };
+        /**
+         * Timeouts
+         * @description The timeouts of a job, except for the checkpoint timeout. A slot that sends nothing for `heartbeat` is replaced. If the slots of the job do
+         *     not start within `slots`, the job fails; with `none`, it waits until it is cancelled. If the slots do not restore their state within `deploy`,
+         *     the job restarts. A slot that does not cancel its subtasks within `cancel` before a restart is replaced. A slot that cannot connect to the
+         *     driver or to another slot within `connect` fails.
+         */
+        Timeouts: {
+            /**
+             * Cancel
+             * @default 3s
+             */
+            cancel?: string;
+            /**
+             * Connect
+             * @default 60s
+             */
+            connect?: string;
+            /**
+             * Deploy
+             * @default 60s
+             */
+            deploy?: string;
+            /**
+             * Heartbeat
+             * @default 5s
+             */
+            heartbeat?: string;
+            /**
+             * Slots
+             * @default none
+             */
+            slots?: string;
         };
         /**
          * TokenCreate

@@ -9,6 +9,8 @@ type Job = Schemas['JobRead'];
 export const INTERVAL_MS = 10_000;
 /** The typical duration of simulated checkpoints. Real checkpoints take less than 100 ms, which is too short to observe. */
 export const TEMPO_MS = 3_000;
+/** The timeouts of a job whose spec sets none. */
+export const DEFAULT_TIMEOUTS = { heartbeat: '5s', slots: 'none', deploy: '60s', cancel: '3s', connect: '60s' };
 const HISTORY = 60;
 const DRIVER_LOST = 'DriverLost';
 /** The trigger of imported checkpoints. */
@@ -290,6 +292,7 @@ function specsOf(jobId: number, beganMs: number, { graph }: JobTemplate): Schema
       artifact: '5f2b6d0c9a'.repeat(6) + 'abcd', entry: 'job', parallelism: number === 2 ? graph.slots : Math.max(1, graph.slots / 2), spares: 0, master: 'local',
       allow_non_restored_state: false, parameters: { input_dir: '/data/in', window: '5 min' }, spark_conf: {},
       checkpointing: { interval: number === 2 ? '10s' : '20s', timeout: '10m', min_pause: number === 2 ? '5s' : '0s', tolerable_failed_checkpoints: 3, retained: 3, directory: null, staging_directory: null },
+      timeouts: DEFAULT_TIMEOUTS, network_memory: '256MiB',
       restart: { attempts: 10, initial_s: 1, max_s: 60, multiplier: 2, reset_after_s: 300 },
     },
   }));

@@ -2,7 +2,7 @@
 import type { Schemas } from '../api/types';
 import { FakeProblem, iso, type FakeJob } from './model';
 import { JOB_TEMPLATES } from './jobTemplates';
-import type { JobSimulator } from './jobSimulator';
+import { DEFAULT_TIMEOUTS, type JobSimulator } from './jobSimulator';
 
 const COMPILING_MS = 1_500;
 const COMPILE_ERROR = "SchemaError: no column 'speed'. Columns: time, place (job.py, line 12)";
@@ -45,8 +45,9 @@ export function addVersion(simulator: JobSimulator, one: FakeJob, { spec, commen
   const shown: Schemas['SpecRead'] = {
     id: simulator.id, job_id: one.job.id, number, artifact_id: 1, state: 'COMPILING', problem: null, graph_id: null, created_by: 1, comment: comment ?? '', created_at: iso(simulator.nowMs),
     body: {
-      entry: 'job', parallelism: 2, spares: 0, master: 'local', parameters: {}, spark_conf: {}, allow_non_restored_state: false, ...spec,
+      entry: 'job', network_memory: '256MiB', parallelism: 2, spares: 0, master: 'local', parameters: {}, spark_conf: {}, allow_non_restored_state: false, ...spec,
       checkpointing: { interval: '10s', timeout: '10m', min_pause: '0s', tolerable_failed_checkpoints: 3, retained: 3, directory: null, staging_directory: null, ...spec.checkpointing },
+      timeouts: { ...DEFAULT_TIMEOUTS, ...spec.timeouts },
     },
   };
   one.specs.unshift(shown);

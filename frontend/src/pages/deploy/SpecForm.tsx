@@ -79,6 +79,16 @@ export function SpecForm({ initial, isNewVersion, defaultFile, busy, error, onSe
           {field('tolerable', 'Tolerable failed checkpoints', 'The job restarts if more than this number of checkpoints fail in a row. Leave empty for no limit')}
         </FieldGrid>
       </Panel>
+      <Panel title="Timeouts and memory">
+        <FieldGrid>
+          {field('heartbeatTimeout', 'Heartbeat timeout', 'A slot that sends nothing for this time is replaced')}
+          {field('slotsTimeout', 'Slots timeout', 'The job fails if its slots do not start within this time. Enter none for no limit')}
+          {field('deployTimeout', 'Deploy timeout', 'The job restarts if a deployment makes no progress for this time')}
+          {field('cancelTimeout', 'Cancel timeout', 'A slot that does not cancel its subtasks within this time is replaced')}
+          {field('connectTimeout', 'Connect timeout', 'A slot that cannot connect within this time fails')}
+          {field('networkMemory', 'Network memory', 'Memory of each slot for records from other slots, for example 256MiB')}
+        </FieldGrid>
+      </Panel>
       <Panel title="Parameters" actions={<Button size="small" onClick={() => set({ parameters: [...draft.parameters, { name: '', value: '' }] })}>Add parameter</Button>}>
         {draft.parameters.length === 0 && <Typography sx={{ color: 'text.secondary' }}>Parameters are arguments of the function. A value is a number, true, false or text. Do not enter secrets, because every user can read versions.</Typography>}
         <Box sx={{ display: 'flex', flexDirection: 'column', gap: 1.5, pt: 0.5 }}>

@@ -15,7 +15,7 @@ describe('a version', () => {
   const typed = { ...EMPTY_DRAFT, name: 'a', parallelism: '4', interval: '', parameters: [{ name: ' window ', value: '5' }, { name: '', value: '' }] };
 
   it('a version is built from the form values', () => {
-    expect(specFromDraft(typed, 'ab')).toEqual({ artifact: 'ab', entry: 'job', parallelism: 4, parameters: { window: 5 }, checkpointing: { interval: 'none', timeout: '10m', min_pause: '0s', tolerable_failed_checkpoints: 3, retained: 3 } });
+    expect(specFromDraft(typed, 'ab')).toEqual({ artifact: 'ab', entry: 'job', parallelism: 4, parameters: { window: 5 }, checkpointing: { interval: 'none', timeout: '10m', min_pause: '0s', tolerable_failed_checkpoints: 3, retained: 3 }, timeouts: { heartbeat: '5s', slots: 'none', deploy: '60s', cancel: '3s', connect: '60s' }, network_memory: '256MiB' });
   });
 
   it.each([
@@ -25,6 +25,12 @@ describe('a version', () => {
     const body = specFromDraft({ ...typed, ...change }, 'ab');
     expect(body.checkpointing).toMatchObject(limits);
     expect(specFromDraft(draftFromSpec({ name: 'a', description: '' }, body), 'ab').checkpointing).toEqual(body.checkpointing);
+  });
+
+  it('timeouts and network memory are converted to a version and back', () => {
+    const body = specFromDraft({ ...typed, slotsTimeout: ' 1h ', deployTimeout: '5m', networkMemory: '1GiB' }, 'ab');
+    expect(body).toMatchObject({ timeouts: { slots: '1h', deploy: '5m', heartbeat: '5s' }, network_memory: '1GiB' });
+    expect(specFromDraft(draftFromSpec({ name: 'a', description: '' }, body), 'ab')).toEqual(body);
   });
 
   it('a version keeps the settings of the previous version that have no form field', () => {
@@ -50,6 +56,7 @@ describe('form problems', () => {
   it.each([
     [{ name: ' ' }, 'name'], [{ name: 'a b' }, 'name'], [{ parallelism: '0' }, 'parallelism'], [{ parallelism: '2.5' }, 'parallelism'], [{ retained: '1001' }, 'retained'],
     [{ interval: '10' }, 'interval'], [{ timeout: '' }, 'timeout'], [{ minPause: 'soon' }, 'minPause'], [{ tolerable: '-1' }, 'tolerable'], [{ tolerable: '1001' }, 'tolerable'],
+    [{ slotsTimeout: '' }, 'slotsTimeout'], [{ heartbeatTimeout: 'none' }, 'heartbeatTimeout'], [{ deployTimeout: '5' }, 'deployTimeout'], [{ networkMemory: '256' }, 'networkMemory'],
     [{ entry: 'a b' }, 'entry'], [{ parameters: [{ name: '5', value: '' }] }, 'parameters.5'], [{ parameters: [{ name: 'a', value: '1' }, { name: 'a', value: '2' }] }, 'parameters.a'],
   ])('the invalid values %o are reported at their field', (change, field) => expect(Object.keys(check(change))).toEqual([field]));
   it.each([{ minPause: '0s' }, { minPause: '' }, { interval: '', minPause: '1h' }, { tolerable: '0' }, { tolerable: '' }, { timeout: '10000h' }])(
