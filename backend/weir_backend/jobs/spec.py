@@ -129,9 +129,9 @@ def min_distance_s(interval: str, min_pause: str) -> float | None:
 
 class Timeouts(RequestModel):
     """The timeouts of a job, except for the checkpoint timeout. A slot that sends nothing for `heartbeat` is replaced. If the slots of the job do
-    not start within `slots`, the job fails; with `none`, it waits until it is cancelled. If the slots do not restore their state within `deploy`,
-    the job restarts. A slot that does not cancel its subtasks within `cancel` before a restart is replaced. A slot that cannot connect to the
-    driver or to another slot within `connect` fails."""
+    not start within `slots`, the job fails; with `none`, it waits until it is cancelled. If a deployment makes no progress for `deploy`, the job
+    restarts. A slot that does not cancel its subtasks within `cancel` before a restart is replaced. A slot that cannot connect to the driver
+    within `connect` is replaced; if it cannot connect to another slot, the job restarts."""
 
     heartbeat: HeartbeatTimeout = "5s"
     slots: Interval = "none"

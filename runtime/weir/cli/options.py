@@ -53,20 +53,17 @@ HeartbeatTimeoutOption = Annotated[str, typer.Option(help="Replace a slot that s
 SlotsTimeoutOption = Annotated[
     str, typer.Option(help="Fail the job if its slots do not start within this time. none: wait until the job is cancelled.")
 ]
-DeployTimeoutOption = Annotated[
-    str, typer.Option(help="Restart the job if its slots do not restore their state within this time.")
-]
+DeployTimeoutOption = Annotated[str, typer.Option(help="Restart the job if its deployment makes no progress for this time.")]
 CancelTimeoutOption = Annotated[
     str, typer.Option(help="Replace a slot that does not cancel its subtasks within this time before a restart.")
 ]
-ConnectTimeoutOption = Annotated[
-    str, typer.Option(help="Fail a slot that cannot connect to the driver or to another slot within this time.")
-]
+ConnectTimeoutOption = Annotated[str, typer.Option(help="Maximum time of a slot to connect to the driver or to another slot.")]
 NetworkMemoryOption = Annotated[
     str, typer.Option(metavar="SIZE", help="Memory of each slot for records from other slots, such as 256MiB or 1GiB.")
 ]
 TIMEOUTS = {"heartbeat": "5s", "slots": "none", "deploy": "60s", "cancel": "3s", "connect": "60s"}
 """The timeouts of a job, and their defaults. The option of timeout ``x`` is ``--x-timeout``."""
+_CAN_BE_NONE = frozenset({"slots"})
 _TIMEOUT_MS_MIN = {"heartbeat": 2_000}
 """Minimum of a timeout, if it is more than 1 ms. A slot sends two heartbeats per second."""
 NETWORK_MEMORY = "256MiB"
@@ -103,10 +100,10 @@ def parse_timeouts(timeouts: Mapping[str, str]) -> Timeouts:
     """Parse the values of the options ``--x-timeout``, for example ``{"deploy": "5m"}``. Raises ConfigError."""
     parsed: dict[str, int | None] = {}
     for name, text in timeouts.items():
-        never = TIMEOUTS[name] == "none" and text.strip() == "none"
+        unlimited = name in _CAN_BE_NONE and text.strip() == "none"
         least_ms = _TIMEOUT_MS_MIN.get(name, 1)
-        parsed[f"{name}_timeout_ms"] = None if never else parse_duration_ms(text, f"--{name}-timeout", least_ms=least_ms)
-    return Timeouts(**parsed)  # type: ignore[arg-type]  # only a timeout whose default is "none" can be None
+        parsed[f"{name}_timeout_ms"] = None if unlimited else parse_duration_ms(text, f"--{name}-timeout", least_ms=least_ms)
+    return Timeouts(**parsed)  # type: ignore[arg-type]  # only the timeouts in _CAN_BE_NONE can be None
 
 
 def parse_network_memory(text: str) -> int:

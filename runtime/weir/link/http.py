@@ -26,6 +26,7 @@ from weir.protocol.events import NumberedCommand, decode_commands
 from weir.protocol.ids import CommandId, EventNumber
 
 TIMEOUT_S = 10.0
+"""Internal: maximum duration of a request to the control plane. The link retries requests, and the job never waits for them."""
 RESPONSE_BYTES_MAX = 4 << 20
 PROBLEM = "application/problem+json"
 _FINAL = {

@@ -36,6 +36,9 @@ class ObjectStorage:
     When the network fails, the client retries reads, and also writes that may overwrite an object (``put``). The client never
     retries ``create``. A retry could find the object that the first attempt has created, and would report that another process
     has created the object.
+
+    The timeouts of requests are internal. After a failed request, the caller retries a log entry, declines a checkpoint or restarts
+    the job.
     """
 
     def __init__(self, url: str, options: Mapping[str, str] | None = None, *, create_timeout_s: float = 20.0) -> None:

@@ -34,12 +34,14 @@ Beyond this number, a new connection replaces the oldest connection that is in t
 milliseconds, so they are not affected.
 """
 HANDSHAKE_NS_MAX = 5_000_000_000
+"""Internal: maximum duration of a handshake at the acceptor. The dialer tries again until its dial timeout."""
 _ACCEPTS_PER_TURN = 64
 DIAL_TIMEOUT_NS = 60_000_000_000
+"""Default of the connect timeout (``Timeouts.connect_timeout_ms``)."""
 DELAY_NS_MIN = 10_000_000
 DELAY_NS_MAX = 500_000_000
 ATTEMPT_NS_MAX = 10_000_000_000
-"""Timeout of one attempt to connect. Within this time, the acceptor must prove its identity. After that, the acceptor may delay
+"""Internal: timeout of one attempt to connect. Within this time, the acceptor must prove its identity. After that, the acceptor may delay
 the admission until the dial timeout."""
 
 

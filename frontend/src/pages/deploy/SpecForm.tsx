@@ -85,7 +85,7 @@ export function SpecForm({ initial, isNewVersion, defaultFile, busy, error, onSe
           {field('slotsTimeout', 'Slots timeout', 'The job fails if its slots do not start within this time. Enter none for no limit')}
           {field('deployTimeout', 'Deploy timeout', 'The job restarts if a deployment makes no progress for this time')}
           {field('cancelTimeout', 'Cancel timeout', 'A slot that does not cancel its subtasks within this time is replaced')}
-          {field('connectTimeout', 'Connect timeout', 'A slot that cannot connect within this time fails')}
+          {field('connectTimeout', 'Connect timeout', 'The maximum time of a slot to connect to the driver or another slot')}
           {field('networkMemory', 'Network memory', 'Memory of each slot for records from other slots, for example 256MiB')}
         </FieldGrid>
       </Panel>
