@@ -21,7 +21,7 @@ QUICK_TESTS := $(wildcard tests/unit tests/sim tests/backend tests/contract)
 SLOW_TESTS  := $(wildcard tests/integration)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-runtime down test test-runtime check contract sim chaos chaos-platform upgrade-check e2e bench bench-platform bench-ui ui ui-check ui-test ui-dev ui-types lock docs pictures format audit clean
+.PHONY: help setup demo demo-runtime down test test-quick test-integration test-runtime check contract sim chaos chaos-platform upgrade-check e2e bench bench-platform bench-ui ui ui-check ui-test ui-dev ui-types lock docs pictures format audit clean
 
 help: ## List the targets
 	@echo "Weir: checkpointed streaming jobs inside Spark. Needs Python >= 3.11 and a package index; no root, no Docker, no Java."
@@ -43,9 +43,15 @@ down: setup ## Suspend the live job of the demo and stop the platform
 demo-runtime: setup ## Run two jobs without a platform, kill a slot of each job, verify the result
 	@$(RUN) examples/demo_runtime.py $(ARGS)
 
-test: setup ## Run all tests: web UI, unit, simulation, control plane; then the tests with a real Spark and a platform
+test: ## Run all tests: first those of test-quick, then those of test-integration
+	$(MAKE) test-quick
+	$(MAKE) test-integration
+
+test-quick: setup ## Run the tests of the web UI, the unit tests, the simulator and the tests of the control plane
 	$(RUN) tools/node.py test
 	$(RUN) -m pytest -n $(TEST_WORKERS) --durations=10 $(QUICK_TESTS) $(ARGS)
+
+test-integration: setup ## Run the tests with a real Spark and a platform
 	$(if $(SLOW_TESTS),$(RUN) -m pytest -n $(SLOW_TEST_WORKERS) --dist loadfile --no-loadscope-reorder --durations=10 $(SLOW_TESTS) $(ARGS))
 
 test-runtime: setup ## Run the tests of the runtime, without the control plane
