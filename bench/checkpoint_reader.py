@@ -69,9 +69,9 @@ def contents_of(
 
 
 def _splits_read(manifest: Manifest, uid: OperatorUid, source: Source, parallelism: int) -> tuple[SplitRead, ...]:
+    state = manifest.assigners[uid]
     begun = {split.id: split.position for one in manifest.operators() if one.operator == uid for split in one.splits}
-    untouched = {split.id for split in manifest.assigners[uid].pending}
-    untouched |= {split for split, position in begun.items() if position is None}
-    return tuple(
-        SplitRead(split, begun.get(split.id)) for split in source.splits(parallelism) if split.id not in untouched
-    )  # fmt: skip
+    begun |= {split.id: split.position for split in state.pending}
+    untouched = {split for split, position in begun.items() if position is None}
+    assigned = source.splits(parallelism)[: state.next]
+    return tuple(SplitRead(split, begun.get(split.id)) for split in assigned if split.id not in untouched)

@@ -20,10 +20,12 @@ from weir.kernel.checkpoints import AllAcknowledged, CommitPermit
 from weir.kernel.effects import Commit, Effect
 from weir.kernel.job import JobMaster
 from weir.kernel.restore import RestorePoint, SlotRestore, plan_restore
+from weir.kernel.split_assigner import SplitAssigner
 from weir.protocol.frames import Frame
 from weir.protocol.ids import ChannelId, CheckpointId, Generation, SubtaskId
 from weir.protocol.job_log import Entry
-from weir.protocol.snapshots import Split
+from weir.protocol.manifest import AssignerState, Manifest
+from weir.protocol.snapshots import Split, StateFile
 from weir.storage.job_log import Appended, AppendOutcome, JobLog
 from weir.storage.log_reader import LogFiles
 from weir.subtask.channels import FULL_LIMITS, ChannelLimits, RemoteOutput
@@ -140,6 +142,29 @@ def loses_the_position_of_a_source() -> Iterator[None]:
         return tuple(replace(split, position=None) for split in unfinished(self))
 
     with patch.object(SimSource, "unfinished", forget):
+        yield
+
+
+@mutant
+def forgets_splits_that_were_assigned_before_a_restore() -> Iterator[None]:
+    """The state of the split assigner does not contain the unfinished splits that a restore returned to it."""
+    snapshot = SplitAssigner.snapshot
+
+    def forget(self: SplitAssigner) -> AssignerState:
+        return replace(snapshot(self), pending=())
+
+    with patch.object(SplitAssigner, "snapshot", forget):
+        yield
+
+
+@mutant
+def deletes_split_lists() -> Iterator[None]:
+    """Garbage collection does not know that manifests refer to the split lists of sources."""
+
+    def without_split_lists(self: Manifest) -> tuple[StateFile, ...]:
+        return tuple(file for operator in self.operators() for file in operator.files)
+
+    with patch.object(Manifest, "referenced_files", without_split_lists):
         yield
 
 

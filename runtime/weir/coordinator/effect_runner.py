@@ -7,10 +7,11 @@ the results, in the coordinator's loop.
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Protocol, assert_never
@@ -23,6 +24,7 @@ from weir.coordinator.sinks import SinkCoordinator
 from weir.errors import Retry, Superseded, WeirError
 from weir.kernel.effects import AppendLog, Commit, Effect, LogRequest, Prepare, RecordCompleted, StartGeneration, WriteManifest
 from weir.kernel.job import JobMaster
+from weir.kernel.split_assigner import SplitList, unlisted_splits
 from weir.protocol import codec
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid
 from weir.protocol.job_log import (
@@ -32,11 +34,13 @@ from weir.protocol.job_log import (
 )
 from weir.protocol.log_view import LogView
 from weir.protocol.manifest import Manifest
-from weir.protocol.snapshots import Split
+from weir.protocol.snapshots import StateFile
 from weir.storage.base import CheckpointStorage
 from weir.storage.job_log import Appended, JobLog
 from weir.storage.layout import JobLayout
 from weir.storage.manifests import WrittenManifest, checkpoint_statistics, write_manifest
+from weir.storage.split_lists import read_split_list, write_split_list
+from weir.storage.state_files import StateFiles, StateReader
 
 log = structlog.get_logger(__name__)
 
@@ -142,6 +146,9 @@ class EffectRunner:
         self._owned: Generation | None = None
         """The newest generation that this process has started."""
         self._manifests: dict[CheckpointId, _WrittenCheckpoint] = {}
+        self._split_lists: dict[StateFile, SplitList] = {}
+        """The split lists of the newest prepared generation."""
+        self._numbers = itertools.count()
         self._sinks = SinkCoordinator(plan, storage, current_view=self._current_view, append=self._append_in_executor)
 
     def start(self, post: Callable[[MasterEvent], None]) -> None:
@@ -333,7 +340,7 @@ class EffectRunner:
         self._executors.stopping.wait(effect.delay_ms / 1_000)
         try:
             self._sinks.prepare(effect.generation, effect.permit)
-            enumerated = self._enumerate(effect.enumerate_sources)
+            split_lists = self._list_splits(effect)
         except Superseded as error:
             reason = str(error)
             self._post(lambda master, now_ms: master.on_log_superseded(reason, now_ms))
@@ -342,13 +349,34 @@ class EffectRunner:
             reason, kind, retry = _reason(error), type(error).__name__, _may_retry(error)
             self._post(lambda master, now_ms: master.on_prepare_failed(reason, kind, retry, now_ms))
             return
-        self._post(lambda master, now_ms: master.on_prepared(enumerated, now_ms))
+        self._post(lambda master, now_ms: master.on_prepared(split_lists, now_ms))
         # From now on, no checkpoint can refer to files that earlier generations wrote for unfinished checkpoints.
         self._executors.log.submit(_best_effort, self._garbage.delete_orphans)
 
-    def _enumerate(self, uids: Iterable[OperatorUid]) -> dict[OperatorUid, tuple[Split, ...]]:
-        graph = self._plan.graph
-        return {uid: self._plan.sources[uid].splits(graph.chain_of(uid).parallelism) for uid in uids}
+    def _list_splits(self, effect: Prepare) -> dict[OperatorUid, SplitList]:
+        """Enumerate the new sources and write their split lists. Read the split lists of the checkpoint that this process does not
+        know yet. Only the generation of this process writes split lists under its number, so their names need no other suffix."""
+        graph, point = self._plan.graph, effect.point
+        files = StateFiles(
+            self._storage,
+            self._layout,
+            generation=effect.generation,
+            checkpoint=self._log.view.next_checkpoint,
+            attempt="splits",
+            numbers=self._numbers,
+        )
+        enumerated = {uid: self._plan.sources[uid].splits(graph.chain_of(uid).parallelism) for uid in effect.enumerate_sources}
+        states = point.assigners if point is not None else {}
+        enumerated |= {uid: unlisted_splits(state) for uid, state in states.items() if state.split_list is None}
+        lists = {uid: write_split_list(files, uid, splits) for uid, splits in enumerated.items()}
+        files.flush()
+        if point is not None:
+            reader = StateReader(self._storage, self._layout, point.checkpoint)
+            for uid, state in states.items():
+                if state.split_list is not None:
+                    lists[uid] = self._split_lists.get(state.split_list) or read_split_list(reader, state.split_list)
+        self._split_lists = {split_list.file: split_list for split_list in lists.values()}
+        return lists
 
     # ---- retention ---------------------------------------------------------------------------------
 

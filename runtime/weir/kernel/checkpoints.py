@@ -9,14 +9,14 @@ RECORDING on, only the job log decides: the checkpoint completes, or this proces
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
 from weir.kernel.config import CheckpointConfig
 from weir.protocol.ids import CheckpointId, Generation, SubtaskId
-from weir.protocol.snapshots import Committable, SubtaskSnapshot
+from weir.protocol.snapshots import Committable, OperatorSnapshot, SubtaskSnapshot
 
 
 class CheckpointPhase(StrEnum):
@@ -81,13 +81,12 @@ class PendingCheckpoint:
         assert phase in LEGAL[self.phase], f"checkpoint {self.checkpoint}: {self.phase} -> {phase}"
         self.phase = phase
 
+    def operators(self) -> Iterator[OperatorSnapshot]:
+        for _, snapshot in sorted(self.snapshots.items()):
+            yield from snapshot.operators
+
     def committables(self) -> tuple[Committable, ...]:
-        return tuple(
-            committable
-            for _, snapshot in sorted(self.snapshots.items())
-            for operator in snapshot.operators
-            for committable in operator.committables
-        )
+        return tuple(committable for operator in self.operators() for committable in operator.committables)
 
 
 @dataclass(frozen=True, slots=True)

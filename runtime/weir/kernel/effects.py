@@ -74,8 +74,9 @@ class WriteManifest:
 class Prepare:
     """Before the deployment, commit everything up to the restore point, and abort or revoke everything after it.
 
-    ``enumerate_sources``: the sources whose splits must be enumerated, because the restore point does not contain the splits.
-    Answer with on_prepared or on_prepare_failed.
+    ``enumerate_sources``: the sources whose splits must be enumerated, because the restore point has no split list for them.
+    Answer with on_prepared, with the split lists of these sources and of all sources of the restore point, or with
+    on_prepare_failed.
     """
 
     generation: Generation

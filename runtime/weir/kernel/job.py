@@ -44,9 +44,9 @@ from weir.kernel.failover import Backoff, HeartbeatMonitor, RestartPolicy
 from weir.kernel.requests import CommitQueue, PendingAppend, Preparation
 from weir.kernel.restore import RestorePoint, plan_restore
 from weir.kernel.slots import Deployment, Slot, SlotPhase, SlotTable
-from weir.kernel.split_assigner import SplitAssigner
+from weir.kernel.split_assigner import SplitAssigner, SplitList
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIncarnation
-from weir.protocol.manifest import AssignerState
+from weir.protocol.manifest import AssignerState, count_finished
 from weir.protocol.messages import (
     Acknowledge,
     AssignSplit,
@@ -66,7 +66,6 @@ from weir.protocol.messages import (
     SubtaskFailed,
     TriggerCheckpoint,
 )
-from weir.protocol.snapshots import Split
 
 __all__ = ["LEGAL", "JobConfig", "JobMaster", "JobPhase"]
 
@@ -276,7 +275,7 @@ class JobMaster:
                 self._last.subtask_ended(subtask)
                 return self._advance_end(now_ms)
             case RequestSplit(_, operator, subtask_index):
-                split = self._assigners[operator].request(subtask_index)
+                split = self._assigners[operator].request()
                 precedes = self._checkpoints.next_checkpoint
                 return [Send(slot.incarnation, AssignSplit(self._generation, operator, subtask_index, split, precedes))]
             case _:
@@ -348,10 +347,10 @@ class JobMaster:
         self._preparation = Preparation(self._generation, self._restore, self._sources, backoff)
         return [self._preparation.start()]
 
-    def on_prepared(self, enumerated: Mapping[OperatorUid, Iterable[Split]], now_ms: int) -> list[Effect]:
+    def on_prepared(self, split_lists: Mapping[OperatorUid, SplitList], now_ms: int) -> list[Effect]:
         if self._phase is not JobPhase.PREPARING or self._preparation is None or self._ending is not None:
             return []
-        self._assigners = self._preparation.assigners(enumerated)
+        self._assigners = self._preparation.assigners(split_lists)
         self._move(JobPhase.ALLOCATING, now_ms)
         self._warned_of_slots = False
         return self._deploy_when_allocated(now_ms)
@@ -444,7 +443,8 @@ class JobMaster:
                     effects += self._deployment.send_to_sources(TriggerCheckpoint(self._generation, checkpoint))
                     effects.append(Report.triggered(checkpoint, kind))
                 case AllAcknowledged(pending):
-                    assigners = self._assigners_at[pending.checkpoint]
+                    assigners = count_finished(self._assigners_at[pending.checkpoint], pending.operators())
+                    self._assigners_at[pending.checkpoint] = assigners
                     effects.append(WriteManifest(self._generation, pending, assigners))
                 case Record(pending):
                     effects.append(self._append.append(RecordCompleted(self._generation, pending)))

@@ -8,9 +8,9 @@ from weir.kernel.checkpoints import CommitPermit, permit_for_restore
 from weir.kernel.effects import AppendLog, Commit, LogRequest, Prepare
 from weir.kernel.failover import Backoff
 from weir.kernel.restore import RestorePoint, restored_assigners
-from weir.kernel.split_assigner import SplitAssigner
+from weir.kernel.split_assigner import SplitAssigner, SplitList
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid
-from weir.protocol.snapshots import Committable, Split
+from weir.protocol.snapshots import Committable
 
 
 class PendingAppend:
@@ -60,11 +60,11 @@ class PendingAppend:
 
 
 class Preparation:
-    """The steps before a generation is deployed: commit and revoke output, and enumerate the splits of the input. Every step is
+    """The steps before a generation is deployed: commit and revoke output, and list the splits of the input. Every step is
     idempotent.
 
     If ``point`` is None, the job starts without state. Splits are enumerated only for sources that ``point`` does not contain.
-    All other sources continue with the splits in the checkpoint.
+    All other sources continue with the split lists of the checkpoint.
     """
 
     def __init__(
@@ -84,10 +84,10 @@ class Preparation:
         delay_ms = self._backoff.next_delay_ms()
         return None if delay_ms is None else self._prepare(delay_ms=delay_ms)
 
-    def assigners(self, enumerated: Mapping[OperatorUid, Iterable[Split]]) -> dict[OperatorUid, SplitAssigner]:
-        """Return the assigners of all sources: restored from the checkpoint, or new with their ``enumerated`` splits."""
-        restored = restored_assigners(self._point) if self._point else {}
-        return restored | {uid: SplitAssigner(splits) for uid, splits in enumerated.items()}
+    def assigners(self, split_lists: Mapping[OperatorUid, SplitList]) -> dict[OperatorUid, SplitAssigner]:
+        """Return the assigners of all sources: restored from the checkpoint, or new."""
+        restored = restored_assigners(self._point, split_lists) if self._point else {}
+        return restored | {uid: SplitAssigner(split_lists[uid]) for uid in self._new_sources}
 
     def _prepare(self, *, delay_ms: int) -> Prepare:
         permit = permit_for_restore(self._point.checkpoint, self._generation) if self._point else None

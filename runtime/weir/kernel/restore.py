@@ -11,7 +11,7 @@ from weir.graph.key_groups import key_group_range
 from weir.graph.logical import OperatorKind, Partitioning
 from weir.graph.physical import Edge, PhysicalGraph
 from weir.kernel.checkpoints import PendingCheckpoint
-from weir.kernel.split_assigner import SplitAssigner
+from weir.kernel.split_assigner import SplitAssigner, SplitList
 from weir.protocol.ids import ChannelId, CheckpointId, OperatorUid, SubtaskId
 from weir.protocol.manifest import AssignerState
 from weir.protocol.messages import RestoredChannel, RestoredOperator
@@ -74,13 +74,13 @@ class SlotRestore:
     watermarks: tuple[tuple[SubtaskId, int], ...] = ()
 
 
-def restored_assigners(point: RestorePoint) -> dict[OperatorUid, SplitAssigner]:
+def restored_assigners(point: RestorePoint, split_lists: Mapping[OperatorUid, SplitList]) -> dict[OperatorUid, SplitAssigner]:
     """Return the assigners of a restored job. They assign the unfinished splits again, with their positions."""
     unfinished: dict[OperatorUid, list[Split]] = defaultdict(list)
     for uid, snapshots in point.operator_snapshots().items():
         for snapshot in snapshots:
             unfinished[uid].extend(snapshot.splits)
-    return {uid: SplitAssigner.restored(state, unfinished[uid]) for uid, state in point.assigners.items()}
+    return {uid: SplitAssigner.restored(state, unfinished[uid], split_lists[uid]) for uid, state in point.assigners.items()}
 
 
 def plan_restore(graph: PhysicalGraph, point: RestorePoint | None) -> list[SlotRestore]:

@@ -1,45 +1,82 @@
-"""The split assigner of one source knows which splits are pending and which splits are assigned to a subtask.
+"""The split assigner of one source knows which splits are pending.
 
 The manifest contains the assigner's state, which is copied when the trigger of a checkpoint is sent. Assignments and triggers
 use the same ordered connection. So if a split is assigned before the state is copied, it reaches the source before the
 barrier and is part of the source's snapshot. If a split is assigned later, it arrives after the barrier. The source verifies
 this with the field ``precedes`` of each assignment.
+
+A source can have 100,000 splits, so a manifest does not contain them. The splits of a source are in a state file, its split list,
+which is written once. Splits are assigned in the order of this list, so the position of the next split describes all pending
+splits, except for those that were assigned before a restore.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from weir.protocol.manifest import AssignerState
-from weir.protocol.snapshots import Split
+from weir.protocol.snapshots import Split, StateFile
+
+
+@dataclass(frozen=True, slots=True)
+class SplitList:
+    """All splits of a source, and the state file that contains them. ``splits[i].index`` is i."""
+
+    file: StateFile
+    splits: tuple[Split, ...]
 
 
 class SplitAssigner:
-    def __init__(self, pending: Iterable[Split], *, finished: int = 0) -> None:
+    """``next_split``: index of the first split in ``split_list`` that was never assigned. ``pending``: splits that are assigned before
+    it."""
+
+    def __init__(self, split_list: SplitList, *, pending: Iterable[Split] = (), next_split: int = 0, finished: int = 0) -> None:
+        self._list = split_list
         self._pending = deque(pending)
-        self._assigned: dict[str, int] = {}
-        self._finished = finished
+        self._next = next_split
+        self._started = finished
+        """The number of splits that are assigned or finished."""
 
     @classmethod
-    def restored(cls, snapshot: AssignerState, unfinished: Iterable[Split]) -> SplitAssigner:
+    def restored(cls, state: AssignerState, unfinished: Iterable[Split], split_list: SplitList) -> SplitAssigner:
         """Restore an assigner, which assigns the ``unfinished`` splits (with positions) before the pending splits.
 
-        An assigned split that is not in ``unfinished`` was finished and remains finished.
+        If ``state`` has no split list, a version without split lists has written it. Then ``split_list`` contains the pending splits
+        that have no position.
         """
-        started = tuple(unfinished)
-        started_ids = {split.id for split in started}
-        assert started_ids <= set(snapshot.assigned), "a source has a split that was not assigned to it"
-        newly_finished = sum(1 for split_id in snapshot.assigned if split_id not in started_ids)
-        return cls((*started, *snapshot.pending), finished=snapshot.finished + newly_finished)
+        assert state.finished >= 0, "a source has a split that was not assigned to it"
+        pending = [split for split in state.pending if state.split_list is not None or split.position is not None]
+        return cls(
+            split_list,
+            pending=[_with_payload(split, split_list) for split in (*unfinished, *pending)],
+            next_split=state.next,
+            finished=state.finished,
+        )
 
-    def request(self, subtask: int) -> Split | None:
-        """Return the next split for ``subtask``, or None if no splits remain."""
-        if not self._pending:
+    def request(self) -> Split | None:
+        """Return the next split to assign, or None if no splits remain."""
+        if self._pending:
+            split = self._pending.popleft()
+        elif self._next < len(self._list.splits):
+            split = self._list.splits[self._next]
+            self._next += 1
+        else:
             return None
-        split = self._pending.popleft()
-        self._assigned[split.id] = subtask
+        self._started += 1
         return split
 
     def snapshot(self) -> AssignerState:
-        return AssignerState(tuple(self._pending), tuple(self._assigned), self._finished)
+        """Return the state, in which assigned splits count as finished (see ``count_finished``)."""
+        pending = tuple(split.without_payload() for split in self._pending)
+        return AssignerState(pending, self._started, self._list.file, self._next)
+
+
+def unlisted_splits(state: AssignerState) -> tuple[Split, ...]:
+    """Return the splits for which a split list must be written, because a version without split lists has written ``state``."""
+    return () if state.split_list is not None else tuple(split for split in state.pending if split.position is None)
+
+
+def _with_payload(split: Split, split_list: SplitList) -> Split:
+    return split if split.index is None else replace(split, payload=split_list.splits[split.index].payload)

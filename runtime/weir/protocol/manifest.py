@@ -6,29 +6,33 @@ directory can be copied as a whole.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from weir.errors import ProtocolError
 from weir.protocol import codec
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid
 from weir.protocol.snapshots import Committable, JsonValue, OperatorSnapshot, Split, StateFile, SubtaskSnapshot
 
-MANIFEST_FORMAT = 2
-"""In format 1, each state file is an object. In format 2, small state files share objects (``StateFile.offset``)."""
+MANIFEST_FORMAT = 3
+"""In format 1, each state file is an object. In format 2, small state files share objects (``StateFile.offset``). In format 3, the
+splits of a source are in a split list (``AssignerState.split_list``) instead of in each manifest."""
 
 
 @dataclass(frozen=True, slots=True)
 class AssignerState:
     """The state of one source's split assigner at the trigger of the checkpoint.
 
-    ``pending``: unassigned splits. ``assigned``: ids of assigned splits that are possibly unfinished. The source's
-    snapshot contains the unfinished splits with their positions. ``finished``: the number of finished splits.
+    ``split_list``: the state file with all splits of the source, in the order of assignment. Only manifests of formats 1 and 2
+    have no split list. ``next``: the row of the first split in ``split_list`` that was never assigned. ``pending``: other
+    unassigned splits, which are assigned first. ``finished``: the number of finished splits. All other splits are unfinished. The
+    source's snapshots contain them with their positions.
     """
 
     pending: tuple[Split, ...]
-    assigned: tuple[str, ...]
     finished: int
+    split_list: StateFile | None = None
+    next: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +96,31 @@ class Manifest:
             yield from subtask.operators
 
     def referenced_files(self) -> tuple[StateFile, ...]:
-        """Return every state file that a restore needs, once, sorted by path and offset.
+        """Return every state file that a restore needs, once, sorted by path and offset. The split lists of sources are state files.
 
         These files must not be deleted while the checkpoint is kept.
         """
+        lists = [state.split_list for state in self.assigners.values() if state.split_list is not None]
         files = {(file.path, file.offset): file for operator in self.operators() for file in operator.files}
+        files |= {(file.path, file.offset): file for file in lists}
         return tuple(files[location] for location in sorted(files))
 
     def committables(self) -> tuple[Committable, ...]:
         return tuple(committable for operator in self.operators() for committable in operator.committables)
+
+
+def count_finished(
+    assigners: Mapping[OperatorUid, AssignerState], operators: Iterable[OperatorSnapshot]
+) -> dict[OperatorUid, AssignerState]:
+    """Return the states with the correct number of finished splits.
+
+    In ``assigners``, ``finished`` is the number of splits that are finished or in ``operators``, the snapshots of the sources.
+    """
+    unfinished = dict.fromkeys(assigners, 0)
+    for snapshot in operators:
+        if snapshot.operator in unfinished:
+            unfinished[snapshot.operator] += len(snapshot.splits)
+    return {uid: replace(state, finished=state.finished - unfinished[uid]) for uid, state in assigners.items()}
 
 
 def aggregate_statistics(
@@ -132,7 +152,8 @@ def encode_manifest(manifest: Manifest) -> bytes:
 
 
 def decode_manifest(data: bytes | bytearray | memoryview) -> Manifest:
-    """Raises ProtocolError for anything except a complete manifest of a supported format."""
+    """Return the manifest in the newest format. Raises ProtocolError for anything except a complete manifest of a supported
+    format."""
     value = codec.parse_json(data, "manifest")
     if not isinstance(value, dict):
         raise ProtocolError("a manifest is a JSON object")
@@ -141,10 +162,20 @@ def decode_manifest(data: bytes | bytearray | memoryview) -> Manifest:
         raise ProtocolError(
             f"manifest of format {written}, but this version of Weir reads formats up to {MANIFEST_FORMAT}: upgrade Weir"
         )
-    for state in _objects(value.get("assigners")):
-        state.pop("enumerated", None)  # Older versions wrote this field, always with the value true.
-    return codec.from_json(Manifest, value)
+    old = type(written) is int and written < 3
+    if old:
+        _convert_assigners(value.get("assigners"))
+    manifest = codec.from_json(Manifest, value)
+    if not old:
+        return manifest
+    return replace(manifest, assigners=count_finished(manifest.assigners, manifest.operators()), format=MANIFEST_FORMAT)
 
 
-def _objects(values: object) -> list[dict[str, object]]:
-    return [value for value in values.values() if isinstance(value, dict)] if isinstance(values, dict) else []
+def _convert_assigners(assigners: object) -> None:
+    """Convert the assigner states of formats 1 and 2 to arguments of ``count_finished``."""
+    for state in assigners.values() if isinstance(assigners, dict) else ():
+        if isinstance(state, dict):
+            state.pop("enumerated", None)  # Always true.
+            assigned, finished = state.pop("assigned", None), state.get("finished")
+            if isinstance(assigned, list) and isinstance(finished, int):
+                state["finished"] = finished + len(assigned)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from weir.protocol.ids import ChannelId, CheckpointId, Generation, OperatorUid
@@ -31,12 +31,18 @@ class StateFile:
 class Split:
     """A part of a source's input.
 
-    ``position`` is the position after the last emitted record, or None if the split has not been started.
+    ``position`` is the position after the last emitted record, or None if the split has not been started. ``index`` is the row of
+    the split in the source's split list, or None if no split list contains the split.
     """
 
     id: str
     payload: JsonValue
     position: JsonValue = None
+    index: int | None = None
+
+    def without_payload(self) -> Split:
+        """Return the split as a snapshot contains it: a split list that contains the split also contains the payload."""
+        return self if self.index is None else replace(self, payload=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from weir.protocol import codec
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid
 from weir.protocol.job_log import CheckpointImported
 from weir.protocol.log_view import CheckpointRecord, LogView
-from weir.protocol.manifest import Manifest, Origin
+from weir.protocol.manifest import AssignerState, Manifest, Origin
 from weir.protocol.snapshots import OperatorSnapshot, StateFile
 from weir.storage.inspection import read_checkpoint
 from weir.storage.job_log import JobLog, NumberTaken
@@ -129,6 +129,7 @@ def import_checkpoint(
             replace(subtask, operators=tuple(map(copier.copy_operator, subtask.operators)))
             for subtask in external.manifest.subtasks
         ),
+        assigners={uid: copier.copy_split_list(uid, state) for uid, state in external.manifest.assigners.items()},
         # Mark all output as published, because the imported checkpoint has no output of this job to commit.
         published_up_to=checkpoint,
     )
@@ -166,12 +167,15 @@ class _FileCopier:
         self._copies: dict[tuple[str, int], StateFile] = {}
 
     def copy_operator(self, snapshot: OperatorSnapshot) -> OperatorSnapshot:
-        return replace(snapshot, files=tuple(self._copy(file, snapshot) for file in snapshot.files))
+        return replace(snapshot, files=tuple(self._copy(file, snapshot.operator, snapshot.subtask) for file in snapshot.files))
+
+    def copy_split_list(self, source: OperatorUid, state: AssignerState) -> AssignerState:
+        return state if state.split_list is None else replace(state, split_list=self._copy(state.split_list, source, 0))
 
     def flush(self) -> None:
         self._files.flush()
 
-    def _copy(self, file: StateFile, snapshot: OperatorSnapshot) -> StateFile:
+    def _copy(self, file: StateFile, operator: OperatorUid, subtask: int) -> StateFile:
         copy = self._copies.get((file.path, file.offset))
         if copy is None:
             data, problem = self._checker.check(file)
@@ -180,7 +184,7 @@ class _FileCopier:
                     f"Cannot import checkpoint {self._external.name}: {self._checker.url_of(file)} {problem}. Choose another checkpoint. If "
                     "the original job is running, choose a pinned checkpoint or a savepoint, which that job does not retire."
                 )
-            path, offset = self._files.put((data,), operator=snapshot.operator, subtask=snapshot.subtask)
+            path, offset = self._files.put((data,), operator=operator, subtask=subtask)
             copy = self._copies[file.path, file.offset] = replace(file, path=path, offset=offset)
             self.bytes += file.bytes
         return copy

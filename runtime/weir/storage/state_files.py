@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -29,20 +29,28 @@ in several steps."""
 
 
 class StateFiles:
-    """Writes the state files of one slot for one checkpoint attempt, or for a part of it. Instances in one process never share an
-    object.
+    """Writes the state files of one slot for one checkpoint attempt, or for a part of it. Instances with the same ``numbers`` never
+    share an object. By default, these are all instances of the process.
 
     ``attempt`` distinguishes the files from those of any other process, including a zombie. Used by one thread.
     """
 
     def __init__(
-        self, storage: CheckpointStorage, layout: JobLayout, *, generation: Generation, checkpoint: CheckpointId, attempt: str
+        self,
+        storage: CheckpointStorage,
+        layout: JobLayout,
+        *,
+        generation: Generation,
+        checkpoint: CheckpointId,
+        attempt: str,
+        numbers: Iterator[int] = _numbers,
     ) -> None:
         self._storage = storage
         self._layout = layout
         self._generation = generation
         self._checkpoint = checkpoint
         self._attempt = attempt
+        self._numbers = numbers
         self._pack: _Pack | None = None
         self._failure: Exception | None = None
         """The error that prevented storing an object, if any.
@@ -84,7 +92,7 @@ class StateFiles:
             raise
 
     def _next_attempt(self) -> str:
-        return f"{self._attempt}.{next(_numbers)}"
+        return f"{self._attempt}.{next(self._numbers)}"
 
 
 @dataclass(slots=True)

@@ -110,5 +110,5 @@ class SourceSubtask(SubtaskRuntime):
             self._poll_at_ns = 0
         elif item > self._last_checkpoint:
             self._last_checkpoint = item
-            positions = OperatorSnapshot(self.uid, self.subtask.index, splits=self.source.unfinished())
-            self._take_snapshot(item, 0, (), (positions,))
+            splits = tuple(split.without_payload() for split in self.source.unfinished())
+            self._take_snapshot(item, 0, (), (OperatorSnapshot(self.uid, self.subtask.index, splits=splits),))

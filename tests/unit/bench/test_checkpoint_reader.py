@@ -47,11 +47,9 @@ def example_sources() -> tuple[dict[OperatorUid, Source], tuple[Split, ...]]:
 
 
 def test_only_started_and_finished_splits_have_a_position() -> None:
-    source_map, (finished, started, assigned, pending) = example_sources()
+    source_map, (finished, started, assigned, _) = example_sources()
     positions = (Split(started.id, started.payload, 17), Split(assigned.id, assigned.payload))
-    taken = manifest(
-        [OperatorSnapshot(READ, 0, splits=positions)], AssignerState((pending,), (started.id, assigned.id), finished=1)
-    )  # fmt: skip
+    taken = manifest([OperatorSnapshot(READ, 0, splits=positions)], AssignerState((), finished=1, next=3))
 
     assert contents_of(taken, Files({}), source_map, 2).splits[READ] == (SplitRead(finished, None), SplitRead(started, 17))
 
@@ -63,7 +61,7 @@ def test_the_reader_merges_the_states_and_totals_of_all_subtasks() -> None:
     sums = [
         OperatorSnapshot(SINK, number, inline=to_json(Totals(rows, {"count": rows * 10}))) for number, rows in enumerate((1, 3))
     ]
-    contents = contents_of(manifest([*parts, *sums], AssignerState((), (), 4)), files, source_map, 2)
+    contents = contents_of(manifest([*parts, *sums], AssignerState((), 4, next=4)), files, source_map, 2)
 
     assert contents.states[COUNT].to_pydict() == {"key": [1, 2], "count": [5, 7]}
     assert contents.totals == Totals(4, {"count": 40})

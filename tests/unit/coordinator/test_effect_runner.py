@@ -5,19 +5,26 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from tests.unit.coordinator.test_garbage_collector import LAYOUT, _ImmediateExecutor
 from tests.unit.coordinator.test_log_executor import GRAPH
 from tests.unit.coordinator.test_sinks import SINK, Recording
 
+from weir.connectors.base import Source
 from weir.coordinator.compiled_job import CompiledJob
 from weir.coordinator.effect_runner import EffectRunner, Executors
 from weir.errors import Retry, SinkError
 from weir.kernel.checkpoints import CheckpointKind, CommitPermit, PendingCheckpoint
 from weir.kernel.effects import AppendLog, Commit, Prepare, RecordCompleted, StartGeneration, WriteManifest
-from weir.protocol.ids import CheckpointId, Generation, SubtaskId
+from weir.kernel.restore import RestorePoint
+from weir.kernel.split_assigner import SplitList
+from weir.operators.base import SourceOperator
+from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SubtaskId
 from weir.protocol.job_log import GenerationStarted
-from weir.protocol.snapshots import Committable
+from weir.protocol.manifest import AssignerState
+from weir.protocol.snapshots import Committable, Split
+from weir.storage.base import CheckpointStorage
 from weir.storage.job_log import JobLog
 from weir.storage.layout import JobLayout
 from weir.storage.memory import MemoryStorage
@@ -152,3 +159,77 @@ def test_the_effect_runner_finds_a_newer_generation_in_the_job_log() -> None:
     number = second_driver.read()[1]
     second_driver.append(GenerationStarted(Generation(2), None, "b2", CheckpointId(1), "n", 0), at=number)
     assert runner.successor() == 2
+
+
+SOURCE = OperatorUid("in")
+
+
+class Splits(Source):
+    """A source that counts its enumerations."""
+
+    kind = "splits"
+    enumerated = 0
+
+    def schema(self) -> pa.Schema:
+        return pa.schema([])
+
+    def splits(self, parallelism: int) -> tuple[Split, ...]:
+        self.enumerated += 1
+        return (Split("a", {"file": "a"}), Split("b", {"file": "b"}))
+
+    def reader(self) -> SourceOperator:
+        raise AssertionError("slots read the splits")
+
+
+def _prepared(storage: CheckpointStorage, source: Source, *points: RestorePoint | None) -> list[dict[OperatorUid, SplitList]]:
+    """Return the split lists of successive preparations in one process."""
+    log = JobLog(storage, LAYOUT)
+    log.read()
+    executor, master = _ImmediateExecutor(), RecordingMaster()
+    plan = CompiledJob(GRAPH, {SOURCE: source}, {SINK: Recording()})
+    runner = EffectRunner(plan, storage, log, executors=Executors(executor, executor, executor, threading.Event()))
+    runner.start(lambda event: event(master, 0))  # type: ignore[arg-type,func-returns-value]  # a RecordingMaster
+    first = log.view.next_generation
+    for generation, point in enumerate(points, first):
+        runner.submit(AppendLog(StartGeneration(Generation(generation), None, log.view.next_checkpoint)))
+        runner.submit(Prepare(Generation(generation), None, point, () if point is not None else (SOURCE,)))
+    assert not [call for call in master.calls if "failed" in call[0]], master.calls
+    return [call[1] for call in master.calls if call[0] == "on_prepared"]
+
+
+def _point(state: AssignerState) -> RestorePoint:
+    return RestorePoint(CheckpointId(1), GRAPH, (), {SOURCE: state})
+
+
+class CountingStorage(MemoryStorage):
+    """Counts the reads of split lists."""
+
+    reads = 0
+
+    def get(self, path: str) -> memoryview:
+        self.reads += "splits" in path
+        return super().get(path)
+
+
+def test_the_splits_of_a_source_are_enumerated_once_and_read_once_per_process() -> None:
+    storage, source = CountingStorage(), Splits()
+    (listed,) = _prepared(storage, source, None)
+    state = AssignerState((), 0, listed[SOURCE].file)
+    assert _prepared(storage, source, _point(state), _point(state)) == [listed, listed]
+    assert (source.enumerated, storage.reads) == (1, 1)
+
+
+def test_a_split_list_is_written_for_the_pending_splits_of_a_checkpoint_of_an_older_version() -> None:
+    storage, source = CountingStorage(), Splits()
+    state = AssignerState((Split("started", {"file": "s"}, 7), Split("c", {"file": "c"})), 1)
+    (listed,) = _prepared(storage, source, _point(state))
+    assert listed[SOURCE].splits == (Split("c", {"file": "c"}, index=0),)
+    assert source.enumerated == 0
+    assert _prepared(storage, source, _point(AssignerState((), 0, listed[SOURCE].file))) == [listed]
+
+
+def test_split_lists_of_two_preparations_have_different_names() -> None:
+    storage, source = CountingStorage(), Splits()
+    first, second = _prepared(storage, source, None, None)
+    assert first[SOURCE].splits == second[SOURCE].splits
+    assert first[SOURCE].file.path != second[SOURCE].file.path

@@ -7,8 +7,9 @@ from weir.graph.logical import Column, Input, LogicalGraph, LogicalOperator, Ope
 from weir.graph.physical import PhysicalGraph
 from weir.kernel.checkpoints import CheckpointKind, PendingCheckpoint
 from weir.kernel.restore import RestorePoint
-from weir.kernel.split_assigner import SplitAssigner
+from weir.kernel.split_assigner import SplitAssigner, SplitList
 from weir.protocol.ids import ChannelId, CheckpointId, Generation, OperatorUid, SlotIncarnation, SubtaskId
+from weir.protocol.manifest import count_finished
 from weir.protocol.messages import Register
 from weir.protocol.snapshots import (
     ChannelSnapshot,
@@ -44,7 +45,7 @@ def snapshot(
     """Return the snapshot that the subtask acknowledges. A snapshot of the source contains one unfinished split, unless the
     subtask has ended. A snapshot of totals contains a file with all key groups of the subtask."""
     if subtask.chain == 0:
-        split = Split(f"split{subtask.index}", None, 3)
+        split = Split(f"split{subtask.index}", None, 3, subtask.index)
         operators = (OperatorSnapshot(SOURCE, subtask.index, splits=() if ended else (split,)),)
     else:
         parallelism = of.chains[1].parallelism
@@ -72,10 +73,15 @@ def restore_point(of: PhysicalGraph) -> RestorePoint:
     pending = PendingCheckpoint(CheckpointId(7), CheckpointKind.PERIODIC, 0)
     for subtask in sorted(of.subtasks(), reverse=True):
         pending.snapshots[subtask] = snapshot(of, subtask, checkpoint=7)
-    assigner = SplitAssigner([Split("split0", None), Split("split1", None), Split("rest", None)])
-    for index in range(2):
-        assigner.request(index)
-    return RestorePoint.of_pending(pending, of, {SOURCE: assigner.snapshot()})
+    assigner = SplitAssigner(split_list("split0", "split1", "rest"))
+    for _ in range(2):
+        assigner.request()
+    return RestorePoint.of_pending(pending, of, count_finished({SOURCE: assigner.snapshot()}, pending.operators()))
+
+
+def split_list(*ids: str) -> SplitList:
+    splits = tuple(Split(split_id, f"payload of {split_id}", index=index) for index, split_id in enumerate(ids))
+    return SplitList(StateFile("state/source/splits", 1, "x", len(ids)), splits)
 
 
 def register(number: int) -> Register:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from kernel_cases import SOURCE, graph, register, snapshot
+from kernel_cases import SOURCE, graph, register, snapshot, split_list
 
 from weir.kernel.checkpoints import CheckpointKind, CommitPermit
 from weir.kernel.config import CheckpointConfig, RestartConfig
@@ -45,10 +45,10 @@ from weir.protocol.messages import (
     SubtaskFailed,
     TriggerCheckpoint,
 )
-from weir.protocol.snapshots import Split
 
 T = TypeVar("T")
 SLOTS = 2
+SPLITS = split_list("split0", "split1")
 CONFIG = JobConfig(
     checkpoints=CheckpointConfig(interval_ms=1_000, timeout_ms=500),
     restarts=RestartConfig(attempts_max=2),
@@ -106,7 +106,7 @@ class Job:
 
     def running(self, now_ms: int = 0) -> Job:
         self.log_created(now_ms)
-        self.observe(self.master.on_prepared({SOURCE: (Split("split0", None), Split("split1", None))}, now_ms))
+        self.observe(self.master.on_prepared({SOURCE: SPLITS}, now_ms))
         for slot in range(SLOTS):
             self.receive(slot, register(slot), now_ms)
         for slot in range(SLOTS):
@@ -138,7 +138,7 @@ def test_a_job_appends_its_start_to_the_log_before_it_deploys_and_starts_all_slo
     job = Job()
     assert job.log == StartGeneration(Generation(1), None, CheckpointId(1))
     assert only(Prepare, job.log_created()) == [Prepare(Generation(1), None, None, (SOURCE,))]
-    job.master.on_prepared({SOURCE: ()}, 0)
+    job.master.on_prepared({SOURCE: SPLITS}, 0)
     assert sent(Lease, job.receive(0, register(0)))
     deploys = sent(Deploy, job.receive(1, register(1)))
     assert [deploy.slot for deploy in deploys] == [0, 1]
@@ -158,7 +158,7 @@ def test_a_checkpoint_is_committed_only_after_its_log_entry_exists() -> None:
     assert sent(TriggerCheckpoint, job.observe(job.master.savepoint(0)))
     effects = job.acknowledged(1)
     (manifest,) = only(WriteManifest, effects)
-    assert manifest.assigners[SOURCE].pending == (Split("split0", None), Split("split1", None))
+    assert (manifest.assigners[SOURCE].next, manifest.assigners[SOURCE].split_list) == (0, SPLITS.file)
     assert not only(Commit, effects)
     effects = job.observe(job.master.on_manifest_written(job.generation, CheckpointId(1), 0))
     assert isinstance(job.log, RecordCompleted)
@@ -185,7 +185,7 @@ def test_a_savepoint_request_during_a_recovery_is_executed_when_the_job_runs_aga
     assert not sent(TriggerCheckpoint, job.observe(job.master.savepoint(15)))
     job.receive(0, Cancelled(Generation(1)), 20)
     job.log_created(30)
-    job.observe(job.master.on_prepared({SOURCE: ()}, 40))
+    job.observe(job.master.on_prepared({SOURCE: SPLITS}, 40))
     job.receive(5, register(5), 50)
     for slot in (0, 5):
         job.receive(slot, Deployed(Generation(2)), 60)
@@ -244,7 +244,7 @@ def test_after_the_loss_of_a_slot_the_job_restores_the_last_completed_checkpoint
     (prepare,) = only(Prepare, job.log_created(30))
     assert prepare.permit == CommitPermit(CheckpointId(1), Generation(2))
     assert prepare.enumerate_sources == ()
-    assert job.observe(job.master.on_prepared({}, 40)) == []
+    assert job.observe(job.master.on_prepared({SOURCE: SPLITS}, 40)) == []
     deploys = sent(Deploy, job.receive(5, register(5), 50))
     assert [deploy.restored_checkpoint for deploy in deploys] == [1, 1]
     assert {deploy.next_checkpoint for deploy in deploys} == {2}
@@ -270,7 +270,7 @@ def test_messages_of_an_older_generation_have_no_effect() -> None:
     for slot in range(SLOTS):
         job.receive(slot, Cancelled(Generation(1)))
     job.log_created()
-    job.observe(job.master.on_prepared({SOURCE: ()}, 0))
+    job.observe(job.master.on_prepared({SOURCE: SPLITS}, 0))
     for slot in range(SLOTS):
         assert job.receive(slot, Deployed(Generation(1))) == []
     assert job.master.phase is JobPhase.DEPLOYING
@@ -290,7 +290,7 @@ def test_a_job_fails_after_too_many_restarts_without_a_completed_checkpoint() ->
         for slot in range(SLOTS):
             job.receive(slot, Cancelled(job.generation), now_ms)
         job.log_created(now_ms)
-        job.observe(job.master.on_prepared({SOURCE: ()}, now_ms))
+        job.observe(job.master.on_prepared({SOURCE: SPLITS}, now_ms))
         job.observe(job.master.tick(now_ms + 100))
         for slot in range(SLOTS):
             job.receive(slot, Deployed(job.generation), now_ms + 100)
@@ -370,7 +370,7 @@ def test_a_job_that_is_ending_does_not_deploy_a_prepared_generation() -> None:
     assert not only(Finish, job.master.cancel(0)), "the commit of the previous generation is not finished"
     for slot in range(SLOTS):
         job.receive(slot, register(slot), 0)
-    assert not sent(Deploy, job.master.on_prepared({}, 0))
+    assert not sent(Deploy, job.master.on_prepared({SOURCE: SPLITS}, 0))
     assert only(Finish, job.master.on_committed(commit.permit, 0))
 
 
@@ -428,7 +428,7 @@ def allocating(config: JobConfig = CONFIG) -> Job:
     """Return a job that waits for its slots. One of the two slots has registered."""
     job = Job(config)
     job.log_created()
-    job.master.on_prepared({SOURCE: ()}, 0)
+    job.master.on_prepared({SOURCE: SPLITS}, 0)
     job.receive(0, register(0))
     return job
 
@@ -473,7 +473,7 @@ def test_each_wait_for_slots_has_a_warning() -> None:
         job.observe(job.master.on_slot_lost(register(1).incarnation, "killed", start_ms))
         job.receive(0, Cancelled(job.generation), start_ms)
         job.log_created(start_ms)
-        job.observe(job.master.on_prepared({SOURCE: ()}, start_ms))
+        job.observe(job.master.on_prepared({SOURCE: SPLITS}, start_ms))
         job.master.tick(start_ms + 50)
         (warning,) = only(Report, job.master.tick(start_ms + 150))
         assert warning.kind is ReportKind.WAITING_FOR_SLOTS
@@ -493,7 +493,7 @@ def test_the_delay_before_a_restart_does_not_count_as_a_wait_for_slots() -> None
         for slot in range(SLOTS):
             job.receive(slot, Cancelled(job.generation))
         job.log_created()
-        job.observe(job.master.on_prepared({SOURCE: ()}, 0))
+        job.observe(job.master.on_prepared({SOURCE: SPLITS}, 0))
         for slot in range(SLOTS):
             job.receive(slot, Deployed(job.generation))
     assert job.master.phase is JobPhase.ALLOCATING
@@ -505,7 +505,7 @@ def test_the_delay_before_a_restart_does_not_count_as_a_wait_for_slots() -> None
 def test_a_deployment_that_times_out_is_cancelled() -> None:
     job = Job()
     job.log_created()
-    job.master.on_prepared({SOURCE: ()}, 0)
+    job.master.on_prepared({SOURCE: SPLITS}, 0)
     for slot in range(SLOTS):
         job.receive(slot, register(slot))
     assert sent(CancelSubtasks, job.master.tick(150))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from kernel_cases import SOURCE, graph, restore_point
+from kernel_cases import SOURCE, graph, restore_point, split_list
 
 from weir.kernel.checkpoints import CommitPermit
 from weir.kernel.effects import AppendLog, StartGeneration
@@ -11,7 +11,6 @@ from weir.kernel.failover import Backoff
 from weir.kernel.requests import CommitQueue, PendingAppend, Preparation
 from weir.kernel.restore import RestorePoint
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid
-from weir.protocol.snapshots import Split
 
 REQUEST = StartGeneration(Generation(1), None, CheckpointId(1))
 GRAPH = graph(2)
@@ -91,12 +90,12 @@ def test_a_failed_preparation_is_retried_with_increasing_delays_until_the_last_a
 
 
 def test_a_split_assigner_contains_the_unread_splits_of_the_checkpoint_and_all_new_splits() -> None:
-    assigners = preparation(restore_point(GRAPH)).assigners({NEW: [Split("fresh", None)]})
+    lists = {SOURCE: split_list("split0", "split1", "rest"), NEW: split_list("fresh")}
+    assigners = preparation(restore_point(GRAPH)).assigners(lists)
     assert assigners.keys() == {SOURCE, NEW}
-    assigned = [split.id for split in iter(lambda: assigners[SOURCE].request(0), None)]
+    assigned = [split.id for split in iter(assigners[SOURCE].request, None)]
     assert assigned == ["split0", "split1", "rest"]
-    fresh = assigners[NEW].request(0)
-    assert fresh is not None and fresh.id == "fresh"
+    assert assigners[NEW].request() == lists[NEW].splits[0]
 
 
 # ---- commits -----------------------------------------------------------------------------------

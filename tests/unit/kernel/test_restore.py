@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from kernel_cases import COLUMNS, SINK, SOURCE, TOTALS, channel, graph, restore_point, snapshot
+from kernel_cases import COLUMNS, SINK, SOURCE, TOTALS, channel, graph, restore_point, snapshot, split_list
 
 from weir.errors import RestoreError
 from weir.graph.compile import compile_graph
@@ -13,21 +13,20 @@ from weir.graph.key_groups import key_group_range
 from weir.graph.logical import Input, LogicalGraph, LogicalOperator, OperatorKind
 from weir.graph.physical import PhysicalGraph
 from weir.kernel.restore import RestorePoint, plan_restore, restored_assigners
-from weir.kernel.split_assigner import SplitAssigner
+from weir.kernel.split_assigner import SplitAssigner, unlisted_splits
 from weir.protocol.ids import CheckpointId, OperatorUid, SubtaskId
-from weir.protocol.manifest import AssignerState
+from weir.protocol.manifest import AssignerState, count_finished
 from weir.protocol.snapshots import ChannelSnapshot, Split, SubtaskSnapshot
 
-ALL_ASSIGNED = {SOURCE: AssignerState((), ("split",), 1)}
+ALL_ASSIGNED = {SOURCE: AssignerState((), 1)}
 
 
 def point(of: PhysicalGraph, *, ended: tuple[SubtaskId, ...] = ()) -> RestorePoint:
-    assigned = tuple(f"split{index}" for index in range(of.slots)) + ("finished",)
     return RestorePoint(
         CheckpointId(1),
         of,
         tuple(snapshot(of, subtask, ended=subtask in ended) for subtask in of.subtasks()),
-        {SOURCE: AssignerState((Split("waiting", None),), assigned, 2)},
+        {SOURCE: AssignerState((Split("returned", None, 5, 7),), 2, next=8)},
     )
 
 
@@ -122,21 +121,54 @@ def test_a_rescale_restores_no_emitted_watermark_if_one_subtask_had_emitted_none
     assert [restore.watermarks for restore in restores] == [(), (), ()]
 
 
+LIST = split_list(*(f"split{number}" for number in range(9)))
+
+
 def test_unfinished_splits_keep_their_positions_and_are_assigned_before_pending_splits() -> None:
-    assigner = restored_assigners(point(graph(2)))[SOURCE]
-    assert [assigner.request(0) for _ in range(4)] == [
-        Split("split0", None, 3),
-        Split("split1", None, 3),
-        Split("waiting", None),
+    restored = point(graph(2))
+    state = replace(restored.assigners[SOURCE], split_list=LIST.file)
+    assigner = restored_assigners(replace(restored, assigners={SOURCE: state}), {SOURCE: LIST})[SOURCE]
+    assert [assigner.request() for _ in range(5)] == [
+        Split("split0", "payload of split0", 3, 0),
+        Split("split1", "payload of split1", 3, 1),
+        Split("returned", "payload of split7", 5, 7),
+        Split("split8", "payload of split8", None, 8),
         None,
     ]
-    assert assigner.snapshot() == AssignerState((), ("split0", "split1", "waiting"), 3)
+    assert assigner.snapshot() == AssignerState((), 2 + 4, LIST.file, next=9)
 
 
-def test_a_split_counts_as_finished_if_it_is_assigned_and_no_subtask_restores_it() -> None:
-    restored = SplitAssigner.restored(AssignerState((), ("done",), 4), ())
-    assert restored.request(0) is None
-    assert restored.snapshot().finished == 5
+def test_the_state_of_an_assigner_does_not_grow_with_the_number_of_splits() -> None:
+    many = split_list(*(f"split{number}" for number in range(10_000)))
+    assigner = SplitAssigner(many)
+    at_start = assigner.snapshot()
+    for _ in range(9_000):
+        assigner.request()
+    assert at_start == AssignerState((), 0, many.file, next=0)
+    assert assigner.snapshot() == AssignerState((), 9_000, many.file, next=9_000)
+
+
+def test_splits_that_a_restore_returned_are_pending_without_their_payload() -> None:
+    started = Split("split1", None, 30, 1)
+    assigner = SplitAssigner.restored(AssignerState((), 2, LIST.file, next=3), (started,), LIST)
+    assert assigner.snapshot() == AssignerState((started,), 2, LIST.file, next=3)
+
+
+def test_splits_in_the_snapshots_of_a_source_do_not_count_as_finished() -> None:
+    of = graph(2)
+    states = {SOURCE: AssignerState((), 7, LIST.file, next=7)}
+    snapshots = [operator for subtask in of.subtasks() for operator in snapshot(of, subtask).operators]
+    assert count_finished(states, snapshots)[SOURCE].finished == 7 - 2
+
+
+def test_a_checkpoint_of_a_version_without_split_lists_is_restored() -> None:
+    waiting, started, unfinished = Split("a", "payload of a"), Split("b", {"file": "b"}, 9), Split("c", {"file": "c"}, 2)
+    state = AssignerState((waiting, started), 4)
+    assert unlisted_splits(state) == (waiting,)
+    listed = split_list("a")
+    assigner = SplitAssigner.restored(state, (unfinished,), listed)
+    assert assigner.snapshot() == AssignerState((unfinished, started), 4, listed.file, next=0)
+    assert [assigner.request() for _ in range(4)] == [unfinished, started, listed.splits[0], None]
 
 
 def test_the_error_for_an_inconsistent_checkpoint_names_the_channel() -> None:

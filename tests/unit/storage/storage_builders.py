@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, field
 
+from weir.kernel.split_assigner import SplitList
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SubtaskId
 from weir.protocol.job_log import (
     BranchAbandoned,
@@ -23,6 +24,7 @@ from weir.storage.garbage_collection import StateReferences
 from weir.storage.job_log import Appended, JobLog
 from weir.storage.layout import JobLayout
 from weir.storage.manifests import write_manifest
+from weir.storage.split_lists import write_split_list
 from weir.storage.state_files import StateFiles
 
 S3_OPTIONS = {"access_key_id": "test", "secret_access_key": "test", "region": "us-east-1"}
@@ -75,7 +77,13 @@ def fold(*entries: Entry) -> LogView:
 
 
 def manifest_of(
-    generation: int, checkpoint: int, files: tuple[StateFile, ...], *, job: str = JOB, restored_from: int | None = None
+    generation: int,
+    checkpoint: int,
+    files: tuple[StateFile, ...],
+    *,
+    job: str = JOB,
+    restored_from: int | None = None,
+    split_list: StateFile | None = None,
 ) -> Manifest:
     snapshot = OperatorSnapshot(UID, 0, files=files, inline={"offsets": [1, 2, {"lag": None}]})
     subtask = SubtaskSnapshot(0, 0, (snapshot,), (), (), False, SubtaskStatistics(sync_us=7, async_ms=1.5))
@@ -91,7 +99,7 @@ def manifest_of(
         drained=False,
         graph={"slots": 1, "chains": [{"index": 0}], "max_parallelism": {UID: 128}},
         subtasks=(subtask,),
-        assigners={OperatorUid("flights"): AssignerState((Split("s2", {"file": "b.txt"}),), ("s1",), 4)},
+        assigners={OperatorUid("flights"): AssignerState((Split("s2", {"file": "b.txt"}),), 4, split_list)},
         statistics=aggregate_statistics((subtask,), end_to_end_ms=20.0),
     )
 
@@ -130,13 +138,28 @@ class RunningJob:
         files.flush()
         return file
 
-    def complete(self, checkpoint: int, *, also: tuple[StateFile, ...] = (), savepoint: bool = False) -> StateFile:
+    def list_splits(self, checkpoint: int, *splits: Split) -> SplitList:
+        files = StateFiles(
+            self.storage, self.layout, generation=self.generation, checkpoint=CheckpointId(checkpoint), attempt="splits"
+        )
+        split_list = write_split_list(files, OperatorUid("flights"), splits)
+        files.flush()
+        return split_list
+
+    def complete(
+        self,
+        checkpoint: int,
+        *,
+        also: tuple[StateFile, ...] = (),
+        savepoint: bool = False,
+        split_list: StateFile | None = None,
+    ) -> StateFile:
         """Write the state file, the manifest and the log entry of a checkpoint, and return the state file.
 
         ``also`` lists files of earlier checkpoints that the manifest references.
         """
         file = self.write_state(checkpoint)
-        manifest = manifest_of(self.generation, checkpoint, (*also, file))
+        manifest = manifest_of(self.generation, checkpoint, (*also, file), split_list=split_list)
         written = write_manifest(self.storage, self.layout, manifest)
         self.append(
             CheckpointCompleted(

@@ -18,7 +18,7 @@ from weir.protocol.ids import CheckpointId, Generation, OperatorUid
 from weir.protocol.job_log import CheckpointCompleted, CheckpointImported, Purpose
 from weir.protocol.log_view import SKIPPED_IDS_MAX
 from weir.protocol.manifest import Manifest
-from weir.protocol.snapshots import Committable, OperatorSnapshot, StateFile
+from weir.protocol.snapshots import Committable, OperatorSnapshot, Split, StateFile
 from weir.storage.base import CheckpointStorage
 from weir.storage.checkpoint_import import ImportResult, find_external_checkpoint, import_checkpoint
 from weir.storage.garbage_collection import StateReferences, delete_orphans
@@ -27,6 +27,8 @@ from weir.storage.layout import JobLayout
 from weir.storage.location import JobLocation
 from weir.storage.manifests import read_manifest, write_manifest
 from weir.storage.memory import MemoryStorage
+from weir.storage.split_lists import read_split_list
+from weir.storage.state_files import StateReader
 
 OUT = OperatorUid("out")
 OURS = "other flights"
@@ -37,8 +39,8 @@ class Origin(RunningJob):
 
     graph: LogicalGraph = word_count()
 
-    def complete_with_sink(self, checkpoint: int, *files: StateFile) -> None:
-        manifest = manifest_of(self.generation, checkpoint, files)
+    def complete_with_sink(self, checkpoint: int, *files: StateFile, split_list: StateFile | None = None) -> None:
+        manifest = manifest_of(self.generation, checkpoint, files, split_list=split_list)
         committable = Committable(manifest.job, OUT, self.generation, CheckpointId(checkpoint), 0, "part-1")
         written_by_sink = OperatorSnapshot(OUT, 0, inline={"rows": 5}, committables=(committable,))
         (subtask,) = manifest.subtasks
@@ -110,6 +112,19 @@ def test_a_new_job_resumes_from_an_imported_checkpoint(open_again: Callable[[], 
     assert verify(open_again(), target_job.layout, found.checkpoint).intact
     assert found.bytes == sum(file.bytes for file in manifest.referenced_files()) > 0
     assert manifest.assigners == read_manifest(source.storage, source.layout, source.log.view.kept[-1]).assigners
+
+
+def test_the_split_lists_of_sources_are_imported() -> None:
+    source, target_job = origin(checkpoints=0), target()
+    listed = source.list_splits(1, Split("a", {"file": "a"}), Split("b", {"file": "b"}))
+    source.complete_with_sink(1, split_list=listed.file)
+    found = imported(source, target_job)
+    source.storage.delete(list(contents(source.storage)))
+    (state,) = newest(target_job).assigners.values()
+    assert state.split_list is not None and state.split_list.path != listed.file.path
+    copy = read_split_list(StateReader(target_job.storage, target_job.layout, found.checkpoint), state.split_list)
+    assert copy.splits == listed.splits
+    assert verify(target_job.storage, target_job.layout, found.checkpoint).intact
 
 
 def test_an_imported_checkpoint_can_be_restored_after_its_original_is_deleted() -> None:

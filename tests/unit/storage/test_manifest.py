@@ -7,10 +7,10 @@ import pytest
 from tests.unit.storage.storage_builders import JOB, UID, manifest_of
 
 from weir.errors import CheckpointError, ProtocolError
-from weir.protocol.ids import CheckpointId, Generation
+from weir.protocol.ids import CheckpointId, Generation, OperatorUid
 from weir.protocol.log_view import CheckpointRecord
-from weir.protocol.manifest import Manifest, aggregate_statistics, decode_manifest, encode_manifest
-from weir.protocol.snapshots import Committable, OperatorSnapshot, StateFile, SubtaskSnapshot, SubtaskStatistics
+from weir.protocol.manifest import AssignerState, Manifest, aggregate_statistics, decode_manifest, encode_manifest
+from weir.protocol.snapshots import Committable, OperatorSnapshot, Split, StateFile, SubtaskSnapshot, SubtaskStatistics
 from weir.storage.layout import JobLayout
 from weir.storage.manifests import checkpoint_statistics, read_manifest, write_manifest
 from weir.storage.memory import MemoryStorage
@@ -33,7 +33,7 @@ def test_a_written_manifest_is_read_back_unchanged() -> None:
 
 def test_a_manifest_is_readable_json() -> None:
     value = json.loads(encode_manifest(manifest_of(1, 7, FILES)))
-    assert value["format"] == 2
+    assert value["format"] == 3
     assert value["subtasks"][0]["operators"][0]["files"][0]["path"] == FILES[0].path
     assert value["assigners"]["flights"]["pending"][0]["id"] == "s2"
 
@@ -118,10 +118,33 @@ def test_a_manifest_of_a_version_without_emitted_watermarks_is_readable() -> Non
     assert decode_manifest(json.dumps(value).encode()) == manifest
 
 
+@pytest.mark.parametrize("form", [1, 2])
+def test_a_manifest_of_a_version_without_split_lists_is_readable(form: int) -> None:
+    """These versions wrote all pending splits into each manifest, and the ids of the splits that were assigned since the restore."""
+    manifest = manifest_of(1, 7, FILES)
+    unfinished = OperatorSnapshot(OperatorUid("flights"), 1, splits=(Split("s1", {"file": "a.txt"}, 5),))
+    manifest = replace(manifest, subtasks=(replace(manifest.subtasks[0], operators=(unfinished,)),), format=form)
+    value = json.loads(encode_manifest(manifest))
+    for split in (value["subtasks"][0]["operators"][0]["splits"][0], value["assigners"]["flights"]["pending"][0]):
+        del split["index"]
+    value["assigners"]["flights"] = {
+        "pending": value["assigners"]["flights"]["pending"], "assigned": ["s0", "s1"], "finished": 4, "enumerated": True,
+    }  # fmt: skip
+    decoded = decode_manifest(json.dumps(value).encode())
+    assert decoded.assigners == {OperatorUid("flights"): AssignerState((Split("s2", {"file": "b.txt"}),), 4 + 1)}
+    assert decoded.subtasks == manifest.subtasks
+    assert decode_manifest(encode_manifest(decoded)) == decoded
+
+
+def test_a_split_list_is_one_of_the_files_that_a_restore_needs() -> None:
+    split_list = StateFile("state/packed.slots/g1-c1-splits.0.pack", 10, "xxh3:01", 3, offset=64)
+    assert manifest_of(1, 7, FILES, split_list=split_list).referenced_files() == (split_list, FILES[1], FILES[0])
+
+
 def test_the_error_for_a_newer_manifest_format_asks_the_user_to_upgrade_weir() -> None:
     value = json.loads(encode_manifest(manifest_of(1, 7, FILES)))
     with pytest.raises(ProtocolError, match="upgrade Weir"):
-        decode_manifest(json.dumps(value | {"format": 3, "new_field": 1}).encode())
+        decode_manifest(json.dumps(value | {"format": 4, "new_field": 1}).encode())
 
 
 @pytest.mark.parametrize("data", [b"", b"null", b"[1]", b"\xff\xfe", b"{}", b'{"format": 1}', b"[" * 100_000])

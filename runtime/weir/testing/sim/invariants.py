@@ -317,14 +317,23 @@ class InvariantChecker:
                 held.setdefault(uid, set()).add(item.identity)
 
     def _prefix(self, effect: WriteManifest) -> Prefix:
-        prefix = dict(all_records(self._cluster.scenario.sources))
-        for uid, assigner in effect.assigners.items():
-            for split in assigner.pending:
-                prefix[(uid, _number(split.id))] = split.position if isinstance(split.position, int) else 0
-        for snapshot in effect.pending.snapshots.values():
-            for operator in snapshot.operators:
-                for split in operator.splits:
-                    prefix[(operator.operator, _number(split.id))] = split.position if isinstance(split.position, int) else 0
+        """Raises Violation if the split list of a source is missing, or if the number of finished splits is wrong."""
+        sources = self._cluster.scenario.sources
+        prefix = dict(all_records(sources))
+        unfinished = {uid: list(state.pending) for uid, state in effect.assigners.items()}
+        for operator in effect.pending.operators():
+            unfinished.setdefault(operator.operator, []).extend(operator.splits)
+        for uid, state in effect.assigners.items():
+            where, splits = f"checkpoint {effect.pending.checkpoint}, source {uid}", len(sources[uid].lengths)
+            assert state.split_list is not None
+            if not isinstance(self._cluster.storage.objects.get(LAYOUT.absolute(state.split_list.path)), bytes):
+                raise Violation(f"{where}: the split list {state.split_list.path} is missing or torn")
+            prefix |= {(uid, number): 0 for number in range(state.next, splits)}
+            prefix |= {
+                (uid, _number(split.id)): split.position if isinstance(split.position, int) else 0 for split in unfinished[uid]
+            }
+            if state.finished != state.next - len(unfinished[uid]):
+                raise Violation(f"{where}: {state.finished} of {splits} splits are finished, but {state} and {unfinished[uid]}")
         return prefix
 
     def _rows_of(self, sink: OperatorUid, paths: frozenset[str]) -> list[Identity]:

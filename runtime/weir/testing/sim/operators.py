@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from weir.connectors.files import file_identity
 from weir.connectors.files.file_identity import FileIdentity
@@ -50,7 +51,7 @@ class SimSource(SourceOperator):
         if end == _length(split):
             del self._open[split.id]
         else:
-            self._open[split.id] = Split(split.id, split.payload, end)
+            self._open[split.id] = replace(split, position=end)
         return SimBatch(rows, self._row_bytes)
 
     def unfinished(self) -> tuple[Split, ...]:
