@@ -41,6 +41,7 @@ class Job:
         with error_context(where):
             if not isinstance(source, Source):
                 raise GraphError(f"read needs a source, for example sources.parquet(path), not {type(source).__name__}.")
+            source = source.resolved()
             schema = source.schema().remove_metadata()
             if len(set(schema.names)) != len(schema.names) or not schema.names:
                 raise GraphError(f"the input needs columns with distinct names, but has: {', '.join(schema.names) or 'none'}.")

@@ -43,10 +43,17 @@ class Source(ABC):
 
         Raises InputError, ConfigError."""
 
+    def resolved(self) -> Source:
+        """Return this source with its schema, so that ``schema`` and ``describe`` of the result do not read the input. The graph
+        builder calls this method once.
+
+        Raises InputError, ConfigError."""
+        return self
+
     @abstractmethod
     def splits(self, parallelism: int) -> tuple[Split, ...]:
-        """Enumerate the splits of the input. The coordinator calls this method once per job. The ids of splits are unique and
-        stable."""
+        """Enumerate the splits of the input. The coordinator calls this method when the job starts without state, and stores the
+        splits in a split list. The ids of splits are unique, and subtasks receive the splits in the order of the result."""
 
     @abstractmethod
     def reader(self) -> SourceOperator: ...

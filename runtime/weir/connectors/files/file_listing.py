@@ -7,13 +7,27 @@ import glob
 import os
 import stat
 import sys
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
+
+import structlog
 
 from weir.connectors.transient_errors import retry_policy
 from weir.errors import ConfigError, InputError
 from weir.graph.schema import near_miss
+
+AT_ONCE = 256
+"""The number of files that one thread lists before the next thread gets the results."""
+THREADS = 8
+PROGRESS_S = 2.0
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +68,7 @@ def list_files(paths: Sequence[str]) -> tuple[InputFile, ...]:
         try:
             matches = [path] if os.path.exists(path) else sorted(glob.glob(path, recursive=True))
             found = [file for match in matches for file in (_walk(match) if os.path.isdir(match) else [match])]
-            files.update((file, _input_file(file)) for file in found)
+            files.update(zip(found, in_parallel(_input_file, found, doing="listing the input"), strict=True))
             if not found:
                 raise InputError(f"{path}: no input file found. {_why_no_file(path, matches)}")
         except PermissionError as error:
@@ -66,6 +80,23 @@ def list_files(paths: Sequence[str]) -> tuple[InputFile, ...]:
                 f"{error.filename or path}: cannot list the input: {error.strerror}.", retry=retry_policy(error)
             ) from error
     return tuple(files[path] for path in sorted(files))
+
+
+def in_parallel(call: Callable[[_Item], _Result], items: Sequence[_Item], *, doing: str) -> list[_Result]:
+    """Call ``call`` for each file, for many files in several threads, because each call waits for the disk or the network. Return the
+    results in order. If this takes long, log the progress as the event ``doing``. Raises the first error of ``call``."""
+    if len(items) <= AT_ONCE:
+        return [call(item) for item in items]
+    results: list[_Result] = []
+    logged_at = time.monotonic()
+    with ThreadPoolExecutor(THREADS, "weir-list") as executor:
+        parts = [items[first : first + AT_ONCE] for first in range(0, len(items), AT_ONCE)]
+        for part in executor.map(lambda part: [call(item) for item in part], parts):
+            results += part
+            if time.monotonic() - logged_at >= PROGRESS_S:
+                logged_at = time.monotonic()
+                log.info(doing, files=f"{len(results):,} of {len(items):,}")
+    return results
 
 
 def max_split_bytes(files: Sequence[InputFile], *, split_bytes: int, parallelism: int, order: str) -> int:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.json as pj
 
 from weir.connectors.base import Source, describe_fields
+from weir.connectors.files.file_groups import read_split
 from weir.connectors.files.file_listing import list_files, max_split_bytes
-from weir.connectors.files.line_reader import LineBlock, LineRange, line_blocks, line_number, line_splits
+from weir.connectors.files.line_reader import LineBlock, LineRange, joined_lines, line_blocks, line_number, line_splits
 from weir.connectors.files.read_ahead import ReadAheadReader
 from weir.connectors.files.text_source import SPLIT_BYTES
 from weir.errors import InputError, SchemaError
@@ -35,8 +38,8 @@ class JsonLinesSource(Source):
     file.
 
     Missing fields are null. ``unknown_fields`` is ``error`` or ``ignore``. Blank lines are skipped.
-    A split is a byte range. With ``order`` ``file``, a split is a whole file. The position in a split is the byte offset
-    after the last emitted line."""
+    A split is a byte range or a group of small files. With ``order`` ``file``, a split consists of whole files. The position in a
+    file is the byte offset after the last emitted line."""
 
     paths: tuple[str, ...]
     schema_ipc: str | None = None
@@ -48,9 +51,12 @@ class JsonLinesSource(Source):
 
     kind = "json_lines"
 
+    def resolved(self) -> JsonLinesSource:
+        return dataclasses.replace(self, schema_ipc=encode_schema(self.schema()))
+
     def describe(self) -> JsonValue:
         # Include the schema, so that a slot cannot infer a different schema.
-        return describe_fields(dataclasses.replace(self, schema_ipc=encode_schema(self.schema())))
+        return describe_fields(self.resolved())
 
     def schema(self) -> pa.Schema:
         if self.schema_ipc is not None:
@@ -63,10 +69,14 @@ class JsonLinesSource(Source):
     def splits(self, parallelism: int) -> tuple[Split, ...]:
         files = list_files(self.paths)
         limit = max_split_bytes(files, split_bytes=self.split_bytes, parallelism=parallelism, order=self.order)
-        return line_splits(files, split_bytes=limit, number_lines=False)
+        return line_splits(files, split_bytes=limit, parallelism=parallelism, number_lines=False)
 
     def reader(self) -> ReadAheadReader:
-        return ReadAheadReader(self._read, rate=self.rate)
+        options = pj.ParseOptions(explicit_schema=self.schema(), unexpected_field_behavior=self.unknown_fields)
+        merge = partial(_parse_parts, options=options)
+        return ReadAheadReader(
+            partial(read_split, kind=LineRange, whole_file=LineRange.whole, read=_read, merge=merge), rate=self.rate
+        )
 
     def _infer(self) -> pa.Schema:
         for file in list_files(self.paths):
@@ -84,19 +94,46 @@ class JsonLinesSource(Source):
                 return table.schema
         raise SchemaError(f"{', '.join(self.paths)}: cannot infer a schema, because there are no records. Pass a schema.")
 
-    def _read(self, split: Split, batch_rows: int, restored: CheckpointId | None) -> Iterator[tuple[pa.RecordBatch, JsonValue]]:
-        assert split.position is None or isinstance(split.position, int)
-        lines = LineRange.of(split)
-        schema = self.schema()
-        options = pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior=self.unknown_fields)
-        for block in line_blocks(lines, split.position, restored):
-            for first in range(0, len(block.ends), batch_rows):
-                part = block.slice(first, min(first + batch_rows, len(block.ends)))
-                table = _parse(part, lines.file, options).select(schema.names).combine_chunks()
-                batches = table.to_batches()
-                assert len(batches) <= 1, "a block of lines fits into one Arrow chunk"
-                for batch in batches:
-                    yield pa.RecordBatch.from_arrays(batch.columns, schema=schema), part.next_offset
+
+@dataclass(frozen=True, slots=True)
+class _FileLines:
+    file: str
+    lines: LineBlock
+
+    @property
+    def num_rows(self) -> int:
+        return len(self.lines.ends)
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.lines.ends[-1] - self.lines.starts[0])
+
+
+def _read(
+    lines: LineRange, position: JsonValue, batch_rows: int, restored: CheckpointId | None
+) -> Iterator[tuple[_FileLines, JsonValue]]:
+    assert position is None or isinstance(position, int)
+    for block in line_blocks(lines, position, restored):
+        for first in range(0, len(block.ends), batch_rows):
+            part = block.slice(first, min(first + batch_rows, len(block.ends)))
+            yield _FileLines(lines.file, part), part.next_offset
+
+
+def _parse_parts(parts: Sequence[_FileLines], *, options: pj.ParseOptions) -> pa.RecordBatch:
+    """Parse the lines of several files at once, because the parser has a high cost per call. If a line is invalid, parse each file by
+    itself, so that the error names the file and the line."""
+    if len(parts) > 1:
+        with suppress(pa.ArrowNotImplementedError, *_BAD_LINES):
+            return _batch_of(_parse_lines(joined_lines([part.lines for part in parts]), options), options)
+    return pa.concat_batches([_batch_of(_parse(part.lines, part.file, options), options) for part in parts])
+
+
+def _batch_of(table: pa.Table, options: pj.ParseOptions) -> pa.RecordBatch:
+    schema = options.explicit_schema
+    batches = table.select(schema.names).combine_chunks().to_batches()
+    assert len(batches) <= 1, "a block of lines fits into one Arrow chunk"
+    columns = batches[0].columns if batches else [pa.array([], field.type) for field in schema]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 class _NotOneObject(Exception):

@@ -9,11 +9,12 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from weir.connectors.files.file_groups import ListedFile, group_files, group_split
 from weir.connectors.files.file_identity import FileIdentity, check_unchanged, identity_of
 from weir.connectors.files.file_listing import InputFile
 from weir.connectors.transient_errors import retry_policy
 from weir.errors import InputError
-from weir.protocol.codec import from_json, to_json
+from weir.protocol.codec import to_json
 from weir.protocol.ids import CheckpointId
 from weir.protocol.snapshots import Split
 
@@ -38,8 +39,8 @@ class LineRange:
     modified_ns: int | None = None
 
     @staticmethod
-    def of(split: Split) -> LineRange:
-        return from_json(LineRange, split.payload)
+    def whole(file: ListedFile, *, number_lines: bool = False) -> LineRange:
+        return LineRange(file.path, 0, file.bytes, file.bytes, int(number_lines), file.modified_ns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +63,24 @@ class LineBlock:
         return LineBlock(self.data, self.offset, self.starts[first:last], self.ends[first:last], next_offset)
 
 
-def line_splits(files: Sequence[InputFile], *, split_bytes: int, number_lines: bool) -> tuple[Split, ...]:
-    """Split files into byte ranges of at most ``split_bytes``. If ``number_lines`` is True, read every file to count its
-    lines."""
+def joined_lines(blocks: Sequence[LineBlock]) -> LineBlock:
+    """Return one block with the lines of all blocks, in their order. Offsets in a file have no meaning in this block."""
+    pieces = [memoryview(block.data)[int(block.starts[0]) : int(block.ends[-1])] for block in blocks]
+    firsts = np.cumsum([0, *(len(piece) for piece in pieces[:-1])]) - [int(block.starts[0]) for block in blocks]
+    starts = np.concatenate([block.starts + first for block, first in zip(blocks, firsts, strict=True)])
+    ends = np.concatenate([block.ends + first for block, first in zip(blocks, firsts, strict=True)])
+    return LineBlock(b"".join(pieces), 0, starts.astype(np.int32), ends.astype(np.int32), 0)
+
+
+def line_splits(files: Sequence[InputFile], *, split_bytes: int, parallelism: int, number_lines: bool) -> tuple[Split, ...]:
+    """Group small files, and split large files into byte ranges of at most ``split_bytes``. If ``number_lines`` is True, read every
+    large file to count its lines. Empty files have no splits."""
     splits: list[Split] = []
-    for file in files:
+    filled = [file for file in files if file.bytes]
+    for file, *more in group_files(filled, split_bytes=split_bytes, parallelism=parallelism):
+        if more:
+            splits.append(group_split([ListedFile(one.path, one.bytes, one.modified_ns) for one in (file, *more)]))
+            continue
         line = 1 if number_lines else 0
         for start in range(0, file.bytes, split_bytes):
             end = min(start + split_bytes, file.bytes)

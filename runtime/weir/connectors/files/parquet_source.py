@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+import io
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
@@ -11,14 +12,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from weir.connectors.base import Source, describe_fields
+from weir.connectors.files.file_groups import BYTES_MAX, Batches, ListedFile, group_files, group_split, merge_batches, read_split
 from weir.connectors.files.file_identity import FileIdentity, check_unchanged, identity_of
-from weir.connectors.files.file_listing import InputFile, list_files, max_split_bytes
+from weir.connectors.files.file_listing import InputFile, in_parallel, list_files, max_split_bytes
 from weir.connectors.files.read_ahead import ReadAheadReader
 from weir.connectors.transient_errors import retry_policy
 from weir.errors import InputError, SchemaError
 from weir.graph.schema import decode_schema, encode_schema, near_miss
 from weir.operators.batch_slicing import BATCH_BYTES, slice_by_bytes
-from weir.protocol.codec import from_json, to_json
+from weir.protocol.codec import to_json
 from weir.protocol.ids import CheckpointId
 from weir.protocol.snapshots import JsonValue, Split
 from weir.storage.base import checksum
@@ -28,31 +30,38 @@ SPLIT_BYTES = 64 << 20
 by itself."""
 TAIL_BYTES = 64 << 10
 """The size of the first read of a footer. Most footers are smaller."""
+SCHEMAS_COMPARED = 1000
+"""At the start of a job, the schemas of at most this number of files are compared. The schema of every file is compared when the file
+is read."""
 _MAGIC = b"PAR1"
 
 
 @dataclass(frozen=True, slots=True)
 class RowGroups:
     """The payload of a split. The split contains the row groups ``[first, last)`` of ``file``, which have ``rows`` rows in
-    total.
+    total. If ``last`` and ``rows`` are None, the split contains all row groups from ``first`` on.
 
     ``size``, ``modified_ns`` and ``footer`` are the identity of the file when the file was listed, or None if unknown."""
 
     file: str
     first: int
-    last: int
-    rows: int
+    last: int | None
+    rows: int | None
     size: int | None = None
     modified_ns: int | None = None
     footer: str | None = None
+
+    @staticmethod
+    def whole(file: ListedFile) -> RowGroups:
+        return RowGroups(file.path, 0, None, None, file.bytes, file.modified_ns, file.footer)
 
 
 @dataclass(frozen=True, slots=True)
 class ParquetSource(Source):
     """Reads the columns that ``columns`` names, or all columns if ``columns`` is None. All files must have the same columns.
 
-    A split is a range of row groups of one file. With ``order`` ``file``, a split is a whole file. The position in
-    a split is the number of emitted rows."""
+    A split is a range of row groups of one file, or a group of small files. With ``order`` ``file``, a split consists of whole files.
+    The position in a file is the number of emitted rows."""
 
     paths: tuple[str, ...]
     columns: tuple[str, ...] | None = None
@@ -65,13 +74,16 @@ class ParquetSource(Source):
 
     kind = "parquet"
 
+    def resolved(self) -> ParquetSource:
+        return dataclasses.replace(self, schema_ipc=encode_schema(self.schema()))
+
     def describe(self) -> JsonValue:
-        return describe_fields(dataclasses.replace(self, schema_ipc=encode_schema(self.schema())))
+        return describe_fields(self.resolved())
 
     def schema(self) -> pa.Schema:
         if self.schema_ipc is not None:
             return decode_schema(self.schema_ipc)
-        schema = _common_schema(list_files(self.paths))
+        schema = _common_schema(list_files(self.paths)[:SCHEMAS_COMPARED])
         if self.columns is None:
             return schema
         for name in self.columns:
@@ -81,59 +93,110 @@ class ParquetSource(Source):
 
     def splits(self, parallelism: int) -> tuple[Split, ...]:
         files = list_files(self.paths)
-        _common_schema(files)
+        _common_schema(files[:SCHEMAS_COMPARED])
         limit = max_split_bytes(files, split_bytes=self.split_bytes, parallelism=parallelism, order=self.order)
-        return row_group_splits(files, limit)
+        return row_group_splits(files, split_bytes=limit, parallelism=parallelism)
 
     def reader(self) -> ReadAheadReader:
-        return ReadAheadReader(partial(read_row_groups, schema=self.schema()), rate=self.rate)
+        return row_group_reader(self.schema(), same_columns=self.columns is None, rate=self.rate)
 
 
-def row_group_splits(files: tuple[InputFile, ...], split_bytes: int, *, check_modification: bool = True) -> tuple[Split, ...]:
-    """Combine neighbouring row groups into splits of at most ``split_bytes``. A larger row group becomes a split by itself. Empty files
-    have no splits. If ``check_modification`` is False, the identity of a file does not contain the modification time."""
+def row_group_splits(
+    files: Sequence[InputFile], *, split_bytes: int, parallelism: int, check_modification: bool = True
+) -> tuple[Split, ...]:
+    """Group small files, and cut files that are larger than ``split_bytes``. If ``check_modification`` is False, the identity of a
+    file does not contain the modification time.
+
+    The footer of a file that is not cut is not parsed, because parsing takes longer than all other work for a small file."""
+    whole = [file for file in files if file.bytes <= split_bytes]
+    footers = dict(zip(whole, in_parallel(_footer_checksum, whole, doing="reading Parquet footers"), strict=True))
     splits: list[Split] = []
-    for file in files:
-        footer = footer_of(file)
-        row_groups = [footer.metadata.row_group(index) for index in range(footer.metadata.num_row_groups)]
-        groups = [(group.num_rows, _stored_bytes(group)) for group in row_groups]
-        first = 0
-        while first < len(groups):
-            last, rows, stored = first + 1, groups[first][0], groups[first][1]
-            while last < len(groups) and stored + groups[last][1] <= split_bytes:
-                rows, stored, last = rows + groups[last][0], stored + groups[last][1], last + 1
-            if rows:
-                modified_ns = file.modified_ns if check_modification else None
-                payload = RowGroups(file.path, first, last, rows, file.bytes, modified_ns, footer.checksum)
-                splits.append(Split(id=f"{file.path}#{first}", payload=to_json(payload)))
-            first = last
+    for group in group_files(files, split_bytes=split_bytes, parallelism=parallelism):
+        listed = [
+            ListedFile(file.path, file.bytes, file.modified_ns if check_modification else None, footers.get(file))
+            for file in group
+        ]
+        if len(listed) > 1:
+            splits.append(group_split(listed))
+        elif group[0] in footers:
+            splits.append(_split(RowGroups.whole(listed[0])))
+        else:
+            splits += map(_split, _cut(group[0], listed[0], split_bytes))
     return tuple(splits)
 
 
-def read_row_groups(
-    split: Split, batch_rows: int, restored: CheckpointId | None = None, *, schema: pa.Schema
-) -> Iterator[tuple[pa.RecordBatch, JsonValue]]:
-    """Yield the batches of a split. Columns are cast to ``schema``, because the Arrow types of a file that Spark wrote can differ
-    from ``schema``.
+def _split(groups: RowGroups) -> Split:
+    return Split(id=f"{groups.file}#{groups.first}", payload=to_json(groups))
 
-    ``restored`` is the checkpoint that contains the split's position. Raises InputError, also if the file has changed since it was
+
+def _cut(file: InputFile, listed: ListedFile, split_bytes: int) -> Iterator[RowGroups]:
+    """Combine neighbouring row groups into splits of at most ``split_bytes``. A larger row group becomes a split by itself."""
+    footer = footer_of(file)
+    row_groups = [footer.metadata.row_group(index) for index in range(footer.metadata.num_row_groups)]
+    groups = [(group.num_rows, _stored_bytes(group)) for group in row_groups]
+    first = 0
+    while first < len(groups):
+        last, rows, stored = first + 1, groups[first][0], groups[first][1]
+        while last < len(groups) and stored + groups[last][1] <= split_bytes:
+            rows, stored, last = rows + groups[last][0], stored + groups[last][1], last + 1
+        if rows:
+            yield RowGroups(listed.path, first, last, rows, listed.bytes, listed.modified_ns, footer.checksum)
+        first = last
+
+
+def row_group_reader(schema: pa.Schema, *, same_columns: bool | None, rate: float | None) -> ReadAheadReader:
+    """``same_columns``: whether a file must have exactly the columns of ``schema``, or at least these columns. None accepts all files
+    whose columns can be cast to ``schema``."""
+    accepted: list[pq.ParquetSchema] = []
+
+    def check(path: str, found: pq.ParquetSchema) -> None:
+        if same_columns is not None and not any(map(found.equals, accepted)):
+            columns = _columns_of(found)
+            if not same_columns:
+                columns = pa.schema([field for field in columns if field.name in schema.names])
+            _check_same_schema(schema, path, columns, "other files")
+            accepted[:] = [found]
+
+    read = partial(read_row_groups, schema=schema, check=check)
+    return ReadAheadReader(
+        partial(read_split, kind=RowGroups, whole_file=RowGroups.whole, read=read, merge=merge_batches), rate=rate
+    )
+
+
+def read_row_groups(
+    groups: RowGroups,
+    start: JsonValue,
+    batch_rows: int,
+    restored: CheckpointId | None = None,
+    *,
+    schema: pa.Schema,
+    check: Callable[[str, pq.ParquetSchema], None],
+) -> Batches:
+    """Yield the batches of a split from position ``start`` on. Columns are cast to ``schema``, because the Arrow types of a file that
+    Spark wrote can differ from ``schema``. ``check`` takes the path and the schema of the file, and raises InputError.
+
+    ``restored`` is the checkpoint that contains the position. Raises InputError, also if the file has changed since it was
     listed: every batch that is yielded was read from the listed version of the file."""
-    assert split.position is None or isinstance(split.position, int)
-    groups = from_json(RowGroups, split.payload)
+    assert start is None or isinstance(start, int)
     listed = FileIdentity(groups.size, groups.modified_ns, groups.footer)
-    position = split.position or 0
+    position = start or 0
+    what = "the file" if groups.last is None else f"row groups {groups.first} to {groups.last - 1}"
     try:
         with pa.OSFile(groups.file) as data:
             check_unchanged(groups.file, listed, identity_of(data.fileno()), restored=restored)
-            footer = _read_footer(data)
-            check_unchanged(groups.file, listed, FileIdentity(footer=footer.checksum), restored=restored)
-            file = pq.ParquetFile(data, metadata=footer.metadata)
+            source = pa.BufferReader(data.read_buffer()) if data.size() <= BYTES_MAX else data
+            footer = checksum([_footer_bytes(source, source.size())])
+            check_unchanged(groups.file, listed, FileIdentity(footer=footer), restored=restored)
+            file = pq.ParquetFile(source)
+            check(groups.file, file.schema)
+            last = file.metadata.num_row_groups if groups.last is None else groups.last
+            rows = file.metadata.num_rows if groups.rows is None else groups.rows
             first, done = groups.first, 0
-            while first < groups.last and done + file.metadata.row_group(first).num_rows <= position:
+            while first < last and done + file.metadata.row_group(first).num_rows <= position:
                 done += file.metadata.row_group(first).num_rows
                 first += 1
             skip = position - done
-            groups_to_read = range(first, groups.last)
+            groups_to_read = range(first, last)
             rows_at_once = _rows_at_once(file.metadata, groups_to_read, schema.names, batch_rows)
             for batch in file.iter_batches(
                 batch_size=rows_at_once, row_groups=groups_to_read, columns=list(schema.names), use_threads=False
@@ -149,12 +212,11 @@ def read_row_groups(
                     yield part, position
     except (OSError, pa.ArrowException, KeyError, IndexError) as error:
         raise InputError(
-            f"{groups.file}: cannot read row groups {groups.first} to {groups.last - 1} as Parquet: {_one_line(error)}",
-            retry=retry_policy(error),
+            f"{groups.file}: cannot read {what} as Parquet: {_one_line(error)}", retry=retry_policy(error)
         ) from error
-    if position != groups.rows:
+    if position != rows:
         raise InputError(
-            f"{groups.file}: read {position} rows, but the footer lists {groups.rows} rows. "
+            f"{groups.file}: read {position} rows, but the footer lists {rows} rows. "
             "Input files must not change while a job reads them."
         )
 
@@ -165,6 +227,8 @@ def _rows_at_once(footer: pq.FileMetaData, groups: range, columns: Sequence[str]
     Without the estimate, ``batch_rows`` large documents could be in memory at once. The estimate can be too high, because the
     footer contains encoded sizes, in which repeated values count only once. Therefore, batches are sliced again after reading.
     """
+    if sum(footer.row_group(group).total_byte_size for group in groups) <= BATCH_BYTES:
+        return batch_rows
     row_bytes = max((_encoded_bytes(footer.row_group(group), columns) for group in groups), default=0.0)
     return max(1, min(batch_rows, int(BATCH_BYTES / row_bytes))) if row_bytes else batch_rows
 
@@ -177,6 +241,8 @@ def _encoded_bytes(group: pq.RowGroupMetaData, columns: Sequence[str]) -> float:
 
 
 def _fit(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    if batch.schema.equals(schema):
+        return batch
     arrays = []
     for field in schema:
         column = batch.column(field.name)
@@ -192,52 +258,67 @@ class Footer:
 
 @lru_cache(maxsize=4096)
 def footer_of(file: InputFile) -> Footer:
-    """Read the footer of a file. Raises InputError. The error message names the file."""
+    """Read and parse the footer of a file. Raises InputError. The error message names the file."""
+    data = _file_footer(file)
     try:
-        with pa.OSFile(file.path) as data:
-            return _read_footer(data)
+        return Footer(pq.read_metadata(pa.BufferReader(data)), checksum([data]))
     except (OSError, pa.ArrowException) as error:
-        raise InputError(
-            f"{file.path}: cannot read the file as Parquet: {_one_line(error)}", retry=retry_policy(error)
-        ) from error
+        raise _not_parquet(file, error) from error
 
 
-def _read_footer(file: pa.NativeFile) -> Footer:
+def _footer_checksum(file: InputFile) -> str:
+    """Raises InputError. The error message names the file."""
+    return checksum([_file_footer(file)])
+
+
+def _file_footer(file: InputFile) -> bytes:
+    try:
+        with open(file.path, "rb", buffering=0) as data:
+            return _footer_bytes(data, file.bytes)
+    except (OSError, pa.ArrowException) as error:
+        raise _not_parquet(file, error) from error
+
+
+def _not_parquet(file: InputFile, error: Exception) -> InputError:
+    return InputError(f"{file.path}: cannot read the file as Parquet: {_one_line(error)}", retry=retry_policy(error))
+
+
+def _footer_bytes(file: io.RawIOBase | pa.NativeFile, size: int) -> bytes:
     """Read the footer with one or two reads. A file ends with the footer, the size of the footer (4 bytes) and a magic number (4
     bytes). Raises OSError, ArrowException."""
-    tail = _read_tail(file, TAIL_BYTES)
+    tail = _read_tail(file, size, TAIL_BYTES)
     length = int.from_bytes(tail[-8:-4], "little") + 8
-    if tail.endswith(_MAGIC) and len(tail) < length <= file.size():
-        tail = _read_tail(file, length)
-    return Footer(pq.read_metadata(pa.BufferReader(tail)), checksum([memoryview(tail)[-length:]]))
+    if not tail.endswith(_MAGIC) or length > size:
+        raise pa.ArrowInvalid("the file does not end with a Parquet footer. The file is damaged, or is not a Parquet file")
+    return (tail if len(tail) >= length else _read_tail(file, size, length))[-length:]
 
 
-def _read_tail(file: pa.NativeFile, length: int) -> bytes:
-    file.seek(max(file.size() - length, 0))
+def _read_tail(file: io.RawIOBase | pa.NativeFile, size: int, length: int) -> bytes:
+    file.seek(max(size - length, 0))
     return bytes(file.read(length))
 
 
-def _file_schema(file: InputFile) -> pa.Schema:
+def _columns_of(found: pq.ParquetSchema) -> pa.Schema:
     """Return only names and types, because writers add metadata that differs between files of the same schema."""
-    schema = footer_of(file).metadata.schema.to_arrow_schema()
+    schema = found.to_arrow_schema()
     return pa.schema([pa.field(field.name, field.type) for field in schema])
 
 
-def _common_schema(files: tuple[InputFile, ...]) -> pa.Schema:
-    schema = _file_schema(files[0])
-    for file in files[1:]:
-        _check_same_schema(schema, file, files[0].path)
-    return schema
+def _common_schema(files: Sequence[InputFile]) -> pa.Schema:
+    schemas = [_columns_of(footer.metadata.schema) for footer in in_parallel(footer_of, files, doing="reading Parquet footers")]
+    for file, schema in zip(files, schemas, strict=True):
+        _check_same_schema(schemas[0], file.path, schema, files[0].path)
+    return schemas[0]
 
 
-def _check_same_schema(schema: pa.Schema, file: InputFile, first: str) -> None:
-    other = _file_schema(file)
+def _check_same_schema(schema: pa.Schema, path: str, other: pa.Schema, where: str) -> None:
+    """``where``: the file or files that have ``schema``. Raises InputError for another schema of the file ``path``."""
     for name in [*schema.names, *other.names]:
         expected = schema.field(name).type if name in schema.names else "absent"
         actual = other.field(name).type if name in other.names else "absent"
         if actual != expected:
             raise InputError(
-                f"{file.path}: column {name!r} is {actual}, but {expected} in {first}. All files of a source must have the same schema."
+                f"{path}: column {name!r} is {actual}, but {expected} in {where}. All files of a source must have the same schema."
             )
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from weir.connectors.base import Source
+from weir.connectors.files.file_groups import Batches, merge_batches, read_split
 from weir.connectors.files.file_listing import list_files, max_split_bytes
 from weir.connectors.files.line_reader import LineBlock, LineRange, line_blocks, line_number, line_splits
 from weir.connectors.files.read_ahead import ReadAheadReader
@@ -25,8 +26,8 @@ class TextSource(Source):
     """Reads column ``line`` (string, without line end), and optional columns ``file`` (string) and ``line_number`` (int64, from
     1).
 
-    A split is a byte range. With ``order`` ``file``, a split is a whole file. The position in a split is the byte offset
-    after the last emitted line. With line numbers, the position is ``[byte offset, number of the next line]``."""
+    A split is a byte range or a group of small files. With ``order`` ``file``, a split consists of whole files. The position in a
+    file is the byte offset after the last emitted line. With line numbers, the position is ``[byte offset, number of the next line]``."""
 
     paths: tuple[str, ...]
     file_name: bool = False
@@ -48,15 +49,19 @@ class TextSource(Source):
     def splits(self, parallelism: int) -> tuple[Split, ...]:
         files = list_files(self.paths)
         limit = max_split_bytes(files, split_bytes=self.split_bytes, parallelism=parallelism, order=self.order)
-        return line_splits(files, split_bytes=limit, number_lines=self.line_numbers)
+        return line_splits(files, split_bytes=limit, parallelism=parallelism, number_lines=self.line_numbers)
 
     def reader(self) -> ReadAheadReader:
-        return ReadAheadReader(self._read, rate=self.rate)
+        whole_file = partial(LineRange.whole, number_lines=self.line_numbers)
+        read = partial(self._read, schema=self.schema())
+        return ReadAheadReader(
+            partial(read_split, kind=LineRange, whole_file=whole_file, read=read, merge=merge_batches), rate=self.rate
+        )
 
-    def _read(self, split: Split, batch_rows: int, restored: CheckpointId | None) -> Iterator[tuple[pa.RecordBatch, JsonValue]]:
-        lines = LineRange.of(split)
-        schema = self.schema()
-        offset, number = _resume(split.position, lines)
+    def _read(
+        self, lines: LineRange, start: JsonValue, batch_rows: int, restored: CheckpointId | None, *, schema: pa.Schema
+    ) -> Batches:
+        offset, number = _resume(start, lines)
         for block in line_blocks(lines, offset, restored):
             for first in range(0, len(block.ends), batch_rows):
                 part = block.slice(first, min(first + batch_rows, len(block.ends)))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from functools import partial
 
 import pyarrow as pa
 
 from weir.connectors.base import Source
 from weir.connectors.files.file_listing import list_files, max_split_bytes
-from weir.connectors.files.parquet_source import SPLIT_BYTES, read_row_groups, row_group_splits
+from weir.connectors.files.parquet_source import SPLIT_BYTES, row_group_reader, row_group_splits
 from weir.connectors.files.read_ahead import ReadAheadReader
 from weir.errors import InputError
 from weir.graph.schema import decode_schema
@@ -22,7 +21,7 @@ class StagedDataFrame(Source):
     """``directory`` contains Spark's Parquet files. The files must be complete (``_SUCCESS`` exists) before ``splits`` is called.
 
     ``schema_ipc`` is the schema of the DataFrame in Arrow types. The reader casts the rows of the files to this schema. A split
-    is a range of row groups of one file. The position in a split is the number of emitted rows."""
+    is a range of row groups of one file, or a group of small files."""
 
     directory: str
     schema_ipc: str
@@ -45,7 +44,7 @@ class StagedDataFrame(Source):
         files = list_files((self.directory,))
         limit = max_split_bytes(files, split_bytes=self.split_bytes, parallelism=parallelism, order="any")
         # Only Weir writes staged rows. A backup of the checkpoint directory that is put back can have other modification times.
-        return row_group_splits(files, limit, check_modification=False)
+        return row_group_splits(files, split_bytes=limit, parallelism=parallelism, check_modification=False)
 
     def reader(self) -> ReadAheadReader:
-        return ReadAheadReader(partial(read_row_groups, schema=self.schema()), rate=self.rate)
+        return row_group_reader(self.schema(), same_columns=None, rate=self.rate)

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from tests.unit.connectors.connector_harness import ReadAll, Reading, read_with_restarts
 
 from weir.connectors import sources
-from weir.connectors.files.parquet_source import read_row_groups
 from weir.errors import InputError, SchemaError
 from weir.operators.batch_slicing import BATCH_BYTES
 
@@ -93,7 +92,7 @@ def test_the_error_for_a_damaged_file_names_the_file(tmp_path: Path, read_all: R
     data = bytearray(path.read_bytes())
     data[4:400] = bytes(396)
     path.write_bytes(data)
-    with pytest.raises(InputError, match=r"a\.parquet: cannot read row groups 0 to 4 as Parquet"):
+    with pytest.raises(InputError, match=r"a\.parquet: cannot read the file as Parquet"):
         read_all(sources.parquet(path))
 
 
@@ -143,7 +142,7 @@ def test_batches_of_long_documents_have_a_limited_number_of_bytes(tmp_path: Path
     pq.write_table(pa.table({"id": range(1_500), "text": documents}), tmp_path / "a.parquet", row_group_size=1_000)
     source = sources.parquet(tmp_path)
     (split,) = source.splits(1)
-    batches = list(read_row_groups(split, 65_536, schema=source.schema()))
+    batches = list(source.reader()._read(split, 65_536, None))
     assert len(batches) > 3 and max(batch.nbytes for batch, _ in batches) <= BATCH_BYTES
     assert [position for _, position in batches] == list(accumulate(batch.num_rows for batch, _ in batches))
     assert read_with_restarts(source, [1, 2], batch_rows=65_536).to_pydict() == {"id": list(range(1_500)), "text": documents}
@@ -154,4 +153,4 @@ def test_narrow_columns_of_a_wide_file_are_read_in_full_batches(tmp_path: Path) 
     pq.write_table(wide, tmp_path / "a.parquet", use_dictionary=False)
     source = sources.parquet(tmp_path, columns=["id", "s"])
     (split,) = source.splits(1)
-    assert [batch.num_rows for batch, _ in read_row_groups(split, 65_536, schema=source.schema())] == [3_000]
+    assert [batch.num_rows for batch, _ in source.reader()._read(split, 65_536, None)] == [3_000]

@@ -15,6 +15,7 @@ from weir.connectors.files import line_reader
 from weir.connectors.files.line_reader import LineRange
 from weir.connectors.files.text_source import TextSource
 from weir.errors import InputError
+from weir.protocol.codec import from_json
 
 LINES = st.lists(st.text(st.characters(exclude_characters="\r\n", exclude_categories=["Cs"]), max_size=12), max_size=40)
 
@@ -68,7 +69,7 @@ def test_a_source_makes_one_split_per_subtask_and_the_ids_of_splits_are_stable(t
     splits = sources.text(path).splits(4)
     assert splits == sources.text(path).splits(4)
     assert len(splits) == 4 and len({split.id for split in splits}) == 4
-    ranges = [LineRange.of(split) for split in splits]
+    ranges = [from_json(LineRange, split.payload) for split in splits]
     assert [one.start for one in ranges[1:]] == [one.end for one in ranges[:-1]]
     assert (ranges[0].start, ranges[-1].end) == (0, 4 << 20)
 
