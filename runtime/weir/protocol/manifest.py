@@ -37,7 +37,7 @@ class AssignerState:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointStatistics:
-    """``state_bytes``: size of all files that a restore needs. ``checkpointed_bytes``: size of the files that the checkpoint wrote.
+    """``state_bytes``: size of all state files of the operators. ``checkpointed_bytes``: size of the files that the checkpoint wrote.
 
     ``end_to_end_ms``: from the trigger to the last acknowledgement. ``*_max``: maxima over subtasks.
     """

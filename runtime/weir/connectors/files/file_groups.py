@@ -65,6 +65,9 @@ class GroupPosition:
     files_read: int
     position: JsonValue = None
 
+    def to_json(self) -> JsonValue:
+        return {"files_read": self.files_read} | ({} if self.position is None else {"position": self.position})
+
 
 def group_files(files: Sequence[InputFile], *, split_bytes: int, parallelism: int) -> Iterator[Sequence[InputFile]]:
     """Yield neighbouring small files as groups, and each other file by itself. All files keep their order."""
@@ -117,7 +120,7 @@ def read_split(
             if waiting and (full or time.monotonic_ns() >= until_ns):
                 batch = merge(waiting)
                 if batch.num_rows:
-                    yield batch, to_json(at)
+                    yield batch, at.to_json()
                 waiting, count, size, until_ns = [], 0, 0, time.monotonic_ns() + MERGE_NS
             waiting.append(rows)
             count, size = count + rows.num_rows, size + rows.nbytes
@@ -125,7 +128,7 @@ def read_split(
         at = GroupPosition(number + 1)
     batch = merge(waiting) if waiting else None
     if batch is not None and batch.num_rows:
-        yield batch, to_json(at)
+        yield batch, at.to_json()
 
 
 def merge_batches(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:

@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.json as pj
 
 from weir.connectors.base import Source, describe_fields
-from weir.connectors.files.file_groups import read_split
+from weir.connectors.files.file_groups import merge_batches, read_split
 from weir.connectors.files.file_listing import list_files, max_split_bytes
-from weir.connectors.files.line_reader import LineBlock, LineRange, joined_lines, line_blocks, line_number, line_splits
+from weir.connectors.files.line_reader import FileLines, LineBlock, LineRange, joined_lines, line_blocks, line_number, line_splits
 from weir.connectors.files.read_ahead import ReadAheadReader
 from weir.connectors.files.text_source import SPLIT_BYTES
 from weir.errors import InputError, SchemaError
@@ -95,37 +95,23 @@ class JsonLinesSource(Source):
         raise SchemaError(f"{', '.join(self.paths)}: cannot infer a schema, because there are no records. Pass a schema.")
 
 
-@dataclass(frozen=True, slots=True)
-class _FileLines:
-    file: str
-    lines: LineBlock
-
-    @property
-    def num_rows(self) -> int:
-        return len(self.lines.ends)
-
-    @property
-    def nbytes(self) -> int:
-        return int(self.lines.ends[-1] - self.lines.starts[0])
-
-
 def _read(
     lines: LineRange, position: JsonValue, batch_rows: int, restored: CheckpointId | None
-) -> Iterator[tuple[_FileLines, JsonValue]]:
+) -> Iterator[tuple[FileLines, JsonValue]]:
     assert position is None or isinstance(position, int)
     for block in line_blocks(lines, position, restored):
         for first in range(0, len(block.ends), batch_rows):
             part = block.slice(first, min(first + batch_rows, len(block.ends)))
-            yield _FileLines(lines.file, part), part.next_offset
+            yield FileLines(lines.file, part), part.next_offset
 
 
-def _parse_parts(parts: Sequence[_FileLines], *, options: pj.ParseOptions) -> pa.RecordBatch:
+def _parse_parts(parts: Sequence[FileLines], *, options: pj.ParseOptions) -> pa.RecordBatch:
     """Parse the lines of several files at once, because the parser has a high cost per call. If a line is invalid, parse each file by
     itself, so that the error names the file and the line."""
     if len(parts) > 1:
         with suppress(pa.ArrowNotImplementedError, *_BAD_LINES):
             return _batch_of(_parse_lines(joined_lines([part.lines for part in parts]), options), options)
-    return pa.concat_batches([_batch_of(_parse(part.lines, part.file, options), options) for part in parts])
+    return merge_batches([_batch_of(_parse(part.lines, part.file, options), options) for part in parts])
 
 
 def _batch_of(table: pa.Table, options: pj.ParseOptions) -> pa.RecordBatch:

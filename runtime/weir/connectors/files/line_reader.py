@@ -63,6 +63,23 @@ class LineBlock:
         return LineBlock(self.data, self.offset, self.starts[first:last], self.ends[first:last], next_offset)
 
 
+@dataclass(frozen=True, slots=True)
+class FileLines:
+    """Some lines of a file. ``number``: the number of the first line (from 1), or 0 if unknown."""
+
+    file: str
+    lines: LineBlock
+    number: int = 0
+
+    @property
+    def num_rows(self) -> int:
+        return len(self.lines.ends)
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.lines.ends[-1] - self.lines.starts[0])
+
+
 def joined_lines(blocks: Sequence[LineBlock]) -> LineBlock:
     """Return one block with the lines of all blocks, in their order. Offsets in a file have no meaning in this block."""
     pieces = [memoryview(block.data)[int(block.starts[0]) : int(block.ends[-1])] for block in blocks]

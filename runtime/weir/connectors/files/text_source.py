@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -10,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from weir.connectors.base import Source
-from weir.connectors.files.file_groups import Batches, merge_batches, read_split
+from weir.connectors.files.file_groups import read_split
 from weir.connectors.files.file_listing import list_files, max_split_bytes
-from weir.connectors.files.line_reader import LineBlock, LineRange, line_blocks, line_number, line_splits
+from weir.connectors.files.line_reader import FileLines, LineBlock, LineRange, joined_lines, line_blocks, line_number, line_splits
 from weir.connectors.files.read_ahead import ReadAheadReader
 from weir.errors import InputError
 from weir.protocol.ids import CheckpointId
@@ -53,27 +54,28 @@ class TextSource(Source):
 
     def reader(self) -> ReadAheadReader:
         whole_file = partial(LineRange.whole, number_lines=self.line_numbers)
-        read = partial(self._read, schema=self.schema())
-        return ReadAheadReader(
-            partial(read_split, kind=LineRange, whole_file=whole_file, read=read, merge=merge_batches), rate=self.rate
-        )
+        read = partial(read_split, kind=LineRange, whole_file=whole_file, read=self._read, merge=self._batch)
+        return ReadAheadReader(read, rate=self.rate)
 
     def _read(
-        self, lines: LineRange, start: JsonValue, batch_rows: int, restored: CheckpointId | None, *, schema: pa.Schema
-    ) -> Batches:
+        self, lines: LineRange, start: JsonValue, batch_rows: int, restored: CheckpointId | None
+    ) -> Iterator[tuple[FileLines, JsonValue]]:
         offset, number = _resume(start, lines)
         for block in line_blocks(lines, offset, restored):
             for first in range(0, len(block.ends), batch_rows):
-                part = block.slice(first, min(first + batch_rows, len(block.ends)))
-                rows = len(part.ends)
-                columns: list[pa.Array] = [_strings(part, lines.file)]
-                if self.file_name:
-                    columns.append(pa.repeat(lines.file, rows))
-                if self.line_numbers:
-                    columns.append(pa.array(np.arange(number, number + rows)))
-                number += rows
-                position: JsonValue = [part.next_offset, number] if self.line_numbers else part.next_offset
-                yield pa.RecordBatch.from_arrays(columns, schema=schema), position
+                part = FileLines(lines.file, block.slice(first, min(first + batch_rows, len(block.ends))), number)
+                number += part.num_rows
+                position: JsonValue = part.lines.next_offset
+                yield part, [position, number] if self.line_numbers else position
+
+    def _batch(self, parts: Sequence[FileLines]) -> pa.RecordBatch:
+        counts = [part.num_rows for part in parts]
+        columns = [_strings(parts)]
+        if self.file_name:
+            columns.append(pa.array([part.file for part in parts]).take(np.repeat(np.arange(len(parts)), counts)))
+        if self.line_numbers:
+            columns.append(pa.array(np.concatenate([np.arange(part.number, part.number + part.num_rows) for part in parts])))
+        return pa.RecordBatch.from_arrays(columns, schema=self.schema())
 
 
 def _resume(position: JsonValue, lines: LineRange) -> tuple[int | None, int]:
@@ -85,8 +87,9 @@ def _resume(position: JsonValue, lines: LineRange) -> tuple[int | None, int]:
     return position, lines.line
 
 
-def _strings(part: LineBlock, file: str) -> pa.StringArray:
+def _strings(parts: Sequence[FileLines]) -> pa.StringArray:
     """Return the lines without their line ends, validated as UTF-8."""
+    part = parts[0].lines if len(parts) == 1 else joined_lines([one.lines for one in parts])
     offsets = np.empty(len(part.ends) + 1, np.int32)
     offsets[0] = part.starts[0]
     offsets[1:] = part.ends
@@ -98,7 +101,9 @@ def _strings(part: LineBlock, file: str) -> pa.StringArray:
     try:
         strings.validate(full=True)
     except pa.ArrowInvalid:
-        raise _not_utf8(part, file) from None
+        if len(parts) == 1:
+            raise _not_utf8(part, parts[0].file) from None
+        return pa.concat_arrays([_strings([one]) for one in parts])  # raises an error that names the file
     return strings
 
 

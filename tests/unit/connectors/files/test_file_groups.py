@@ -162,6 +162,15 @@ def test_the_error_for_an_invalid_line_in_a_group_names_the_file_and_the_line(
         read_all(source)
 
 
+def test_the_error_for_a_line_in_a_group_that_is_not_utf8_names_the_file_and_the_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read_all: ReadAll
+) -> None:
+    source = in_one_group("text", tmp_path, monkeypatch)
+    (tmp_path / "2").write_bytes(b"good\n\xffbad\n")
+    with pytest.raises(InputError, match="/2: line 2 is not UTF-8 at byte 5: "):
+        read_all(source)
+
+
 def test_blank_lines_and_missing_newlines_at_the_end_of_a_file_do_not_join_lines_of_different_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read_all: ReadAll
 ) -> None:

@@ -1,0 +1,96 @@
+"""``make bench-small-files``: the total time of ``weir run`` for a job that reads many small files, with a checkpoint every second.
+
+    make bench-small-files                                 100,000 files of two rows of each kind, parallelism 2
+    make bench-small-files ARGS='--only text --files 5000'
+
+Writes the files once, to build/bench/small-files. Prints one line per kind. Exit code 1 means that a result was wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from weir import Job, Params, sinks, sources
+
+ROOT = Path(__file__).resolve().parent.parent
+SCHEMA = pa.schema([("key", pa.int64()), ("value", pa.int64())])
+KINDS: dict[str, Callable[[Path, list[dict[str, int]]], object]] = {
+    "text": lambda path, rows: path.write_text("".join(f"{row['value']}\n" for row in rows)),
+    "json_lines": lambda path, rows: path.write_text("".join(f"{json.dumps(row)}\n" for row in rows)),
+    "parquet": lambda path, rows: pq.write_table(pa.Table.from_pylist(rows, SCHEMA), path),
+}
+
+
+def job(params: Params) -> Job:
+    """Copy the rows of the input."""
+    job = Job("small-files")
+    kind, path = params.str("kind"), params.path("input")
+    source = {"text": sources.text, "json_lines": sources.json_lines, "parquet": sources.parquet}[kind](path)
+    job.read(source, uid="files").write(sinks.parquet(params.path("output")), uid="copy")
+    return job
+
+
+def write_files(directory: Path, kind: str, files: int) -> Path:
+    """Write ``files`` files of two rows, unless they exist. The values of all rows are 0, 1, 2, ..."""
+    folder = directory / f"{kind}-{files}"
+    if not (folder / "_complete").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        for number in range(files):
+            rows = [{"key": value % 7, "value": value} for value in (2 * number, 2 * number + 1)]
+            KINDS[kind](folder / f"{number:06}", rows)
+        (folder / "_complete").touch()
+    return folder
+
+
+def measure(kind: str, folder: Path, arguments: argparse.Namespace) -> bool:
+    """Run the job, print its time, and return whether its output is correct."""
+    work = arguments.directory / "run"
+    shutil.rmtree(work, ignore_errors=True)
+    settings = (f"kind={kind}", f"input={folder}", f"output={work / 'output'}")
+    command = [
+        sys.executable, "-m", "weir.cli", "run", f"{__file__}:job", *(part for one in settings for part in ("--set", one)),
+        "--checkpoint-dir", str(work / "checkpoints"), "--interval", arguments.interval,
+        "--parallelism", str(arguments.parallelism),
+    ]  # fmt: skip
+    began = time.monotonic()
+    ended = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
+    seconds = time.monotonic() - began
+    output = pq.read_table(work / "output", partitioning=None) if ended.returncode == 0 else pa.table({})
+    column = "line" if kind == "text" else "value"
+    correct = column in output.column_names and sorted(map(int, output[column].to_pylist())) == list(range(2 * arguments.files))
+    manifests = sorted((path.stat().st_size for path in work.glob("checkpoints/*/checkpoints/*/manifest-*.json")), reverse=True)
+    largest = f"{manifests[0] / 1000:.0f} kB" if manifests else "none"
+    checked = "correct" if correct else "WRONG"
+    print(
+        f"{kind}: {arguments.files:,} files, {2 * arguments.files:,} rows in {seconds:.1f} s (weir run, parallelism "
+        f"{arguments.parallelism}, interval {arguments.interval}); largest manifest {largest}; output {checked}",
+        flush=True,
+    )
+    return correct
+
+
+def main(given: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="make bench-small-files", description="Pass options as ARGS='...'.")
+    parser.add_argument("--only", choices=tuple(KINDS), help="the kind of files (default: all kinds)")
+    parser.add_argument("--files", type=int, default=100_000)
+    parser.add_argument("--parallelism", type=int, default=2)
+    parser.add_argument("--interval", default="1s", help="checkpoint interval")
+    parser.add_argument("--directory", type=Path, default=ROOT / "build" / "bench" / "small-files")
+    arguments = parser.parse_args(given)
+    kinds = [arguments.only] if arguments.only else list(KINDS)
+    correct = [measure(kind, write_files(arguments.directory, kind, arguments.files), arguments) for kind in kinds]
+    return 0 if all(correct) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
