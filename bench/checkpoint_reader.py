@@ -48,7 +48,8 @@ def read_checkpoint(directory: Path, job: str, sources: Mapping[OperatorUid, Sou
     if view.newest is None:
         raise SystemExit(f"job {job} has no completed checkpoint in {directory}")
     manifest = read_manifest(storage, layout, view.newest)
-    return contents_of(manifest, StateReader(storage, layout, manifest.checkpoint), sources, parallelism)
+    with StateReader(storage, layout, manifest.checkpoint) as reader:
+        return contents_of(manifest, reader, sources, parallelism)
 
 
 def contents_of(
@@ -58,7 +59,8 @@ def contents_of(
     totals = Totals()
     for one in manifest.operators():
         for file in one.files:
-            files.setdefault(one.operator, []).append(pa.ipc.open_file(reader.read(file)).read_all())
+            with reader.open(file) as content:
+                files.setdefault(one.operator, []).append(pa.ipc.open_file(content.read()).read_all())
         if one.inline is not None:
             totals = totals.plus(codec.from_json(Totals, one.inline))
     return CheckpointContents(

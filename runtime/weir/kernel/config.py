@@ -54,7 +54,7 @@ class Timeouts:
     slots_timeout_ms: int | None = None
     """Maximum time to wait for slots before a deployment. After this time, the job fails. None: wait until the job is cancelled."""
     deploy_timeout_ms: int = 60_000
-    """Maximum time of a deployment without progress. After this time, the job fails over."""
+    """Maximum time without progress of a slot that is being deployed. The duration of a restore is not limited."""
     cancel_timeout_ms: int = 3_000
     """Maximum time to cancel the subtasks of a slot before a new generation. After this time, the slot is replaced."""
     connect_timeout_ms: int = 60_000

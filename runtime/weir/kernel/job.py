@@ -60,6 +60,7 @@ from weir.protocol.messages import (
     NotifyCheckpointCompleted,
     Register,
     RequestSplit,
+    Restoring,
     SlotMetrics,
     Stop,
     SubtaskEnded,
@@ -250,6 +251,9 @@ class JobMaster:
         if message.generation != self._generation:
             return []
         match message:
+            case Restoring():
+                self._deployment.on_restoring(slot, message, now_ms)
+                return []
             case Deployed():
                 return self._on_deployed(slot, now_ms)
             case Cancelled():
@@ -292,8 +296,8 @@ class JobMaster:
         match self._phase:
             case JobPhase.ALLOCATING:
                 effects += self._deploy_when_allocated(now_ms) or self._wait_for_slots(waited_ms, now_ms)
-            case JobPhase.DEPLOYING if waited_ms >= self._config.deploy_timeout_ms:
-                effects += self._fail_over("deployment did not finish in time", "SlotError", now_ms)
+            case JobPhase.DEPLOYING:
+                effects += self._fail_stalled_deployment(now_ms)
             case JobPhase.RUNNING:
                 assert self._checkpoints is not None
                 # A requested checkpoint precedes a periodic checkpoint that is also due. Otherwise periodic checkpoints could
@@ -307,6 +311,17 @@ class JobMaster:
             case _:
                 pass
         return effects
+
+    def _fail_stalled_deployment(self, now_ms: int) -> list[Effect]:
+        slot = self._deployment.stalled(now_ms, timeout_ms=self._config.deploy_timeout_ms)
+        if slot is None:
+            return []
+        restored = f", after it restored {slot.restored_bytes} of {slot.total_bytes} bytes" if slot.total_bytes else ""
+        reason = (
+            f"the deployment to slot {slot.index} (pid {slot.registration.pid}) has made no progress for "
+            f"{(now_ms - slot.progress_ms) / 1000:g} s{restored}"
+        )
+        return self._fail_over(reason, "SlotError", now_ms)
 
     def _wait_for_slots(self, waited_ms: int, now_ms: int) -> list[Effect]:
         """Report once that slots are missing. If a timeout is set, fail the job after the timeout."""
@@ -381,6 +396,7 @@ class JobMaster:
             generation=self._generation,
             restored_checkpoint=self._restored,
             next_checkpoint=self._next_checkpoint,
+            now_ms=now_ms,
         )
 
     def _on_deployed(self, slot: Slot, now_ms: int) -> list[Effect]:

@@ -11,7 +11,7 @@ from weir.kernel.effects import DropSlot, Effect, Send
 from weir.kernel.restore import SlotRestore
 from weir.protocol import codec
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIncarnation, SlotIndex
-from weir.protocol.messages import CancelSubtasks, Deploy, Peer, Register, Start, ToSlot
+from weir.protocol.messages import CancelSubtasks, Deploy, Peer, Register, Restoring, Start, ToSlot
 
 
 class SlotPhase(StrEnum):
@@ -38,6 +38,10 @@ class Slot:
     index: SlotIndex | None = None
     """The index is kept across a recovery, so that a surviving slot runs the same subtasks again."""
     phase: SlotPhase = SlotPhase.IDLE
+    progress_ms: int = 0
+    """The time at which the slot got its current deployment, or last reported more restored bytes."""
+    restored_bytes: int = 0
+    total_bytes: int = 0
 
     @property
     def incarnation(self) -> SlotIncarnation:
@@ -129,6 +133,7 @@ class Deployment:
         generation: Generation,
         restored_checkpoint: CheckpointId | None,
         next_checkpoint: CheckpointId,
+        now_ms: int,
     ) -> list[Effect]:
         """``allocated`` is the result of ``SlotTable.allocate``.
 
@@ -142,6 +147,7 @@ class Deployment:
         for slot, restore in zip(allocated, restores, strict=True):
             assert slot.index is not None, f"slot {slot.incarnation} was not allocated"
             slot.move(SlotPhase.DEPLOYING)
+            slot.progress_ms, slot.restored_bytes, slot.total_bytes = now_ms, 0, 0
             message = Deploy(
                 generation=generation,
                 slot=slot.index,
@@ -156,6 +162,19 @@ class Deployment:
             )
             sends.append(Send(slot.incarnation, message))
         return sends
+
+    def on_restoring(self, slot: Slot, message: Restoring, now_ms: int) -> None:
+        slot.total_bytes = message.total_bytes
+        if message.restored_bytes > slot.restored_bytes:
+            slot.restored_bytes, slot.progress_ms = message.restored_bytes, now_ms
+
+    def stalled(self, now_ms: int, *, timeout_ms: int) -> Slot | None:
+        """Return a slot that is not deployed and has made no progress for ``timeout_ms``.
+
+        A restore takes as long as its state is large, so the duration of the whole deployment is not limited.
+        """
+        late = (slot for slot in self._slots.deployed() if now_ms - slot.progress_ms >= timeout_ms)
+        return next((slot for slot in late if slot.phase is SlotPhase.DEPLOYING), None)
 
     def on_deployed(self, slot: Slot) -> bool:
         """Return True if ``slot`` was the last slot to deploy, so that all slots can start."""

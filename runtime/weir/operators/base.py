@@ -7,7 +7,8 @@ buffers this batch until the channels have room. A step yields None while it wai
 the step later. The loop takes snapshots between steps, never while a generator is unfinished. An error in a step fails the
 subtask. If user code raises an error, the step raises a UserCodeError with the original error as its cause.
 
-The loop's thread calls all methods except ``PendingSnapshot.write``. The methods are called in this order::
+The loop's thread calls all methods, with two exceptions. ``PendingSnapshot.write`` runs on the snapshot thread. So does
+``restore`` of state files, while the loop accepts connections and messages. The methods are called in this order::
 
     open -> restore (0 or 1 times) -> { process | on_watermark | snapshot | on_checkpoint_* }*
          -> on_end_of_input (0 or 1 times) -> { snapshot | on_checkpoint_* }* -> close
@@ -17,8 +18,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import IO, Protocol
 
 import pyarrow as pa
 
@@ -78,8 +80,12 @@ class SnapshotFiles(Protocol):
 
 
 class SnapshotReader(Protocol):
-    def read(self, file: StateFile) -> pa.Buffer:
-        """Return the content of the file, after verifying its checksum. Raises CheckpointError if the file is damaged."""
+    def open(self, file: StateFile) -> AbstractContextManager[IO[bytes]]:
+        """Return the content of the file as a stream. The end of the ``with`` block verifies the checksum, so the content counts
+        only if the block ends without an error.
+
+        Raises CheckpointError if the file is damaged or missing, and an error of another class if the restore is cancelled. Let
+        all errors pass."""
         ...
 
 
@@ -128,7 +134,8 @@ class Operator(ABC):
         return None
 
     def restore(self, snapshots: Sequence[OperatorSnapshot], reader: SnapshotReader) -> None:
-        """Restore the keyed state of ``context.key_groups``, and all state in ``snapshots`` that is not keyed."""
+        """Restore the keyed state of ``context.key_groups``, and all state in ``snapshots`` that is not keyed. Open the files in
+        the order of ``snapshots``. The loop calls no other method of the operator until ``restore`` has returned."""
         if any(snapshot.files or snapshot.inline is not None for snapshot in snapshots):
             raise AssertionError(f"{type(self).__name__} has no state to restore")
 

@@ -6,7 +6,10 @@ the warm-up calls every kernel at least once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from io import BytesIO
+from typing import IO
 
 import pyarrow as pa
 
@@ -28,11 +31,12 @@ class _MemoryFile:
 
     def put(self, operator: OperatorUid, data: Sequence[memoryview | bytes | pa.Buffer], *, rows: int,
             key_groups: tuple[int, int] | None) -> StateFile:  # fmt: skip
-        self._data = pa.py_buffer(b"".join(bytes(memoryview(part)) for part in data))
-        return StateFile("warmup", self._data.size, "", rows, key_groups)
+        self._data = b"".join(bytes(memoryview(part)) for part in data)
+        return StateFile("warmup", len(self._data), "", rows, key_groups)
 
-    def read(self, file: StateFile) -> pa.Buffer:
-        return self._data
+    @contextmanager
+    def open(self, file: StateFile) -> Iterator[IO[bytes]]:
+        yield BytesIO(self._data)
 
 
 def warm_up_kernels() -> None:

@@ -37,6 +37,16 @@ class Heartbeat:
 
 
 @dataclass(frozen=True, slots=True)
+class Restoring:
+    """The progress of the slot's restore, sent every second: how many bytes of its state files are restored."""
+
+    generation: Generation
+    slot: SlotIndex
+    restored_bytes: int
+    total_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Deployed:
     """The slot has restored its state and opened its channels, so it can start."""
 
@@ -233,6 +243,7 @@ class Stop:
 FromSlot: TypeAlias = (
     Register
     | Heartbeat
+    | Restoring
     | Deployed
     | Acknowledge
     | Decline
@@ -257,7 +268,8 @@ ToSlot: TypeAlias = (
 _FROM_SLOT: dict[str, type] = {
     kind.__name__: kind
     for kind in (
-        Register, Heartbeat, Deployed, Acknowledge, Decline, SubtaskFailed, SubtaskEnded, RequestSplit, Cancelled, SlotMetrics,
+        Register, Heartbeat, Restoring, Deployed, Acknowledge, Decline, SubtaskFailed, SubtaskEnded, RequestSplit, Cancelled,
+        SlotMetrics,
     )
 }  # fmt: skip
 _TO_SLOT: dict[str, type] = {

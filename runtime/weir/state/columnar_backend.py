@@ -21,14 +21,13 @@ from weir.state.arrow_columns import allocate_words, column_from_words, take_row
 from weir.state.backend import AggregateSpec, Emit
 from weir.state.change_tracker import ChangeTracker
 from weir.state.encoders import BatchKeys, KeyEncoder, ValueEncoder
-from weir.state.fold_kernel import BLOCK, fold
+from weir.state.fold_kernel import BLOCK, append_rows, fold, index_rows
 from weir.state.hash_index import ROW_LIMIT, ROWS, HashIndex
 from weir.state.numba_support import Words, address_of
-from weir.state.restore import RestoredRows, read_rows
+from weir.state.restore import RestoredRows, read_rows, rows_expected
 from weir.state.row_chunks import SEEN_SHIFT, RowChunks, aligned_words
 from weir.state.row_layout import RowLayout, layout_of, output_schema
 from weir.state.snapshot import ColumnarSnapshot, TableDescription
-from weir.state.snapshot_kernels import write_seen, write_words
 
 
 class ColumnarAggregates:
@@ -109,27 +108,34 @@ class ColumnarAggregates:
     def restore(self, snapshots: Sequence[OperatorSnapshot], reader: SnapshotReader) -> None:
         """Add the rows whose keys belong to the key groups of this subtask. Raises RestoreError for state files that are not
         compatible with the aggregation, and CheckpointError for damaged files."""
-        for snapshot in snapshots:
-            for file in snapshot.files:
-                for rows in read_rows(file, reader, self._table, self._key_groups):
-                    self._insert(rows)
+        files = [file for snapshot in snapshots for file in snapshot.files]
+        self._keys.reserve(self._index, rows_expected(files, self._key_groups))
+        for file in files:
+            with reader.open(file) as content:
+                for rows in read_rows(file, content, self._table, self._key_groups):
+                    self._append(rows)
 
-    def _insert(self, rows: RestoredRows) -> None:
+    def _append(self, rows: RestoredRows) -> None:
+        """Add restored rows, whose keys are new. Building the index from whole columns is several times as fast as ``_fold``."""
+        first, end = self._index.rows, self._index.rows + rows.rows
+        while self._chunks.capacity < end:
+            self._chunks.add_chunk()
+        self._keys.reserve(self._index, end)
         keys = self._keys.encode(rows.key_columns)
-        rows_before = self._index.rows
-        self._changes.track_firsts(rows.rows)
-        no_aggregates: Words = np.zeros((1, 5), dtype=np.int64)
-        self._fold(rows.rows, keys, no_aggregates, np.zeros((0, 3), dtype=np.int64))
-        addresses, _ = self._changes.firsts()
-        self._changes.stop_tracking_firsts()
-        rows.check_distinct(self._index.rows - rows_before)
-        for word, values in rows.words:
-            write_words(addresses, 8 * word, address_of(values))
-        for bit, valid in rows.seen:
-            write_seen(addresses, SEEN_SHIFT + bit, valid)
-            if not valid.all():
-                self._values.partial = True
-                self._template = self._layout.template(all_seen=False)
+        columns = np.array([(word, address_of(values)) for word, values in rows.words], dtype=np.int64).reshape(-1, 2)
+        seen = np.array([(SEEN_SHIFT + bit, address_of(valid)) for bit, valid in rows.seen], dtype=np.int64).reshape(-1, 2)
+        append_rows(first, rows.rows, self._chunks.addresses, keys.words, self._template, columns, seen)
+        if self._keys.rows_are_ids:
+            distinct = self._keys.ids == end
+        else:
+            row_bytes, control = 8 * self._layout.row_words, self._index.control
+            distinct = index_rows(first, rows.rows, control, self._chunks.addresses, row_bytes, keys.words, self._scratch) < 0
+        if not distinct:
+            raise rows.duplicate_key()
+        self._index.control[ROWS] = end
+        if not all(valid.all() for _, valid in rows.seen):
+            self._values.partial = True
+            self._template = self._layout.template(all_seen=False)
 
     def _fold(self, rows: int, keys: BatchKeys, aggregates: Words, seen: Words) -> None:
         index, changes = self._index, self._changes

@@ -31,6 +31,7 @@ from weir.state.accumulators import (
 from weir.state.arrow_columns import SIGN_BIT, Encoding, column_words, float_words, integer_words, null_bytes
 from weir.state.backend import Accumulator
 from weir.state.fold_kernel import KEY_COLUMNS, KEY_IDS, KEY_NULLS, KEY_WORDS
+from weir.state.hash_index import HashIndex
 from weir.state.numba_support import Words, address_of
 from weir.state.row_layout import AccumulatorSlot, RowLayout
 from weir.state.string_interner import StringInterner
@@ -128,6 +129,18 @@ class KeyEncoder:
     @property
     def nbytes(self) -> int:
         return sum(interner.nbytes for interner in self.interners if interner is not None)
+
+    @property
+    def ids(self) -> int:
+        """The number of ids of the only key column, if ``rows_are_ids`` is True."""
+        interner = self.interners[0]
+        assert interner is not None
+        return interner.index.rows
+
+    def reserve(self, index: HashIndex, rows: int) -> None:
+        """Make room for ``rows`` keys in the index that finds keys: ``index``, or the interner's if ``rows_are_ids`` is True."""
+        interner = self.interners[0]
+        (interner.index if self.rows_are_ids and interner is not None else index).reserve(rows)
 
     def encode(self, columns: list[pa.Array]) -> BatchKeys:
         """Encode the key columns of a batch. The caller passes the columns in the order of the key."""

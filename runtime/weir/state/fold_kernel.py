@@ -15,7 +15,7 @@ from weir.state.accumulators import accumulate, mark_seen
 from weir.state.change_tracker import TRACKING, UNDO_LIMIT, UNDO_USED, track_changes
 from weir.state.hash_index import MASK, OLD_MASK, OLD_SLOTS, ROW_LIMIT, ROW_MASK, ROWS, SLOTS, TAG_SHIFT
 from weir.state.hashing import SEED, fmix64
-from weir.state.numba_support import Words, kernel, load16, load64, signed, store64
+from weir.state.numba_support import Words, kernel, load8, load16, load64, signed, store64
 from weir.state.row_chunks import CHUNK_MASK, CHUNK_SHIFT
 
 BLOCK = 256
@@ -92,12 +92,8 @@ def find_or_add(tag: np.uint64, control: Words, chunks: Words, row_bytes: int, k
 
 
 @kernel
-def locate(begin: int, count: int, control: Words, chunks: Words, keys: Words, template: Words, rows: Words,
-           addresses: Words, tags: Words) -> None:  # fmt: skip
-    """Find or add the row of the key of each record from ``begin`` to ``begin + count``. Write the row's number to ``rows``,
-    and the row's address to ``addresses``."""
-    row_bytes = 8 * len(template)
-    slots, mask = control[SLOTS], control[MASK]
+def hash_keys(begin: int, count: int, keys: Words, tags: Words) -> None:
+    """Write the tag of the key of each record from ``begin`` to ``begin + count`` to ``tags``."""
     first = keys[KEY_COLUMNS] + 8 * begin
     for i in range(count):
         hashed = fmix64(SEED ^ np.uint64(load64(first + 8 * i)))
@@ -110,9 +106,21 @@ def locate(begin: int, count: int, control: Words, chunks: Words, keys: Words, t
         for i in range(count):
             tags[i] ^= signed(np.uint64(load16(keys[KEY_NULLS] + 2 * (begin + i))) * _NULL_MIX)
     for i in range(count):
-        tag = np.uint64(tags[i]) & _TAG_MASK
-        tags[i] = signed(tag)
-        position = signed(tag) & mask
+        tags[i] = signed(np.uint64(tags[i]) & _TAG_MASK)
+
+
+@kernel
+def locate(begin: int, count: int, control: Words, chunks: Words, keys: Words, template: Words, rows: Words,
+           addresses: Words, tags: Words) -> None:  # fmt: skip
+    """Find or add the row of the key of each record from ``begin`` to ``begin + count``. Write the row's number to ``rows``,
+    and the row's address to ``addresses``."""
+    row_bytes = 8 * len(template)
+    slots, mask = control[SLOTS], control[MASK]
+    first = keys[KEY_COLUMNS] + 8 * begin
+    hash_keys(begin, count, keys, tags)
+    for i in range(count):
+        tag = np.uint64(tags[i])
+        position = tags[i] & mask
         slot = np.uint64(load64(slots + 8 * position))
         while slot != 0 and slot >> TAG_SHIFT != tag:
             position = (position + 1) & mask
@@ -183,3 +191,60 @@ def fold(begin: int, end: int, control: Words, chunks: Words, keys: Words, templ
         accumulate(position, count, addresses, aggregates)
         position += count
     return position
+
+
+# The columns of ``columns`` and ``seen``, the arrays that describe the restored values to ``append_rows``.
+TARGET = 0
+"""In ``columns``, the position of the word in the row. In ``seen``, the number of the bit in ``meta``."""
+VALUES = 1
+"""The address of the values: one word per row, or one byte per row for seen bits."""
+
+
+@kernel
+def append_rows(first: int, count: int, chunks: Words, keys: Words, template: Words, columns: Words, seen: Words) -> None:
+    """Write ``count`` restored rows, which get the numbers from ``first`` on."""
+    for i in range(count):
+        row = first + i
+        address = chunks[row >> CHUNK_SHIFT] + (row & CHUNK_MASK) * 8 * len(template)
+        nulls = signed(0)
+        if keys[KEY_NULLS] != 0:
+            nulls = signed(load16(keys[KEY_NULLS] + 2 * i))
+        new_row(address, keys, i, nulls, template)
+        for column in range(len(columns)):
+            store64(address + 8 * columns[column, TARGET], load64(columns[column, VALUES] + 8 * i))
+        meta = load64(address)
+        for column in range(len(seen)):
+            bit = 1 << seen[column, TARGET]
+            meta = meta | bit if load8(seen[column, VALUES] + i) else meta & ~bit
+        store64(address, meta)
+
+
+@kernel
+def index_rows(first: int, count: int, control: Words, chunks: Words, row_bytes: int, keys: Words, scratch: Words) -> int:
+    """Add ``count`` restored rows to the index, from row ``first`` on. Their keys must be new, and the index must have room and no
+    old table. Returns the number of a row whose key is already in the index, or -1.
+
+    For each block, the kernel first loads all slots at which probing begins. These loads are independent, so their cache misses
+    overlap.
+    """
+    slots, mask = control[SLOTS], control[MASK]
+    loaded, tags = scratch[0], scratch[2]
+    for begin in range(0, count, BLOCK):
+        block = min(BLOCK, count - begin)
+        hash_keys(begin, block, keys, tags)
+        for i in range(block):
+            loaded[i] = load64(slots + 8 * (tags[i] & mask))
+        for i in range(block):
+            tag, position, number = np.uint64(tags[i]), tags[i] & mask, first + begin + i
+            while True:
+                slot = np.uint64(load64(slots + 8 * position))
+                if slot == 0:
+                    break
+                if slot >> TAG_SHIFT == tag:
+                    row = signed(slot & ROW_MASK) - 1
+                    nulls = load64(chunks[number >> CHUNK_SHIFT] + (number & CHUNK_MASK) * row_bytes) & _KEY_NULLS_MASK
+                    if same_key(chunks[row >> CHUNK_SHIFT] + (row & CHUNK_MASK) * row_bytes, keys, begin + i, nulls):
+                        return number
+                position = (position + 1) & mask
+            store64(slots + 8 * position, signed((tag << TAG_SHIFT) | np.uint64(number + 1)))
+    return -1

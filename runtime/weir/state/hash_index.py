@@ -83,9 +83,18 @@ class HashIndex:
 
     def grow(self) -> None:
         """Double the size of the table. The call is cheap, because the system allocates the pages later, when slots are moved."""
+        self._grow(2 * len(self._slots))
+
+    def reserve(self, rows: int) -> None:
+        """Make room for ``rows`` rows in total, and move all slots at once, so that there is no old table."""
+        if rows > self.limit:
+            self._grow(1 << (2 * rows - 1).bit_length())
+        self.advance(len(self._slots))
+
+    def _grow(self, slots: int) -> None:
         self.advance(len(self._slots))
         old = self._slots
-        self._install(2 * len(old))
+        self._install(slots)
         self._old = old
         self._moved = 0
         self.control[OLD_SLOTS] = address_of(old)

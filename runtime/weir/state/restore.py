@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from weir.errors import CheckpointError, RestoreError
-from weir.operators.base import SnapshotReader
 from weir.protocol.snapshots import StateFile
 from weir.state.accumulators import MEAN
 from weir.state.arrow_columns import SIGN_BIT, float_words, integer_words, null_bytes
@@ -33,31 +32,40 @@ class RestoredRows:
     words: list[tuple[int, Words]]
     seen: list[tuple[int, npt.NDArray[np.uint8]]]
 
-    def check_distinct(self, new_keys: int) -> None:
-        """Raise CheckpointError if a key occurs twice, because each key of a checkpoint must be in one row of one file."""
-        if new_keys != self.rows:
-            raise CheckpointError(f"State file {self.file.path} is damaged: it has duplicate keys. Restore an older checkpoint.")
+    def duplicate_key(self) -> CheckpointError:
+        """Each key of a checkpoint must be in one row of one file."""
+        return CheckpointError(f"State file {self.file.path} is damaged: it has duplicate keys. Restore an older checkpoint.")
 
 
-def read_rows(file: StateFile, reader: SnapshotReader, table: TableDescription,
+def rows_expected(files: Iterable[StateFile], key_groups: tuple[int, int]) -> int:
+    """Estimate how many rows of ``files`` are in ``key_groups``, assuming that the key groups of a file are equally large."""
+    rows = 0.0
+    for file in files:
+        first, last = file.key_groups or key_groups
+        shared = min(last, key_groups[1]) - max(first, key_groups[0]) + 1
+        rows += file.rows * max(shared, 0) / (last - first + 1)
+    return int(rows)
+
+
+def read_rows(file: StateFile, content: IO[bytes], table: TableDescription,
               key_groups: tuple[int, int]) -> Iterator[RestoredRows]:  # fmt: skip
-    """Yield the rows of ``file`` whose key group is in ``key_groups``, at most 65,536 rows at a time."""
-    if file.key_groups is not None and (file.key_groups[1] < key_groups[0] or file.key_groups[0] > key_groups[1]):
-        return
-    data = reader.read(file)
+    """Yield the rows of ``file`` whose key group is in ``key_groups``, at most 65,536 rows at a time. ``content`` is the stream
+    of the file. Its checksum is verified later, so damaged bytes must not make a kernel read other memory."""
     try:
-        with pa.ipc.open_file(pa.BufferReader(data)) as opened:
-            _check(file, opened.schema, table)
-            batches = [opened.get_batch(number) for number in range(opened.num_record_batches)]
-    except pa.ArrowInvalid as error:
+        # An Arrow file is an Arrow stream between two magic strings, of which the first is padded to eight bytes.
+        content.read(8)
+        with pa.ipc.open_stream(content) as batches:
+            _check(file, batches.schema, table)
+            for batch in batches:
+                batch.validate(full=True)
+                groups = batch.column(KEY_GROUP_COLUMN).to_numpy()
+                selected = (groups >= key_groups[0]) & (groups <= key_groups[1])
+                if not selected.all():
+                    batch = batch.filter(pa.array(selected))
+                for first in range(0, batch.num_rows, RESTORE_ROWS):
+                    yield _rows(file, batch.slice(first, RESTORE_ROWS), table)
+    except (pa.ArrowException, OSError) as error:
         raise CheckpointError(f"Cannot read state file {file.path}: {error}. Restore an older checkpoint.") from error
-    for batch in batches:
-        groups = batch.column(KEY_GROUP_COLUMN).to_numpy()
-        selected = (groups >= key_groups[0]) & (groups <= key_groups[1])
-        if not selected.all():
-            batch = batch.filter(pa.array(selected))
-        for first in range(0, batch.num_rows, RESTORE_ROWS):
-            yield _rows(file, batch.slice(first, RESTORE_ROWS), table)
 
 
 def _rows(file: StateFile, batch: pa.RecordBatch, table: TableDescription) -> RestoredRows:

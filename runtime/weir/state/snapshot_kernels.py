@@ -1,4 +1,4 @@
-"""Kernels that the snapshot thread runs on copied rows, and kernels that write restored rows. These kernels release the GIL."""
+"""Kernels that the snapshot thread runs on copied rows. These kernels release the GIL."""
 
 from __future__ import annotations
 
@@ -45,22 +45,3 @@ def extract_bits(words: Words, bit: int, flipped: int, bits: npt.NDArray[np.uint
         bits[i] = np.uint8(value)
         ones += value
     return ones
-
-
-@kernel
-def write_words(addresses: Words, offset: int, values: int) -> None:
-    """Write one word at byte ``offset`` of each row, for a restore. ``values`` is the address of the words to write, one per
-    row."""
-    for i in range(len(addresses)):
-        store64(addresses[i] + offset, load64(values + 8 * i))
-
-
-@kernel
-def write_seen(addresses: Words, bit: int, valid: npt.NDArray[np.uint8]) -> None:
-    """Set or clear bit ``bit`` of each row's ``meta``, for a restore."""
-    for i in range(len(addresses)):
-        meta = load64(addresses[i])
-        if valid[i]:
-            store64(addresses[i], meta | (1 << bit))
-        else:
-            store64(addresses[i], meta & ~(1 << bit))

@@ -91,4 +91,8 @@ def checksum(data: Iterable[bytes | memoryview]) -> str:
     digest = xxhash.xxh3_128()
     for part in data:
         digest.update(part)
+    return checksum_text(digest)
+
+
+def checksum_text(digest: xxhash.xxh3_128) -> str:
     return f"xxh3:{digest.hexdigest()}"

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import itertools
+import sys
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import IO, Self, cast
 
 import pyarrow as pa
+import xxhash
 
 from weir.errors import CheckpointError, ObjectNotFound
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SubtaskId
 from weir.protocol.snapshots import StateFile
-from weir.storage.base import CheckpointStorage, checksum
+from weir.storage.base import CheckpointStorage, checksum, checksum_text
 from weir.storage.layout import JobLayout, is_pack, pack_path, state_path
 
 PART_BYTES_MAX = 8 << 20
-"""Verification reads a separate object in parts of at most this size, because a state file can be larger than memory."""
+"""A separate object is read in parts of at most this size, because a state file can be larger than memory."""
+PARTS_AHEAD = 12
+"""A restore fetches at most this number of parts before they are needed."""
+FETCH_THREADS = 4
+"""The number of parts that a restore fetches at the same time. One request to an object store is far slower than a network."""
 PACKED_BYTES_MAX = 4 << 20
 """A file larger than this becomes a separate object. Smaller files share objects of up to about this size, because creating an
 object (two fsyncs, or a request to a store) costs more than writing its bytes."""
@@ -132,22 +144,208 @@ class StateWriter:
         return StateFile(path, sum(part.nbytes for part in parts), checksum(parts), rows, key_groups, offset)
 
 
+class RestoreCancelled(Exception):
+    """The restore was cancelled, so its result is not needed."""
+
+
+@dataclass(slots=True)
+class RestoreProgress:
+    """The progress of a restore, in bytes of state files. The restore thread advances it, and the loop reads and cancels it."""
+
+    total_bytes: int
+    restored_bytes: int = 0
+    cancelled: bool = False
+
+    def advance(self, count: int) -> None:
+        """Raise RestoreCancelled if the restore is cancelled."""
+        if self.cancelled:
+            raise RestoreCancelled
+        self.restored_bytes += count
+
+
 class StateReader:
-    """Reads the state files of one checkpoint. Used by one thread."""
+    """Reads the state files of one checkpoint, each from its start to its end, and verifies their checksums.
 
-    def __init__(self, storage: CheckpointStorage, layout: JobLayout, checkpoint: CheckpointId) -> None:
-        self._files = StateFileChecker(storage, layout)
+    While one file is read, other threads fetch its next parts and the following files. ``files`` is the order in which the
+    files will be opened. A caller may leave out files. Call ``open`` inside ``with reader``, from one thread.
+    """
+
+    def __init__(
+        self,
+        storage: CheckpointStorage,
+        layout: JobLayout,
+        checkpoint: CheckpointId,
+        files: Iterable[StateFile] = (),
+        progress: RestoreProgress | None = None,
+    ) -> None:
+        self._storage = storage
+        self._layout = layout
         self._checkpoint = checkpoint
+        self._progress = progress or RestoreProgress(0)
+        self._pool = ThreadPoolExecutor(FETCH_THREADS, "weir-restore")
+        self._unplanned = deque(files)
+        self._planned: deque[_Fetch] = deque()
+        self._parts_ahead = 0
+        self._pack: tuple[str, Future[memoryview]] | None = None
+        """The last pack that was requested. The next file is usually in the same pack."""
 
-    def read(self, file: StateFile) -> pa.Buffer:
-        """Return the whole file. Raise CheckpointError if the file is missing or its checksum does not match."""
-        data, problem = self._files.check(file)
-        if data is None:
-            raise CheckpointError(
-                f"Cannot restore checkpoint {self._checkpoint}: {self._files.url_of(file)} {problem}. "
-                "Restore the file from a backup, or restore another checkpoint with --from."
-            )
-        return pa.py_buffer(data)
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Drop the requests that have not started, and wait for the others."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    @contextlib.contextmanager
+    def open(self, file: StateFile) -> Iterator[IO[bytes]]:
+        """Return the content of the file as a stream. At the end of the block, verify the checksum of the whole file.
+
+        Raise CheckpointError if the file is missing or damaged. This error replaces an error of the block, which possibly read
+        damaged data. Raise RestoreCancelled if the restore is cancelled.
+        """
+        stream = _Stream(self._parts(file), self._progress)
+        try:
+            yield cast("IO[bytes]", stream)
+        except RestoreCancelled:
+            raise
+        except Exception as error:
+            if problem := _problem(file, stream):
+                raise self._damaged(file, problem) from error
+            raise
+        if problem := _problem(file, stream):
+            raise self._damaged(file, problem)
+
+    def _damaged(self, file: StateFile, problem: str) -> CheckpointError:
+        return CheckpointError(
+            f"Cannot restore checkpoint {self._checkpoint}: {self._storage.url}/{self._layout.absolute(file.path)} {problem}. "
+            "Restore the file from a backup, or restore another checkpoint with --from."
+        )
+
+    def _parts(self, file: StateFile) -> Iterator[memoryview]:
+        fetch = self._take_planned(file) or _Fetch.of(file)
+        while True:
+            self._request_ahead(fetch)
+            if not fetch.requests:
+                return
+            part = fetch.requests.popleft()
+            self._parts_ahead -= 1
+            yield part.result() if not is_pack(file.path) else _part_of_pack(file, part.result())
+
+    def _take_planned(self, file: StateFile) -> _Fetch | None:
+        """Remove the file, and the files before it, from the plan. Return None if the file is not planned."""
+        while self._planned or self._unplanned:
+            fetch = self._planned.popleft() if self._planned else _Fetch.of(self._unplanned.popleft())
+            if fetch.file == file:
+                return fetch
+            self._parts_ahead -= len(fetch.requests)
+        return None
+
+    def _request_ahead(self, current: _Fetch) -> None:
+        """Request the next parts of the current file, and then the following files."""
+        self._request(current)
+        for fetch in self._planned:
+            self._request(fetch)
+        while self._parts_ahead < PARTS_AHEAD and self._unplanned:
+            self._planned.append(_Fetch.of(self._unplanned.popleft()))
+            self._request(self._planned[-1])
+
+    def _request(self, fetch: _Fetch) -> None:
+        while fetch.unrequested and self._parts_ahead < PARTS_AHEAD:
+            offset, count = fetch.unrequested.popleft()
+            self._parts_ahead += 1
+            if is_pack(fetch.file.path):
+                fetch.requests.append(self._request_pack(fetch.file.path))
+            else:
+                fetch.requests.append(self._pool.submit(self._fetch_part, fetch.file, offset, count))
+
+    def _request_pack(self, path: str) -> Future[memoryview]:
+        if self._pack is None or self._pack[0] != path:
+            self._pack = path, self._pool.submit(self._storage.get, self._layout.absolute(path))
+        return self._pack[1]
+
+    def _fetch_part(self, file: StateFile, offset: int, count: int) -> memoryview:
+        path = self._layout.absolute(file.path)
+        if offset == 0 and (problem := _wrong_size(file, self._storage.size(path))):
+            raise _WrongSize(problem)
+        return self._storage.get_range(path, offset=offset, bytes=count) if count else memoryview(b"")
+
+
+@dataclass(slots=True)
+class _Fetch:
+    """The parts of a file that are not used yet: those that are requested, and (offset, bytes) of the others. A file in a pack is
+    one part."""
+
+    file: StateFile
+    unrequested: deque[tuple[int, int]]
+    requests: deque[Future[memoryview]] = field(default_factory=deque)
+
+    @classmethod
+    def of(cls, file: StateFile) -> _Fetch:
+        step = max(file.bytes, 1) if is_pack(file.path) else PART_BYTES_MAX
+        return cls(file, deque((at, min(step, file.bytes - at)) for at in range(0, max(file.bytes, 1), step)))
+
+
+class _WrongSize(Exception):
+    """The stored object is too short or too long. The message follows the file's name in a sentence."""
+
+
+def _part_of_pack(file: StateFile, pack: memoryview) -> memoryview:
+    if problem := _wrong_size(file, pack.nbytes):
+        raise _WrongSize(problem)
+    return pack[file.offset : file.offset + file.bytes]
+
+
+class _Stream(io.RawIOBase):
+    """The content of a state file. The methods also raise the errors of the requests for its parts."""
+
+    def __init__(self, parts: Iterator[memoryview], progress: RestoreProgress) -> None:
+        self._parts = parts
+        self._progress = progress
+        self._digest = xxhash.xxh3_128()
+        self._part = memoryview(b"")
+        self._failure: Exception | None = None
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> memoryview:  # type: ignore[override]  # Arrow accepts a buffer, which saves a copy
+        """Return a view of a part if the part contains all bytes, else a copy."""
+        missing = size if size >= 0 else sys.maxsize
+        views: list[memoryview] = []
+        while missing and (self._part.nbytes or self.next_part()):
+            views.append(self._part[:missing])
+            self._part = self._part[missing:]
+            missing -= views[-1].nbytes
+        return views[0] if len(views) == 1 else memoryview(b"".join(views))
+
+    def next_part(self) -> bool:
+        """Continue with the next part. Return False at the end of the file."""
+        if self._failure is not None:
+            raise self._failure
+        try:
+            self._part = next(self._parts, memoryview(b""))
+        except Exception as error:
+            self._failure = error
+            raise
+        self._progress.advance(self._part.nbytes)
+        self._digest.update(self._part)
+        return self._part.nbytes > 0
+
+    def checksum(self) -> str:
+        """Return the checksum of all parts so far."""
+        return checksum_text(self._digest)
+
+
+def _problem(file: StateFile, stream: _Stream) -> str:
+    """Read the rest of the file. Return its problem as a predicate, or "" if the file is intact."""
+    try:
+        while stream.next_part():
+            pass
+    except ObjectNotFound:
+        return "is missing"
+    except _WrongSize as error:
+        return str(error)
+    return _wrong_checksum(file, stream.checksum())
 
 
 class StateFileChecker:
@@ -170,7 +368,7 @@ class StateFileChecker:
         except ObjectNotFound:
             return None, "is missing"
         data = stored[file.offset : file.offset + file.bytes]
-        problem = _wrong_size(file, stored.nbytes) or _wrong_checksum(file, (data,))
+        problem = _wrong_size(file, stored.nbytes) or _wrong_checksum(file, checksum((data,)))
         return (None if problem else data), problem
 
     def verify(self, file: StateFile) -> str:
@@ -183,7 +381,7 @@ class StateFileChecker:
             for offset in range(0, file.bytes, PART_BYTES_MAX)
         )
         try:
-            return _wrong_size(file, self._storage.size(path)) or _wrong_checksum(file, parts)
+            return _wrong_size(file, self._storage.size(path)) or _wrong_checksum(file, checksum(parts))
         except ObjectNotFound:
             return "is missing"
 
@@ -205,8 +403,7 @@ def _wrong_size(file: StateFile, stored_bytes: int) -> str:
     return f"has {stored_bytes} bytes, but {'at least ' if packed else ''}{end} were written"
 
 
-def _wrong_checksum(file: StateFile, parts: Iterable[memoryview]) -> str:
-    actual = checksum(parts)
+def _wrong_checksum(file: StateFile, actual: str) -> str:
     if actual == file.checksum:
         return ""
     where = f" at byte {file.offset}" if is_pack(file.path) else ""

@@ -10,11 +10,12 @@ from weir.graph.physical import PhysicalGraph
 from weir.kernel.alignment import CheckpointMode
 from weir.kernel.config import NETWORK_BYTES
 from weir.kernel.input_processor import InputProcessor, InputStart
-from weir.operators.base import Operator, OperatorContext, SnapshotReader, SourceOperator
+from weir.operators.base import Operator, OperatorContext, SourceOperator
 from weir.protocol.frames import Frame, FrameKind
 from weir.protocol.ids import ChannelId, CheckpointId, OperatorUid, SubtaskId
 from weir.protocol.messages import Deploy, RequestSplit
 from weir.protocol.snapshots import OperatorSnapshot
+from weir.storage.state_files import RestoreProgress
 from weir.subtask.channel_subtask import ChannelSubtask
 from weir.subtask.channels import (
     ChannelLimits,
@@ -54,14 +55,34 @@ class SlotDeployment:
         self.inputs: dict[ChannelId, InputChannel] = {}
         self.remote_outputs: dict[ChannelId, RemoteOutput] = {}
         self.checkpoints = SlotCheckpoints(sum(1 for _ in graph.subtasks_of_slot(deploy.slot)))
+        self.restore: StateRestore | None = None
+        """The restore of state files that runs beside the loop, or None."""
         self.announced = False
         self.running = False
         self.failed = False
 
 
+class StateRestore:
+    """Restores the operators that have state files. ``run`` runs beside the loop, which reads and cancels ``progress``."""
+
+    def __init__(self, restored: Sequence[tuple[Operator, Sequence[OperatorSnapshot]]], environment: SlotEnvironment) -> None:
+        self.operators = [operator for operator, _ in restored]
+        self._restored = restored
+        self._environment = environment
+        self._files = [file for _, snapshots in restored for snapshot in snapshots for file in snapshot.files]
+        self.progress = RestoreProgress(sum(file.bytes for file in self._files))
+        self.report_at_ns = 0
+
+    def run(self) -> None:
+        # All operators share one reader, because their state is often in the same object.
+        with self._environment.snapshot_reader(self._files, self.progress) as reader:
+            for operator, snapshots in self._restored:
+                operator.restore(snapshots, reader)
+
+
 class DeploymentBuilder:
-    """Builds a deployment. Call ``build`` once. If ``build`` raises an error, the deployment's ``parts`` can still be
-    closed."""
+    """Builds a deployment. Call ``build`` once, then run the deployment's ``restore`` if it is not None. If ``build`` raises an
+    error, the deployment's ``parts`` can still be closed."""
 
     def __init__(
         self,
@@ -80,6 +101,7 @@ class DeploymentBuilder:
         self._settings = settings
         self._on_ended = on_ended
         self._limits = ChannelLimits.of(deployment.graph, settings.network_bytes)
+        self._with_files: list[tuple[Operator, Sequence[OperatorSnapshot]]] = []
         self._restored_channels = {restored.channel: restored for restored in deployment.message.channels}
 
     def build(self) -> None:
@@ -89,18 +111,17 @@ class DeploymentBuilder:
                 edge = self._graph.edges[channel.edge]
                 return_credit = None if channel.source == self._message.slot else self._return_credit
                 self._deployment.inputs[channel] = InputChannel(channel, edge.target_input, return_credit, self._limits)
-        # All operators share one reader, because their state is often in the same object.
-        # The reader is dropped after the restore, because it keeps the last object in memory.
-        reader = self._environment.snapshot_reader()
         for subtask in subtasks:
-            self._deployment.subtasks.append(self._subtask(subtask, reader))
+            self._deployment.subtasks.append(self._subtask(subtask))
+        if self._with_files:
+            self._deployment.restore = StateRestore(self._with_files, self._environment)
 
     def _return_credit(self, channel: ChannelId, count: int) -> None:
         self._environment.send_frame(channel.source, Frame(FrameKind.CREDIT, channel, self._deployment.generation, 0, 0, count))
 
-    def _subtask(self, subtask: SubtaskId, reader: SnapshotReader) -> SubtaskRuntime:
+    def _subtask(self, subtask: SubtaskId) -> SubtaskRuntime:
         outputs = self._outputs(subtask)
-        source, operators = self._open(subtask, reader)
+        source, operators = self._open(subtask)
         ended_before = subtask in self._message.ended
         parts = SubtaskParts(
             operators, outputs, self._environment, self._on_ended, self._deployment.checkpoints.add, ended_before
@@ -144,8 +165,8 @@ class DeploymentBuilder:
 
     # ---- operators -------------------------------------------------------------------------------
 
-    def _open(self, subtask: SubtaskId, reader: SnapshotReader) -> tuple[SourceOperator | None, list[Operator]]:
-        """Open all operators of the chain, then restore their state."""
+    def _open(self, subtask: SubtaskId) -> tuple[SourceOperator | None, list[Operator]]:
+        """Open all operators of the chain, then restore the state that is not in files."""
         parts = list(self._program.operators(self._graph, subtask))
         uids = self._graph.chains[subtask.chain].operators
         for uid, part in zip(uids, parts, strict=True):
@@ -159,8 +180,11 @@ class DeploymentBuilder:
                 continue
             operators.append(part)
             restored = self._restored(uid, subtask.index)
-            if restored:
-                part.restore(restored, reader)
+            if any(snapshot.files for snapshot in restored):
+                self._with_files.append((part, restored))
+            elif restored:
+                with self._environment.snapshot_reader((), RestoreProgress(0)) as reader:
+                    part.restore(restored, reader)
         return source, operators
 
     def _restored(self, uid: OperatorUid, subtask: int) -> Sequence[OperatorSnapshot]:

@@ -6,6 +6,7 @@ A slot process implements these interfaces with sockets and threads. The simulat
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from weir.graph.physical import Edge, PhysicalGraph
@@ -13,6 +14,8 @@ from weir.operators.base import BackgroundCall, Batch, Operator, SnapshotFiles, 
 from weir.protocol.frames import Frame
 from weir.protocol.ids import CheckpointId, Generation, SubtaskId
 from weir.protocol.messages import Deploy, FromSlot
+from weir.protocol.snapshots import StateFile
+from weir.storage.state_files import RestoreProgress
 
 
 class BatchPartitioner(Protocol):
@@ -70,8 +73,8 @@ class SlotEnvironment(Protocol):
     def close_channels(self) -> None: ...
 
     def write_in_background(self, work: Callable[[], object], done: Callable[[object, BaseException | None], None]) -> None:
-        """Run ``work`` outside the loop, in the order of calls. After ``work`` has ended, call ``done(result, error)`` in the
-        loop."""
+        """Run ``work`` outside the loop, in the order of calls: a write of snapshots, or a restore. After ``work`` has ended, call
+        ``done(result, error)`` in the loop."""
         ...
 
     def run_in_background(self, work: Callable[[], object]) -> BackgroundCall:
@@ -79,5 +82,8 @@ class SlotEnvironment(Protocol):
         ...
 
     def snapshot_files(self, generation: Generation, checkpoint: CheckpointId) -> SnapshotFiles: ...
-    def snapshot_reader(self) -> SnapshotReader: ...
+    def snapshot_reader(self, files: Sequence[StateFile], progress: RestoreProgress) -> AbstractContextManager[SnapshotReader]:
+        """Return a reader of ``files``, which will be opened in this order. The reader advances ``progress``."""
+        ...
+
     def rss_bytes(self) -> int: ...

@@ -8,8 +8,9 @@ import sys
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import structlog
@@ -21,10 +22,11 @@ from weir.protocol.bootstrap import SlotBootstrap, SparkTaskInfo
 from weir.protocol.frames import Frame
 from weir.protocol.ids import CheckpointId, Generation, SlotIncarnation, SlotIndex
 from weir.protocol.messages import Deploy, FromSlot, Register, Stop
+from weir.protocol.snapshots import StateFile
 from weir.storage.layout import JobLayout
 from weir.storage.location import open_storage
 from weir.storage.probe import SharedStorageMarker
-from weir.storage.state_files import StateFiles, StateReader
+from weir.storage.state_files import RestoreProgress, StateFiles, StateReader
 from weir.subtask.control_connection import ControlConnection
 from weir.subtask.deployment import SlotSettings
 from weir.subtask.program import JobProgram, edge_schema, load_code, warm_up
@@ -169,8 +171,8 @@ class SlotProcess:
             self._storage, self._layout, generation=generation, checkpoint=checkpoint, attempt=self._incarnation[:12]
         )  # fmt: skip
 
-    def snapshot_reader(self) -> SnapshotReader:
-        return StateReader(self._storage, self._layout, self._restored)
+    def snapshot_reader(self, files: Sequence[StateFile], progress: RestoreProgress) -> AbstractContextManager[SnapshotReader]:
+        return StateReader(self._storage, self._layout, self._restored, files, progress)
 
     def rss_bytes(self) -> int:
         with open("/proc/self/statm") as statm:

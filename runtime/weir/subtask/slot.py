@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import contextlib
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import cast
 
 from weir.errors import ProtocolError, Retry, SlotError, WeirError
 from weir.graph.physical import PhysicalGraph
+from weir.operators.base import Operator, SourceOperator
 from weir.protocol import codec
 from weir.protocol.frames import Frame, FrameKind
 from weir.protocol.ids import CheckpointId, Generation, SubtaskId
@@ -30,6 +31,7 @@ from weir.protocol.messages import (
     Lease,
     NotifyCheckpointAborted,
     NotifyCheckpointCompleted,
+    Restoring,
     SlotMetrics,
     Start,
     Stop,
@@ -41,7 +43,7 @@ from weir.protocol.messages import (
 from weir.protocol.snapshots import OperatorSnapshot
 from weir.subtask.channels import LocalOutput
 from weir.subtask.checkpointing import SubtaskCheckpoint
-from weir.subtask.deployment import DeploymentBuilder, SlotDeployment, SlotSettings
+from weir.subtask.deployment import DeploymentBuilder, SlotDeployment, SlotSettings, StateRestore
 from weir.subtask.environment import Program, SlotEnvironment
 from weir.subtask.metrics import slot_metrics
 from weir.subtask.source_subtask import SourceSubtask
@@ -56,6 +58,8 @@ ALIGNING_FLUSH_AGE_NS = 20_000_000
 
 Pending rows are not sent at once, because the barrier will flush them, and a small batch costs as much as a full batch.
 """
+RESTORE_REPORT_NS = 1_000_000_000
+"""A slot reports the progress of a restore at this interval."""
 _REASON_CHARS_MAX = 20_000
 
 
@@ -71,6 +75,10 @@ class SlotRuntime:
         self._rested = True
         """Whether no subtask could run at the last turn."""
         self._flushed_ns = 0
+        self._dropped_restores: list[StateRestore] = []
+        """Cancelled restores that have not ended yet."""
+        self._unanswered_cancel: Generation | None = None
+        """The generation of a CancelSubtasks that is answered when the dropped restores have ended."""
         self.stop_reason: str | None = None
 
     @property
@@ -172,7 +180,9 @@ class SlotRuntime:
             return True
 
     def _turn(self, deployment: SlotDeployment) -> bool:
-        if not deployment.announced and self._environment.channels_ready():
+        if deployment.restore is not None:
+            self._report_restore(deployment, deployment.restore)
+        elif not deployment.announced and self._environment.channels_ready():
             deployment.announced = True
             self._environment.send_control(Deployed(deployment.generation))
         if not deployment.running:
@@ -194,7 +204,11 @@ class SlotRuntime:
 
     def wake_at_ns(self) -> int | None:
         deployment = self._deployment
-        if deployment is None or not deployment.running or deployment.failed:
+        if deployment is None or deployment.failed:
+            return None
+        if deployment.restore is not None:
+            return deployment.restore.report_at_ns
+        if not deployment.running:
             return None
         waits = [deployment.checkpoints.wake_at_ns()]
         for runtime in deployment.subtasks:
@@ -332,9 +346,29 @@ class SlotRuntime:
             return
         self._drop_deployment()
         self._fenced = Generation(message.generation - 1)
-        self._deployment = SlotDeployment(message, codec.from_json(PhysicalGraph, message.graph))
-        self._environment.open_channels(message, self._deployment.graph)
-        DeploymentBuilder(self._deployment, self._program, self._environment, self._settings, on_ended=self._ended).build()
+        deployment = self._deployment = SlotDeployment(message, codec.from_json(PhysicalGraph, message.graph))
+        self._environment.open_channels(message, deployment.graph)
+        DeploymentBuilder(deployment, self._program, self._environment, self._settings, on_ended=self._ended).build()
+        if deployment.restore is not None:
+            self._environment.write_in_background(deployment.restore.run, partial(self._restored, deployment))
+
+    def _restored(self, deployment: SlotDeployment, _result: object, error: BaseException | None) -> None:
+        """Handle the end of a restore. If the deployment was dropped in the meantime, close the operators now."""
+        restore, deployment.restore = deployment.restore, None
+        if restore is not None and restore in self._dropped_restores:
+            self._dropped_restores.remove(restore)
+            self._close(restore.operators)
+            self._answer_cancel()
+        elif error is not None and self._deployment is deployment:
+            self._fail(error, None)
+
+    def _report_restore(self, deployment: SlotDeployment, restore: StateRestore) -> None:
+        now_ns = self._environment.monotonic_ns()
+        if now_ns >= restore.report_at_ns:
+            restore.report_at_ns = now_ns + RESTORE_REPORT_NS
+            progress = restore.progress
+            message = Restoring(deployment.generation, deployment.message.slot, progress.restored_bytes, progress.total_bytes)
+            self._environment.send_control(message)
 
     def _ended(self, subtask: SubtaskId) -> None:
         assert self._deployment is not None
@@ -348,7 +382,13 @@ class SlotRuntime:
         if self._deployment is not None and self._deployment.generation <= generation:
             self._drop_deployment()
         self._fenced = max(self._fenced, generation)
-        self._environment.send_control(Cancelled(generation))
+        self._unanswered_cancel = generation
+        self._answer_cancel()
+
+    def _answer_cancel(self) -> None:
+        if self._unanswered_cancel is not None and not self._dropped_restores:
+            self._environment.send_control(Cancelled(self._unanswered_cancel))
+            self._unanswered_cancel = None
 
     def _drop_deployment(self) -> None:
         deployment, self._deployment = self._deployment, None
@@ -356,7 +396,17 @@ class SlotRuntime:
             return
         self._environment.close_channels()
         deployment.checkpoints.discard_all()
-        for part in deployment.parts:
+        parts = deployment.parts
+        if deployment.restore is not None:
+            # The restore still uses its operators, so ``_restored`` closes them.
+            deployment.restore.progress.cancelled = True
+            self._dropped_restores.append(deployment.restore)
+            parts = [part for part in parts if part not in deployment.restore.operators]
+        self._close(parts)
+
+    @staticmethod
+    def _close(parts: Iterable[Operator | SourceOperator]) -> None:
+        for part in parts:
             with contextlib.suppress(Exception):  # the operator is dropped, so a failing close has no effect
                 part.close()
 

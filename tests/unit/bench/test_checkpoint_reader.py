@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BytesIO
+from typing import IO
 
 import pyarrow as pa
 
@@ -23,11 +26,12 @@ READ, COUNT, SINK = OperatorUid("read"), OperatorUid("count"), OperatorUid("sink
 class Files:
     tables: Mapping[str, pa.Table]
 
-    def read(self, file: StateFile) -> pa.Buffer:
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_file(sink, self.tables[file.path].schema) as writer:
+    @contextmanager
+    def open(self, file: StateFile) -> Iterator[IO[bytes]]:
+        content = BytesIO()
+        with pa.ipc.new_file(content, self.tables[file.path].schema) as writer:
             writer.write_table(self.tables[file.path])
-        return sink.getvalue()
+        yield BytesIO(content.getvalue())
 
 
 def manifest(operators: list[OperatorSnapshot], assigner: AssignerState) -> Manifest:

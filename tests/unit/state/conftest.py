@@ -1,6 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from io import BytesIO
+from typing import IO
 
 import pyarrow as pa
 import pytest
@@ -24,6 +27,10 @@ class MemoryFiles:
 
     def read(self, file: StateFile) -> pa.Buffer:
         return pa.py_buffer(self.files[file.path])
+
+    @contextmanager
+    def open(self, file: StateFile) -> Iterator[IO[bytes]]:
+        yield BytesIO(self.files[file.path])
 
 
 @pytest.fixture

@@ -38,9 +38,10 @@ def _delete_orphans(job: RunningJob, protected: tuple[str, ...] = ()) -> list[st
 def _assert_all_kept_can_be_restored(storage: CheckpointStorage) -> None:
     view, _ = JobLog(storage, LAYOUT).read()
     for record in view.kept:
-        reader = StateReader(storage, LAYOUT, record.checkpoint)
-        for file in read_manifest(storage, LAYOUT, record).referenced_files():
-            assert reader.read(file).size == file.bytes
+        with StateReader(storage, LAYOUT, record.checkpoint) as reader:
+            for file in read_manifest(storage, LAYOUT, record).referenced_files():
+                with reader.open(file) as content:
+                    assert len(content.read()) == file.bytes
 
 
 # ---- checkpoints to retire ---------------------------------------------------------------------

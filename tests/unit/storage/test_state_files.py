@@ -33,8 +33,12 @@ def _put(storage: CheckpointStorage, *contents: bytes) -> list[StateFile]:
     return put
 
 
-def _read(storage: CheckpointStorage, file: StateFile) -> bytes:
-    content: bytes = StateReader(storage, LAYOUT, CHECKPOINT).read(file).to_pybytes()
+def _read(storage: CheckpointStorage, *files: StateFile) -> bytes:
+    """Return the content of the last file."""
+    with StateReader(storage, LAYOUT, CHECKPOINT, files) as reader:
+        for file in files:
+            with reader.open(file) as stream:
+                content = bytes(stream.read())
     return content
 
 
@@ -98,10 +102,11 @@ def test_a_flush_without_files_writes_no_object(storage: CheckpointStorage) -> N
 
 def test_a_reader_fetches_each_pack_only_once(storage: CheckpointStorage) -> None:
     files = _put(storage, b"one", b"two")
-    reader = StateReader(storage, LAYOUT, CHECKPOINT)
-    assert reader.read(files[0]).to_pybytes() == b"one"
-    storage.delete([LAYOUT.absolute(files[0].path)])
-    assert reader.read(files[1]).to_pybytes() == b"two"
+    with StateReader(storage, LAYOUT, CHECKPOINT) as reader:
+        for file, content in zip(files, (b"one", b"two"), strict=True):
+            with reader.open(file) as stream:
+                assert stream.read() == content
+            storage.delete([LAYOUT.absolute(file.path)])
 
 
 def test_arrow_can_open_a_state_file_inside_a_pack(storage: CheckpointStorage) -> None:
@@ -110,7 +115,7 @@ def test_arrow_can_open_a_state_file_inside_a_pack(storage: CheckpointStorage) -
     with pa.ipc.new_file(sink, table.schema) as ipc:
         ipc.write_table(table)
     _, file = _put(storage, b"first file", sink.getvalue())
-    assert pa.ipc.open_file(StateReader(storage, LAYOUT, CHECKPOINT).read(file)).read_all() == table
+    assert pa.ipc.open_file(_read(storage, file)).read_all() == table
 
 
 def test_the_object_names_of_state_files_are_unique_within_and_between_attempts(storage: CheckpointStorage) -> None:
@@ -204,4 +209,4 @@ def test_the_verification_of_a_file_finds_every_damage(storage: CheckpointStorag
 
 def test_the_path_of_a_state_file_outside_the_storage_is_refused(storage: CheckpointStorage) -> None:
     with pytest.raises(StorageError, match="not a path in"):
-        StateReader(storage, LAYOUT, CHECKPOINT).read(StateFile("../../../etc/hostname", 1, "xxh3:00"))
+        _read(storage, StateFile("../../../etc/hostname", 1, "xxh3:00"))
