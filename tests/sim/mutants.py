@@ -21,6 +21,7 @@ from weir.kernel.effects import Commit, Effect
 from weir.kernel.job import JobMaster
 from weir.kernel.restore import RestorePoint, SlotRestore, plan_restore
 from weir.kernel.split_assigner import SplitAssigner
+from weir.kernel.slots import Deployment
 from weir.protocol.frames import Frame
 from weir.protocol.ids import ChannelId, CheckpointId, Generation, SubtaskId
 from weir.protocol.job_log import Entry
@@ -218,6 +219,13 @@ def drops_the_records_of_an_aborted_epoch() -> Iterator[None]:
 @mutant
 def does_not_commit_again_on_restore() -> Iterator[None]:
     with patch.object(SinkCoordinator, "_commit_again", lambda self, view, permit: None):
+        yield
+
+
+@mutant
+def limits_the_duration_of_a_restore() -> Iterator[None]:
+    """A deployment fails after a fixed time, even if its restore makes progress."""
+    with patch.object(Deployment, "on_restoring", lambda self, slot, message, now_ms: None):
         yield
 
 

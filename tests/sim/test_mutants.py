@@ -16,6 +16,7 @@ from weir.protocol.ids import OperatorUid
 from weir.testing.sim.graphs import COLUMNS, JOB, SourceShape
 from weir.testing.sim.run import run, silence_logs
 from weir.testing.sim.scenario import Fault, FaultKind, make_scenario
+from weir.testing.sim.simulation import MS
 
 SEEDS_MAX = 300
 
@@ -44,6 +45,7 @@ SCENARIO_CHANGES: dict[str, dict[str, Any]] = {
     "lets_a_barrier_overtake_data": {"row_bytes": 1_500_000, "rows_max": 3},
     "gives_each_channel_a_full_window": {"row_bytes": 300_000, "rows_max": 6, "network_bytes": 1_000_000},
     "restores_keys_of_other_subtasks": {"rescales": True},
+    "limits_the_duration_of_a_restore": {"restore_step_ns": 250 * MS},
     "accepts_frames_of_an_old_generation": {"slowness": 6.0},
     "restores_a_chain_as_ended_if_its_first_operator_had_ended": _chained_with_two_slots_only(),
 }

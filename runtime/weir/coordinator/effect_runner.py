@@ -371,10 +371,10 @@ class EffectRunner:
         lists = {uid: write_split_list(files, uid, splits) for uid, splits in enumerated.items()}
         files.flush()
         if point is not None:
-            reader = StateReader(self._storage, self._layout, point.checkpoint)
-            for uid, state in states.items():
-                if state.split_list is not None:
-                    lists[uid] = self._split_lists.get(state.split_list) or read_split_list(reader, state.split_list)
+            with StateReader(self._storage, self._layout, point.checkpoint) as reader:
+                for uid, state in states.items():
+                    if state.split_list is not None:
+                        lists[uid] = self._split_lists.get(state.split_list) or read_split_list(reader, state.split_list)
         self._split_lists = {split_list.file: split_list for split_list in lists.values()}
         return lists
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from weir.kernel.effects import Finish, Report, ReportKind
 from weir.kernel.job import JobPhase
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIndex
-from weir.protocol.messages import FromSlot, SlotMetrics, SubtaskMetrics
+from weir.protocol.messages import FromSlot, Restoring, SlotMetrics, SubtaskMetrics
 from weir.storage.manifests import checkpoint_statistics
 
 
@@ -72,6 +72,9 @@ class ProgressSnapshot:
     """Each operator with the index of its chain."""
     waiting: str = ""
     """Why the job does not run yet, or empty."""
+    restored_bytes: int = 0
+    """While slots restore state files: the number of bytes that they have restored, of ``restore_bytes``."""
+    restore_bytes: int = 0
 
 
 HISTORY_MAX = 1_000
@@ -93,6 +96,7 @@ class JobProgress:
     _completed: list[CheckpointSummary] = field(default_factory=list)
     _aborted: list[str] = field(default_factory=list)
     _recoveries: list[RecoverySummary] = field(default_factory=list)
+    _restores: dict[SlotIndex, Restoring] = field(default_factory=dict)
     _failure: str = ""
     _waiting: str = ""
     _completed_total: int = 0
@@ -111,6 +115,7 @@ class JobProgress:
                 self._in_progress.clear()
             if (phase, generation) != (self._phase, self._generation):
                 self._waiting = ""
+                self._restores.clear()
             self._phase, self._generation = phase, generation
 
     def on_finish(self, finish: Finish) -> None:
@@ -119,6 +124,10 @@ class JobProgress:
     def on_message(self, message: FromSlot) -> None:
         if isinstance(message, SlotMetrics):
             self._on_metrics(message)
+        elif isinstance(message, Restoring):
+            with self._lock:
+                if message.generation == self._generation and self._phase is JobPhase.DEPLOYING:
+                    self._restores[message.slot] = message
 
     def _on_metrics(self, metrics: SlotMetrics) -> None:
         with self._lock:
@@ -180,6 +189,8 @@ class JobProgress:
                 in_progress=len(self._in_progress),
                 operators=self.operators,
                 waiting=self._waiting,
+                restored_bytes=sum(restore.restored_bytes for restore in self._restores.values()),
+                restore_bytes=sum(restore.total_bytes for restore in self._restores.values()),
                 slots=tuple(metrics for _, metrics in sorted(self._metrics.items())),
             )
 

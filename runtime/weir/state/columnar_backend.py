@@ -109,7 +109,9 @@ class ColumnarAggregates:
         """Add the rows whose keys belong to the key groups of this subtask. Raises RestoreError for state files that are not
         compatible with the aggregation, and CheckpointError for damaged files."""
         files = [file for snapshot in snapshots for file in snapshot.files]
-        self._keys.reserve(self._index, rows_expected(files, self._key_groups))
+        expected = rows_expected(files, self._key_groups)
+        self._keys.reserve(self._index, expected)
+        self._chunks.reserve(expected)
         for file in files:
             with reader.open(file) as content:
                 for rows in read_rows(file, content, self._table, self._key_groups):
@@ -117,20 +119,14 @@ class ColumnarAggregates:
 
     def _append(self, rows: RestoredRows) -> None:
         """Add restored rows, whose keys are new. Building the index from whole columns is several times as fast as ``_fold``."""
-        first, end = self._index.rows, self._index.rows + rows.rows
-        while self._chunks.capacity < end:
-            self._chunks.add_chunk()
+        first, end, row_bytes = self._index.rows, self._index.rows + rows.rows, 8 * self._layout.row_words
+        self._chunks.reserve(end)
         self._keys.reserve(self._index, end)
         keys = self._keys.encode(rows.key_columns)
         columns = np.array([(word, address_of(values)) for word, values in rows.words], dtype=np.int64).reshape(-1, 2)
         seen = np.array([(SEEN_SHIFT + bit, address_of(valid)) for bit, valid in rows.seen], dtype=np.int64).reshape(-1, 2)
         append_rows(first, rows.rows, self._chunks.addresses, keys.words, self._template, columns, seen)
-        if self._keys.rows_are_ids:
-            distinct = self._keys.ids == end
-        else:
-            row_bytes, control = 8 * self._layout.row_words, self._index.control
-            distinct = index_rows(first, rows.rows, control, self._chunks.addresses, row_bytes, keys.words, self._scratch) < 0
-        if not distinct:
+        if not index_rows(first, rows.rows, self._index.control, self._chunks.addresses, row_bytes, keys.words, self._scratch):
             raise rows.duplicate_key()
         self._index.control[ROWS] = end
         if not all(valid.all() for _, valid in rows.seen):

@@ -130,17 +130,10 @@ class KeyEncoder:
     def nbytes(self) -> int:
         return sum(interner.nbytes for interner in self.interners if interner is not None)
 
-    @property
-    def ids(self) -> int:
-        """The number of ids of the only key column, if ``rows_are_ids`` is True."""
-        interner = self.interners[0]
-        assert interner is not None
-        return interner.index.rows
-
     def reserve(self, index: HashIndex, rows: int) -> None:
-        """Make room for ``rows`` keys in the index that finds keys: ``index``, or the interner's if ``rows_are_ids`` is True."""
-        interner = self.interners[0]
-        (interner.index if self.rows_are_ids and interner is not None else index).reserve(rows)
+        """Make room for ``rows`` keys where the kernels look up keys: in ``index``, or in the interner of the only column."""
+        interner = self.interners[0] if self.rows_are_ids else None
+        (interner or index).reserve(rows)
 
     def encode(self, columns: list[pa.Array]) -> BatchKeys:
         """Encode the key columns of a batch. The caller passes the columns in the order of the key."""

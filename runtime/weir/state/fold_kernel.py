@@ -220,13 +220,18 @@ def append_rows(first: int, count: int, chunks: Words, keys: Words, template: Wo
 
 
 @kernel
-def index_rows(first: int, count: int, control: Words, chunks: Words, row_bytes: int, keys: Words, scratch: Words) -> int:
-    """Add ``count`` restored rows to the index, from row ``first`` on. Their keys must be new, and the index must have room and no
-    old table. Returns the number of a row whose key is already in the index, or -1.
+def index_rows(first: int, count: int, control: Words, chunks: Words, row_bytes: int, keys: Words, scratch: Words) -> bool:
+    """Add ``count`` restored rows to the index, from row ``first`` on. The index must have room and no old table. If the ids of
+    the keys are row numbers, the index is not needed. Returns False if two rows have the same key.
 
     For each block, the kernel first loads all slots at which probing begins. These loads are independent, so their cache misses
     overlap.
     """
+    if keys[KEY_IDS] != 0:
+        for i in range(count):
+            if load64(keys[KEY_IDS] + 8 * i) != first + i:
+                return False
+        return True
     slots, mask = control[SLOTS], control[MASK]
     loaded, tags = scratch[0], scratch[2]
     for begin in range(0, count, BLOCK):
@@ -244,7 +249,7 @@ def index_rows(first: int, count: int, control: Words, chunks: Words, row_bytes:
                     row = signed(slot & ROW_MASK) - 1
                     nulls = load64(chunks[number >> CHUNK_SHIFT] + (number & CHUNK_MASK) * row_bytes) & _KEY_NULLS_MASK
                     if same_key(chunks[row >> CHUNK_SHIFT] + (row & CHUNK_MASK) * row_bytes, keys, begin + i, nulls):
-                        return number
+                        return False
                 position = (position + 1) & mask
             store64(slots + 8 * position, signed((tag << TAG_SHIFT) | np.uint64(number + 1)))
-    return -1
+    return True

@@ -16,6 +16,8 @@ CHUNK_SHIFT = 16
 CHUNK_ROWS = 1 << CHUNK_SHIFT
 CHUNK_MASK = CHUNK_ROWS - 1
 CACHE_LINE_WORDS = 8
+RESERVED_BYTES = 64 << 20
+"""``reserve`` allocates chunks together, in blocks of at most this size."""
 
 KEY_NULL_BITS = 16
 SEEN_BITS = 16
@@ -55,9 +57,20 @@ class RowChunks:
 
     def add_chunk(self) -> None:
         """Make room for 65,536 more rows. The system allocates the pages of the chunk when they are first written."""
-        chunk = aligned_words(CHUNK_ROWS * self.row_words)
-        self._chunks.append(chunk)
-        self.addresses = np.append(self.addresses, np.int64(address_of(chunk)))
+        self._add_chunks(1)
+
+    def reserve(self, rows: int) -> None:
+        """Make room for ``rows`` rows in total. For memory of many megabytes, the system can use huge pages, which makes first
+        writes several times as fast."""
+        at_once = max(RESERVED_BYTES // (8 * CHUNK_ROWS * self.row_words), 1)
+        while self.capacity < rows:
+            self._add_chunks(min(at_once, -(-(rows - self.capacity) // CHUNK_ROWS)))
+
+    def _add_chunks(self, count: int) -> None:
+        words = CHUNK_ROWS * self.row_words
+        block = aligned_words(count * words)
+        self._chunks.extend(block[number * words : (number + 1) * words] for number in range(count))
+        self.addresses = np.append(self.addresses, np.int64(address_of(block)) + 8 * words * np.arange(count, dtype=np.int64))
 
     def read(self, begin: int, end: int) -> Words:
         """Return rows ``begin`` to ``end``, which must be in one chunk, as a view of shape (rows, row_words)."""

@@ -202,6 +202,11 @@ class StringInterner:
         self.index.advance(values.rows)
         return ids
 
+    def reserve(self, strings: int) -> None:
+        """Make room for ``strings`` strings in total."""
+        self.index.reserve(strings)
+        self._entries.reserve(strings)
+
     def entries(self) -> Words:
         """Return the addresses of the chunks that contain the entries. The addresses are valid for all current entries, even if
         another thread adds entries."""

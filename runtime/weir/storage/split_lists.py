@@ -34,8 +34,9 @@ def write_split_list(files: StateFiles, source: OperatorUid, splits: Iterable[Sp
 
 
 def read_split_list(reader: StateReader, file: StateFile) -> SplitList:
-    """Raises CheckpointError if the file is missing or damaged."""
-    table = pa.ipc.open_file(reader.read(file)).read_all()
-    rows = zip(table["id"].to_pylist(), table["payload"].to_pylist(), strict=True)
-    splits = (Split(id, codec.parse_json(payload.encode(), "split"), index=index) for index, (id, payload) in enumerate(rows))
+    """Call inside ``with reader``. Raises CheckpointError if the file is missing or damaged."""
+    with reader.open(file) as stream:
+        table = pa.ipc.open_file(stream.read()).read_all()
+        rows = zip(table["id"].to_pylist(), table["payload"].to_pylist(), strict=True)
+        splits = [Split(id, codec.parse_json(payload.encode(), "split"), index=index) for index, (id, payload) in enumerate(rows)]
     return SplitList(file, tuple(splits))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import itertools
-import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -310,13 +309,26 @@ class _Stream(io.RawIOBase):
 
     def read(self, size: int = -1) -> memoryview:  # type: ignore[override]  # Arrow accepts a buffer, which saves a copy
         """Return a view of a part if the part contains all bytes, else a copy."""
-        missing = size if size >= 0 else sys.maxsize
-        views: list[memoryview] = []
-        while missing and (self._part.nbytes or self.next_part()):
-            views.append(self._part[:missing])
-            self._part = self._part[missing:]
-            missing -= views[-1].nbytes
-        return views[0] if len(views) == 1 else memoryview(b"".join(views))
+        if not self._part.nbytes:
+            self.next_part()
+        if size < 0:
+            return memoryview(b"".join(self._rest()))
+        if size <= self._part.nbytes:
+            data, self._part = self._part[:size], self._part[size:]
+            return data
+        # Arrow's memory pool reuses freed pages. New pages would cost more than the copy.
+        data, filled = memoryview(pa.allocate_buffer(size)).cast("B"), 0
+        while filled < size and (self._part.nbytes or self.next_part()):
+            view = self._part[: size - filled]
+            data[filled : filled + view.nbytes] = view
+            filled += view.nbytes
+            self._part = self._part[view.nbytes :]
+        return data[:filled]
+
+    def _rest(self) -> Iterator[memoryview]:
+        while self._part.nbytes:
+            yield self._part
+            self.next_part()
 
     def next_part(self) -> bool:
         """Continue with the next part. Return False at the end of the file."""

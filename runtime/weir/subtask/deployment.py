@@ -39,6 +39,8 @@ class SlotSettings:
     batch_rows: int = 65_536
     network_bytes: int = NETWORK_BYTES
     mode: CheckpointMode = CheckpointMode.EXACTLY_ONCE
+    restore_report_ns: int = 1_000_000_000
+    """The slot reports the progress of a restore at this interval, which must be shorter than the timeout of deployments."""
 
 
 class SlotDeployment:

@@ -58,8 +58,6 @@ ALIGNING_FLUSH_AGE_NS = 20_000_000
 
 Pending rows are not sent at once, because the barrier will flush them, and a small batch costs as much as a full batch.
 """
-RESTORE_REPORT_NS = 1_000_000_000
-"""A slot reports the progress of a restore at this interval."""
 _REASON_CHARS_MAX = 20_000
 
 
@@ -365,7 +363,7 @@ class SlotRuntime:
     def _report_restore(self, deployment: SlotDeployment, restore: StateRestore) -> None:
         now_ns = self._environment.monotonic_ns()
         if now_ns >= restore.report_at_ns:
-            restore.report_at_ns = now_ns + RESTORE_REPORT_NS
+            restore.report_at_ns = now_ns + self._settings.restore_report_ns
             progress = restore.progress
             message = Restoring(deployment.generation, deployment.message.slot, progress.restored_bytes, progress.total_bytes)
             self._environment.send_control(message)

@@ -42,7 +42,7 @@ DELAY_NS_MIN = 10_000_000
 DELAY_NS_MAX = 500_000_000
 ATTEMPT_NS_MAX = 10_000_000_000
 """Internal: timeout of one attempt to connect. Within this time, the acceptor must prove its identity. After that, the acceptor may delay
-the admission until the dial timeout."""
+the admission."""
 
 
 class HandshakeSession(Generic[M]):
@@ -255,6 +255,9 @@ class Acceptor:
 class Dialer:
     """The dialing side. A Dialer retries with growing delays until the acceptor admits it or the dial timeout has passed.
 
+    The time during which an authenticated acceptor delays the admission does not count towards the dial timeout. The acceptor is
+    alive then, and the coordinator judges the progress of its deployment.
+
     The poller and calls of ``advance`` drive the Dialer. In the end, the Dialer calls either ``connected`` with the socket and
     the acceptor's incarnation, or ``failed`` with the reason. If the Dialer is closed before that, it calls neither.
     """
@@ -278,6 +281,7 @@ class Dialer:
         self._on_failed = failed
         self._dial_timeout_ns = dial_timeout_ns
         self._deadline_ns: int | None = None
+        self._advanced_ns = 0
         self._attempt_deadline_ns = 0
         self._next_attempt_ns = 0
         self._delay_ns = DELAY_NS_MIN
@@ -293,6 +297,9 @@ class Dialer:
             return
         if self._deadline_ns is None:
             self._deadline_ns = now_ns + self._dial_timeout_ns
+        elif self.is_waiting_for_admission():
+            self._deadline_ns += now_ns - self._advanced_ns
+        self._advanced_ns = now_ns
         if now_ns >= self._deadline_ns:
             self.close()
             host, port = self._address

@@ -6,7 +6,8 @@ from weir.cli.progress import describe
 from weir.coordinator.progress import JobProgress
 from weir.kernel.effects import Report
 from weir.kernel.job import JobPhase
-from weir.protocol.ids import Generation
+from weir.protocol.ids import Generation, SlotIndex
+from weir.protocol.messages import Restoring
 
 ONE = Generation(1)
 
@@ -26,3 +27,14 @@ def test_the_progress_line_of_a_job_that_cannot_start_contains_the_reason() -> N
     assert "waiting" not in describe(progress.snapshot(), 0)
     progress.on_report(Report.retrying(ONE, "checkpoint 1 cannot be committed: no space left on the disk"))
     assert "waiting" not in describe(progress.snapshot(), 0), "records are processed during a retry of a commit"
+
+
+def test_the_progress_line_contains_the_restored_bytes_of_all_slots() -> None:
+    progress = JobProgress(frozenset())
+    progress.on_phase(JobPhase.DEPLOYING, ONE)
+    for slot, restored in ((0, 1_000_000_000), (1, 500_000_000), (1, 2_200_000_000)):
+        progress.on_message(Restoring(ONE, SlotIndex(slot), restored, 4_000_000_000))
+    progress.on_message(Restoring(Generation(2), SlotIndex(0), 7, 8))
+    assert "restoring 3.2 of 8.0 GB" in describe(progress.snapshot(), 0)
+    progress.on_phase(JobPhase.RUNNING, ONE)
+    assert "restoring" not in describe(progress.snapshot(), 0)

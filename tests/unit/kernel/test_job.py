@@ -26,7 +26,7 @@ from weir.kernel.effects import (
     WriteManifest,
 )
 from weir.kernel.job import JobConfig, JobMaster, JobPhase
-from weir.protocol.ids import CheckpointId, Generation, SubtaskId
+from weir.protocol.ids import CheckpointId, Generation, SlotIndex, SubtaskId
 from weir.protocol.messages import (
     Acknowledge,
     AssignSplit,
@@ -39,6 +39,7 @@ from weir.protocol.messages import (
     Heartbeat,
     Lease,
     RequestSplit,
+    Restoring,
     Start,
     Stop,
     SubtaskEnded,
@@ -502,14 +503,46 @@ def test_the_delay_before_a_restart_does_not_count_as_a_wait_for_slots() -> None
     assert job.master.phase is JobPhase.DEPLOYING
 
 
-def test_a_deployment_that_times_out_is_cancelled() -> None:
+def _deploying() -> Job:
     job = Job()
     job.log_created()
     job.master.on_prepared({SOURCE: SPLITS}, 0)
     for slot in range(SLOTS):
         job.receive(slot, register(slot))
+    assert job.master.phase is JobPhase.DEPLOYING
+    return job
+
+
+def test_a_deployment_that_makes_no_progress_is_cancelled() -> None:
+    job = _deploying()
     assert sent(CancelSubtasks, job.master.tick(150))
     assert job.master.phase is JobPhase.CANCELLING
+
+
+def test_a_restore_that_makes_progress_can_take_longer_than_the_deployment_timeout() -> None:
+    job = _deploying()
+    job.receive(1, Deployed(job.generation), 50)
+    for now_ms in range(0, 1_000, 100):
+        job.receive(0, Restoring(job.generation, SlotIndex(0), now_ms, 2_000), now_ms)
+        job.receive(1, Heartbeat(now_ms), now_ms)
+        assert job.master.tick(now_ms) == []
+    job.receive(0, Deployed(job.generation), 1_000)
+    assert job.master.phase is JobPhase.RUNNING
+
+
+def test_a_restore_without_progress_fails_although_other_slots_make_progress() -> None:
+    job = _deploying()
+    for now_ms in range(0, 200, 50):
+        job.receive(0, Restoring(job.generation, SlotIndex(0), min(now_ms, 50), 2_000), now_ms)
+        job.receive(1, Restoring(job.generation, SlotIndex(1), now_ms, 2_000), now_ms)
+        assert job.master.tick(now_ms) == []
+    job.receive(1, Restoring(job.generation, SlotIndex(1), 200, 2_000), 200)
+    effects = job.master.tick(200)
+    (report,) = only(Report, effects)
+    assert report.text == (
+        "the deployment to slot 0 (pid 0) has made no progress for 0.15 s, after it restored 50 of 2000 bytes"
+    )  # fmt: skip
+    assert sent(CancelSubtasks, effects)
 
 
 def test_a_job_fails_with_the_reason_if_all_attempts_of_a_preparation_fail() -> None:

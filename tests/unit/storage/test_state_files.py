@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import random
 import re
+import threading
 from collections.abc import Sequence
 
 import pyarrow as pa
@@ -13,7 +15,15 @@ from weir.protocol.snapshots import StateFile
 from weir.storage.base import CheckpointStorage, checksum
 from weir.storage.layout import JobLayout
 from weir.storage.memory import MemoryStorage
-from weir.storage.state_files import PACKED_BYTES_MAX, PART_BYTES_MAX, StateFileChecker, StateFiles, StateReader
+from weir.storage.state_files import (
+    PACKED_BYTES_MAX,
+    PART_BYTES_MAX,
+    RestoreCancelled,
+    RestoreProgress,
+    StateFileChecker,
+    StateFiles,
+    StateReader,
+)
 
 LAYOUT = JobLayout(JOB)
 CHECKPOINT = CheckpointId(7)
@@ -205,6 +215,69 @@ def test_the_verification_of_a_file_finds_every_damage(storage: CheckpointStorag
     ):
         _damage(storage, file, damaged)
         assert problem in StateFileChecker(storage, LAYOUT).verify(file)
+
+
+def test_a_reader_fetches_the_parts_of_all_files_in_advance_and_only_once() -> None:
+    storage = _CountingStorage()
+    contents = [bytes([number]) * (PACKED_BYTES_MAX + number) for number in range(1, 4)]
+    files = _put(storage, b"small", *contents)
+    with StateReader(storage, LAYOUT, CHECKPOINT, files) as reader:
+        with reader.open(files[0]) as stream:
+            assert stream.read() == b"small"
+        with reader.open(files[2]) as stream:  # the caller leaves out a file
+            assert stream.read(5) == contents[1][:5]
+        with reader.open(files[3]) as stream:
+            assert stream.read() == contents[2]
+    assert sorted(storage.reads) == [len(content) for content in contents]
+
+
+def test_a_stream_returns_all_bytes_for_reads_of_any_size(storage: CheckpointStorage) -> None:
+    content = random.Random(1).randbytes(2 * PART_BYTES_MAX + 5)
+    (file,) = _put(storage, content)
+    progress = RestoreProgress(file.bytes)
+    with StateReader(storage, LAYOUT, CHECKPOINT, (file,), progress) as reader, reader.open(file) as stream:
+        sizes = (3, PART_BYTES_MAX, 1 << 20, PART_BYTES_MAX, 7)
+        assert b"".join(bytes(stream.read(size)) for size in sizes) == content
+        assert stream.read(1) == stream.read() == b""
+    assert progress.restored_bytes == file.bytes
+
+
+def test_a_damaged_file_is_reported_although_the_block_fails_first_or_reads_only_a_part(storage: CheckpointStorage) -> None:
+    (file,) = _put(storage, LARGE)
+    _damage(storage, file, LARGE[:-1] + b"!")
+    with StateReader(storage, LAYOUT, CHECKPOINT) as reader:
+        with pytest.raises(CheckpointError, match="is damaged: its checksum is"), reader.open(file) as stream:
+            stream.read(10)
+        with pytest.raises(CheckpointError, match="is damaged: its checksum is"), reader.open(file):
+            raise ValueError("an impossible value")
+    _damage(storage, file, LARGE)
+    with StateReader(storage, LAYOUT, CHECKPOINT) as reader, pytest.raises(ValueError, match="other"), reader.open(file):
+        raise ValueError("an error that has other causes")
+
+
+def test_an_unreachable_storage_is_not_reported_as_damage() -> None:
+    class Unreachable(MemoryStorage):
+        def get_range(self, path: str, *, offset: int, bytes: int) -> memoryview:
+            raise StorageError("the storage is unreachable")
+
+    storage = Unreachable()
+    (file,) = _put(storage, LARGE)
+    with StateReader(storage, LAYOUT, CHECKPOINT) as reader, pytest.raises(StorageError, match="unreachable"):
+        with reader.open(file) as stream:
+            pa.ipc.open_stream(stream)
+
+
+def test_a_cancelled_restore_stops_reading_and_leaves_no_thread() -> None:
+    storage = _CountingStorage()
+    (file,) = _put(storage, b"x" * (40 * PACKED_BYTES_MAX))
+    progress = RestoreProgress(file.bytes)
+    with pytest.raises(RestoreCancelled), StateReader(storage, LAYOUT, CHECKPOINT, (file,), progress) as reader:
+        with reader.open(file) as stream:
+            stream.read(10)
+            progress.cancelled = True
+            stream.read()
+    assert len(storage.reads) < 40 * PACKED_BYTES_MAX // PART_BYTES_MAX
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("weir-restore")]
 
 
 def test_the_path_of_a_state_file_outside_the_storage_is_refused(storage: CheckpointStorage) -> None:

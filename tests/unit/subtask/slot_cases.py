@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from weir.graph.compile import compile_graph
@@ -12,8 +13,9 @@ from weir.operators.base import Batch, Operator, PendingSnapshot, SourceOperator
 from weir.protocol import codec
 from weir.protocol.frames import Frame, FrameKind
 from weir.protocol.ids import ChannelId, CheckpointId, Generation, OperatorUid, SlotIndex, SubtaskId
-from weir.protocol.messages import Deploy, FromSlot, Peer, RestoredChannel, Start
-from weir.protocol.snapshots import OperatorSnapshot, Split
+from weir.protocol.messages import Deploy, FromSlot, Peer, RestoredChannel, RestoredOperator, Start
+from weir.protocol.snapshots import OperatorSnapshot, Split, StateFile
+from weir.storage.state_files import RestoreProgress
 from weir.subtask.deployment import SlotSettings
 from weir.subtask.slot import SlotRuntime
 
@@ -141,6 +143,7 @@ class Bench:
         self.sent: list[FromSlot] = []
         self.files = Files()
         self.frames: list[tuple[int, Frame]] = []
+        self.readers: list[tuple[Sequence[StateFile], RestoreProgress]] = []
         self.background_work: list[tuple[Callable[[], object], Callable[[object, BaseException | None], None]]] = []
         self._parts: dict[OperatorUid, Operator | SourceOperator] = {SOURCE: source, KEYED: keyed}
         self.runtime = SlotRuntime(self, self, SlotSettings(batch_rows=batch_rows))  # type: ignore[arg-type]  # the same object is the environment and the program
@@ -197,8 +200,9 @@ class Bench:
     def snapshot_files(self, generation: Generation, checkpoint: CheckpointId) -> Any:
         return self.files
 
-    def snapshot_reader(self) -> Any:
-        return None
+    def snapshot_reader(self, files: Sequence[StateFile], progress: RestoreProgress) -> AbstractContextManager[Any]:
+        self.readers.append((files, progress))
+        return nullcontext()
 
     def rss_bytes(self) -> int:
         return 0
@@ -213,6 +217,7 @@ class Bench:
         watermarks: tuple[tuple[SubtaskId, int], ...] = (),
         started: bool = True,
         restored: CheckpointId | None = None,
+        operators: tuple[RestoredOperator, ...] = (),
     ) -> Bench:
         channels = {channel for edge in self.graph.edges for channel in self.graph.channels_of_edge(edge)}
         self.runtime.on_control(
@@ -222,7 +227,7 @@ class Bench:
                 codec.to_json(self.graph),
                 tuple(Peer(SlotIndex(slot), "host", 1) for slot in range(self.graph.slots)),
                 restored,
-                (),
+                operators,
                 tuple(
                     RestoredChannel(channel, 0, None, ended=SubtaskId(0, channel.source) in ended) for channel in sorted(channels)
                 ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import cast
 
 from weir.connectors.files import file_identity
 from weir.connectors.files.file_identity import FileIdentity
@@ -123,7 +124,8 @@ class SimDelay(Operator):
     def restore(self, snapshots: Sequence[OperatorSnapshot], reader: SnapshotReader) -> None:
         for snapshot in snapshots:
             for file in snapshot.files:
-                self._delayed += reader.read(file)
+                with reader.open(file) as rows:
+                    self._delayed += cast("tuple[SimRow, ...]", rows)
 
 
 class DelayedSnapshot:

@@ -19,6 +19,8 @@ FAULTS_END_NS = 1_200 * MS
 """No fault occurs after this time, so the job must then end."""
 DEADLINE_NS = 60_000 * MS
 EVENTS_MAX = 120_000
+RESTORE_HANGS_NS = 3_000 * MS
+"""Longer than the timeout of deployments."""
 STEPS = (
     "create",
     "put",
@@ -93,6 +95,11 @@ class Scenario:
     retained: int
     summary_every: int
     """Number of log entries between summaries. This number is small, because a run is short."""
+    restore_step_ns: int = 0
+    """The time of a step of a restore. A restore has several steps for each file, so it can exceed the timeout of deployments,
+    but each step is shorter."""
+    restore_hangs_at: int = 0
+    """The step of this number, counted over all restores of the run, takes RESTORE_HANGS_NS. 0: no step."""
 
 
 def make_scenario(seed: int) -> Scenario:
@@ -124,6 +131,10 @@ def make_scenario(seed: int) -> Scenario:
     separate = random.Random(f"input {seed}")
     if faults and separate.random() < 0.2:
         faults = (*faults, Fault(FaultKind.REPLACE_INPUT, 0, at_ns=int(separate.random() ** 2 * 600 * MS)))
+    restores = random.Random(f"restore {seed}")
+    slow_restores = restores.random() < 0.15
+    if faults and restores.random() < 0.3:
+        faults = (*faults, _fault_during_a_restore(restores))
     return Scenario(
         seed=seed,
         logical=logical,
@@ -143,6 +154,8 @@ def make_scenario(seed: int) -> Scenario:
         rolls_back=rolls_back,
         retained=3 if rolls_back else rng.choice((1, 2, 3)),
         summary_every=rng.choice((1, 1, 1, 1, 2, 2, 3, 6)),
+        restore_step_ns=restores.choice((100, 250)) * MS if slow_restores else 0,
+        restore_hangs_at=restores.randint(1, 20) if restores.random() < 0.15 else 0,
     )
 
 
@@ -175,6 +188,11 @@ def _fault(rng: random.Random) -> Fault:
     if rng.random() < 0.5:
         return Fault(kind, duration_ns, at_ns=int(rng.random() ** 2 * 600 * MS))
     return Fault(kind, duration_ns, step=rng.choice(STEPS), count=int(1 + rng.random() ** 2 * 25))
+
+
+def _fault_during_a_restore(rng: random.Random) -> Fault:
+    kinds = (FaultKind.CRASH_SLOT, FaultKind.PAUSE_SLOT, FaultKind.CRASH_DRIVER, FaultKind.CUT_CONTROL, FaultKind.CUT_DATA)
+    return Fault(rng.choice(kinds), rng.choice((30, 350)) * MS, step="restore", count=rng.randint(1, 30))
 
 
 def _long_pause(rng: random.Random) -> Fault:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import cast
 
 from weir.connectors.base import Ancestry, Committer, PendingCommit, SinkWriter, is_ancestor
 from weir.errors import SinkError, StorageError
@@ -63,10 +64,11 @@ class SimFold(Operator):
         first, last = self.context.key_groups
         for snapshot in snapshots:
             for file in snapshot.files:
-                for key, folded in reader.read(file):
-                    if first <= key_group(key, self.context.max_parallelism) <= last:
-                        assert key not in self._state, f"key {key} is in two files of one checkpoint"
-                        self._state[key] = folded
+                with reader.open(file) as content:
+                    for key, folded in cast("tuple[tuple[int, Folded], ...]", content):
+                        if first <= key_group(key, self.context.max_parallelism) <= last:
+                            assert key not in self._state, f"key {key} is in two files of one checkpoint"
+                            self._state[key] = folded
 
 
 STAGE_ATTEMPTS_MAX = 3

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Protocol
 
 from weir.errors import CheckpointError, ObjectNotFound
@@ -25,6 +26,7 @@ from weir.protocol.messages import (
 )
 from weir.protocol.snapshots import StateFile
 from weir.storage.layout import JobLayout, pack_path
+from weir.storage.state_files import RestoreProgress
 from weir.subtask.deployment import SlotSettings
 from weir.subtask.slot import SlotRuntime
 from weir.testing.sim.graphs import JOB
@@ -32,12 +34,15 @@ from weir.testing.sim.input_files import InputFiles
 from weir.testing.sim.network import SimConnection
 from weir.testing.sim.process import Process
 from weir.testing.sim.program import SimProgram
-from weir.testing.sim.scenario import Scenario
+from weir.testing.sim.scenario import RESTORE_HANGS_NS, Scenario
 from weir.testing.sim.simulation import MS, US, Simulation
 from weir.testing.sim.storage import SimStorage, StoragePort, Torn
 from weir.testing.sim.threads import Threads
 
 HEARTBEAT_NS = 40 * MS
+RESTORE_REPORT_NS = 50 * MS
+FILE_BYTES = 4
+"""Restoring a file takes this number of steps."""
 LAYOUT = JobLayout(JOB)
 
 
@@ -91,12 +96,13 @@ class SimSlot(Process):
             self.simulation, cluster.storage, port, cluster.input_files,
             rows_max=scenario.rows_max, row_bytes=scenario.row_bytes, held_max=scenario.held_max,
         )  # fmt: skip
-        self.runtime = SlotRuntime(
-            program, self, SlotSettings(batch_rows=scenario.rows_max, network_bytes=scenario.network_bytes)
+        settings = SlotSettings(
+            batch_rows=scenario.rows_max, network_bytes=scenario.network_bytes, restore_report_ns=RESTORE_REPORT_NS
         )
+        self.runtime = SlotRuntime(program, self, settings)
         self.links: dict[int, SimConnection] = {}
         self.deployed: Deploy | None = None
-        self._port = port
+        self.port = port
         self._background = self.executor()
         self._blocking_calls = self.executor()
         self._control: SimConnection | None = None
@@ -232,10 +238,20 @@ class SimSlot(Process):
         return self._blocking_calls.submit(work)
 
     def snapshot_files(self, generation: Generation, checkpoint: CheckpointId) -> SnapshotFiles:
-        return _Files(self.cluster.storage, self._port, generation, checkpoint)
+        return _Files(self.cluster.storage, self.port, generation, checkpoint)
 
-    def snapshot_reader(self) -> SnapshotReader:
-        return _Reader(self.cluster.storage)
+    def snapshot_reader(self, files: Sequence[StateFile], progress: RestoreProgress) -> AbstractContextManager[SnapshotReader]:
+        return nullcontext(_Reader(self, progress))
+
+    def restore_step(self) -> None:
+        """Take the time of one step of a restore. Call this method on an executor's thread."""
+        scenario, executor = self.cluster.scenario, self.cluster.threads.current
+        self.simulation.step("restore", self.name)
+        duration_ns = scenario.restore_step_ns
+        if self.simulation.step_counts["restore"] == scenario.restore_hangs_at and not self.simulation.faults_ended:
+            duration_ns = RESTORE_HANGS_NS
+        if executor is not None and duration_ns:
+            executor.sleep(duration_ns)
 
     def rss_bytes(self) -> int:
         return 0
@@ -273,7 +289,7 @@ class _Files:
     def put(self, operator: OperatorUid, data: Sequence[Any], *, rows: int, key_groups: tuple[int, int] | None) -> StateFile:
         (content,) = data
         self._contents.append(content)
-        return StateFile(self._path, 1, "sim", rows, key_groups, len(self._contents) - 1)
+        return StateFile(self._path, FILE_BYTES, "sim", rows, key_groups, len(self._contents) - 1)
 
     def flush(self) -> None:
         if self._contents:
@@ -281,18 +297,24 @@ class _Files:
 
 
 class _Reader:
-    def __init__(self, storage: SimStorage) -> None:
-        self._storage = storage
+    def __init__(self, slot: SimSlot, progress: RestoreProgress) -> None:
+        self._slot = slot
+        self._progress = progress
 
-    def read(self, file: StateFile) -> Any:
+    @contextmanager
+    def open(self, file: StateFile) -> Iterator[Any]:
+        path = LAYOUT.absolute(file.path)
         try:
-            content = self._storage.get(LAYOUT.absolute(file.path))
+            content = self._slot.port.call(lambda: self._slot.cluster.storage.get(path))
         except ObjectNotFound as error:
             raise CheckpointError(f"{file.path} is missing") from error
+        for _ in range(file.bytes):
+            self._slot.restore_step()
+            self._progress.advance(1)
         if isinstance(content, Torn):
             raise CheckpointError(f"{file.path} is torn")
         assert isinstance(content, tuple)
-        return content[file.offset]
+        yield content[file.offset]
 
 
 def serialise_messages(message: FromSlot) -> FromSlot:
