@@ -20,8 +20,8 @@ from weir.kernel.checkpoints import AllAcknowledged, CommitPermit
 from weir.kernel.effects import Commit, Effect
 from weir.kernel.job import JobMaster
 from weir.kernel.restore import RestorePoint, SlotRestore, plan_restore
-from weir.kernel.split_assigner import SplitAssigner
 from weir.kernel.slots import Deployment
+from weir.kernel.split_assigner import SplitAssigner
 from weir.protocol.frames import Frame
 from weir.protocol.ids import ChannelId, CheckpointId, Generation, SubtaskId
 from weir.protocol.job_log import Entry

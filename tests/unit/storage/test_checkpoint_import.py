@@ -122,7 +122,8 @@ def test_the_split_lists_of_sources_are_imported() -> None:
     source.storage.delete(list(contents(source.storage)))
     (state,) = newest(target_job).assigners.values()
     assert state.split_list is not None and state.split_list.path != listed.file.path
-    copy = read_split_list(StateReader(target_job.storage, target_job.layout, found.checkpoint), state.split_list)
+    with StateReader(target_job.storage, target_job.layout, found.checkpoint) as reader:
+        copy = read_split_list(reader, state.split_list)
     assert copy.splits == listed.splits
     assert verify(target_job.storage, target_job.layout, found.checkpoint).intact
 
