@@ -170,7 +170,10 @@ def test_an_upgrade_that_does_not_compile_does_not_change_the_job(platform: Work
 def test_a_job_returns_to_its_old_version_if_an_upgrade_does_not_start(platform: Worker, weir: Weir, job_file: JobFile) -> None:
     assert weir("deploy", job_file(), "--name", "flights", "--wait").code == 0
     result = weir("deploy", job_file("fails_to_start"), "--name", "flights", "--wait", "--output", "json")
-    assert result.code == 1 and "cannot find the input flights.csv. The job resumes from its last checkpoint" in result.err
+    assert (
+        result.code == 1
+        and "cannot find the input flights.csv. The job has its earlier version and desired state again." in result.err
+    )
     assert result.json["operation"]["state"] == "FAILED" and result.json["plan"] is not None, (
         "JSON is also printed after a failure"
     )
