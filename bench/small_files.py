@@ -20,9 +20,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from weir import Job, Params, sinks, sources
-
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from bench.process_control import cpu_seconds  # noqa: E402  # the path is set above
+from weir import Job, Params, sinks, sources  # noqa: E402
+
+POLL_S = 1.0
 SCHEMA = pa.schema([("key", pa.int64()), ("value", pa.int64())])
 KINDS: dict[str, Callable[[Path, list[dict[str, int]]], object]] = {
     "text": lambda path, rows: path.write_text("".join(f"{row['value']}\n" for row in rows)),
@@ -63,9 +67,14 @@ def measure(kind: str, folder: Path, arguments: argparse.Namespace) -> bool:
         "--parallelism", str(arguments.parallelism),
     ]  # fmt: skip
     began = time.monotonic()
-    ended = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    slots = driver = 0.0
+    while process.poll() is None:
+        used = cpu_seconds()
+        slots, driver = max(slots, used.slots), max(driver, used.driver)
+        time.sleep(POLL_S)
     seconds = time.monotonic() - began
-    output = pq.read_table(work / "output", partitioning=None) if ended.returncode == 0 else pa.table({})
+    output = pq.read_table(work / "output", partitioning=None) if process.returncode == 0 else pa.table({})
     column = "line" if kind == "text" else "value"
     correct = column in output.column_names and sorted(map(int, output[column].to_pylist())) == list(range(2 * arguments.files))
     manifests = sorted((path.stat().st_size for path in work.glob("checkpoints/*/checkpoints/*/manifest-*.json")), reverse=True)
@@ -73,7 +82,8 @@ def measure(kind: str, folder: Path, arguments: argparse.Namespace) -> bool:
     checked = "correct" if correct else "WRONG"
     print(
         f"{kind}: {arguments.files:,} files, {2 * arguments.files:,} rows in {seconds:.1f} s (weir run, parallelism "
-        f"{arguments.parallelism}, interval {arguments.interval}); largest manifest {largest}; output {checked}",
+        f"{arguments.parallelism}, interval {arguments.interval}); CPU seconds: slots {slots:.1f}, driver and Spark {driver:.1f}; largest manifest {largest}; "
+        f"output {checked}",
         flush=True,
     )
     return correct
