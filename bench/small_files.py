@@ -25,6 +25,7 @@ sys.path.insert(0, str(ROOT))
 
 from bench.process_control import cpu_seconds  # noqa: E402  # the path is set above
 from weir import Job, Params, sinks, sources  # noqa: E402
+from weir.connectors.base import Source  # noqa: E402
 
 POLL_S = 1.0
 SCHEMA = pa.schema([("key", pa.int64()), ("value", pa.int64())])
@@ -39,7 +40,10 @@ def job(params: Params) -> Job:
     """Copy the rows of the input."""
     job = Job("small-files")
     kind, path = params.str("kind"), params.path("input")
-    source = {"text": sources.text, "json_lines": sources.json_lines, "parquet": sources.parquet}[kind](path)
+    kinds: dict[str, Callable[[str], Source]] = {
+        "text": sources.text, "json_lines": sources.json_lines, "parquet": sources.parquet
+    }  # fmt: skip
+    source = kinds[kind](path)
     job.read(source, uid="files").write(sinks.parquet(params.path("output")), uid="copy")
     return job
 
