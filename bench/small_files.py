@@ -86,8 +86,8 @@ def measure(kind: str, folder: Path, arguments: argparse.Namespace) -> bool:
     checked = "correct" if correct else "WRONG"
     print(
         f"{kind}: {arguments.files:,} files, {2 * arguments.files:,} rows in {seconds:.1f} s (weir run, parallelism "
-        f"{arguments.parallelism}, interval {arguments.interval}); CPU seconds: slots {slots:.1f}, driver and Spark {driver:.1f}; largest manifest {largest}; "
-        f"output {checked}",
+        f"{arguments.parallelism}, interval {arguments.interval}); CPU seconds: slots {slots:.1f}, driver and Spark {driver:.1f}; "
+        f"largest manifest {largest}; output {checked}",
         flush=True,
     )
     return correct

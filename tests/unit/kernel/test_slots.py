@@ -60,7 +60,9 @@ def deployed(slots: SlotTable) -> tuple[Deployment, list[Slot], list[Effect]]:
     allocated = slots.allocate()
     assert allocated is not None
     restores = plan_restore(GRAPH, None)
-    sends = deployment.deploy(allocated, restores, generation=ONE, restored_checkpoint=None, next_checkpoint=CheckpointId(1))
+    sends = deployment.deploy(
+        allocated, restores, generation=ONE, restored_checkpoint=None, next_checkpoint=CheckpointId(1), now_ms=0
+    )
     return deployment, allocated, sends
 
 

@@ -173,7 +173,7 @@ def test_a_completed_savepoint_is_pinned_and_can_be_unpinned() -> None:
         (retired(1, 1), "pinned"),
         (retired(1, 9), "never completed"),
         (pinned(1, 9), "never completed"),
-        (abandoned(1, "b1", 0, 2), "not abandoned"),
+        (abandoned(1, "b1", 0, 2), "no revocation of some of its checkpoints is due"),
         (reinstated(1, "b1", 2), "need no reinstatement"),
     ],
 )
