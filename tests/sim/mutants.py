@@ -20,12 +20,13 @@ from weir.kernel.checkpoints import AllAcknowledged, CommitPermit
 from weir.kernel.effects import Commit, Effect
 from weir.kernel.job import JobMaster
 from weir.kernel.restore import RestorePoint, SlotRestore, plan_restore
-from weir.kernel.slots import Deployment
+from weir.kernel.slots import Deployment, Slot
 from weir.kernel.split_assigner import SplitAssigner
 from weir.protocol.frames import Frame
-from weir.protocol.ids import ChannelId, CheckpointId, Generation, SubtaskId
+from weir.protocol.ids import ChannelId, CheckpointId, Generation, SlotIncarnation, SubtaskId
 from weir.protocol.job_log import Entry
 from weir.protocol.manifest import AssignerState, Manifest
+from weir.protocol.messages import FromSlot, Heartbeat
 from weir.protocol.snapshots import Split, StateFile
 from weir.storage.job_log import Appended, AppendOutcome, JobLog
 from weir.storage.log_reader import LogFiles
@@ -331,4 +332,40 @@ def restores_a_chain_as_ended_if_its_first_operator_had_ended() -> Iterator[None
         }
 
     with patch.object(weir.kernel.restore, "_restore_ended", by_head):
+        yield
+
+
+@mutant
+def does_not_limit_a_step() -> Iterator[None]:
+    with patch.object(Slot, "stalls", lambda self: [stall for stall in _stalls(self) if stall.in_call]):
+        yield
+
+
+@mutant
+def does_not_limit_a_blocking_call() -> Iterator[None]:
+    with patch.object(Slot, "stalls", lambda self: [stall for stall in _stalls(self) if not stall.in_call]):
+        yield
+
+
+_stalls = Slot.stalls
+
+
+@mutant
+def counts_a_slot_that_takes_no_turns_as_silent() -> Iterator[None]:
+    on_message = JobMaster.on_message
+
+    def ignore_repeated(self: JobMaster, incarnation: SlotIncarnation, message: FromSlot, now_ms: int) -> list[Effect]:
+        slot = self.slots.get(incarnation)
+        if isinstance(message, Heartbeat) and slot is not None and message.turns == slot.heartbeat.turns:
+            return []
+        return on_message(self, incarnation, message, now_ms)
+
+    with patch.object(JobMaster, "on_message", ignore_repeated):
+        yield
+
+
+@mutant
+def reuses_a_slot_whose_background_call_has_not_ended() -> Iterator[None]:
+    """The slot answers Cancel at once, and the calls of the next deployment wait for the call that hangs."""
+    with patch.object(SlotRuntime, "has_background_calls", False):
         yield

@@ -14,7 +14,7 @@ _SECRET = re.compile(r"password|passwd|secret|token|credential|access[._-]?key|a
 _DURATION = r"^(\d{1,9}(?:\.\d{1,6})?)(ms|s|m|h)$"
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION_H_MAX = 10_000
-_HEARTBEAT_S_MIN = 2.0
+_HEARTBEAT_S_MIN, _STEP_S_MIN = 2.0, 1.0
 _SIZE = r"^(\d{1,9})(KiB|MiB|GiB)$"
 _SHIFTS = {"KiB": 10, "MiB": 20, "GiB": 30}
 _SIZE_MIB_MIN, _SIZE_GIB_MAX = 1, 1_024
@@ -82,6 +82,14 @@ def _heartbeat(duration: str) -> str:
     return duration
 
 
+def _step_or_none(duration: str) -> str:
+    if duration != "none" and seconds(_at_most_limit(duration)) < _STEP_S_MIN:
+        raise ValueError(
+            f"the duration '{duration}' is below the minimum of {_STEP_S_MIN:g}s, because a slot reports its steps twice per second"
+        )
+    return duration
+
+
 def _size(size: str) -> str:
     if not _SIZE_MIB_MIN << 20 <= size_bytes(size) <= _SIZE_GIB_MAX << 30:
         raise ValueError(f"the size '{size}' is out of range; use a size from {_SIZE_MIB_MIN}MiB to {_SIZE_GIB_MAX}GiB")
@@ -95,10 +103,11 @@ def _positive_or_none(interval: str) -> str:
 Pause = Annotated[str, StringConstraints(pattern=_DURATION), AfterValidator(_at_most_limit)]
 Duration = Annotated[str, StringConstraints(pattern=_DURATION), AfterValidator(_positive)]
 Interval = Annotated[str, StringConstraints(pattern=rf"^none$|{_DURATION}"), AfterValidator(_positive_or_none)]
+StepTimeout = Annotated[str, StringConstraints(pattern=rf"^none$|{_DURATION}"), AfterValidator(_step_or_none)]
 HeartbeatTimeout = Annotated[str, StringConstraints(pattern=_DURATION), AfterValidator(_heartbeat)]
 Size = Annotated[str, StringConstraints(pattern=_SIZE), AfterValidator(_size)]
-"""The types ``Pause``, ``Duration``, ``Interval``, ``HeartbeatTimeout`` and ``Size`` accept the same values as ``weir run``. The API therefore
-refuses an invalid value before the driver starts."""
+"""The types ``Pause``, ``Duration``, ``Interval``, ``StepTimeout``, ``HeartbeatTimeout`` and ``Size`` accept the same values as ``weir run``.
+The API therefore refuses an invalid value before the driver starts."""
 
 
 class Checkpointing(RequestModel):
@@ -128,12 +137,15 @@ def min_distance_s(interval: str, min_pause: str) -> float | None:
 
 
 class Timeouts(RequestModel):
-    """The timeouts of a job, except for the checkpoint timeout. A slot that sends nothing for `heartbeat` is replaced. If the slots of the job do
-    not start within `slots`, the job fails; with `none`, it waits until it is cancelled. If a deployment makes no progress for `deploy`, the job
-    restarts. A slot that does not cancel its subtasks within `cancel` before a restart is replaced. A slot that cannot connect to the driver
-    within `connect` is replaced; if it cannot connect to another slot, the job restarts."""
+    """The timeouts of a job, except for the checkpoint timeout. A slot that sends nothing for `heartbeat` is replaced. A slot is also replaced if
+    one step, such as a call of a user function, takes longer than `stuck`, or if one blocking call takes longer than `call`; with `none`, there is
+    no limit. If the slots of the job do not start within `slots`, the job fails; with `none`, it waits until it is cancelled. If a deployment
+    makes no progress for `deploy`, the job restarts. A slot that does not cancel its subtasks within `cancel` before a restart is replaced. A slot
+    that cannot connect to the driver within `connect` is replaced; if it cannot connect to another slot, the job restarts."""
 
     heartbeat: HeartbeatTimeout = "5s"
+    stuck: StepTimeout = "60s"
+    call: StepTimeout = "10m"
     slots: Interval = "none"
     deploy: Duration = "60s"
     cancel: Duration = "3s"

@@ -2298,11 +2298,13 @@ export interface components {
             };
             /**
              * @default {
+             *       "call": "10m",
              *       "cancel": "3s",
              *       "connect": "60s",
              *       "deploy": "60s",
              *       "heartbeat": "5s",
-             *       "slots": "none"
+             *       "slots": "none",
+             *       "stuck": "60s"
              *     }
              */
             timeouts?: components["schemas"]["Timeouts"];
@@ -3217,12 +3219,18 @@ export interface components {
         };
         /**
          * Timeouts
-         * @description The timeouts of a job, except for the checkpoint timeout. A slot that sends nothing for `heartbeat` is replaced. If the slots of the job do
-         *     not start within `slots`, the job fails; with `none`, it waits until it is cancelled. If a deployment makes no progress for `deploy`, the job
-         *     restarts. A slot that does not cancel its subtasks within `cancel` before a restart is replaced. A slot that cannot connect to the driver
-         *     within `connect` is replaced; if it cannot connect to another slot, the job restarts.
+         * @description The timeouts of a job, except for the checkpoint timeout. A slot that sends nothing for `heartbeat` is replaced. A slot is also replaced if
+         *     one step, such as a call of a user function, takes longer than `stuck`, or if one blocking call takes longer than `call`; with `none`, there is
+         *     no limit. If the slots of the job do not start within `slots`, the job fails; with `none`, it waits until it is cancelled. If a deployment
+         *     makes no progress for `deploy`, the job restarts. A slot that does not cancel its subtasks within `cancel` before a restart is replaced. A slot
+         *     that cannot connect to the driver within `connect` is replaced; if it cannot connect to another slot, the job restarts.
          */
         Timeouts: {
+            /**
+             * Call
+             * @default 10m
+             */
+            call?: string;
             /**
              * Cancel
              * @default 3s
@@ -3248,6 +3256,11 @@ export interface components {
              * @default none
              */
             slots?: string;
+            /**
+             * Stuck
+             * @default 60s
+             */
+            stuck?: string;
         };
         /**
          * TokenCreate

@@ -10,7 +10,7 @@ export const INTERVAL_MS = 10_000;
 /** The typical duration of simulated checkpoints. Real checkpoints take less than 100 ms, which is too short to observe. */
 export const TEMPO_MS = 3_000;
 /** The timeouts of a job whose spec sets none. */
-export const DEFAULT_TIMEOUTS = { heartbeat: '5s', slots: 'none', deploy: '60s', cancel: '3s', connect: '60s' };
+export const DEFAULT_TIMEOUTS = { heartbeat: '5s', stuck: '60s', call: '10m', slots: 'none', deploy: '60s', cancel: '3s', connect: '60s' };
 const HISTORY = 60;
 const DRIVER_LOST = 'DriverLost';
 /** The trigger of imported checkpoints. */

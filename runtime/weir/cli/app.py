@@ -56,6 +56,8 @@ def run_command(
     min_pause: options.MinPauseOption = options.MIN_PAUSE,
     tolerable_failed_checkpoints: options.TolerableFailedCheckpointsOption = options.TOLERABLE_FAILED_CHECKPOINTS,
     heartbeat_timeout: options.HeartbeatTimeoutOption = options.TIMEOUTS["heartbeat"],
+    stuck_timeout: options.StuckTimeoutOption = options.TIMEOUTS["stuck"],
+    call_timeout: options.CallTimeoutOption = options.TIMEOUTS["call"],
     slots_timeout: options.SlotsTimeoutOption = options.TIMEOUTS["slots"],
     deploy_timeout: options.DeployTimeoutOption = options.TIMEOUTS["deploy"],
     cancel_timeout: options.CancelTimeoutOption = options.TIMEOUTS["cancel"],
@@ -114,6 +116,8 @@ def run_command(
         timeouts=options.parse_timeouts(
             {
                 "heartbeat": heartbeat_timeout,
+                "stuck": stuck_timeout,
+                "call": call_timeout,
                 "slots": slots_timeout,
                 "deploy": deploy_timeout,
                 "cancel": cancel_timeout,

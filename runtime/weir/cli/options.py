@@ -50,6 +50,12 @@ TolerableFailedCheckpointsOption = Annotated[
     ),
 ]
 HeartbeatTimeoutOption = Annotated[str, typer.Option(help="Replace a slot that sends nothing for this time.")]
+StuckTimeoutOption = Annotated[
+    str, typer.Option(help="Replace a slot whose step, such as a call of a user function, takes longer. none: no limit.")
+]
+CallTimeoutOption = Annotated[
+    str, typer.Option(help="Replace a slot whose blocking call of a user function takes longer. none: no limit.")
+]
 SlotsTimeoutOption = Annotated[
     str, typer.Option(help="Fail the job if its slots do not start within this time. none: wait until the job is cancelled.")
 ]
@@ -61,10 +67,19 @@ ConnectTimeoutOption = Annotated[str, typer.Option(help="Maximum time of a slot 
 NetworkMemoryOption = Annotated[
     str, typer.Option(metavar="SIZE", help="Memory of each slot for records from other slots, such as 256MiB or 1GiB.")
 ]
-TIMEOUTS = {"heartbeat": "5s", "slots": "none", "deploy": "60s", "cancel": "3s", "connect": "60s"}
+TIMEOUTS = {
+    "heartbeat": "5s",
+    "stuck": "60s",
+    "call": "10m",
+    "slots": "none",
+    "deploy": "60s",
+    "cancel": "3s",
+    "connect": "60s",
+}
 """The timeouts of a job, and their defaults. The option of timeout ``x`` is ``--x-timeout``."""
-_CAN_BE_NONE = frozenset({"slots"})
-_TIMEOUT_MS_MIN = {"heartbeat": 2_000}
+_UNLIMITED = {"stuck": ("none", "0", "0s"), "call": ("none", "0", "0s"), "slots": ("none",)}
+"""The values that mean no limit, for the timeouts that can be unlimited."""
+_TIMEOUT_MS_MIN = {"heartbeat": 2_000, "stuck": 1_000, "call": 1_000}
 """Minimum of a timeout, if it is more than 1 ms. A slot sends two heartbeats per second."""
 NETWORK_MEMORY = "256MiB"
 INTERVAL = "10s"
@@ -100,10 +115,10 @@ def parse_timeouts(timeouts: Mapping[str, str]) -> Timeouts:
     """Parse the values of the options ``--x-timeout``, for example ``{"deploy": "5m"}``. Raises ConfigError."""
     parsed: dict[str, int | None] = {}
     for name, text in timeouts.items():
-        unlimited = name in _CAN_BE_NONE and text.strip() == "none"
+        unlimited = text.strip() in _UNLIMITED.get(name, ())
         least_ms = _TIMEOUT_MS_MIN.get(name, 1)
         parsed[f"{name}_timeout_ms"] = None if unlimited else parse_duration_ms(text, f"--{name}-timeout", least_ms=least_ms)
-    return Timeouts(**parsed)  # type: ignore[arg-type]  # only the timeouts in _CAN_BE_NONE can be None
+    return Timeouts(**parsed)  # type: ignore[arg-type]  # only the timeouts in _UNLIMITED can be None
 
 
 def parse_network_memory(text: str) -> int:

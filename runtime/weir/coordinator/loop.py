@@ -31,7 +31,7 @@ from weir.kernel.effects import (
 )
 from weir.kernel.job import JobMaster, JobPhase
 from weir.protocol.ids import Generation, SlotIncarnation
-from weir.protocol.messages import FromSlot, Register, Stop, ToSlot, decode_from_slot, encode
+from weir.protocol.messages import FromSlot, Heartbeat, Register, StackSample, Stop, ToSlot, decode_from_slot, encode
 from weir.transport.control import Closed, Connected, ControlEvent, ControlPeer, ControlServer, Message
 
 TICK_MS = 50
@@ -83,7 +83,9 @@ class Coordinator:
         self._slot_control = slots
         self._events: queue.SimpleQueue[MasterEvent] = queue.SimpleQueue()
         self._incarnation_of: dict[ControlPeer, SlotIncarnation] = {}
+        """The slot of each connection. A slot has two connections: the first sends Register, the second only heartbeats."""
         self._connection_of: dict[SlotIncarnation, ControlPeer] = {}
+        """The first connection of each registered slot."""
         self._tasks: dict[SlotIncarnation, int] = {}
         self._finish: Finish | None = None
         runner.start(self.post)
@@ -185,22 +187,33 @@ class Coordinator:
         incarnation = self._incarnation_of.get(peer)
         if incarnation is None:
             return  # The coordinator has dropped this peer already.
-        if isinstance(message, Register):
+        if isinstance(message, Heartbeat | StackSample):
+            if incarnation not in self._connection_of:
+                return  # The connection for heartbeats can be faster than the registration.
+        elif isinstance(message, Register):
             if message.incarnation != incarnation or incarnation in self._connection_of:
                 raise ProtocolError("a slot must register only once, with the incarnation with which it authenticated")
             self._connection_of[incarnation] = peer
             self._tasks[incarnation] = message.task
-        elif incarnation not in self._connection_of:
+        elif self._connection_of.get(incarnation) != peer:
             raise ProtocolError("a slot must register first")
         for listener in self._listeners:
             listener.on_message(message)
         self._execute(self._master.on_message(incarnation, message, _now_ms()))
 
     def _lost(self, peer: ControlPeer, reason: str) -> None:
+        """Handle the end of a connection. A slot that has lost one of its connections is lost."""
         incarnation = self._incarnation_of.pop(peer, None)
-        if incarnation is not None and self._connection_of.pop(incarnation, None) is not None:
+        if incarnation is not None and incarnation in self._connection_of:
+            self._close_connections(incarnation)
             self._tasks.pop(incarnation, None)
             self._execute(self._master.on_slot_lost(incarnation, reason, _now_ms()))
+
+    def _close_connections(self, incarnation: SlotIncarnation) -> None:
+        del self._connection_of[incarnation]
+        for peer in [peer for peer, owner in self._incarnation_of.items() if owner == incarnation]:
+            del self._incarnation_of[peer]
+            self._server.drop(peer)
 
     def _execute(self, effects: Sequence[Effect]) -> None:
         for effect in effects:
@@ -230,11 +243,9 @@ class Coordinator:
         return True
 
     def _drop(self, incarnation: SlotIncarnation, reason: str) -> None:
-        peer = self._connection_of.pop(incarnation, None)
-        if peer is None:
+        if incarnation not in self._connection_of:
             return
-        self._incarnation_of.pop(peer, None)
-        self._server.drop(peer)
+        self._close_connections(incarnation)
         log.warning("slot dropped", incarnation=incarnation, reason=reason)
         task = self._tasks.pop(incarnation)
         # Do not kill the replacement of the slot, which Spark has possibly started already.
@@ -253,6 +264,11 @@ class Coordinator:
                 log.warning("waiting for slots", reason=report.text, generation=report.generation)
             case ReportKind.RETRYING:
                 log.warning("retrying", reason=report.text, generation=report.generation)
+            case ReportKind.SLOW:
+                if report.text:
+                    log.warning("slow slot", reason=report.text, generation=report.generation)
+                else:
+                    log.info("slow slot continues", generation=report.generation)
             case ReportKind.CHECKPOINT_ABORTED:
                 log.warning("checkpoint aborted", checkpoint=report.checkpoint, reason=report.text)
             case ReportKind.CHECKPOINT_COMPLETED:

@@ -146,6 +146,8 @@ class JobProgress:
                 case ReportKind.WAITING_FOR_SLOTS | ReportKind.RETRYING:
                     if self._phase is not JobPhase.RUNNING:
                         self._waiting = report.text
+                case ReportKind.SLOW:
+                    pass
                 case ReportKind.RECOVERED:
                     assert report.generation is not None and report.value_ms is not None
                     self._recoveries.append(RecoverySummary(report.generation, self._failure, report.value_ms))

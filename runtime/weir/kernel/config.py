@@ -51,6 +51,12 @@ class Timeouts:
 
     heartbeat_timeout_ms: int = 5_000
     """Maximum silence of a slot. After this time, the slot counts as lost and is replaced. Its lease is twice as long."""
+    stuck_timeout_ms: int | None = 60_000
+    """Maximum time of one step of a slot's loop, for example of one call of a user function. After this time, the slot is
+    replaced. None: no limit."""
+    call_timeout_ms: int | None = 600_000
+    """Maximum time of one blocking call of a user function in the background. After this time, the slot is replaced. None: no
+    limit."""
     slots_timeout_ms: int | None = None
     """Maximum time to wait for slots before a deployment. After this time, the job fails. None: wait until the job is cancelled."""
     deploy_timeout_ms: int = 60_000

@@ -117,6 +117,7 @@ class ReportKind(StrEnum):
     RECOVERED = "recovered"
     WAITING_FOR_SLOTS = "waiting_for_slots"
     RETRYING = "retrying"
+    SLOW = "slow"
     CHECKPOINT_TRIGGERED = "checkpoint_triggered"
     CHECKPOINT_COMPLETED = "checkpoint_completed"
     CHECKPOINT_ABORTED = "checkpoint_aborted"
@@ -151,6 +152,12 @@ class Report:
     def retrying(cls, generation: Generation, reason: str) -> Report:
         """A request to storage or to a sink has failed and is sent again after a delay."""
         return cls(ReportKind.RETRYING, reason, generation=generation)
+
+    @classmethod
+    def slow(cls, generation: Generation, reason: str) -> Report:
+        """A slot is slow to finish a step or a blocking call, or to cancel its subtasks. If ``reason`` is empty, slots that were
+        reported as slow have continued."""
+        return cls(ReportKind.SLOW, reason, generation=generation)
 
     @classmethod
     def triggered(cls, checkpoint: CheckpointId, kind: CheckpointKind) -> Report:

@@ -5,30 +5,53 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from weir.kernel.config import RestartConfig
-from weir.kernel.slots import Slot
+from weir.kernel.slots import Slot, Stall
 
 
 class HeartbeatMonitor:
-    """Finds slots that have been silent for ``timeout_ms``.
+    """Finds slots that have been silent for ``timeout_ms``, and slots that send heartbeats but make no progress.
 
-    Call ``silent`` several times per ``timeout_ms``, after all received messages have updated ``Slot.last_heard_ms``.
+    One step of a slot's loop may take ``stuck_timeout_ms``, and one blocking call ``call_timeout_ms``; None means no limit. Call
+    ``silent`` and then ``stalled`` several times per timeout, after all received messages have been passed to the slots.
     """
 
-    def __init__(self, timeout_ms: int) -> None:
+    def __init__(self, timeout_ms: int, *, stuck_timeout_ms: int | None = None, call_timeout_ms: int | None = None) -> None:
         self._timeout_ms = timeout_ms
+        self._stall_timeouts_ms = {False: stuck_timeout_ms, True: call_timeout_ms}
+        self._pause_ms = min(one for one in (timeout_ms, stuck_timeout_ms, call_timeout_ms) if one is not None) // 2
         self._last_check_ms: int | None = None
 
     def silent(self, slots: Iterable[Slot], now_ms: int) -> list[tuple[Slot, int]]:
         """Return each silent slot with the length of its silence in ms."""
         last_ms, self._last_check_ms = self._last_check_ms, now_ms
-        if last_ms is not None and now_ms - last_ms > self._timeout_ms // 2:
+        if last_ms is not None and now_ms - last_ms > self._pause_ms:
             # This process was paused. Messages that arrived during the pause are possibly unread, so every slot
             # gets the full timeout again.
             for slot in slots:
-                slot.last_heard_ms = now_ms
+                slot.last_heard_ms = slot.turned_ms = slot.called_ms = now_ms
             return []
         silence = [(slot, now_ms - slot.last_heard_ms) for slot in slots]
         return [(slot, silent_ms) for slot, silent_ms in silence if silent_ms >= self._timeout_ms]
+
+    def stalled(self, slots: Iterable[Slot], now_ms: int) -> list[tuple[Slot, Stall, int]]:
+        """Return each slot with a step or a blocking call that exceeds its timeout, and the timeout in ms."""
+        return self._stalls(slots, now_ms, 1.0)
+
+    def slow(self, slots: Iterable[Slot], now_ms: int) -> list[tuple[Slot, Stall, int]]:
+        """Return, once for each stall, the slots with a step or a blocking call that exceeds half its timeout."""
+        found = [one for one in self._stalls(slots, now_ms, 0.5) if one[0].warned != one[1].identity]
+        for slot, stall, _ in found:
+            slot.warned = stall.identity
+        return found
+
+    def _stalls(self, slots: Iterable[Slot], now_ms: int, part: float) -> list[tuple[Slot, Stall, int]]:
+        found = []
+        for slot in slots:
+            for stall in slot.stalls():
+                timeout_ms = self._stall_timeouts_ms[stall.in_call]
+                if timeout_ms is not None and now_ms - stall.since_ms >= part * timeout_ms:
+                    found.append((slot, stall, timeout_ms))
+        return found
 
 
 class RestartPolicy:

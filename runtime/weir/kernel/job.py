@@ -43,8 +43,9 @@ from weir.kernel.effects import (
 from weir.kernel.failover import Backoff, HeartbeatMonitor, RestartPolicy
 from weir.kernel.requests import CommitQueue, PendingAppend, Preparation
 from weir.kernel.restore import RestorePoint, plan_restore
-from weir.kernel.slots import Deployment, Slot, SlotPhase, SlotTable
+from weir.kernel.slots import Deployment, Slot, SlotPhase, SlotTable, Stall
 from weir.kernel.split_assigner import SplitAssigner, SplitList
+from weir.kernel.stack_sample import decode_sample, describe_stall
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIncarnation
 from weir.protocol.manifest import AssignerState, count_finished
 from weir.protocol.messages import (
@@ -62,6 +63,7 @@ from weir.protocol.messages import (
     RequestSplit,
     Restoring,
     SlotMetrics,
+    StackSample,
     Stop,
     SubtaskEnded,
     SubtaskFailed,
@@ -125,7 +127,9 @@ class JobMaster:
         self._restore = restore
         self._slots = SlotTable(graph.slots)
         self._deployment = Deployment(self._slots, graph, self._sources)
-        self._heartbeats = HeartbeatMonitor(config.heartbeat_timeout_ms)
+        self._heartbeats = HeartbeatMonitor(
+            config.heartbeat_timeout_ms, stuck_timeout_ms=config.stuck_timeout_ms, call_timeout_ms=config.call_timeout_ms
+        )
         self._restarts = RestartPolicy(config.restarts)
         self._phase = JobPhase.CREATED
         self._phase_since_ms = 0
@@ -229,12 +233,16 @@ class JobMaster:
         return []
 
     def on_slot_lost(self, incarnation: SlotIncarnation, reason: str, now_ms: int) -> list[Effect]:
-        slot = self._slots.remove(incarnation)
-        if slot is None or slot.phase is SlotPhase.IDLE or self._phase is JobPhase.ENDED:
+        slot = self._slots.get(incarnation)
+        return [] if slot is None else self._remove(slot, f"{_name(slot)} was lost: {reason}", now_ms)
+
+    def _remove(self, slot: Slot, failure: str, now_ms: int) -> list[Effect]:
+        self._slots.remove(slot.incarnation)
+        if slot.phase is SlotPhase.IDLE or self._phase is JobPhase.ENDED:
             return []
         if self._phase is JobPhase.CANCELLING:
             return self._restart_when_cancelled(now_ms)
-        return self._fail_over(f"slot {slot.index} (pid {slot.registration.pid}) was lost: {reason}", "SlotError", now_ms)
+        return self._fail_over(failure, "SlotError", now_ms)
 
     def on_message(self, incarnation: SlotIncarnation, message: FromSlot, now_ms: int) -> list[Effect]:
         if self._ending is not None:
@@ -247,7 +255,12 @@ class JobMaster:
             return []
         slot.last_heard_ms = now_ms
         if isinstance(message, Heartbeat):
+            slot.on_heartbeat(message, now_ms)
             return [Send(incarnation, Lease(self._config.lease_ms))]
+        if isinstance(message, StackSample):
+            slot.sample = (slot.heartbeat, decode_sample(message.dump))
+            return []
+        slot.turned_ms = now_ms  # only the loop sends these messages
         if message.generation != self._generation:
             return []
         match message:
@@ -291,7 +304,7 @@ class JobMaster:
         """Call at least every 100 ms, after all received messages have been passed in."""
         if self._ending is not None:
             return []
-        effects = self._drop_silent(now_ms)
+        effects = self._check_slots(now_ms)
         waited_ms = now_ms - self._phase_since_ms
         match self._phase:
             case JobPhase.ALLOCATING:
@@ -307,7 +320,9 @@ class JobMaster:
                 effects += self._checkpoint_effects(self._checkpoints.tick(now_ms, may_trigger=not commits_full), now_ms)
                 effects += self._advance_end(now_ms)
             case JobPhase.CANCELLING if waited_ms >= self._config.cancel_timeout_ms:
-                effects += [*self._deployment.evict(), *self._restart_when_cancelled(now_ms)]
+                for slot in self._deployment.evict():
+                    effects += self._drop_unresponsive(slot, waited_ms)
+                effects += self._restart_when_cancelled(now_ms)
             case _:
                 pass
         return effects
@@ -342,13 +357,37 @@ class JobMaster:
             return f"{few}Other slots started but ended early. Spark's reason for the last of these: {self._last_loss}"
         return f"{few}Give Spark at least {required} free cores, or lower the parallelism"
 
-    def _drop_silent(self, now_ms: int) -> list[Effect]:
+    def _check_slots(self, now_ms: int) -> list[Effect]:
         effects: list[Effect] = []
         for slot, silent_ms in self._heartbeats.silent(self._slots, now_ms):
             reason = f"no message for {silent_ms} ms"
             effects.append(DropSlot(slot.incarnation, reason))
             effects += self.on_slot_lost(slot.incarnation, reason, now_ms)
+        for slot, stall, timeout_ms in self._heartbeats.stalled(self._slots, now_ms):
+            reason = self._describe_stall(slot, stall, timeout_ms, now_ms)
+            effects += [DropSlot(slot.incarnation, reason), *self._remove(slot, reason, now_ms)]
+        if any(slot.end_warning() for slot in self._slots):
+            effects.append(Report.slow(self._generation, ""))
+        for slot, stall, timeout_ms in self._heartbeats.slow(self._slots, now_ms):
+            effects.append(Report.slow(self._generation, self._describe_stall(slot, stall, timeout_ms, now_ms)))
         return effects
+
+    def _describe_stall(self, slot: Slot, stall: Stall, timeout_ms: int, now_ms: int) -> str:
+        where = self._running_code(slot, in_call=stall.in_call)
+        what, option = ("blocking call", "--call-timeout") if stall.in_call else ("step", "--stuck-timeout")
+        took = f"{_name(slot)} has been in one {what} for {(now_ms - stall.since_ms) / 1000:.3g} s{where}. "
+        return f"{took}Weir replaces a slot after {timeout_ms / 1000:g} s. If such a {what} is expected, raise {option}"
+
+    def _drop_unresponsive(self, slot: Slot, waited_ms: int) -> list[Effect]:
+        in_call = slot.heartbeat.calls % 2 == 1
+        where = self._running_code(slot, in_call=in_call)
+        reason = f"did not cancel its subtasks in {waited_ms / 1000:.3g} s{where}"
+        return [DropSlot(slot.incarnation, reason), Report.slow(self._generation, f"{_name(slot)} {reason}. It is replaced")]
+
+    def _running_code(self, slot: Slot, *, in_call: bool) -> str:
+        sample = slot.sample_of(in_call=in_call)
+        described = describe_stall(self._graph, chain=slot.heartbeat.chain, in_call=in_call, sample=sample)
+        return f": {described}" if described else ""
 
     # ---- generations -------------------------------------------------------------------
 
@@ -605,3 +644,8 @@ class JobMaster:
         assert phase in LEGAL[self._phase], f"job: {self._phase} -> {phase}"
         self._phase = phase
         self._phase_since_ms = now_ms
+
+
+def _name(slot: Slot) -> str:
+    which = f"slot {slot.index}" if slot.index is not None else "an idle slot"
+    return f"{which} (pid {slot.registration.pid})"

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from weir.graph.physical import PhysicalGraph
-from weir.kernel.effects import DropSlot, Effect, Send
+from weir.kernel.effects import Effect, Send
 from weir.kernel.restore import SlotRestore
 from weir.protocol import codec
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIncarnation, SlotIndex
-from weir.protocol.messages import CancelSubtasks, Deploy, Peer, Register, Restoring, Start, ToSlot
+from weir.protocol.messages import CancelSubtasks, Deploy, Heartbeat, Peer, Register, Restoring, Start, ToSlot
 
 
 class SlotPhase(StrEnum):
@@ -31,6 +31,19 @@ LEGAL: dict[SlotPhase, frozenset[SlotPhase]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """A step of a slot's loop, or a blocking call, that began before ``since_ms``. ``count`` identifies the step or the call."""
+
+    in_call: bool
+    count: int
+    since_ms: int
+
+    @property
+    def identity(self) -> tuple[bool, int]:
+        return self.in_call, self.count
+
+
 @dataclass(slots=True)
 class Slot:
     registration: Register
@@ -42,10 +55,50 @@ class Slot:
     """The time at which the slot got its current deployment, or last reported more restored bytes."""
     restored_bytes: int = 0
     total_bytes: int = 0
+    heartbeat: Heartbeat = Heartbeat(-1)
+    """The newest heartbeat."""
+    turned_ms: int = 0
+    """The time of the newest message that shows progress of the loop."""
+    called_ms: int = 0
+    """The time at which ``heartbeat.calls`` changed."""
+    sample: tuple[Heartbeat, str] = (Heartbeat(-1), "")
+    """The newest sample of the stacks, with the newest heartbeat at that time."""
+    warned: tuple[bool, int] | None = None
+    """The identity of the stall that has been reported, or None if that stall has ended."""
 
     @property
     def incarnation(self) -> SlotIncarnation:
         return self.registration.incarnation
+
+    def stalls(self) -> list[Stall]:
+        """Return the step and the blocking call that may be running."""
+        stalls = []
+        if self.phase not in (SlotPhase.DEPLOYING, SlotPhase.CANCELLING):
+            # While a slot deploys or cancels, the timeouts of these phases apply.
+            stalls.append(Stall(in_call=False, count=self.heartbeat.turns, since_ms=self.turned_ms))
+        if self.phase is SlotPhase.RUNNING and self.heartbeat.calls % 2:
+            stalls.append(Stall(in_call=True, count=self.heartbeat.calls, since_ms=self.called_ms))
+        return stalls
+
+    def end_warning(self) -> bool:
+        """Return True once after the end of a stall that has been reported."""
+        if self.warned is None or any(stall.identity == self.warned for stall in self.stalls()):
+            return False
+        self.warned = None
+        return True
+
+    def sample_of(self, *, in_call: bool) -> str:
+        """Return the sample of the current step or blocking call, or an empty string if there is no sample."""
+        then, text = self.sample
+        same = then.calls == self.heartbeat.calls if in_call else then.turns == self.heartbeat.turns
+        return text if same else ""
+
+    def on_heartbeat(self, heartbeat: Heartbeat, now_ms: int) -> None:
+        if heartbeat.turns != self.heartbeat.turns:
+            self.turned_ms = now_ms
+        if heartbeat.calls != self.heartbeat.calls:
+            self.called_ms = now_ms
+        self.heartbeat = heartbeat
 
     def move(self, phase: SlotPhase) -> None:
         assert phase in LEGAL[self.phase], f"slot {self.incarnation}: {self.phase} -> {phase}"
@@ -69,7 +122,7 @@ class SlotTable:
         return self._slots.get(incarnation)
 
     def add(self, registration: Register, *, now_ms: int) -> None:
-        self._slots[registration.incarnation] = Slot(registration, now_ms)
+        self._slots[registration.incarnation] = Slot(registration, now_ms, turned_ms=now_ms, called_ms=now_ms)
 
     def remove(self, incarnation: SlotIncarnation) -> Slot | None:
         return self._slots.pop(incarnation, None)
@@ -196,12 +249,12 @@ class Deployment:
         slot.move(SlotPhase.IDLE)
         return True
 
-    def evict(self) -> list[Effect]:
-        """Remove the slots that have not answered ``cancel`` in time."""
-        unresponsive = [slot.incarnation for slot in self._slots.deployed()]
-        for incarnation in unresponsive:
-            self._slots.remove(incarnation)
-        return [DropSlot(incarnation, "did not cancel its subtasks in time") for incarnation in unresponsive]
+    def evict(self) -> list[Slot]:
+        """Remove and return the slots that have not answered ``cancel`` in time."""
+        unresponsive = self._slots.deployed()
+        for slot in unresponsive:
+            self._slots.remove(slot.incarnation)
+        return unresponsive
 
     def broadcast(self, message: ToSlot) -> list[Effect]:
         return [Send(slot.incarnation, message) for slot in self._slots.deployed()]

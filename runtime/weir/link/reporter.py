@@ -93,6 +93,9 @@ class Reporter:
             case ReportKind.RETRYING:
                 if self._reported is not None and self._reported.state is not DriverState.RUNNING:
                     self._report_state(self._reported.state, self._reported.generation, f"retrying: {report.text}")
+            case ReportKind.SLOW:
+                if self._reported is not None:
+                    self._report_state(self._reported.state, self._reported.generation, report.text)
             case ReportKind.CHECKPOINT_TRIGGERED:
                 assert report.checkpoint is not None
                 self._pending = (report.checkpoint, self._now_ms())

@@ -48,6 +48,37 @@ def slice_batch(batch: pa.RecordBatch, rows_max: int, bytes_max: int = BATCH_BYT
         yield from slice_by_bytes(batch if batch.num_rows <= rows_max else batch.slice(first, rows_max), bytes_max)
 
 
+class AdaptiveSlices:
+    """Slices batches for a user function, so that one call takes about ``target_ns`` if the function is slow.
+
+    Between two calls the loop can answer barriers and run other subtasks. A slow function therefore does not look stuck. The
+    first slice has ``rows_first`` rows, because the speed of the function is not known yet. Later slices have at most ``rows_max``
+    rows. Call ``took`` after each call of the function.
+    """
+
+    def __init__(self, *, rows_max: int, rows_first: int, target_ns: int) -> None:
+        self._rows_max = rows_max
+        self._target_ns = target_ns
+        self._rows = min(rows_first, rows_max)
+        self.slow = False
+        """Whether the last call took so long that the loop should run something else now."""
+
+    def of(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Return the slices of a batch. An empty batch gives no result."""
+        first = 0
+        while first < batch.num_rows:
+            rows = self._rows
+            yield from slice_by_bytes(batch if batch.num_rows <= rows else batch.slice(first, rows))
+            first += rows
+
+    def took(self, rows: int, duration_ns: int) -> None:
+        """Adapt the next slices to the duration of a call with ``rows`` rows."""
+        self.slow = 2 * duration_ns >= self._target_ns
+        if 2 * rows >= self._rows or duration_ns > self._target_ns:
+            fitting = rows * self._target_ns // max(1, duration_ns)
+            self._rows = max(1, min(self._rows_max, 8 * self._rows, fitting))
+
+
 def has_view_columns(schema: pa.Schema) -> bool:
     return any(field.type in _NON_VIEW for field in schema)
 

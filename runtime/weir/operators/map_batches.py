@@ -5,6 +5,7 @@ The user function runs on the loop, or on the background executor if the job dec
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 from functools import partial
@@ -14,9 +15,14 @@ import pyarrow as pa
 
 from weir.errors import UserCodeError
 from weir.graph.schema import canonical_type, near_miss
-from weir.operators.base import Operator, Step
-from weir.operators.batch_slicing import slice_batch
+from weir.operators.base import Operator, OperatorContext, Step
+from weir.operators.batch_slicing import AdaptiveSlices, slice_batch
 from weir.operators.user_code import short_repr, user_code_error
+
+_FIRST_ROWS = 1_024
+_CALL_NS = 1_000_000_000
+"""If a call takes longer, later calls get fewer rows. The target is longer than that of row functions, because some functions, such as
+models, are faster with larger batches."""
 
 
 class BatchForm(StrEnum):
@@ -46,17 +52,30 @@ class MapBatchesOperator(Operator):
         self._form = form
         self._blocking = blocking
 
+    def open(self, context: OperatorContext) -> None:
+        super().open(context)
+        self._slices = AdaptiveSlices(rows_max=context.batch_rows, rows_first=_FIRST_ROWS, target_ns=_CALL_NS)
+
     def process(self, batch: pa.RecordBatch, input_index: int) -> Step:
-        for part in slice_batch(batch, self.context.batch_rows):
-            if self._blocking and self.context.run_in_background is not None:
+        if self._blocking and self.context.run_in_background is not None:
+            for part in slice_batch(batch, self.context.batch_rows):
                 call = self.context.run_in_background(partial(self._call, part))
                 while not call.done():
                     yield None
-                result = call.result()
-            else:
-                result = self._call(part)
-            for output in self._batches(result):
-                yield from slice_batch(output, self.context.batch_rows)
+                yield from self._outputs(call.result())
+            return
+        for part in self._slices.of(batch):
+            began_ns = time.perf_counter_ns()
+            result = self._call(part)
+            self._slices.took(part.num_rows, time.perf_counter_ns() - began_ns)
+            slow = self._slices.slow
+            yield from self._outputs(result)
+            if slow:
+                yield part.slice(0, 0)  # returns control to the loop, even if the function returned no rows
+
+    def _outputs(self, result: object) -> Iterator[pa.RecordBatch]:
+        for output in self._batches(result):
+            yield from slice_batch(output, self.context.batch_rows)
 
     def _call(self, batch: pa.RecordBatch) -> object:
         try:

@@ -6,6 +6,7 @@ of a batch.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -14,12 +15,16 @@ import pyarrow as pa
 
 from weir.errors import UserCodeError
 from weir.operators.base import Operator, OperatorContext, Step
-from weir.operators.batch_slicing import slice_batch
+from weir.operators.batch_slicing import AdaptiveSlices
 from weir.operators.row_conversion import Row, RowBuilder, to_rows
 from weir.operators.user_code import short_repr, user_code_error
 
 ROWS_PER_STEP = 8_192
-"""The maximum number of rows per step. A step takes about 10 ms. Between two steps, the loop can run other subtasks."""
+"""The maximum number of rows per step. With a fast function, a step takes about 10 ms. Between two steps, the loop can run other
+subtasks."""
+_FIRST_ROWS = 16
+_STEP_NS = 100_000_000
+"""The rows of a step are reduced if a step takes longer."""
 
 
 class _RowOperator(Operator):
@@ -32,6 +37,7 @@ class _RowOperator(Operator):
     def open(self, context: OperatorContext) -> None:
         super().open(context)
         self._step_rows = min(ROWS_PER_STEP, context.batch_rows)
+        self._slices = AdaptiveSlices(rows_max=self._step_rows, rows_first=_FIRST_ROWS, target_ns=_STEP_NS)
 
     def _error(self, error: Exception, batch: pa.RecordBatch, position: int) -> UserCodeError:
         # Convert the row from the batch again, because the user function may have changed the dict.
@@ -41,11 +47,13 @@ class _RowOperator(Operator):
         function = self._function
         results: list[Any] = []
         append = results.append
+        began_ns = time.perf_counter_ns()
         try:
             for row in to_rows(batch):
                 append(function(row))
         except Exception as error:
             raise self._error(error, batch, len(results)) from error
+        self._slices.took(batch.num_rows, time.perf_counter_ns() - began_ns)
         return results
 
 
@@ -57,7 +65,7 @@ class MapOperator(_RowOperator):
         self._builder = RowBuilder(schema, where)
 
     def process(self, batch: pa.RecordBatch, input_index: int) -> Step:
-        for part in slice_batch(batch, self._step_rows):
+        for part in self._slices.of(batch):
             yield self._builder.build(self._call_each(part))
 
 
@@ -66,12 +74,12 @@ class FilterRowsOperator(_RowOperator):
     the input batch, so the dicts need not be converted back to Arrow."""
 
     def process(self, batch: pa.RecordBatch, input_index: int) -> Step:
-        for part in slice_batch(batch, self._step_rows):
+        for part in self._slices.of(batch):
             results = self._call_each(part)
             self._check(results, part)
             kept = part.filter(pa.array(results, type=pa.bool_()))
-            if kept.num_rows:
-                yield kept
+            if kept.num_rows or self._slices.slow:
+                yield kept  # even an empty batch returns control to the loop
 
     def _check(self, results: list[Any], batch: pa.RecordBatch) -> None:
         if set(map(type, results)) <= {bool, np.bool_}:
@@ -93,13 +101,20 @@ class FlatMapOperator(_RowOperator):
 
     def process(self, batch: pa.RecordBatch, input_index: int) -> Step:
         ready: list[Any] = []
-        for part in slice_batch(batch, self._step_rows):
+        for part in self._slices.of(batch):
+            began_ns: int | None = time.perf_counter_ns()
             for position, row in enumerate(to_rows(part)):
                 for result in self._expand(row, part, position):
                     ready.append(result)
                     if len(ready) == self._step_rows:
                         yield self._builder.build(ready)
                         ready = []
+                        began_ns = None  # the duration would include the time until the loop continues the step
+            if began_ns is not None:
+                self._slices.took(part.num_rows, time.perf_counter_ns() - began_ns)
+                if self._slices.slow:
+                    yield self._builder.build(ready)  # even an empty batch returns control to the loop
+                    ready = []
         if ready:
             yield self._builder.build(ready)
 

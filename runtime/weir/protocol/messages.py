@@ -31,9 +31,24 @@ class Register:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """Sent by a background thread. ``turns`` counts the turns of the loop. If this number stays constant, the loop is stuck."""
+    """Sent by a thread that needs no GIL, so that a slot whose code holds the GIL does not look dead.
+
+    ``turns`` counts the turns of the loop. If this number stays constant, the loop is in one step. ``calls`` counts the starts and
+    the ends of blocking calls. So an odd number means that a call is running, and a constant odd number that it is the same call.
+    ``chain`` is the index of the chain whose step ran last, or -1.
+    """
 
     turns: int
+    calls: int = 0
+    chain: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class StackSample:
+    """A sample of the slot's stacks during a long step or blocking call. ``dump`` is text in the format of Python's faulthandler,
+    as hex digits, because the thread that sends a dump while other code holds the GIL can only copy bytes."""
+
+    dump: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +259,7 @@ FromSlot: TypeAlias = (
     Register
     | Heartbeat
     | Restoring
+    | StackSample
     | Deployed
     | Acknowledge
     | Decline
@@ -268,7 +284,8 @@ ToSlot: TypeAlias = (
 _FROM_SLOT: dict[str, type] = {
     kind.__name__: kind
     for kind in (
-        Register, Heartbeat, Restoring, Deployed, Acknowledge, Decline, SubtaskFailed, SubtaskEnded, RequestSplit, Cancelled,
+        Register, Heartbeat, StackSample, Restoring, Deployed, Acknowledge, Decline, SubtaskFailed, SubtaskEnded, RequestSplit,
+        Cancelled,
         SlotMetrics,
     )
 }  # fmt: skip

@@ -41,7 +41,7 @@ from weir.storage.layout import JobLayout
 from weir.storage.location import open_storage
 from weir.storage.memory import MemoryStorage
 from weir.storage.probe import SharedStorageMarker, probe_storage
-from weir.subtask.settings import ProcessSettings
+from weir.subtask.settings import SAMPLE_MS, ProcessSettings
 from weir.transport.control import ControlServer
 from weir.transport.handshake import JobCredentials
 
@@ -211,11 +211,19 @@ def _process_settings(run: int, storage: CheckpointStorage, options: RunOptions)
             batch_rows=options.batch_rows,
             network_bytes=options.network_bytes,
             timeouts=options.timeouts,
+            step_sample_ms=_sample_ms(options.timeouts.stuck_timeout_ms),
+            call_sample_ms=_sample_ms(options.timeouts.call_timeout_ms),
             logs=options.logs,
         )
     )
     assert isinstance(settings, dict)
     return settings
+
+
+def _sample_ms(timeout_ms: int | None) -> int:
+    """Return the time after which a slot samples the stack of a step or call. The sample arrives before the warning at half the
+    timeout."""
+    return SAMPLE_MS if timeout_ms is None else min(SAMPLE_MS, timeout_ms * 2 // 5)
 
 
 def _coordinator(

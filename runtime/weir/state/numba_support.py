@@ -31,7 +31,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 def _source_digest() -> str:
     """Return the digest of all files that contain kernels."""
     package = Path(__file__).parent
-    files = [*sorted(package.glob("*.py")), package.parent / "operators" / "scatter.py"]
+    others = (package.parent / "operators" / "scatter.py", package.parent / "subtask" / "heartbeats.py")
+    files = [*sorted(package.glob("*.py")), *others]
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 

@@ -1,8 +1,7 @@
 """The slot's control connection to the coordinator, on a separate thread.
 
-A loop that restores gigabytes or waits for a user function is alive, and must not look dead. So a separate thread sends the
-heartbeats. This thread ends the process if the lease has expired, if the coordinator is lost, or if the loop does not react to
-Cancel or Stop. The loop could not detect these conditions while it is busy.
+This thread ends the process if the lease has expired, if the coordinator is lost, or if the loop does not react to Cancel or
+Stop. The loop could not detect these conditions while it is busy. The heartbeats are sent by another thread (heartbeats.py).
 """
 
 from __future__ import annotations
@@ -17,11 +16,13 @@ import structlog
 
 from weir.kernel.config import DEFAULT_TIMEOUTS, Timeouts
 from weir.protocol.ids import SlotIncarnation
-from weir.protocol.messages import CancelSubtasks, FromSlot, Heartbeat, Lease, Register, Stop, ToSlot, decode_to_slot, encode
+from weir.protocol.messages import Cancelled, CancelSubtasks, FromSlot, Lease, Register, Stop, ToSlot, decode_to_slot, encode
 from weir.transport.control import Closed, Connected, ControlClient, Message
 from weir.transport.handshake import JobCredentials
 
-HEARTBEAT_NS = 500_000_000
+CHECK_NS = 500_000_000
+REPORT_NS = 1_000_000_000
+"""If the loop has not answered Cancel after this time, the slot reports what it is doing."""
 REACTION_MS_EXTRA = 2_000
 """The loop may take this much longer than the cancel timeout to start handling Cancel or Stop. The coordinator replaces the slot
 before the process ends itself."""
@@ -31,7 +32,7 @@ EXIT_FENCED = 77
 log = structlog.get_logger(__name__)
 
 
-def _exit(reason: str) -> None:
+def exit_process(reason: str) -> None:
     """End the process at once and without clean-up, so that the loop's current work has no further effect."""
     log.info("slot process exits", reason=reason, pid=os.getpid())
     os._exit(EXIT_FENCED)
@@ -42,8 +43,9 @@ class ControlConnection:
     whenever ``wake`` was called. Finally, the loop calls ``close``.
 
     ``lease_ms`` is the duration of the first lease. The coordinator's first Lease message replaces this lease. ``timeouts`` limits
-    the time to connect, and the time that the loop may take to react to Cancel or Stop. ``end`` ends the process, and returns only
-    in tests.
+    the time to connect, and the time that the loop may take to react to Cancel or Stop. The thread calls ``supervise`` about twice
+    per second, with the monotonic time and True once if the loop is slow to answer Cancel. ``end`` ends the process, and returns
+    only in tests.
     """
 
     def __init__(
@@ -57,7 +59,8 @@ class ControlConnection:
         lease_ms: int,
         wake: Callable[[], None],
         timeouts: Timeouts = DEFAULT_TIMEOUTS,
-        end: Callable[[str], None] = _exit,
+        supervise: Callable[[int, bool], None] = lambda now_ns, slow_cancel: None,
+        end: Callable[[str], None] = exit_process,
     ) -> None:
         self._client = ControlClient(
             credentials,
@@ -70,6 +73,7 @@ class ControlConnection:
         self._reaction_ns_max = (timeouts.cancel_timeout_ms + REACTION_MS_EXTRA) * 1_000_000
         self._lease_ms = lease_ms
         self._wake = wake
+        self._supervise = supervise
         self._end = end
         self._inbox: deque[ToSlot] = deque()
         self._register: Register | None = None
@@ -78,8 +82,8 @@ class ControlConnection:
         self._lost = ""
         self._lease_until_ns: int | None = None
         self._order_at_ns: int | None = None
-        self.turns = 0
-        """The number of turns of the loop. The loop counts its turns, and every heartbeat reports the number."""
+        self._cancel_at_ns: int | None = None
+        """The time at which Cancel arrived, until it is answered or reported as slow."""
         self._thread = threading.Thread(target=self._run, name="weir-control", daemon=True)
 
     def start(self, register: Register) -> None:
@@ -95,6 +99,8 @@ class ControlConnection:
             raise ConnectionError(self._lost)
 
     def send(self, message: FromSlot) -> None:
+        if isinstance(message, Cancelled):
+            self._cancel_at_ns = None
         self._client.send(encode(message))
 
     def receive(self) -> list[ToSlot]:
@@ -130,18 +136,26 @@ class ControlConnection:
             self._client.close()
 
     def _serve(self) -> None:
-        beat_at_ns = 0
+        check_at_ns = 0
         while not self._closing:
+            self._receive(CHECK_NS)
             now_ns = time.monotonic_ns()
-            for event in self._client.poll(now_ns, HEARTBEAT_NS):
-                self._on_event(event)
-            now_ns = time.monotonic_ns()
-            if self._connected.is_set() and now_ns >= beat_at_ns:
-                beat_at_ns = now_ns + HEARTBEAT_NS
-                self.send(Heartbeat(self.turns))
-            self._check(now_ns)
+            if now_ns >= check_at_ns:
+                check_at_ns = now_ns + CHECK_NS
+                slow_cancel = self._cancel_at_ns is not None and now_ns - self._cancel_at_ns > REPORT_NS
+                if slow_cancel:
+                    self._cancel_at_ns = None
+                self._supervise(now_ns, slow_cancel)
+            if self._lease_has_expired():
+                # This thread has possibly waited for the GIL since it last received. A lease that arrived meanwhile counts.
+                self._receive(0)
+            self._check(time.monotonic_ns())
         # Send queued messages before the connection is closed.
         self._client.poll(time.monotonic_ns(), 0)
+
+    def _receive(self, timeout_ns: int) -> None:
+        for event in self._client.poll(time.monotonic_ns(), timeout_ns):
+            self._on_event(event)
 
     def _on_event(self, event: Connected | Message | Closed) -> None:
         match event:
@@ -162,6 +176,8 @@ class ControlConnection:
                 # If a ``receive`` has already returned the message, ``wake`` only causes an additional ``receive``.
                 if isinstance(message, CancelSubtasks | Stop) and self._order_at_ns is None:
                     self._order_at_ns = time.monotonic_ns()
+                if isinstance(message, CancelSubtasks):
+                    self._cancel_at_ns = time.monotonic_ns()
                 self._wake()
             case Closed(_, reason):
                 self._lost = reason
@@ -174,7 +190,10 @@ class ControlConnection:
     def _check(self, now_ns: int) -> None:
         if self._closing:
             return
-        if self._lease_until_ns is not None and now_ns > self._lease_until_ns:
+        if self._lease_has_expired():
             self._end("the lease has expired: the coordinator has not answered")
         if self._order_at_ns is not None and now_ns - self._order_at_ns > self._reaction_ns_max:
             self._end("the loop did not react to Cancel or Stop")
+
+    def _lease_has_expired(self) -> bool:
+        return self._lease_until_ns is not None and time.monotonic_ns() > self._lease_until_ns

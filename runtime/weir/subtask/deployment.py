@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from weir.graph.key_groups import key_group_range
+from weir.graph.logical import OperatorKind
 from weir.graph.physical import PhysicalGraph
 from weir.kernel.alignment import CheckpointMode
 from weir.kernel.config import NETWORK_BYTES
@@ -27,7 +28,7 @@ from weir.subtask.channels import (
     RemoteOutput,
 )
 from weir.subtask.checkpointing import SlotCheckpoints
-from weir.subtask.environment import Program, SlotEnvironment
+from weir.subtask.environment import Background, Program, SlotEnvironment
 from weir.subtask.source_subtask import SourceSubtask
 from weir.subtask.subtask import SubtaskParts, SubtaskRuntime
 
@@ -46,8 +47,9 @@ class SlotSettings:
 class SlotDeployment:
     """The part of a generation that runs in this slot."""
 
-    def __init__(self, deploy: Deploy, graph: PhysicalGraph) -> None:
+    def __init__(self, deploy: Deploy, graph: PhysicalGraph, background: Background) -> None:
         self.message = deploy
+        self.background = background
         self.graph = graph
         self.generation = deploy.generation
         self.subtasks: list[SubtaskRuntime] = []
@@ -200,6 +202,8 @@ class DeploymentBuilder:
     def _context(self, subtask: SubtaskId, uid: OperatorUid) -> OperatorContext:
         parallelism = self._graph.chains[subtask.chain].parallelism
         maximum = self._graph.max_parallelism[uid]
+        background = self._deployment.background
+        is_sink = self._graph.operator(uid).kind is OperatorKind.SINK
         return OperatorContext(
             job=self._graph.logical.job,
             uid=uid,
@@ -210,7 +214,7 @@ class DeploymentBuilder:
             key_groups=key_group_range(subtask.index, parallelism, maximum),
             generation=self._deployment.generation,
             batch_rows=self._settings.batch_rows,
-            run_in_background=self._environment.run_in_background,
+            run_in_background=background.encode if is_sink else background.call,
             restored_checkpoint=self._message.restored_checkpoint,
         )
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from weir.graph.physical import Edge, PhysicalGraph
 from weir.operators.base import BackgroundCall, Batch, Operator, SnapshotFiles, SnapshotReader, SourceOperator
@@ -52,6 +52,41 @@ class Program(Protocol):
         ...
 
 
+Done: TypeAlias = Callable[[object, BaseException | None], None]
+"""A callback with the result and the error of a call. One of the two is None."""
+
+
+class Background(Protocol):
+    """Runs the blocking calls of one deployment. Calls of each kind run one after the other, in the order of submission. Calls of
+    different kinds do not wait for each other. Call order: { call | encode | write }* -> cancel_queued -> { encode }* -> close.
+    """
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no call is running or queued. The loop is woken when the last call ends."""
+        ...
+
+    def call(self, work: Callable[[], object]) -> BackgroundCall:
+        """Run a blocking user function."""
+        ...
+
+    def encode(self, work: Callable[[], object]) -> BackgroundCall:
+        """Run the encoding of a sink."""
+        ...
+
+    def write(self, work: Callable[[], object], done: Done) -> None:
+        """Write a snapshot, or restore state. After ``work`` has ended, ``done(result, error)`` is called in the loop."""
+        ...
+
+    def cancel_queued(self) -> None:
+        """Cancel the calls that have not begun."""
+        ...
+
+    def close(self) -> None:
+        """Accept no more calls. A running call cannot be stopped, so check ``is_idle``."""
+        ...
+
+
 class SlotEnvironment(Protocol):
     """The environment of a slot. No call blocks."""
 
@@ -72,13 +107,12 @@ class SlotEnvironment(Protocol):
     def channels_ready(self) -> bool: ...
     def close_channels(self) -> None: ...
 
-    def write_in_background(self, work: Callable[[], object], done: Callable[[object, BaseException | None], None]) -> None:
-        """Run ``work`` outside the loop, in the order of calls: a write of snapshots, or a restore. After ``work`` has ended, call
-        ``done(result, error)`` in the loop."""
+    def open_background(self) -> Background:
+        """Return the background executors of a new deployment."""
         ...
 
-    def run_in_background(self, work: Callable[[], object]) -> BackgroundCall:
-        """Run a blocking user function in the background executor."""
+    def step_begins(self, chain: int) -> None:
+        """The loop runs a step of the chain with this index."""
         ...
 
     def snapshot_files(self, generation: Generation, checkpoint: CheckpointId) -> SnapshotFiles: ...

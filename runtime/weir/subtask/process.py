@@ -8,15 +8,14 @@ import sys
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import structlog
 
 from weir.graph.physical import PhysicalGraph
-from weir.operators.base import BackgroundCall, SnapshotFiles, SnapshotReader
+from weir.operators.base import SnapshotFiles, SnapshotReader
 from weir.protocol import codec
 from weir.protocol.bootstrap import SlotBootstrap, SparkTaskInfo
 from weir.protocol.frames import Frame
@@ -27,8 +26,11 @@ from weir.storage.layout import JobLayout
 from weir.storage.location import open_storage
 from weir.storage.probe import SharedStorageMarker
 from weir.storage.state_files import RestoreProgress, StateFiles, StateReader
-from weir.subtask.control_connection import ControlConnection
+from weir.subtask.background import DeploymentExecutors
+from weir.subtask.control_connection import ControlConnection, exit_process
 from weir.subtask.deployment import SlotSettings
+from weir.subtask.environment import Done
+from weir.subtask.heartbeats import HeartbeatSender, StackSampler
 from weir.subtask.program import JobProgram, edge_schema, load_code, warm_up
 from weir.subtask.settings import ProcessSettings, configure_logs
 from weir.subtask.slot import SlotRuntime
@@ -41,10 +43,10 @@ IDLE_WAIT_NS = 20_000_000
 TURNS_NS = 1_000_000
 """The loop runs turns for this long before it polls the sockets again."""
 METRICS_NS = 500_000_000
+CALLS_NS_MAX = 1_000_000_000
+"""After Stop, the process waits up to this time for its background calls."""
 
 log = structlog.get_logger(__name__)
-
-Done = Callable[[object, BaseException | None], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,17 @@ class SlotProcess:
         opened.callback(self._inbox_poller.close)
         self._wakeup = Wakeup(self._inbox_poller)
         self._exchange.register(self._inbox_poller.fileno(), "inbox")
+        self._heartbeats = HeartbeatSender(
+            credentials, host=bootstrap.host, port=bootstrap.port, run=settings.run, incarnation=self._incarnation
+        )
+        opened.callback(self._heartbeats.close)
+        self._sampler = StackSampler(
+            self._heartbeats,
+            step_ns=settings.step_sample_ms * 1_000_000,
+            call_ns=settings.call_sample_ms * 1_000_000,
+            send=self.send_control,
+        )
+        opened.callback(self._sampler.close)
         self._control = ControlConnection(
             credentials,
             host=bootstrap.host,
@@ -101,6 +114,7 @@ class SlotProcess:
             lease_ms=bootstrap.lease_ms,
             wake=self._wakeup.wake,
             timeouts=settings.timeouts,
+            supervise=self._sampler.check,
         )
         opened.callback(self._control.close)
         self._register = Register(self._incarnation, task, host, self._exchange.port, os.getpid(), spark_task.executor)
@@ -108,10 +122,6 @@ class SlotProcess:
         self._marker = SharedStorageMarker(self._storage, bootstrap.job, settings.run)
         self._layout = JobLayout(bootstrap.job)
         self._restored = CheckpointId(0)
-        self._writers = ThreadPoolExecutor(1, "weir-snapshots")
-        opened.callback(self._writers.shutdown, wait=False, cancel_futures=True)
-        self._background_executor = ThreadPoolExecutor(1, "weir-background")
-        opened.callback(self._background_executor.shutdown, wait=False, cancel_futures=True)
         self._finished: deque[_Finished] = deque()
         self._core_wait = CoreWaitClock()
         opened.callback(self._core_wait.close)
@@ -151,20 +161,15 @@ class SlotProcess:
     def close_channels(self) -> None:
         self._exchange.close_generation()
 
-    def write_in_background(self, work: Callable[[], object], done: Done) -> None:
-        def finished(future: Future[object]) -> None:
-            if future.cancelled():
-                return  # the slot process is ending
-            error = future.exception()
-            self._finished.append(_Finished(done, None if error else future.result(), error))
+    def open_background(self) -> DeploymentExecutors:
+        def finished(done: Done, result: object, error: BaseException | None) -> None:
+            self._finished.append(_Finished(done, result, error))
             self._wakeup.wake()
 
-        self._writers.submit(work).add_done_callback(finished)
+        return DeploymentExecutors(on_call=self._heartbeats.call, wake=self._wakeup.wake, finished=finished)
 
-    def run_in_background(self, work: Callable[[], object]) -> BackgroundCall:
-        future = self._background_executor.submit(work)
-        future.add_done_callback(lambda _: self._wakeup.wake())
-        return future
+    def step_begins(self, chain: int) -> None:
+        self._heartbeats.step(chain)
 
     def snapshot_files(self, generation: Generation, checkpoint: CheckpointId) -> SnapshotFiles:
         return StateFiles(
@@ -185,17 +190,28 @@ class SlotProcess:
         error. Call ``run`` once."""
         with self._opened:
             self._control.start(self._register)
+            self._heartbeats.start()
             next_metrics_ns = 0
             worked = False
             while self._runtime.stop_reason is None:
                 now_ns = time.monotonic_ns()
                 self._pump(now_ns, 0 if worked else self._wait_ns(now_ns))
-                self._control.turns += 1
+                self._heartbeats.turn()
                 worked = self._turns()
                 now_ns = time.monotonic_ns()
                 if now_ns >= next_metrics_ns:
                     next_metrics_ns = now_ns + METRICS_NS
                     self._send_metrics()
+            self._end_background_calls()
+
+    def _end_background_calls(self) -> None:
+        """Wait until the calls of the last deployment have ended. If a call does not end, exit, because Spark would otherwise use
+        this process and its hung thread again."""
+        until_ns = time.monotonic_ns() + CALLS_NS_MAX
+        while self._runtime.has_background_calls:
+            if time.monotonic_ns() > until_ns:
+                exit_process("a background call has not ended after Stop")
+            time.sleep(0.01)
 
     def _turns(self) -> bool:
         until_ns = time.monotonic_ns() + TURNS_NS

@@ -22,6 +22,7 @@ from weir.operators.kernel_warmup import warm_up_kernels
 from weir.operators.partitioners import make_partitioner
 from weir.protocol.ids import SubtaskId
 from weir.subtask.environment import BatchPartitioner
+from weir.subtask.heartbeats import warm_up_heartbeats
 from weir.transport.framing import holds_dictionary
 
 _ROWS = 16
@@ -113,6 +114,7 @@ def warm_up() -> None:
     take no time.
     """
     warm_up_kernels()
+    warm_up_heartbeats()
     _warm_up_generator()
 
 

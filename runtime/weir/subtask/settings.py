@@ -41,6 +41,9 @@ def configure_logs(settings: LogSettings) -> None:
     )
 
 
+SAMPLE_MS = 24_000
+
+
 @dataclass(frozen=True, slots=True)
 class ProcessSettings:
     """Settings that the driver sends to every slot process in the bootstrap, in addition to the address and the secret.
@@ -54,4 +57,7 @@ class ProcessSettings:
     batch_rows: int = 65_536
     network_bytes: int = NETWORK_BYTES
     timeouts: Timeouts = field(default_factory=Timeouts)
+    step_sample_ms: int = SAMPLE_MS
+    call_sample_ms: int = SAMPLE_MS
+    """Time after which a step or a blocking call counts as long, so that the slot sends a sample of its stacks."""
     logs: LogSettings = field(default_factory=LogSettings)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import cast
 
-from weir.errors import ProtocolError, Retry, SlotError, WeirError
+from weir.errors import CheckpointError, ProtocolError, Retry, SlotError, WeirError
 from weir.graph.physical import PhysicalGraph
 from weir.operators.base import Operator, SourceOperator
 from weir.protocol import codec
@@ -69,19 +69,30 @@ class SlotRuntime:
         self._deployment: SlotDeployment | None = None
         self._fenced = Generation(0)
         """Messages and frames of this generation, or of an older generation, no longer have an effect in this slot."""
+        self._closing: list[SlotDeployment] = []
+        """Earlier deployments whose last background calls have not ended yet."""
+        self._cancelled: Generation | None = None
+        """The generation whose cancel is not answered yet, because background calls are running."""
         self._busy_ns = 0
         self._rested = True
         """Whether no subtask could run at the last turn."""
         self._flushed_ns = 0
-        self._dropped_restores: list[StateRestore] = []
-        """Cancelled restores that have not ended yet."""
-        self._unanswered_cancel: Generation | None = None
-        """The generation of a CancelSubtasks that is answered when the dropped restores have ended."""
         self.stop_reason: str | None = None
 
     @property
     def generation(self) -> Generation | None:
         return self._deployment.generation if self._deployment is not None else None
+
+    @property
+    def has_background_calls(self) -> bool:
+        """Whether calls of earlier deployments are still running in the background. Closes the operators of cancelled restores that
+        have ended, because a running restore still uses its operators."""
+        ended = [deployment for deployment in self._closing if deployment.background.is_idle]
+        for deployment in ended:
+            self._closing.remove(deployment)
+            if deployment.restore is not None:
+                self._close(deployment.restore.operators)
+        return bool(self._closing)
 
     # ---- messages and frames ---------------------------------------------------------------------
 
@@ -168,6 +179,8 @@ class SlotRuntime:
 
         Return False if no work was due. After False, no work is due until a message or frame arrives, or until ``wake_at_ns``.
         """
+        if self._cancelled is not None:
+            self._answer_cancel(self._cancelled)
         deployment = self._deployment
         if deployment is None or deployment.failed:
             return False
@@ -257,6 +270,7 @@ class SlotRuntime:
         return SubtaskCondition.QUEUED
 
     def _step(self, runtime: SubtaskRuntime) -> None:
+        self._environment.step_begins(runtime.subtask.chain)
         began_ns = self._environment.monotonic_ns()
         runtime.step(began_ns)
         now_ns = self._environment.monotonic_ns()
@@ -301,7 +315,8 @@ class SlotRuntime:
 
         def work() -> list[Sequence[OperatorSnapshot] | Exception]:
             results = [written(local) for local in due]
-            files.flush()
+            if self._deployment is deployment:
+                files.flush()
             durable_ns = self._environment.monotonic_ns()
             for local in due:
                 local.written_ns = durable_ns
@@ -309,6 +324,8 @@ class SlotRuntime:
 
         def written(local: SubtaskCheckpoint) -> Sequence[OperatorSnapshot] | Exception:
             try:
+                if self._deployment is not deployment:
+                    raise CheckpointError("the deployment was cancelled while its snapshots were written")
                 return local.write(files.writer(local.subtask))
             except Exception as error:  # noqa: BLE001  # any error makes this subtask decline the checkpoint
                 return error
@@ -324,7 +341,7 @@ class SlotRuntime:
                     partial(self._report_snapshot, deployment, local, written_or_error), deployment.generation, local.subtask
                 )
 
-        self._environment.write_in_background(work, done)
+        deployment.background.write(work, done)
 
     def _report_snapshot(self, deployment: SlotDeployment, local: SubtaskCheckpoint, result: object) -> None:
         if isinstance(result, BaseException):
@@ -344,20 +361,18 @@ class SlotRuntime:
             return
         self._drop_deployment()
         self._fenced = Generation(message.generation - 1)
-        deployment = self._deployment = SlotDeployment(message, codec.from_json(PhysicalGraph, message.graph))
-        self._environment.open_channels(message, deployment.graph)
+        graph = codec.from_json(PhysicalGraph, message.graph)
+        deployment = self._deployment = SlotDeployment(message, graph, self._environment.open_background())
+        self._environment.open_channels(message, graph)
         DeploymentBuilder(deployment, self._program, self._environment, self._settings, on_ended=self._ended).build()
         if deployment.restore is not None:
-            self._environment.write_in_background(deployment.restore.run, partial(self._restored, deployment))
+            deployment.background.write(deployment.restore.run, partial(self._restored, deployment))
 
     def _restored(self, deployment: SlotDeployment, _result: object, error: BaseException | None) -> None:
-        """Handle the end of a restore. If the deployment was dropped in the meantime, close the operators now."""
-        restore, deployment.restore = deployment.restore, None
-        if restore is not None and restore in self._dropped_restores:
-            self._dropped_restores.remove(restore)
-            self._close(restore.operators)
-            self._answer_cancel()
-        elif error is not None and self._deployment is deployment:
+        if self._deployment is not deployment:
+            return
+        deployment.restore = None
+        if error is not None:
             self._fail(error, None)
 
     def _report_restore(self, deployment: SlotDeployment, restore: StateRestore) -> None:
@@ -380,27 +395,29 @@ class SlotRuntime:
         if self._deployment is not None and self._deployment.generation <= generation:
             self._drop_deployment()
         self._fenced = max(self._fenced, generation)
-        self._unanswered_cancel = generation
-        self._answer_cancel()
+        self._answer_cancel(generation)
 
-    def _answer_cancel(self) -> None:
-        if self._unanswered_cancel is not None and not self._dropped_restores:
-            self._environment.send_control(Cancelled(self._unanswered_cancel))
-            self._unanswered_cancel = None
+    def _answer_cancel(self, generation: Generation) -> None:
+        """Answer when all background calls have ended. Until then the slot is not free, because a call that never ends would use
+        the memory and the thread of the slot, and could have effects during the next generation. If a call never ends, the
+        coordinator replaces the slot."""
+        self._cancelled = generation if self.has_background_calls else None
+        if self._cancelled is None:
+            self._environment.send_control(Cancelled(generation))
 
     def _drop_deployment(self) -> None:
         deployment, self._deployment = self._deployment, None
         if deployment is None:
             return
         self._environment.close_channels()
+        deployment.background.cancel_queued()
         deployment.checkpoints.discard_all()
-        parts = deployment.parts
+        running = deployment.restore.operators if deployment.restore is not None else ()
         if deployment.restore is not None:
-            # The restore still uses its operators, so ``_restored`` closes them.
             deployment.restore.progress.cancelled = True
-            self._dropped_restores.append(deployment.restore)
-            parts = [part for part in parts if part not in deployment.restore.operators]
-        self._close(parts)
+        self._close(part for part in deployment.parts if part not in running)
+        deployment.background.close()
+        self._closing.append(deployment)
 
     @staticmethod
     def _close(parts: Iterable[Operator | SourceOperator]) -> None:

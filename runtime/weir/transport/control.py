@@ -71,6 +71,11 @@ def _parse(data: memoryview) -> tuple[None, tuple[int]]:
     return None, (length,)
 
 
+def frame_message(data: bytes) -> bytes:
+    """Return a message in the form in which it travels on a control connection."""
+    return _LENGTH.pack(len(data)) + data
+
+
 _FORMAT: MessageFormat[None] = MessageFormat(_LENGTH.size, _parse)
 
 

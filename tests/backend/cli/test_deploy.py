@@ -75,7 +75,7 @@ def test_an_upgrade_keeps_settings_that_no_command_line_option_can_set(platform:
 def test_limits_are_part_of_the_version(platform: Worker, weir: Weir, job_file: JobFile) -> None:
     limits = (
         *("--checkpoint-timeout", "90s", "--min-pause", "5s", "--tolerable-failed-checkpoints", "none"),
-        *("--deploy-timeout", "5m", "--network-memory", "1GiB"),
+        *("--stuck-timeout", "0", "--deploy-timeout", "5m", "--network-memory", "1GiB"),
     )
     assert weir("deploy", job_file(), "--name", "flights", "--wait").code == 0
     assert weir("deploy", job_file(), "--name", "flights", *limits, "--wait").code == 0
@@ -84,6 +84,7 @@ def test_limits_are_part_of_the_version(platform: Worker, weir: Weir, job_file: 
         "checkpointing.timeout": ("10m", "90s"),
         "checkpointing.min_pause": ("0s", "5s"),
         "checkpointing.tolerable_failed_checkpoints": (3, None),
+        "timeouts.stuck": ("60s", "none"),
         "timeouts.deploy": ("60s", "5m"),
         "network_memory": ("256MiB", "1GiB"),
     }

@@ -60,13 +60,17 @@ def test_a_spec_without_checkpoint_limits_runs_with_the_defaults() -> None:
 
 
 def test_timeouts_and_network_memory_are_passed_to_the_driver() -> None:
-    body = JobSpec(artifact="0" * 64, timeouts=Timeouts(slots="1h", deploy="5m"), network_memory="1GiB").model_dump(mode="json")
+    timeouts = Timeouts(stuck="none", slots="1h", deploy="5m")
+    body = JobSpec(artifact="0" * 64, timeouts=timeouts, network_memory="1GiB").model_dump(mode="json")
     older = {name: value for name, value in body.items() if name not in ("timeouts", "network_memory")}
-    for stored, chosen in ((body, ("1h", "5m", "1GiB")), (older, ("none", "60s", "256MiB"))):
+    for stored, chosen in ((body, ("none", "1h", "5m", "1GiB")), (older, ("60s", "none", "60s", "256MiB"))):
         line = run_command(stored, job="job.py:job", directory="/cp", start={"mode": "resume"}, archive=None)
         options = dict(zip(line, line[1:], strict=False))
-        assert tuple(options[name] for name in ("--slots-timeout", "--deploy-timeout", "--network-memory")) == chosen
-        assert {"--heartbeat-timeout", "--cancel-timeout", "--connect-timeout"} <= options.keys()
+        assert (
+            tuple(options[name] for name in ("--stuck-timeout", "--slots-timeout", "--deploy-timeout", "--network-memory"))
+            == chosen
+        )
+        assert {"--heartbeat-timeout", "--call-timeout", "--cancel-timeout", "--connect-timeout"} <= options.keys()
 
 
 def test_specs_and_run_options_have_the_same_defaults() -> None:

@@ -125,27 +125,32 @@ def test_timeouts_and_network_memory_are_passed_to_the_run(tmp_path: Path, monke
     started: list[RunOptions] = []
     chosen = (
         "--heartbeat-timeout=10s",
+        "--stuck-timeout=5s",
+        "--call-timeout=1.5m",
         "--slots-timeout=1h",
         "--deploy-timeout=5m",
         "--cancel-timeout=500ms",
         "--connect-timeout=2m",
     )
-    for arguments in ((), (*chosen, "--network-memory=1GiB"), ("--slots-timeout=none",)):
+    unlimited = ("--slots-timeout=none", "--stuck-timeout=0", "--call-timeout=none")
+    for arguments in ((), (*chosen, "--network-memory=1GiB"), unlimited):
         assert code_of(FakeRunningJob(), monkeypatch, tmp_path, *arguments, started=started) == Exit.OK
-    default, changed, unlimited = ((one.timeouts, one.network_bytes) for one in started)
-    assert default == unlimited == (Timeouts(), RunOptions("cp").network_bytes), (
-        "the command line and the library have the same defaults"
-    )
-    assert changed == (
-        Timeouts(
-            heartbeat_timeout_ms=10_000,
-            slots_timeout_ms=3_600_000,
-            deploy_timeout_ms=300_000,
-            cancel_timeout_ms=500,
-            connect_timeout_ms=120_000,
+    assert [(one.timeouts, one.network_bytes) for one in started] == [
+        (Timeouts(), RunOptions("cp").network_bytes),
+        (
+            Timeouts(
+                heartbeat_timeout_ms=10_000,
+                stuck_timeout_ms=5_000,
+                call_timeout_ms=90_000,
+                slots_timeout_ms=3_600_000,
+                deploy_timeout_ms=300_000,
+                cancel_timeout_ms=500,
+                connect_timeout_ms=120_000,
+            ),
+            1 << 30,
         ),
-        1 << 30,
-    )
+        (Timeouts(stuck_timeout_ms=None, call_timeout_ms=None), RunOptions("cp").network_bytes),
+    ]
 
 
 def test_the_option_min_pause_is_accepted_without_periodic_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,6 +167,7 @@ def test_the_option_min_pause_is_accepted_without_periodic_checkpoints(tmp_path:
         ("--checkpoint-timeout", "10", "--checkpoint-timeout '10' is not a duration. Write a number with ms, s, m or h"),
         ("--checkpoint-timeout", "0s", "--checkpoint-timeout '0s' is out of range. Use a duration from 1ms to 10000h"),
         ("--checkpoint-timeout", "none", "--checkpoint-timeout 'none' is not a duration"),
+        ("--stuck-timeout", "500ms", "--stuck-timeout '500ms' is out of range. Use a duration from 1000ms to 10000h"),
         ("--min-pause", "-1s", "--min-pause '-1s' is not a duration"),
         ("--min-pause", "10001h", "--min-pause '10001h' is out of range. Use a duration from 0ms to 10000h"),
         (

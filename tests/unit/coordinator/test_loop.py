@@ -11,7 +11,7 @@ from weir.errors import ProtocolError
 from weir.kernel.effects import DropSlot, Effect, Finish, JobOutcome, Send
 from weir.kernel.job import JobPhase
 from weir.protocol.ids import Generation, SlotIncarnation
-from weir.protocol.messages import CancelSubtasks, Register, encode
+from weir.protocol.messages import Cancelled, CancelSubtasks, Heartbeat, Register, encode
 from weir.transport.control import Closed, Connected, Message
 
 OLD, NEW = SlotIncarnation("old"), SlotIncarnation("new")
@@ -128,3 +128,28 @@ def test_a_failure_is_reported_as_a_failure_if_the_log_has_no_newer_generation()
 
 def test_a_finished_job_does_not_check_the_log_for_a_newer_generation() -> None:
     assert _run(Server(_registers(1, OLD, 0)), Master([DONE]), Runner(successor=2))[0] == DONE
+
+
+def test_the_connection_for_heartbeats_belongs_to_the_slot_of_its_incarnation() -> None:
+    beat = [Connected(cast(Any, 2), OLD), Message(cast(Any, 2), encode(Heartbeat(1)))]
+    server = Server(beat, _registers(1, OLD, 0), [Message(cast(Any, 2), encode(Heartbeat(2)))], [Closed(cast(Any, 2), "reset")])
+    received: list[object] = []
+    master = Master([], [])
+    on_message = master.on_message
+
+    def record(incarnation: SlotIncarnation, message: object, now_ms: int) -> Sequence[Effect]:
+        received.append(message)
+        return on_message(incarnation, message, now_ms)
+
+    master.on_message = record  # type: ignore[method-assign]  # records the messages
+    finish, _ = _run(server, master)
+    assert received[1:] == [Heartbeat(2)], "a heartbeat before the registration is ignored"
+    assert finish.reason == "reset", "a slot that loses its heartbeats is lost"
+    assert server.dropped == [1]
+
+
+def test_only_the_connection_that_has_registered_may_send_other_messages() -> None:
+    intruding = [Connected(cast(Any, 2), OLD), Message(cast(Any, 2), encode(Cancelled(Generation(1))))]
+    server = Server(_registers(1, OLD, 0), intruding)
+    assert "must register first" in _run(server, Master([]))[0].reason
+    assert sorted(set(server.dropped)) == [1, 2]

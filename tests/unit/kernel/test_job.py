@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -40,6 +40,7 @@ from weir.protocol.messages import (
     Lease,
     RequestSplit,
     Restoring,
+    StackSample,
     Start,
     Stop,
     SubtaskEnded,
@@ -322,6 +323,100 @@ def test_a_silent_slot_is_dropped_unless_the_coordinator_itself_was_paused() -> 
     for now_ms in range(9_050, 9_251, 50):
         effects += job.observe(job.master.tick(now_ms))
     assert [drop.incarnation for drop in only(DropSlot, effects)] == [register(1).incarnation]
+
+
+STALLS = replace(CONFIG, stuck_timeout_ms=1_000, call_timeout_ms=2_000, checkpoints=CheckpointConfig(interval_ms=None))
+
+
+def beating(
+    job: Job, *, until_ms: int, heartbeats: Callable[[int], tuple[Heartbeat, Heartbeat]], from_ms: int = 0
+) -> list[Effect]:
+    """Let both slots send heartbeats every 50 ms. Return the effects of all ticks."""
+    effects: list[Effect] = []
+    for now_ms in range(from_ms, until_ms + 1, 50):
+        for slot, heartbeat in enumerate(heartbeats(now_ms)):
+            job.receive(slot, heartbeat, now_ms)
+        effects += job.observe(job.master.tick(now_ms))
+    return effects
+
+
+def test_a_slot_that_sends_heartbeats_but_takes_no_turns_is_replaced_after_the_stuck_timeout() -> None:
+    job = Job(STALLS).running()
+    job.receive(1, StackSample(b'Thread 0x1 (most recent call first):\n  File "/weir/subtask/process.py", line 1 in run'.hex()))
+
+    def stuck(now_ms: int) -> tuple[Heartbeat, Heartbeat]:
+        return Heartbeat(now_ms), Heartbeat(min(now_ms, 200), chain=1)
+
+    effects = beating(job, until_ms=1_150, heartbeats=stuck)
+    (warning,) = [report for report in only(Report, effects) if report.kind is ReportKind.SLOW]
+    assert "slot 1 (pid 1) has been in one step for 0.5 s: aggregate 'totals' or sink 'sink'" in warning.text
+    assert not only(DropSlot, effects)
+    effects = beating(job, from_ms=1_200, until_ms=1_200, heartbeats=stuck)
+    assert [drop.incarnation for drop in only(DropSlot, effects)] == [register(1).incarnation]
+    (failure,) = [report for report in only(Report, effects) if report.kind is ReportKind.FAILURE]
+    assert "has been in one step for 1 s" in failure.text
+    assert "raise --stuck-timeout" in failure.text
+
+
+def test_a_blocking_call_that_does_not_end_is_limited_by_the_call_timeout() -> None:
+    job = Job(STALLS).running()
+
+    def calling(now_ms: int) -> tuple[Heartbeat, Heartbeat]:
+        # Slot 0 makes one call after the other. Slot 1 makes one call that never ends.
+        return Heartbeat(now_ms, calls=now_ms // 50), Heartbeat(now_ms, calls=1)
+
+    assert not only(DropSlot, beating(job, until_ms=1_950, heartbeats=calling))
+    effects = beating(job, from_ms=2_000, until_ms=2_000, heartbeats=calling)
+    (dropped,) = only(DropSlot, effects)
+    assert dropped.incarnation == register(1).incarnation
+    assert "has been in one blocking call for 2 s" in dropped.reason
+    assert "raise --call-timeout" in dropped.reason
+
+
+def test_without_timeouts_a_step_and_a_blocking_call_may_take_any_time() -> None:
+    job = Job(replace(STALLS, stuck_timeout_ms=None, call_timeout_ms=None)).running()
+    effects = beating(job, until_ms=10_000, heartbeats=lambda now_ms: (Heartbeat(1), Heartbeat(now_ms, calls=1)))
+    assert not only(DropSlot, effects)
+    assert not only(Report, effects)
+
+
+def test_a_long_step_that_ends_is_reported_as_slow_and_then_as_ended() -> None:
+    job = Job(STALLS).running()
+    effects = beating(job, until_ms=2_000, heartbeats=lambda now_ms: (Heartbeat(now_ms), Heartbeat(min(now_ms // 700, 2))))
+    assert not only(DropSlot, effects)
+    reports = [report.text for report in only(Report, effects) if report.kind is ReportKind.SLOW]
+    assert [bool(text) for text in reports] == [True, False, True, False, True]
+
+
+def test_a_long_deployment_is_not_a_stuck_step() -> None:
+    job = Job(replace(STALLS, deploy_timeout_ms=100_000))
+    job.log_created()
+    job.observe(job.master.on_prepared({SOURCE: SPLITS}, 0))
+    for slot in range(SLOTS):
+        job.receive(slot, register(slot), 0)
+    assert not only(DropSlot, beating(job, until_ms=5_000, heartbeats=lambda now_ms: (Heartbeat(1), Heartbeat(1))))
+    for slot in range(SLOTS):
+        job.receive(slot, Deployed(job.generation), 5_000)
+    assert job.master.phase is JobPhase.RUNNING
+    assert not only(DropSlot, job.observe(job.master.tick(5_050)))
+
+
+def test_a_pause_of_the_coordinator_does_not_count_as_a_stuck_step() -> None:
+    job = Job(STALLS).running()
+    beating(job, until_ms=500, heartbeats=lambda now_ms: (Heartbeat(now_ms), Heartbeat(now_ms)))
+    assert not only(DropSlot, job.observe(job.master.tick(9_000)))
+
+
+def test_a_slot_that_waits_for_a_blocking_call_instead_of_cancelling_is_replaced() -> None:
+    job = Job(STALLS).running()
+    job.receive(1, Heartbeat(1, calls=1), 0)
+    job.receive(0, SubtaskFailed(job.generation, None, "InputError", "broken", True), 0)
+    job.receive(0, Cancelled(Generation(1)), 0)
+    effects = job.observe(job.master.tick(100))
+    (dropped,) = only(DropSlot, effects)
+    assert dropped.incarnation == register(1).incarnation
+    (report,) = [report for report in only(Report, effects) if report.kind is ReportKind.SLOW]
+    assert "slot 1 (pid 1) did not cancel its subtasks in 0.1 s" in report.text
 
 
 def test_a_suspended_job_ends_only_after_its_last_checkpoint_is_committed() -> None:

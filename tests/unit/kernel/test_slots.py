@@ -7,7 +7,7 @@ import itertools
 import pytest
 from kernel_cases import SOURCE, graph, register
 
-from weir.kernel.effects import DropSlot, Effect, Send
+from weir.kernel.effects import Effect, Send
 from weir.kernel.restore import plan_restore
 from weir.kernel.slots import LEGAL, Deployment, Slot, SlotPhase, SlotTable
 from weir.protocol.ids import CheckpointId, Generation
@@ -98,7 +98,7 @@ def test_a_slot_is_removed_if_it_does_not_answer_a_cancel() -> None:
     deployment, (first, second), _ = deployed(slots)
     deployment.cancel(ONE)
     deployment.on_cancelled(second)
-    assert deployment.evict() == [DropSlot(first.incarnation, "did not cancel its subtasks in time")]
+    assert deployment.evict() == [first]
     assert [slot.incarnation for slot in slots] == [second.incarnation]
     assert deployment.is_cancelled
 

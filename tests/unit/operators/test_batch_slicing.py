@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from weir.graph.logical import Partitioning
-from weir.operators.batch_slicing import BATCH_BYTES, slice_batch, slice_by_bytes
+from weir.operators.batch_slicing import BATCH_BYTES, AdaptiveSlices, slice_batch, slice_by_bytes
 from weir.operators.partitioners import make_partitioner
 
 KINDS: list[pa.DataType] = [
@@ -110,3 +110,22 @@ def test_a_large_row_among_small_ones_gets_its_own_slice() -> None:
     slices = list(slice_by_bytes(batch, 1_000))
     assert [part.num_rows for part in slices if part.nbytes > 1_000] == [1]
     assert pa.Table.from_batches(slices).equals(pa.Table.from_batches([batch]))
+
+
+def test_slices_for_a_slow_function_shrink_and_slices_for_a_fast_function_grow() -> None:
+    batch = pa.record_batch({"n": list(range(1_000))})
+
+    def sizes(ns_per_row: int) -> list[int]:
+        slices = AdaptiveSlices(rows_max=400, rows_first=10, target_ns=1_000)
+        counts = []
+        for part in slices.of(batch):
+            counts.append(part.num_rows)
+            slices.took(part.num_rows, part.num_rows * ns_per_row)
+        return counts
+
+    assert sizes(1) == [10, 80, 400, 400, 110]
+    assert sizes(50)[:4] == [10, 20, 20, 20]
+    assert sizes(300)[:3] == [10, 3, 3]
+    assert sizes(5_000)[:3] == [10, 1, 1], "a slice has at least one row"
+    assert sum(sizes(7)) == batch.num_rows
+    assert list(AdaptiveSlices(rows_max=4, rows_first=9, target_ns=1).of(batch.slice(0, 0))) == []

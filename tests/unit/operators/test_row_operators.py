@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests.unit.operators.operator_harness import context, process, rows, sizes
 
 from weir.errors import UserCodeError
+from weir.operators.base import Operator
 from weir.operators.row_conversion import to_rows
 from weir.operators.row_operators import FilterRowsOperator, FlatMapOperator, MapOperator
 
@@ -187,3 +188,19 @@ def test_flat_map_requires_an_iterable_of_dicts(returned: object) -> None:
 @pytest.mark.parametrize("returned", [None, 1, "yes"])
 def test_filter_rows_requires_a_function_that_returns_true_or_false(returned: object) -> None:
     fails(FilterRowsOperator(lambda row: returned, WHERE), "Return True or False")
+
+
+@pytest.mark.parametrize("make", [
+    lambda function: FilterRowsOperator(lambda row: function(), "filter_rows 'f'"),
+    lambda function: FlatMapOperator(lambda row: [] if not function() else [row], pa.schema([("n", pa.int64())]), "flat_map 'f'"),
+])  # fmt: skip
+def test_a_slow_function_returns_control_to_the_loop_even_without_output_rows(
+    make: Callable[[Callable[[], bool]], Operator], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter(range(0, 10**15, 10**9))  # each reading is one second later
+    monkeypatch.setattr("weir.operators.row_operators.time.perf_counter_ns", lambda: next(clock))
+    operator = make(lambda: False)
+    operator.open(context())
+    results = list(operator.process(pa.record_batch({"n": list(range(40))}), 0))
+    assert len(results) >= 24, "16 rows, then one row at a time"
+    assert all(batch is not None and batch.num_rows == 0 for batch in results)

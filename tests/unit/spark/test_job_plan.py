@@ -37,7 +37,13 @@ def test_the_plan_of_a_new_job_contains_the_values_of_its_options() -> None:
 
 def test_timeouts_are_passed_to_the_job_master() -> None:
     timeouts = Timeouts(
-        heartbeat_timeout_ms=700, slots_timeout_ms=9_000, deploy_timeout_ms=80, cancel_timeout_ms=60, connect_timeout_ms=50
+        heartbeat_timeout_ms=700,
+        stuck_timeout_ms=None,
+        call_timeout_ms=900,
+        slots_timeout_ms=9_000,
+        deploy_timeout_ms=80,
+        cancel_timeout_ms=60,
+        connect_timeout_ms=50,
     )
     config = plan_job(job(), MemoryStorage(), RunOptions("unused", timeouts=timeouts)).plan.config
     assert {field.name: getattr(config, field.name) for field in fields(Timeouts)} == asdict(timeouts)

@@ -133,6 +133,30 @@ class RoundRobin:
         return []
 
 
+class FakeBackground:
+    """The background executors of a deployment. Tests run the snapshots in ``Bench.background_work``, and set ``is_idle``."""
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+        self.is_idle = True
+        self.log: list[str] = []
+
+    def call(self, work: Callable[[], object]) -> Any:
+        raise AssertionError("the operators of this test make no blocking calls")
+
+    def encode(self, work: Callable[[], object]) -> Any:
+        raise AssertionError("the sinks of this test encode nothing")
+
+    def write(self, work: Callable[[], object], done: Callable[[object, BaseException | None], None]) -> None:
+        self._bench.background_work.append((work, done))
+
+    def cancel_queued(self) -> None:
+        self.log.append("cancel queued")
+
+    def close(self) -> None:
+        self.log.append("close")
+
+
 class Bench:
     """Slot 0, with its environment and its program. The test provides the source and the keyed operator."""
 
@@ -145,6 +169,7 @@ class Bench:
         self.frames: list[tuple[int, Frame]] = []
         self.readers: list[tuple[Sequence[StateFile], RestoreProgress]] = []
         self.background_work: list[tuple[Callable[[], object], Callable[[object, BaseException | None], None]]] = []
+        self.backgrounds: list[FakeBackground] = []
         self._parts: dict[OperatorUid, Operator | SourceOperator] = {SOURCE: source, KEYED: keyed}
         self.runtime = SlotRuntime(self, self, SlotSettings(batch_rows=batch_rows))  # type: ignore[arg-type]  # the same object is the environment and the program
 
@@ -191,11 +216,12 @@ class Bench:
     def close_channels(self) -> None:
         pass
 
-    def write_in_background(self, work: Callable[[], object], done: Callable[[object, BaseException | None], None]) -> None:
-        self.background_work.append((work, done))
+    def open_background(self) -> FakeBackground:
+        self.backgrounds.append(FakeBackground(self))
+        return self.backgrounds[-1]
 
-    def run_in_background(self, work: Callable[[], object]) -> Any:
-        raise AssertionError("the operators of this test make no blocking calls")
+    def step_begins(self, chain: int) -> None:
+        pass
 
     def snapshot_files(self, generation: Generation, checkpoint: CheckpointId) -> Any:
         return self.files

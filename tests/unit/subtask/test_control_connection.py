@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import select
 import socket
 import threading
 import time
@@ -11,8 +12,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from weir.kernel.config import Timeouts
-from weir.protocol.ids import SlotIncarnation
-from weir.protocol.messages import Lease, Register, encode
+from weir.protocol.ids import Generation, SlotIncarnation
+from weir.protocol.messages import CancelSubtasks, Lease, Register, encode
 from weir.subtask.control_connection import ControlConnection
 from weir.transport.control import ControlPeer, ControlServer, Message
 from weir.transport.handshake import JobCredentials
@@ -20,6 +21,7 @@ from weir.transport.handshake import JobCredentials
 CREDENTIALS = JobCredentials(b"sixteen bytes, at least", "job")
 ME = SlotIncarnation("slot")
 WAIT_S = 20.0
+LEASE_MS = 2_000
 
 
 class Coordinator:
@@ -53,10 +55,16 @@ def coordinator() -> Iterator[Coordinator]:
     running.close()
 
 
-def new_connection(coordinator: Coordinator, ended: queue.Queue[str], *, lease_ms: int = 60_000) -> ControlConnection:
+def new_connection(
+    coordinator: Coordinator,
+    ended: queue.Queue[str],
+    *,
+    lease_ms: int = 60_000,
+    supervise: Callable[[int, bool], None] = lambda now_ns, slow_cancel: None,
+) -> ControlConnection:
     return ControlConnection(
         CREDENTIALS, host="127.0.0.1", port=coordinator.server.port, run=1, incarnation=ME, lease_ms=lease_ms,
-        wake=lambda: None, end=ended.put,
+        wake=lambda: None, supervise=supervise, end=ended.put,
     )  # fmt: skip
 
 
@@ -79,6 +87,45 @@ def test_the_lease_that_the_coordinator_grants_replaces_the_initial_lease(coordi
     control.start(register())
     assert "the lease has expired" in ended.get(timeout=WAIT_S)
     control.close()
+
+
+def test_a_lease_that_arrives_while_the_thread_waits_for_the_gil_counts(coordinator: Coordinator) -> None:
+    """``supervise`` blocks like a wait for the GIL, until the lease has expired and another lease has arrived."""
+    ended: queue.Queue[str] = queue.Queue()
+    registered: queue.Queue[ControlPeer] = queue.Queue()
+    waited, continued = threading.Event(), threading.Event()
+    coordinator.answer = registered.put
+
+    def supervise(now_ns: int, slow_cancel: bool) -> None:
+        if waited.is_set():
+            continued.set()
+        elif not registered.empty():
+            while not control._lease_has_expired():
+                time.sleep(0.01)
+            coordinator.server.send(registered.get(), encode(Lease(3_600_000)))
+            assert select.select([control._client.fileno()], [], [], WAIT_S)[0]
+            waited.set()
+
+    control = new_connection(coordinator, ended, lease_ms=LEASE_MS, supervise=supervise)
+    control.start(register())
+    assert continued.wait(WAIT_S) or ended.get_nowait()
+    assert ended.empty()
+    control.close()
+
+
+def test_a_slow_answer_to_cancel_is_reported_once(coordinator: Coordinator) -> None:
+    slow: queue.Queue[int] = queue.Queue()
+    coordinator.answer = lambda peer: coordinator.server.send(peer, encode(CancelSubtasks(Generation(1))))
+
+    def supervise(now_ns: int, slow_cancel: bool) -> None:
+        if slow_cancel:
+            slow.put(now_ns)
+
+    control = new_connection(coordinator, queue.Queue(), supervise=supervise)
+    control.start(register())
+    slow.get(timeout=WAIT_S)
+    control.close()
+    assert slow.empty()
 
 
 def test_an_invalid_message_ends_the_slot(coordinator: Coordinator) -> None:

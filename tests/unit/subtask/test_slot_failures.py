@@ -226,3 +226,28 @@ def test_the_metrics_do_not_include_gauges_that_are_nan_or_infinite() -> None:
     metrics = bench.runtime.metrics()
     assert metrics is not None
     assert list(metrics.gauges.values()) == [3]
+
+
+def test_cancel_is_answered_only_when_all_background_calls_of_the_deployment_have_ended() -> None:
+    bench = Bench(ListSource([]), Collecting()).deploy()
+    (background,) = bench.backgrounds
+    background.is_idle = False
+    bench.runtime.on_control(CancelSubtasks(ONE))
+    assert background.log == ["cancel queued", "close"]
+    bench.turns()
+    assert bench.messages(Cancelled) == []
+    background.is_idle = True
+    bench.turns()
+    bench.turns()
+    assert bench.messages(Cancelled) == [Cancelled(ONE)]
+    assert not bench.runtime.has_background_calls
+
+
+def test_a_snapshot_of_a_cancelled_deployment_is_not_written() -> None:
+    bench = bench_with_split(Bench(ListSource([Rows(1)]), Collecting()).deploy())
+    bench.runtime.on_control(TriggerCheckpoint(ONE, CheckpointId(1)))
+    bench.turns()
+    ((work, _),) = bench.background_work
+    bench.runtime.on_control(CancelSubtasks(ONE))
+    work()
+    assert bench.files.flushes == 0

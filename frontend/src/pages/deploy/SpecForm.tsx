@@ -82,6 +82,8 @@ export function SpecForm({ initial, isNewVersion, defaultFile, busy, error, onSe
       <Panel title="Timeouts and memory">
         <FieldGrid>
           {field('heartbeatTimeout', 'Heartbeat timeout', 'A slot that sends nothing for this time is replaced')}
+          {field('stuckTimeout', 'Stuck timeout', 'A slot that is in one step for longer is replaced. Enter none for no limit')}
+          {field('callTimeout', 'Call timeout', 'A slot that is in one blocking call for longer is replaced. Enter none for no limit')}
           {field('slotsTimeout', 'Slots timeout', 'The job fails if its slots do not start within this time. Enter none for no limit')}
           {field('deployTimeout', 'Deploy timeout', 'The job restarts if a deployment makes no progress for this time')}
           {field('cancelTimeout', 'Cancel timeout', 'A slot that does not cancel its subtasks within this time is replaced')}

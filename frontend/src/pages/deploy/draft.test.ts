@@ -15,7 +15,7 @@ describe('a version', () => {
   const typed = { ...EMPTY_DRAFT, name: 'a', parallelism: '4', interval: '', parameters: [{ name: ' window ', value: '5' }, { name: '', value: '' }] };
 
   it('a version is built from the form values', () => {
-    expect(specFromDraft(typed, 'ab')).toEqual({ artifact: 'ab', entry: 'job', parallelism: 4, parameters: { window: 5 }, checkpointing: { interval: 'none', timeout: '10m', min_pause: '0s', tolerable_failed_checkpoints: 3, retained: 3 }, timeouts: { heartbeat: '5s', slots: 'none', deploy: '60s', cancel: '3s', connect: '60s' }, network_memory: '256MiB' });
+    expect(specFromDraft(typed, 'ab')).toEqual({ artifact: 'ab', entry: 'job', parallelism: 4, parameters: { window: 5 }, checkpointing: { interval: 'none', timeout: '10m', min_pause: '0s', tolerable_failed_checkpoints: 3, retained: 3 }, timeouts: { heartbeat: '5s', stuck: '60s', call: '10m', slots: 'none', deploy: '60s', cancel: '3s', connect: '60s' }, network_memory: '256MiB' });
   });
 
   it.each([

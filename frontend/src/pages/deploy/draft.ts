@@ -17,7 +17,7 @@ interface Parameter {
 const REQUEST_FIELDS = {
   name: 'name', description: 'description', comment: 'comment', entry: 'spec.entry', parallelism: 'spec.parallelism', interval: 'spec.checkpointing.interval',
   timeout: 'spec.checkpointing.timeout', minPause: 'spec.checkpointing.min_pause', tolerable: 'spec.checkpointing.tolerable_failed_checkpoints',
-  retained: 'spec.checkpointing.retained', heartbeatTimeout: 'spec.timeouts.heartbeat', slotsTimeout: 'spec.timeouts.slots', deployTimeout: 'spec.timeouts.deploy',
+  retained: 'spec.checkpointing.retained', heartbeatTimeout: 'spec.timeouts.heartbeat', stuckTimeout: 'spec.timeouts.stuck', callTimeout: 'spec.timeouts.call', slotsTimeout: 'spec.timeouts.slots', deployTimeout: 'spec.timeouts.deploy',
   cancelTimeout: 'spec.timeouts.cancel', connectTimeout: 'spec.timeouts.connect', networkMemory: 'spec.network_memory',
 } as const;
 const FORMATS: Partial<Record<TextFieldName, string>> = { name: 'Use letters, digits and . _ -', entry: 'Enter the name of a function, or package.module:function for an archive' };
@@ -45,7 +45,7 @@ export function draftFromSpec({ name, description }: Pick<Schemas['JobRead'], 'n
   return {
     name, description, comment: '', entry, parallelism: String(parallelism), interval: interval === 'none' ? '' : interval, timeout, minPause: min_pause,
     tolerable: String(tolerable_failed_checkpoints ?? ''), retained: String(retained),
-    heartbeatTimeout: timeouts.heartbeat, slotsTimeout: timeouts.slots, deployTimeout: timeouts.deploy, cancelTimeout: timeouts.cancel, connectTimeout: timeouts.connect,
+    heartbeatTimeout: timeouts.heartbeat, stuckTimeout: timeouts.stuck, callTimeout: timeouts.call, slotsTimeout: timeouts.slots, deployTimeout: timeouts.deploy, cancelTimeout: timeouts.cancel, connectTimeout: timeouts.connect,
     networkMemory: network_memory,
     parameters: Object.entries(parameters).map(([name, value]) => ({ name, value: formatScalar(value) })),
   };
@@ -64,7 +64,7 @@ function convert(draft: Draft) {
 /** Return the spec to send. Settings that have no form field are copied from the previous spec, `before`. */
 export function specFromDraft(draft: Draft, digest: string, before: Record<string, unknown> = {}): JobSpec {
   const kept = before as Partial<JobSpec>;
-  const { entry, parallelism, interval, timeout, minPause, tolerable, retained, heartbeatTimeout, slotsTimeout, deployTimeout, cancelTimeout, connectTimeout, networkMemory } = convert(draft);
+  const { entry, parallelism, interval, timeout, minPause, tolerable, retained, networkMemory, ...limits } = convert(draft);
   return {
     ...kept,
     artifact: digest,
@@ -72,7 +72,10 @@ export function specFromDraft(draft: Draft, digest: string, before: Record<strin
     parallelism,
     parameters: Object.fromEntries(draft.parameters.filter(({ name }) => name.trim() !== '').map(({ name, value }) => [name.trim(), parseScalar(value)])),
     checkpointing: { ...kept.checkpointing, interval, timeout, min_pause: minPause, tolerable_failed_checkpoints: tolerable, retained },
-    timeouts: { ...kept.timeouts, heartbeat: heartbeatTimeout, slots: slotsTimeout, deploy: deployTimeout, cancel: cancelTimeout, connect: connectTimeout },
+    timeouts: {
+      ...kept.timeouts, heartbeat: limits.heartbeatTimeout, stuck: limits.stuckTimeout, call: limits.callTimeout, slots: limits.slotsTimeout, deploy: limits.deployTimeout, cancel: limits.cancelTimeout,
+      connect: limits.connectTimeout,
+    },
     network_memory: networkMemory,
   };
 }

@@ -64,6 +64,8 @@ def deploy_command(
     min_pause: options.MinPauseOption = options.MIN_PAUSE,
     tolerable_failed_checkpoints: options.TolerableFailedCheckpointsOption = options.TOLERABLE_FAILED_CHECKPOINTS,
     heartbeat_timeout: options.HeartbeatTimeoutOption = options.TIMEOUTS["heartbeat"],
+    stuck_timeout: options.StuckTimeoutOption = options.TIMEOUTS["stuck"],
+    call_timeout: options.CallTimeoutOption = options.TIMEOUTS["call"],
     slots_timeout: options.SlotsTimeoutOption = options.TIMEOUTS["slots"],
     deploy_timeout: options.DeployTimeoutOption = options.TIMEOUTS["deploy"],
     cancel_timeout: options.CancelTimeoutOption = options.TIMEOUTS["cancel"],
@@ -122,6 +124,8 @@ def deploy_command(
             tolerable_failed_checkpoints=tolerable_failed_checkpoints,
             timeouts={
                 "heartbeat": heartbeat_timeout,
+                "stuck": stuck_timeout,
+                "call": call_timeout,
                 "slots": slots_timeout,
                 "deploy": deploy_timeout,
                 "cancel": cancel_timeout,
@@ -259,7 +263,7 @@ def spec_body(code: Code, settings: DeployOptions, current: Mapping[str, Any] | 
         options.parse_duration_ms(settings.interval, "--interval")
     options.parse_duration_ms(settings.checkpoint_timeout, "--checkpoint-timeout")
     options.parse_duration_ms(settings.min_pause, "--min-pause", least_ms=0)
-    options.parse_timeouts(settings.timeouts)
+    parsed = options.parse_timeouts(settings.timeouts)
     options.parse_network_memory(settings.network_memory)
     tolerable = options.parse_count(settings.tolerable_failed_checkpoints, "--tolerable-failed-checkpoints")
     for option, directory in (("--checkpoint-dir", settings.checkpoint_dir), ("--staging-dir", settings.staging_dir)):
@@ -269,7 +273,10 @@ def spec_body(code: Code, settings: DeployOptions, current: Mapping[str, Any] | 
             )
     body = dict(current or {})
     checkpointing = dict(body.get("checkpointing", {}))
-    timeouts = {name: text.strip() for name, text in settings.timeouts.items()}
+    timeouts = {
+        name: "none" if getattr(parsed, f"{name}_timeout_ms") is None else text.strip()
+        for name, text in settings.timeouts.items()
+    }
     return body | {
         "artifact": code.digest,
         "entry": code.entry,

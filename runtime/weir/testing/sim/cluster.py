@@ -111,7 +111,7 @@ class Cluster:
 
         Killing is best effort, so some slots continue as zombies until they detect that the driver has closed the connection.
         """
-        if self.simulation.chance(0.7):
+        if self.simulation.chance(0.7) or slot.held_at_ns is not None:
             self.simulation.schedule(
                 self.simulation.between(0, 50 * MS), lambda: self._end_slot(slot, f"killed by Spark: {reason}")
             )
@@ -179,6 +179,10 @@ class Cluster:
                 self._end_slot(rng.choice(slots), "kill -9")
             case FaultKind.PAUSE_SLOT if slots:
                 rng.choice(slots).pause(fault.duration_ns)
+            case FaultKind.HOLD_GIL if slots:
+                rng.choice(driver.running_slots() or slots).hold_gil(fault.duration_ns)
+            case FaultKind.HANG_CALL if slots:
+                rng.choice(driver.running_slots() or slots).next_call_hangs = True
             case FaultKind.CRASH_DRIVER:
                 driver.exit("kill -9")
                 self._schedule_restart(self.simulation.between(5 * MS, 200 * MS))

@@ -25,6 +25,7 @@ from weir.kernel.effects import (
     WriteManifest,
 )
 from weir.kernel.job import JobMaster, JobPhase
+from weir.kernel.slots import SlotPhase
 from weir.operators.base import SourceOperator
 from weir.protocol.ids import OperatorUid, SlotIncarnation
 from weir.protocol.messages import Acknowledge, TriggerCheckpoint
@@ -47,6 +48,7 @@ class DriverObserver(Protocol):
     def on_tick(self, driver: SimDriver) -> None: ...
     def on_effect(self, driver: SimDriver, effect: AppendLog | WriteManifest | Prepare | Commit) -> None: ...
     def on_report(self, driver: SimDriver, report: Report) -> None: ...
+    def on_drop(self, slot: SimSlot, connection: SimConnection, reason: str) -> None: ...
 
 
 class DriverCluster(Protocol):
@@ -206,6 +208,7 @@ class SimDriver(Process):
                 case DropSlot(incarnation, reason):
                     connected = self._connections.pop(incarnation, None)
                     if connected is not None:
+                        self.cluster.checker.on_drop(*connected, reason)
                         connected[1].close(self)
                         self.cluster.replace(connected[0], reason)
                 case AppendLog() | WriteManifest() | Prepare() | Commit():
@@ -219,6 +222,12 @@ class SimDriver(Process):
                     self.simulation.trace(f"{self.name} FINISH {outcome} {reason}")
                     self.finish = effect
                     self.cluster.on_finished(self, effect)
+
+    def running_slots(self) -> list[SimSlot]:
+        """Return the connected slots that run the current generation."""
+        slots = self.master.slots if self.master is not None else ()
+        running = {slot.incarnation for slot in slots if slot.phase is SlotPhase.RUNNING}
+        return [slot for incarnation, (slot, _) in self._connections.items() if incarnation in running]
 
     @property
     def is_running(self) -> bool:

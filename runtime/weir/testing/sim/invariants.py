@@ -13,7 +13,7 @@ from weir.kernel.effects import AppendLog, Commit, Finish, JobOutcome, Prepare, 
 from weir.protocol.ids import ChannelId, CheckpointId, Generation, OperatorUid, SubtaskId
 from weir.protocol.job_log import CheckpointCompleted, GenerationStarted
 from weir.protocol.log_view import LogView
-from weir.protocol.messages import FromSlot, SubtaskFailed
+from weir.protocol.messages import Cancelled, FromSlot, SubtaskFailed
 from weir.storage.layout import log_number
 from weir.subtask.channel_subtask import ChannelSubtask
 from weir.subtask.channels import SHARE_BYTES_MIN, WINDOW_BYTES
@@ -22,6 +22,7 @@ from weir.testing.sim.driver import SimDriver
 from weir.testing.sim.expected_output import HashChainCheck, Prefix, all_records, check_equal, check_keys, expected_records
 from weir.testing.sim.input_files import InputFiles
 from weir.testing.sim.log_checker import LogChecker
+from weir.testing.sim.network import SimConnection
 from weir.testing.sim.records import Identity
 from weir.testing.sim.scenario import Scenario
 from weir.testing.sim.simulation import MS, Simulation, Violation
@@ -31,6 +32,8 @@ from weir.testing.sim.storage import SimStorage, Staged, Torn
 
 SUBTASK_ERRORS = frozenset({"StorageError", "UnknownOutcome", "SinkError", "SlotError"})
 """Errors with which a subtask is allowed to fail. Injected faults cause no other errors."""
+PROGRESS_MARGIN_MS = 300
+"""Maximum time from the end of a timeout until the slot is replaced. Heartbeats can be delayed by the network."""
 JOB_ERRORS = frozenset({"StorageError", "UnknownOutcome", "SinkError", "SlotError", "CheckpointError"})
 
 
@@ -125,6 +128,26 @@ class InvariantChecker:
         for checkpoint, triggered_ns in self._open.get(driver.name, {}).items():
             if self._simulation.now_ns - driver.paused_ns - triggered_ns > limit_ns:
                 raise Violation(f"checkpoint {checkpoint} of {driver.name} neither completed nor aborted in {limit_ns // MS} ms")
+        if driver.paused_ns == 0:
+            for slot in driver.running_slots():
+                self._check_progress(slot)
+
+    def _check_progress(self, slot: SimSlot) -> None:
+        """A slot that makes no progress is replaced in bounded time."""
+        config = self._cluster.scenario.config
+        for what, since_ns, timeout_ms in (
+            ("step", slot.held_at_ns, config.stuck_timeout_ms),
+            ("blocking call", slot.hung_at_ns, config.call_timeout_ms),
+        ):
+            if since_ns is not None and timeout_ms is not None:
+                limit_ns = (timeout_ms + PROGRESS_MARGIN_MS) * MS
+                if self._simulation.now_ns - since_ns > limit_ns:
+                    raise Violation(f"{slot.name} has been in one {what} for {limit_ns // MS} ms and still runs the job")
+
+    def on_drop(self, slot: SimSlot, connection: SimConnection, reason: str) -> None:
+        """A slot that sends heartbeats is not replaced before a timeout for its step or call has passed."""
+        if slot.held_at_ns is not None and not connection.is_disturbed and "no message" in reason:
+            raise Violation(f"{slot.name} was dropped as silent, although it sends heartbeats: {reason}")
 
     def on_start_failed(self, driver: SimDriver, error: BaseException) -> None:
         if isinstance(error, CheckpointError) and self.view.retired and ("missing" in str(error) or "retired" in str(error)):
@@ -155,6 +178,8 @@ class InvariantChecker:
     # ---- slots -------------------------------------------------------------------------------------
 
     def on_sent_by_slot(self, slot: SimSlot, message: FromSlot) -> None:
+        if isinstance(message, Cancelled) and not all(background.is_idle for background in slot.backgrounds):
+            raise Violation(f"{slot.name} has answered the cancel of generation {message.generation} during a background call")
         if isinstance(message, SubtaskFailed):
             self._simulation.trace(f"{slot.name}: {message.kind}: {message.reason}")
             if message.kind == "CheckpointError" and message.generation < self.view.generation:

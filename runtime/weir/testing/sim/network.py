@@ -69,6 +69,11 @@ class SimConnection:
         if not self._lost:
             self._simulation.schedule(self._arrival(theirs), lambda: self._detect_close(theirs, "connection closed by the peer"))
 
+    @property
+    def is_disturbed(self) -> bool:
+        """Whether the connection is broken, or was held at any time."""
+        return self._lost or self._held_until_ns > 0
+
     def cut(self) -> None:
         """Break the connection. Messages in transit are lost, and each end detects the break after its own delay."""
         if self._lost:

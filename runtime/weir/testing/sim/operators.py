@@ -77,7 +77,7 @@ def _listed(split: Split) -> FileIdentity:
 
 
 class SimStateless(Operator):
-    """Map, filter, flat map and union: ``apply`` transforms one record. Sometimes the operator waits for a background call."""
+    """Map, filter, flat map and union: ``apply`` transforms one record. Sometimes the operator makes a blocking call."""
 
     def __init__(
         self, simulation: Simulation, apply: Callable[[Identity], Sequence[Identity]], *, rows_max: int, row_bytes: int
@@ -89,8 +89,11 @@ class SimStateless(Operator):
 
     def process(self, batch: Batch, input_index: int) -> Step:
         rows = [SimRow(identity, row.stamps) for row in _rows(batch) for identity in self._apply(row.identity)]
-        while self._simulation.chance(0.05):
-            yield None
+        if self._simulation.chance(0.05):
+            assert self.context.run_in_background is not None
+            call = self.context.run_in_background(lambda: None)
+            while not call.done():
+                yield None
         yield from sliced(rows, self._rows_max, self._row_bytes)
 
 

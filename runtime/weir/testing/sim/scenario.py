@@ -57,6 +57,10 @@ class FaultKind(StrEnum):
     """A user requests a checkpoint."""
     REPLACE_INPUT = "replace_input"
     """An input file is replaced by another version."""
+    HOLD_GIL = "hold_gil"
+    """One step of a slot's loop takes long. The slot sends heartbeats, but its loop takes no turns."""
+    HANG_CALL = "hang_call"
+    """The next blocking call of a slot never ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +139,7 @@ def make_scenario(seed: int) -> Scenario:
     slow_restores = restores.random() < 0.15
     if faults and restores.random() < 0.3:
         faults = (*faults, _fault_during_a_restore(restores))
-    return Scenario(
+    scenario = Scenario(
         seed=seed,
         logical=logical,
         sources=maker.sources,
@@ -157,12 +161,16 @@ def make_scenario(seed: int) -> Scenario:
         restore_step_ns=restores.choice((100, 250)) * MS if slow_restores else 0,
         restore_hangs_at=restores.randint(1, 20) if restores.random() < 0.15 else 0,
     )
+    separate = random.Random(f"stalls {seed}")
+    return _with_stalls(separate, scenario) if faults and separate.random() < 0.3 else scenario
 
 
 def _config(rng: random.Random, *, often: bool) -> JobConfig:
     """``often``: frequent checkpoints, so that rollbacks have targets."""
     periodic = rng.random() < 0.85 or often
     return JobConfig(
+        stuck_timeout_ms=None,
+        call_timeout_ms=None,
         checkpoints=CheckpointConfig(
             interval_ms=rng.choice((10,) if often else (10, 25, 60)) if periodic else None,
             timeout_ms=rng.choice((60, 120, 400)),
@@ -182,8 +190,8 @@ def _config(rng: random.Random, *, often: bool) -> JobConfig:
 
 
 def _fault(rng: random.Random) -> Fault:
-    # ``make_scenario`` draws REPLACE_INPUT, which has the weight 0 here.
-    kind = rng.choices(tuple(FaultKind), weights=(5, 4, 3, 5, 1, 2, 2, 1, 2, 1, 2, 2, 0))[0]
+    # ``make_scenario`` draws the kinds with the weight 0 here.
+    kind = rng.choices(tuple(FaultKind), weights=(5, 4, 3, 5, 1, 2, 2, 1, 2, 1, 2, 2, 0, 0, 0))[0]
     duration_ns = rng.choice((5, 30, 120, 350, 900)) * MS
     if rng.random() < 0.5:
         return Fault(kind, duration_ns, at_ns=int(rng.random() ** 2 * 600 * MS))
@@ -193,6 +201,25 @@ def _fault(rng: random.Random) -> Fault:
 def _fault_during_a_restore(rng: random.Random) -> Fault:
     kinds = (FaultKind.CRASH_SLOT, FaultKind.PAUSE_SLOT, FaultKind.CRASH_DRIVER, FaultKind.CUT_CONTROL, FaultKind.CUT_DATA)
     return Fault(rng.choice(kinds), rng.choice((30, 350)) * MS, step="restore", count=rng.randint(1, 30))
+
+
+def _with_stalls(rng: random.Random, scenario: Scenario) -> Scenario:
+    """Add long steps, most of them longer than any timeout, and blocking calls that never end."""
+    faults = list(scenario.faults)
+    for _ in range(rng.choice((1, 1, 2))):
+        kind = rng.choice((FaultKind.HANG_CALL, FaultKind.HOLD_GIL))
+        step, count = rng.choice(("deploy", "trigger", "trigger", "acknowledge")), rng.randint(1, 4)
+        faults.append(Fault(kind, rng.choice((260, 290, 5_000, 5_000)) * MS, step=step, count=count))
+    # With a longer checkpoint timeout, no failed checkpoint ends a stall before the timeout of the stall.
+    checkpoints = scenario.config.checkpoints
+    checkpoints = replace(checkpoints, timeout_ms=rng.choice((checkpoints.timeout_ms, 1_500)))
+    config = replace(
+        scenario.config,
+        checkpoints=checkpoints,
+        stuck_timeout_ms=rng.choice((320, 500)),
+        call_timeout_ms=rng.choice((300, 700)),
+    )
+    return replace(scenario, faults=tuple(faults), config=config)
 
 
 def _long_pause(rng: random.Random) -> Fault:

@@ -28,6 +28,7 @@ from weir.protocol.snapshots import StateFile
 from weir.storage.layout import JobLayout, pack_path
 from weir.storage.state_files import RestoreProgress
 from weir.subtask.deployment import SlotSettings
+from weir.subtask.environment import Done
 from weir.subtask.slot import SlotRuntime
 from weir.testing.sim.graphs import JOB
 from weir.testing.sim.input_files import InputFiles
@@ -43,6 +44,7 @@ HEARTBEAT_NS = 40 * MS
 RESTORE_REPORT_NS = 50 * MS
 FILE_BYTES = 4
 """Restoring a file takes this number of steps."""
+FOREVER_NS = 10**18
 LAYOUT = JobLayout(JOB)
 
 
@@ -103,14 +105,21 @@ class SimSlot(Process):
         self.links: dict[int, SimConnection] = {}
         self.deployed: Deploy | None = None
         self.port = port
-        self._background = self.executor()
-        self._blocking_calls = self.executor()
         self._control: SimConnection | None = None
         self._ready: set[int] = set()
         self._step_ns_max = self.simulation.random.choice((200, 300, 400, 1_500)) * US
         self._clock_ns = 0
         self._turn_due_ns: int | None = None
         self._turns = 0
+        self.calls = 0
+        """Number of starts and ends of user functions in the background."""
+        self.next_call_hangs = False
+        """Whether the next call of a user function never ends."""
+        self.hung_at_ns: int | None = None
+        """The time at which a call began that never ends."""
+        self.held_at_ns: int | None = None
+        """The time since which the loop's current step holds the GIL, or None."""
+        self.backgrounds: list[SimBackground] = []
         self._lease_until_ns: int | None = None
         self.post(self.simulation.between(2 * MS, 40 * MS), self._connect)
 
@@ -124,13 +133,36 @@ class SimSlot(Process):
         self._control = self.driver.accept(self)
         self.send_control(Register(self.incarnation, self.task, "sim", 1, self.number, "sim"))
         self._beat()
+        self._check_lease()
 
     def _beat(self) -> None:
-        if self._lease_until_ns is not None and self.simulation.now_ns > self._lease_until_ns:
-            self.exit("the lease has expired")
+        """Send a heartbeat, which needs no GIL. A process that is stopped sends none."""
+        if not self.alive:
             return
-        self.send_control(Heartbeat(self._turns))
-        self.post(HEARTBEAT_NS, self._beat)
+        if not self.paused:
+            self._turns += 1  # an idle loop takes turns too
+        if not self.paused or self.held_at_ns is not None:
+            self.send_control(Heartbeat(self._turns, self.calls, 0))
+        self.simulation.schedule(HEARTBEAT_NS, self._beat)
+
+    def _check_lease(self) -> None:
+        if self._lease_has_expired():
+            # Leases that arrived while the process did not run are handled first.
+            self.post(0, lambda: self.exit("the lease has expired") if self._lease_has_expired() else None)
+        self.post(HEARTBEAT_NS, self._check_lease)
+
+    def _lease_has_expired(self) -> bool:
+        return self._lease_until_ns is not None and self.simulation.now_ns > self._lease_until_ns
+
+    def hold_gil(self, duration_ns: int) -> None:
+        """One step of the loop takes ``duration_ns``. Only heartbeats are sent during this time."""
+        if not self.paused:
+            self.pause(duration_ns)
+            self.held_at_ns = self.simulation.now_ns
+
+    def _resume(self) -> None:
+        self.held_at_ns = None
+        super()._resume()
 
     def on_control(self, message: object) -> None:
         if isinstance(message, Lease):
@@ -224,18 +256,12 @@ class SimSlot(Process):
             link.close(self)
         self.links = {}
 
-    def write_in_background(self, work: Callable[[], object], done: Callable[[object, BaseException | None], None]) -> None:
-        future = self._background.submit(work)
+    def open_background(self) -> SimBackground:
+        self.backgrounds.append(SimBackground(self))
+        return self.backgrounds[-1]
 
-        def finished() -> None:
-            error = future.exception()
-            done(None if error else future.result(), error)
-            self.wake()
-
-        future.on_done(lambda: self.post(0, finished))
-
-    def run_in_background(self, work: Callable[[], object]) -> BackgroundCall:
-        return self._blocking_calls.submit(work)
+    def step_begins(self, chain: int) -> None:
+        pass
 
     def snapshot_files(self, generation: Generation, checkpoint: CheckpointId) -> SnapshotFiles:
         return _Files(self.cluster.storage, self.port, generation, checkpoint)
@@ -272,6 +298,53 @@ class SimSlot(Process):
     def on_link_closed(self, peer: int, reason: str) -> None:
         self.runtime.on_peer_lost(peer, reason)
         self.wake()
+
+
+class SimBackground:
+    """The background executors of a simulated deployment."""
+
+    def __init__(self, slot: SimSlot) -> None:
+        self._slot = slot
+        self._functions, self._sinks, self._snapshots = slot.executor(), slot.executor(), slot.executor()
+
+    @property
+    def is_idle(self) -> bool:
+        return all(executor.is_idle for executor in (self._functions, self._sinks, self._snapshots))
+
+    def call(self, work: Callable[[], object]) -> BackgroundCall:
+        def counted() -> object:
+            self._slot.calls += 1
+            if self._slot.next_call_hangs:
+                self._slot.next_call_hangs = False
+                self._slot.hung_at_ns = self._slot.simulation.now_ns
+                self._functions.sleep(FOREVER_NS)
+            result = work()
+            self._slot.calls += 1
+            return result
+
+        future = self._functions.submit(counted)
+        future.on_done(lambda: self._slot.post(0, self._slot.wake))
+        return future
+
+    def encode(self, work: Callable[[], object]) -> BackgroundCall:
+        return self._sinks.submit(work)
+
+    def write(self, work: Callable[[], object], done: Done) -> None:
+        future = self._snapshots.submit(work)
+
+        def finished() -> None:
+            error = future.exception()
+            done(None if error else future.result(), error)
+            self._slot.wake()
+
+        future.on_done(lambda: self._slot.post(0, finished))
+
+    def cancel_queued(self) -> None:
+        for executor in (self._functions, self._sinks, self._snapshots):
+            executor.cancel_queued()
+
+    def close(self) -> None:
+        """Do nothing, because an executor without calls does nothing."""
 
 
 class _Files:

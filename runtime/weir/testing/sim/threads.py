@@ -133,6 +133,13 @@ class SimExecutor:
             self._post(self._simulation.between(10 * US, 200 * US), self._next)
         return future
 
+    @property
+    def is_idle(self) -> bool:
+        return self._thread is None and not self._queue
+
+    def cancel_queued(self) -> None:
+        self._queue.clear()
+
     def shutdown(self, wait: bool = True) -> None:
         """Do nothing, because queued calls are dropped when the process dies."""
 

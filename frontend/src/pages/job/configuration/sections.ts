@@ -19,6 +19,8 @@ const LABELS: Record<string, [name: string, format?: (value: unknown) => string]
   spares: ['Spare slots'],
   allow_non_restored_state: ['Non-restored state', (value) => (value === true ? 'allowed' : 'refused')],
   'timeouts.heartbeat': ['Heartbeat of a slot'],
+  'timeouts.stuck': ['Step of a slot'],
+  'timeouts.call': ['Blocking call'],
   'timeouts.slots': ['Start of the slots'],
   'timeouts.deploy': ['Deployment without progress'],
   'timeouts.cancel': ['Cancellation of a slot'],

@@ -1,0 +1,92 @@
+"""The background executors of a deployment."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import CancelledError
+from typing import Any
+
+import pytest
+
+from weir.subtask.background import DeploymentExecutors
+
+WAIT_S = 60.0
+
+
+class Recorder:
+    """Records the callbacks of the executors."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.woken = threading.Semaphore(0)
+        self.finished: list[tuple[object, BaseException | None]] = []
+        self.executors = DeploymentExecutors(on_call=self._on_call, wake=self.woken.release, finished=self._finish)
+
+    def _on_call(self) -> None:
+        self.calls += 1
+
+    def _finish(self, done: object, result: object, error: BaseException | None) -> None:
+        self.finished.append((result, error))
+
+    def wait_until_idle(self) -> None:
+        while not self.executors.is_idle:
+            assert self.woken.acquire(timeout=WAIT_S)
+
+
+def test_a_hung_user_function_delays_neither_sinks_nor_snapshots_nor_a_later_deployment() -> None:
+    slot, release = Recorder(), threading.Event()
+    hung: Any = slot.executors.call(release.wait)
+    assert slot.executors.encode(lambda: "encoded").result(WAIT_S) == "encoded"
+    slot.executors.write(lambda: "written", lambda result, error: None)
+    later = Recorder()
+    assert later.executors.call(lambda: "called").result(WAIT_S) == "called"
+    slot.executors.cancel_queued()
+    slot.executors.close()
+    assert not slot.executors.is_idle
+    assert not hung.done()
+    release.set()
+    slot.wait_until_idle()
+    assert slot.finished == [("written", None)]
+
+
+def test_calls_of_one_kind_run_in_order_and_an_error_is_raised_by_the_call() -> None:
+    slot, order = Recorder(), list[int]()
+    calls = [slot.executors.call(lambda number=number: order.append(number)) for number in range(20)]
+    failing = slot.executors.call(lambda: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        failing.result(WAIT_S)
+    assert order == list(range(20))
+    assert all(call.done() for call in calls)
+    assert slot.calls == 2 * 21, "each call begins and ends"
+
+
+def test_queued_calls_are_cancelled_and_calls_after_that_still_run() -> None:
+    slot, started, release = Recorder(), threading.Event(), threading.Event()
+
+    def running() -> str:
+        started.set()
+        release.wait()
+        return "ended"
+
+    first = slot.executors.encode(running)
+    queued = slot.executors.encode(lambda: "never")
+    assert started.wait(WAIT_S)
+    slot.executors.cancel_queued()
+    with pytest.raises(CancelledError):
+        queued.result(WAIT_S)
+    clean_up = slot.executors.encode(lambda: "cleaned up")
+    slot.executors.close()
+    release.set()
+    assert first.result(WAIT_S) == "ended"
+    assert clean_up.result(WAIT_S) == "cleaned up"
+    with pytest.raises(RuntimeError):
+        slot.executors.encode(lambda: None)
+
+
+def test_a_failed_snapshot_is_reported_to_the_loop() -> None:
+    slot = Recorder()
+    slot.executors.write(lambda: 1 / 0, lambda result, error: None)
+    slot.wait_until_idle()
+    ((result, error),) = slot.finished
+    assert result is None
+    assert isinstance(error, ZeroDivisionError)
