@@ -6,9 +6,6 @@ import { DEFAULT_TIMEOUTS, type JobSimulator } from './jobSimulator';
 
 const COMPILING_MS = 1_500;
 const COMPILE_ERROR = "SchemaError: no column 'speed'. Columns: time, place (job.py, line 12)";
-const INCOMPATIBLE =
-  "aggregate 'counts' (at job.py:12) is keyed by (account), but its state in the checkpoint is keyed by (user). Restore the old key and aggregates, or give "
-  + "aggregate 'counts' a new uid and pass --allow-non-restored-state. It then starts without state: its results contain only records after the checkpoint";
 const files = new WeakMap<JobSimulator, Map<string, { shown: Schemas['ArtifactRead']; broken: boolean; rekeyed: boolean }>>();
 
 function filesOf(simulator: JobSimulator) {
@@ -56,9 +53,13 @@ export function addVersion(simulator: JobSimulator, one: FakeJob, { spec, commen
   return shown;
 }
 
+const MISMATCH =
+  "aggregate 'counts' is keyed by (account), but its state in the checkpoint is keyed by (user). Restore the old key and aggregates, or give aggregate 'counts' a new uid and pass --allow-non-restored-state. " +
+  'It then starts without state: its results contain only records after the checkpoint';
+
 /** Return the reason why a version cannot restore the job's state, or null if it can restore the state. */
 export function stateMismatch(simulator: JobSimulator, { body }: Schemas['SpecRead']): string | null {
-  return filesOf(simulator).get(body.artifact as string)?.rekeyed ? INCOMPATIBLE : null;
+  return filesOf(simulator).get(body.artifact as string)?.rekeyed ? MISMATCH : null;
 }
 
 /** Complete compilations whose simulated duration has passed. */

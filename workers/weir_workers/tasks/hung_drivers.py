@@ -52,7 +52,7 @@ def kill_if_hung(context: Context, run: Run, process: ProcessIdentity) -> None:
 
 
 def _progressed_at(place: CheckpointLocation) -> datetime | None:
-    """Return the time at which the driver last wrote to the job log. Return None if the log cannot be read or is empty."""
+    """Return the time of the last completed checkpoint or started generation. Return None if the log cannot be read or is empty."""
     try:
         view = open_job_storage(open_storage(place.directory), place).view
     except (StorageError, ConfigError, CheckpointError):
