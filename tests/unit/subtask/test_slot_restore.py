@@ -36,6 +36,7 @@ class Restored(Collecting):
 def restoring_bench() -> tuple[Bench, Restored]:
     operator = Restored()
     bench = Bench(ListSource([]), operator).deploy(operators=STATE, restored=CheckpointId(1), started=False)
+    bench.backgrounds[-1].is_idle = False
     bench.turns()
     assert bench.messages(Restoring) == [Restoring(ONE, bench.messages(Restoring)[0].slot, 0, 100)]
     return bench, operator
@@ -45,6 +46,7 @@ def finish_restore(bench: Bench, error: BaseException | None = None) -> None:
     work, done = bench.background_work.pop()
     if error is None:
         work()
+    bench.backgrounds[-1].is_idle = True
     done(None, error)
 
 
@@ -91,8 +93,8 @@ def test_a_cancelled_restore_ends_before_the_slot_answers() -> None:
     with pytest.raises(RestoreCancelled):
         progress.advance(1)
     finish_restore(bench, RestoreCancelled())
-    assert bench.messages(Cancelled) == [Cancelled(ONE)] and operator.closes == 1
     bench.turns()
+    assert bench.messages(Cancelled) == [Cancelled(ONE)] and operator.closes == 1
     assert bench.messages(Deployed) == [] and bench.messages(SubtaskFailed) == []
     bench.runtime.on_control(CancelSubtasks(Generation(2)))
     assert bench.messages(Cancelled)[1:] == [Cancelled(Generation(2))]
@@ -102,6 +104,7 @@ def test_a_stopped_slot_cancels_its_restore() -> None:
     bench, operator = restoring_bench()
     bench.runtime.on_control(Stop("the job has ended"))
     finish_restore(bench, RestoreCancelled())
+    assert not bench.runtime.has_background_calls
     assert bench.runtime.stop_reason == "the job has ended" and operator.closes == 1
 
 
