@@ -321,7 +321,7 @@ class JobMaster:
                 effects += self._advance_end(now_ms)
             case JobPhase.CANCELLING if waited_ms >= self._config.cancel_timeout_ms:
                 for slot in self._deployment.evict():
-                    effects += self._drop_unresponsive(slot, waited_ms)
+                    effects += self._drop_unresponsive(slot, waited_ms, now_ms)
                 effects += self._restart_when_cancelled(now_ms)
             case _:
                 pass
@@ -378,9 +378,13 @@ class JobMaster:
         took = f"{_name(slot)} has been in one {what} for {(now_ms - stall.since_ms) / 1000:.3g} s{where}. "
         return f"{took}Weir replaces a slot after {timeout_ms / 1000:g} s. If such a {what} is expected, raise {option}"
 
-    def _drop_unresponsive(self, slot: Slot, waited_ms: int) -> list[Effect]:
+    def _drop_unresponsive(self, slot: Slot, waited_ms: int, now_ms: int) -> list[Effect]:
+        """Drop a slot that has not answered Cancel. Its loop is in a long step, or waits for background calls to end."""
         in_call = slot.heartbeat.calls % 2 == 1
-        where = self._running_code(slot, in_call=in_call)
+        if in_call or now_ms - slot.turned_ms >= waited_ms // 2:
+            where = self._running_code(slot, in_call=in_call)
+        else:
+            where = ": it still writes a snapshot or the output of a sink"
         reason = f"did not cancel its subtasks in {waited_ms / 1000:.3g} s{where}"
         return [DropSlot(slot.incarnation, reason), Report.slow(self._generation, f"{_name(slot)} {reason}. It is replaced")]
 
