@@ -164,7 +164,16 @@ def measure(directory: Path, files: list[StateFile], key: str) -> RestoreMeasure
     rates = [total / one["seconds"] / 1e6 for one in (reader, restored)]
     peak, state = int(restored["peak_rss_bytes"]), int(restored["state_bytes"])
     return RestoreMeasurement(
-        key, total, sum(file.rows for file in files), rates[0], rates[1], rates[1] / rates[0], state, peak, peak / state, peak / total
+        key,
+        total,
+        sum(file.rows for file in files),
+        rates[0],
+        rates[1],
+        rates[1] / rates[0],
+        state,
+        peak,
+        peak / state,
+        peak / total,
     )
 
 

@@ -14,6 +14,7 @@ from rich.text import Text
 from weir.cli.logs import ignore_broken_streams
 from weir.coordinator.progress import ProgressSnapshot
 from weir.kernel.job import JobPhase
+from weir.protocol.messages import describe_restores
 from weir.spark.launch import JobResult, RunningJob
 
 REFRESH_S = 0.5
@@ -36,9 +37,8 @@ def describe(snapshot: ProgressSnapshot, rate: float) -> str:
     parts.append(f"backpressure {snapshot.backpressured_ratio_max:.0%}")
     if snapshot.recoveries:
         parts.append(f"recovered {len(snapshot.recoveries)} x (last {snapshot.recoveries[-1].took_ms} ms)")
-    if snapshot.restore_bytes:
-        unit, name = (1e9, "GB") if snapshot.restore_bytes >= 1e9 else (1e6, "MB")
-        parts.append(f"restoring {snapshot.restored_bytes / unit:.1f} of {snapshot.restore_bytes / unit:.1f} {name}")
+    if snapshot.restores:
+        parts.append(describe_restores(snapshot.restores))
     if snapshot.waiting:
         parts.append(f"waiting: {snapshot.waiting}")
     return "  ".join(parts)
@@ -80,8 +80,7 @@ def _log_progress(snapshot: ProgressSnapshot, rate: float) -> None:
         "progress",
         phase=snapshot.phase,
         waiting=snapshot.waiting or None,
-        restored_bytes=snapshot.restored_bytes if snapshot.restore_bytes else None,
-        restore_bytes=snapshot.restore_bytes or None,
+        restoring=describe_restores(snapshot.restores) if snapshot.restores else None,
         generation=snapshot.generation,
         records=snapshot.records,
         records_per_s=round(rate),

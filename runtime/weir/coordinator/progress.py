@@ -72,9 +72,8 @@ class ProgressSnapshot:
     """Each operator with the index of its chain."""
     waiting: str = ""
     """Why the job does not run yet, or empty."""
-    restored_bytes: int = 0
-    """While slots restore state files: the number of bytes that they have restored, of ``restore_bytes``."""
-    restore_bytes: int = 0
+    restores: tuple[Restoring, ...] = ()
+    """The newest progress of each slot that restores state files, until the job runs."""
 
 
 HISTORY_MAX = 1_000
@@ -191,8 +190,7 @@ class JobProgress:
                 in_progress=len(self._in_progress),
                 operators=self.operators,
                 waiting=self._waiting,
-                restored_bytes=sum(restore.restored_bytes for restore in self._restores.values()),
-                restore_bytes=sum(restore.total_bytes for restore in self._restores.values()),
+                restores=tuple(self._restores.values()),
                 slots=tuple(metrics for _, metrics in sorted(self._metrics.items())),
             )
 

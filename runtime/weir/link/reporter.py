@@ -21,10 +21,12 @@ from weir.protocol.events import (
     SubtaskAcknowledged,
 )
 from weir.protocol.ids import CheckpointId, Generation, SlotIndex, SubtaskId
-from weir.protocol.messages import Acknowledge, FromSlot, SlotMetrics
+from weir.protocol.messages import Acknowledge, FromSlot, Restoring, SlotMetrics, describe_restores
 from weir.protocol.snapshots import JsonValue
 from weir.storage.manifests import checkpoint_statistics
 
+RESTORE_EVERY_MS = 10_000
+"""The time between two recorded events about a restore. A restore that takes less time causes no event."""
 SAMPLE_EVERY_MS = 2_000
 """The minimum time between two recorded samples of a slot. Slots report twice a second, which is more than the charts can
 show."""
@@ -55,6 +57,8 @@ class Reporter:
         self._pending: tuple[CheckpointId, int] | None = None
         """The pending checkpoint and the time of its trigger, in milliseconds."""
         self._sampled_ms: dict[SlotIndex, int] = {}
+        self._restores: dict[SlotIndex, Restoring] = {}
+        self._restore_reported_ms: int | None = None
         record(GraphDeployed(graph))
 
     def on_phase(self, phase: JobPhase, generation: Generation) -> None:
@@ -63,6 +67,9 @@ class Reporter:
             return  # ``on_finish`` reports the outcome
         if phase is JobPhase.RUNNING:
             self._failed = False
+        if phase is not JobPhase.DEPLOYING:
+            self._restores.clear()
+            self._restore_reported_ms = None
         state = self._state(phase)
         self._report_state(state, generation, self._failure if state is DriverState.RESTARTING else "")
 
@@ -74,6 +81,8 @@ class Reporter:
                     self._record(SubtaskAcknowledged(checkpoint, SubtaskId(snapshot.chain, snapshot.index), after_ms))
             case SlotMetrics():
                 self._sample(message)
+            case Restoring():
+                self._report_restore(message)
             case _:
                 pass  # ``on_report`` reports the effects of other messages
 
@@ -123,6 +132,19 @@ class Reporter:
         if self._reported != changed:
             self._reported = changed
             self._record(changed)
+
+    def _report_restore(self, message: Restoring) -> None:
+        """Report a long restore as the reason of the run's state, which says why the job does not run yet."""
+        now_ms = self._now_ms()
+        if message.generation != self._generation or self._reported is None:
+            return
+        self._restores[message.slot] = message
+        if self._restore_reported_ms is None:
+            self._restore_reported_ms = now_ms
+        elif now_ms - self._restore_reported_ms >= RESTORE_EVERY_MS:
+            self._restore_reported_ms = now_ms
+            reason = describe_restores(self._restores.values())
+            self._report_state(self._reported.state, self._reported.generation, reason)
 
     def _sample(self, metrics: SlotMetrics) -> None:
         now_ms = self._now_ms()

@@ -6,6 +6,7 @@ the snapshots of the assigner and of the source agree on the assigned splits.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -59,6 +60,13 @@ class Restoring:
     slot: SlotIndex
     restored_bytes: int
     total_bytes: int
+
+
+def describe_restores(restores: Collection[Restoring]) -> str:
+    """Return the progress of one or more slots together, such as ``restoring 3.2 of 8.0 GB``."""
+    restored, total = (sum(sizes) for sizes in zip(*((one.restored_bytes, one.total_bytes) for one in restores), strict=True))
+    unit, name = (1e9, "GB") if total >= 1e9 else (1e6, "MB")
+    return f"restoring {restored / unit:.1f} of {total / unit:.1f} {name}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,12 @@ SEGMENT_BYTES = 1 << 20
 NULL_LENGTH = -1
 ARENA_NEXT = 0
 ARENA_END = 1
+ARENA_TOUCHED = 2
+"""The kernel stores a value that depends on the loads of slots here, so that the compiler cannot remove these loads."""
+ARENA_WORDS = 3
+TOUCHED_SLOTS_MIN = 1 << 14
+"""A smaller table of slots fits into the CPU cache."""
+BLOCK = 256
 _TAG_MASK = np.uint64(0xFFFFFFFF)
 _LOW_HALF = 0xFFFFFFFF
 
@@ -107,37 +113,53 @@ def find_string(slots: int, mask: int, hashed: int, address: int, length: int, p
 def intern(begin: int, end: int, starts: int, data: int, nulls: int, control: Words, entries: Words, arena: Words,
            ids: Words) -> int:  # fmt: skip
     """Write the ids of values ``begin`` to ``end`` into ``ids``. If the index, the entries or the arena is full, returns the
-    position of the first value without an id. Otherwise returns ``end``."""
-    for record in range(begin, end):
-        address = data + load64(starts + 8 * record)
-        length = load64(starts + 8 * record + 8) - load64(starts + 8 * record)
-        if nulls != 0 and load8(nulls + record):
-            length = NULL_LENGTH
+    position of the first value without an id. Otherwise returns ``end``.
+
+    For each block, the kernel first hashes the strings and loads the slots at which probing begins. These loads are independent,
+    so their cache misses overlap.
+    """
+    for block in range(begin, end, BLOCK):
+        block_end = min(block + BLOCK, end)
+        touched = signed(0)
+        for record in range(block, block_end):
             hashed = signed(0)
+            if nulls == 0 or load8(nulls + record) == 0:
+                start = load64(starts + 8 * record)
+                hashed = signed(hash_bytes(data + start, load64(starts + 8 * record + 8) - start))
+            ids[record] = hashed
+        if control[MASK] >= TOUCHED_SLOTS_MIN:
+            for record in range(block, block_end):
+                touched |= load64(control[SLOTS] + 8 * (signed(np.uint64(ids[record]) & _TAG_MASK) & control[MASK]))
+            arena[ARENA_TOUCHED] = touched
+        for record in range(block, block_end):
+            hashed = ids[record]
+            address = data + load64(starts + 8 * record)
+            length = load64(starts + 8 * record + 8) - load64(starts + 8 * record)
             prefix = signed(0)
-        else:
-            hashed = signed(hash_bytes(address, length))
-            prefix = first_bytes(address, length)
-        number = find_string(control[SLOTS], control[MASK], hashed, address, length, prefix, entries)
-        if number < 0:
-            slot_address = control[SLOTS] + 8 * (-number - 1)
-            if control[OLD_SLOTS] != 0:
-                number = find_string(control[OLD_SLOTS], control[OLD_MASK], hashed, address, length, prefix, entries)
+            if nulls != 0 and load8(nulls + record):
+                length = NULL_LENGTH
+            else:
+                prefix = first_bytes(address, length)
+            number = find_string(control[SLOTS], control[MASK], hashed, address, length, prefix, entries)
             if number < 0:
-                if control[ROWS] >= control[ROW_LIMIT] or arena[ARENA_NEXT] + length > arena[ARENA_END]:
-                    return record
-                number = control[ROWS]
-                control[ROWS] = number + 1
-                entry = entries[number >> CHUNK_SHIFT] + (number & CHUNK_MASK) * ENTRY_BYTES
-                store64(entry, hashed)
-                store64(entry + 8, arena[ARENA_NEXT])
-                store64(entry + 16, length)
-                store64(entry + 24, prefix)
-                if length > 0:
-                    copy_bytes(address, arena[ARENA_NEXT], length)
-                    arena[ARENA_NEXT] += length
-            store64(slot_address, signed(((np.uint64(hashed) & _TAG_MASK) << TAG_SHIFT) | np.uint64(number + 1)))
-        ids[record] = number
+                slot_address = control[SLOTS] + 8 * (-number - 1)
+                if control[OLD_SLOTS] != 0:
+                    number = find_string(control[OLD_SLOTS], control[OLD_MASK], hashed, address, length, prefix, entries)
+                if number < 0:
+                    if control[ROWS] >= control[ROW_LIMIT] or arena[ARENA_NEXT] + length > arena[ARENA_END]:
+                        return record
+                    number = control[ROWS]
+                    control[ROWS] = number + 1
+                    entry = entries[number >> CHUNK_SHIFT] + (number & CHUNK_MASK) * ENTRY_BYTES
+                    store64(entry, hashed)
+                    store64(entry + 8, arena[ARENA_NEXT])
+                    store64(entry + 16, length)
+                    store64(entry + 24, prefix)
+                    if length > 0:
+                        copy_bytes(address, arena[ARENA_NEXT], length)
+                        arena[ARENA_NEXT] += length
+                store64(slot_address, signed(((np.uint64(hashed) & _TAG_MASK) << TAG_SHIFT) | np.uint64(number + 1)))
+            ids[record] = number
     return end
 
 
@@ -170,7 +192,7 @@ class StringInterner:
     def __init__(self) -> None:
         self.index = HashIndex()
         self._entries = RowChunks(ENTRY_WORDS)
-        self._arena: Words = np.zeros(2, dtype=np.int64)
+        self._arena: Words = np.zeros(ARENA_WORDS, dtype=np.int64)
         self._segments: list[npt.NDArray[np.uint8]] = []
         self._arena_bytes = 0
 

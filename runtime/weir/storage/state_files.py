@@ -307,7 +307,7 @@ class _Stream(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def read(self, size: int = -1) -> memoryview:  # Arrow accepts a buffer, which saves a copy
+    def read(self, size: int = -1) -> memoryview:
         """Return a view of a part if the part contains all bytes, else a copy."""
         if not self._part.nbytes:
             self.next_part()

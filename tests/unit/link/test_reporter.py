@@ -21,7 +21,7 @@ from weir.protocol.events import (
     SubtaskAcknowledged,
 )
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIndex, SubtaskId
-from weir.protocol.messages import Acknowledge, SlotMetrics, SubtaskMetrics
+from weir.protocol.messages import Acknowledge, Restoring, SlotMetrics, SubtaskMetrics
 from weir.protocol.snapshots import OperatorSnapshot, StateFile, SubtaskSnapshot, SubtaskStatistics
 
 ONE, TWO, SEVEN = Generation(1), Generation(2), CheckpointId(7)
@@ -92,6 +92,19 @@ def test_the_reason_of_a_retry_is_reported_until_the_next_phase_unless_the_job_r
         RunStateChanged(DriverState.INITIALIZING, ONE),
         RunStateChanged(DriverState.RUNNING, ONE),
     ]
+
+
+def test_the_progress_of_a_long_restore_is_the_reason_of_the_state(recorder: Recorder) -> None:
+    recorder.reporter.on_phase(JobPhase.DEPLOYING, ONE)
+    recorder.new_events()
+    for second in range(13):
+        for slot in range(2):
+            recorder.reporter.on_message(Restoring(ONE, SlotIndex(slot), second * 100_000_000, 4_000_000_000))
+        recorder.now_ms += 1_000
+    (reported,) = recorder.new_events()
+    assert reported == RunStateChanged(DriverState.INITIALIZING, ONE, "restoring 1.9 of 8.0 GB")
+    recorder.reporter.on_phase(JobPhase.RUNNING, ONE)
+    assert recorder.new_events() == [RunStateChanged(DriverState.RUNNING, ONE)]
 
 
 def test_a_failure_is_reported_with_its_reason_and_a_recovery_is_reported_with_its_downtime(recorder: Recorder) -> None:
