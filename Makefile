@@ -21,7 +21,7 @@ QUICK_TESTS := $(wildcard tests/unit tests/sim tests/backend tests/contract)
 SLOW_TESTS  := $(wildcard tests/integration)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-runtime down test test-quick test-integration test-runtime check contract sim chaos chaos-platform upgrade-check e2e bench bench-small-files bench-platform bench-ui ui ui-check ui-test ui-dev ui-types lock docs pictures format audit clean
+.PHONY: help setup demo demo-runtime down test test-quick test-integration test-runtime check contract sim chaos chaos-platform upgrade-check e2e bench bench-small-files bench-restore bench-platform bench-ui ui ui-check ui-test ui-dev ui-types lock docs pictures format audit clean
 
 help: ## List the targets
 	@echo "Weir: checkpointed streaming jobs inside Spark. Needs Python >= 3.11 and a package index; no root, no Docker, no Java."
@@ -96,6 +96,9 @@ bench-small-files: setup ## Measure a job that reads 100,000 small files, with a
 
 bench-platform: setup ## Measure the control plane with a million events: reads, ingest, streams, growth; appends to build/bench/platform.jsonl
 	@$(RUN) bench/platform/run.py $(ARGS)
+
+bench-restore: setup ## Measure how fast a slot restores keyed state, and its memory; appends to build/bench/restore.jsonl: ARGS='--gigabytes 8'
+	@$(RUN) bench/restore.py $(ARGS)
 
 bench-ui: setup ## Measure the web UI in Chromium: first page, and a job of 200 operators x 8 subtasks; appends to build/bench/ui.jsonl
 	@$(RUN) tools/node.py build budget

@@ -7,6 +7,7 @@ snapshots consistent during updates. ``snapshot`` writes state files, and ``rest
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -113,8 +114,8 @@ class ColumnarAggregates:
         self._keys.reserve(self._index, expected)
         self._chunks.reserve(expected)
         for file in files:
-            with reader.open(file) as content:
-                for rows in read_rows(file, content, self._table, self._key_groups):
+            with reader.open(file) as content, closing(read_rows(file, content, self._table, self._key_groups)) as parts:
+                for rows in parts:
                     self._append(rows)
 
     def _append(self, rows: RestoredRows) -> None:

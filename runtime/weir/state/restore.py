@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -48,9 +49,22 @@ def rows_expected(files: Iterable[StateFile], key_groups: tuple[int, int]) -> in
 
 
 def read_rows(file: StateFile, content: IO[bytes], table: TableDescription,
-              key_groups: tuple[int, int]) -> Iterator[RestoredRows]:  # fmt: skip
+              key_groups: tuple[int, int]) -> Generator[RestoredRows, None, None]:  # fmt: skip
     """Yield the rows of ``file`` whose key group is in ``key_groups``, at most 65,536 rows at a time. ``content`` is the stream
-    of the file. Its checksum is verified later, so damaged bytes must not make a kernel read other memory."""
+    of the file. While the caller uses the rows of a batch, another thread reads the next batch. Close the iterator before the
+    stream."""
+    batches = _read_batches(file, content, table, key_groups)
+    with ThreadPoolExecutor(1, "weir-restore-batches") as reading:
+        following = reading.submit(next, batches, None)
+        while (batch := following.result()) is not None:
+            following = reading.submit(next, batches, None)
+            for first in range(0, batch.num_rows, RESTORE_ROWS):
+                yield _rows(file, batch.slice(first, RESTORE_ROWS), table)
+
+
+def _read_batches(file: StateFile, content: IO[bytes], table: TableDescription,
+                  key_groups: tuple[int, int]) -> Iterator[pa.RecordBatch]:  # fmt: skip
+    """The checksum of the file is verified later, so damaged bytes must not make a kernel read other memory."""
     try:
         # An Arrow file is an Arrow stream between two magic strings, of which the first is padded to eight bytes.
         content.read(8)
@@ -60,10 +74,7 @@ def read_rows(file: StateFile, content: IO[bytes], table: TableDescription,
                 batch.validate(full=True)
                 groups = batch.column(KEY_GROUP_COLUMN).to_numpy()
                 selected = (groups >= key_groups[0]) & (groups <= key_groups[1])
-                if not selected.all():
-                    batch = batch.filter(pa.array(selected))
-                for first in range(0, batch.num_rows, RESTORE_ROWS):
-                    yield _rows(file, batch.slice(first, RESTORE_ROWS), table)
+                yield batch if selected.all() else batch.filter(pa.array(selected))
     except (pa.ArrowException, OSError) as error:
         raise CheckpointError(f"Cannot read state file {file.path}: {error}. Restore an older checkpoint.") from error
 

@@ -30,7 +30,7 @@ def test_warm_up_compiles_every_numba_kernel_once() -> None:
     # A numba kernel has no signature if it is inlined into numba kernels that were loaded from the cache.
     assert {name.rpartition(".")[2] for name in entries} >= {
         "fold", "intern", "move_slots", "clear_epochs", "apply_undo_entries", "extract_words", "extract_bits", "choose_groups",
-        "write_words", "write_seen", "read_words", "read_means", "read_seen", "measure_strings", "copy_strings",
+        "append_rows", "index_rows", "read_words", "read_means", "read_seen", "measure_strings", "copy_strings",
         "hash_word_column", "hash_bytes_column", "scatter", "choose_targets", "sort_by_target",
     }  # fmt: skip
 
