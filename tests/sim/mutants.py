@@ -178,7 +178,7 @@ def does_not_compare_the_identity_of_input_files() -> Iterator[None]:
 
 @mutant
 def does_not_abort_staged_output_on_restore() -> Iterator[None]:
-    with patch.object(SimCommitter, "abort_after", lambda self, checkpoint, *, before_generation: None):
+    with patch.object(SimCommitter, "abort_after", lambda self, checkpoint, *, before: None):
         yield
 
 

@@ -376,13 +376,14 @@ def branch_points(view: LogView) -> dict[int, str]:
 
 def unpublished_checkpoints(view: LogView, published_up_to: Mapping[int, int]) -> frozenset[int]:
     """Return the kept checkpoints whose output Weir may have to commit again when a later checkpoint on their branch is restored.
-    ``published_up_to`` maps each kept checkpoint to the field ``published_up_to`` of its manifest. A checkpoint that is missing in
-    the mapping counts as 0: it does not prove that the output of any earlier checkpoint is published."""
+    ``published_up_to`` maps kept checkpoints to the field ``published_up_to`` of their manifests. This field counts for logs of
+    older versions, which do not record publications. A checkpoint that is missing in the mapping counts as 0: it does not prove
+    that the output of any earlier checkpoint is published."""
     ancestries = {record.checkpoint: view.ancestry(record.checkpoint) for record in view.kept}
     unpublished: set[int] = set()
     published: set[int] = set()
     for later, ancestry in ancestries.items():
-        limit = published_up_to.get(later, 0)
+        limit = max(published_up_to.get(later, 0), view.published_up_to(later))
         for checkpoint in ancestry:
             if checkpoint != later:
                 (published if checkpoint <= limit else unpublished).add(int(checkpoint))

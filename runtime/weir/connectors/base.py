@@ -17,11 +17,25 @@ import pyarrow as pa
 from weir.kernel.checkpoints import CommitPermit
 from weir.operators.base import OperatorContext, SourceOperator
 from weir.protocol.codec import to_json
-from weir.protocol.ids import CheckpointId, Generation
+from weir.protocol.ids import Attempt, CheckpointId, Generation
 from weir.protocol.snapshots import Committable, JsonValue, Split
 
 Ancestry: TypeAlias = Mapping[Generation, CheckpointId]
 """Maps each generation to the id of its last checkpoint that is an ancestor of the current state."""
+
+
+Epochs: TypeAlias = Mapping[CheckpointId, Sequence[Committable]]
+"""Maps completed checkpoints to the committables that their commits publish."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MissingOutput:
+    """Published output of ``checkpoint`` that is no longer in the output target, because a consumer has taken it. ``items`` is the
+    number of files or messages."""
+
+    checkpoint: CheckpointId
+    items: int
+    records: int
 
 
 def is_ancestor(ancestry: Ancestry, *, generation: int, checkpoint: int) -> bool:
@@ -106,15 +120,29 @@ class Committer(ABC):
     """The part of a sink that commits, aborts or revokes the output of writers. Runs in the coordinator. Every method is
     idempotent.
 
-    Call order when a generation is prepared: claim -> commit (recommit) -> revoke* -> reinstate* -> abort_after. Then commit*.
+    Call order before a generation starts: published. When it is prepared: claim -> revoke* -> reinstate* -> commit* (the
+    checkpoints up to the restored one that are not published yet) -> abort_after. Then commit*.
+
+    The job log records each publication. **No sink is asked to repeat a commit that the log records as published.** A sink is
+    asked to repeat a commit only if the coordinator failed between the end of the commit and the log entry. A consumer can take
+    published output at any time, and must not make the repetition fail. So a sink whose consumers can remove output keeps
+    a durable record of each publication in the target.
 
     The coordinator of an old generation can pause before any call and continue after a newer generation has run. Therefore, no
-    method may change the output of newer generations. ``before_generation`` is the generation that is being prepared. A method
-    with this parameter changes only output of older generations. If a newer generation has already called ``revoke`` or
-    ``reinstate``, a call of either method for an older generation raises Superseded and changes nothing.
+    method may change the output of newer generations. ``before`` is the generation that is being prepared, with its attempt. A
+    method with this parameter changes only output of older attempts. ``abort_after`` fences older attempts: from then on, all
+    methods raise Superseded for an older attempt and change nothing.
     """
 
     revocable: bool = False
+    target: str = ""
+    """The output target, for messages: a directory, a topic, a table."""
+
+    def published(self) -> frozenset[tuple[Generation, CheckpointId]] | None:
+        """Return the generation and checkpoint of all output in the target, or None if the sink cannot list its output. A pair
+        with checkpoint 0 is a generation that has prepared the target and published nothing. Changes nothing. Raises
+        SinkError."""
+        return None
 
     def claim(self, *, job: str, sink: str, history: str | None = None) -> None:
         """Mark the output target as owned by this sink of this job. The coordinator calls ``claim`` before it changes the
@@ -126,30 +154,33 @@ class Committer(ABC):
 
     @abstractmethod
     def commit(self, permit: CommitPermit, committables: Sequence[Committable]) -> None:
-        """Publish the committables that are not published yet. Raises SinkError if data is missing, and never drops data
-        silently."""
+        """Publish one epoch: the output after the previous published checkpoint, up to ``permit.checkpoint``. Readers should see
+        all of the epoch or nothing.
+
+        Does nothing if the epoch is already published, even if a consumer has taken the output. Raises SinkError if data is
+        missing, and never drops data silently. Raises Superseded."""
 
     @abstractmethod
-    def abort_after(self, checkpoint: CheckpointId, *, before_generation: Generation) -> None:
-        """Delete the output that generations older than ``before_generation`` staged for checkpoints after ``checkpoint``,
+    def abort_after(self, checkpoint: CheckpointId, *, before: Attempt) -> None:
+        """Delete the output that attempts older than ``before`` staged for checkpoints after ``checkpoint``,
         including output of subtasks that no longer exist. The coordinator commits or revokes the output of completed checkpoints
-        before this call, so an implementation can delete all staged output of older generations."""
+        before this call, so an implementation can delete all staged output of older attempts. Raises Superseded, SinkError."""
 
-    def revoke(
-        self, committables: Sequence[Committable], *, ancestry: Ancestry, branch: str, before_generation: Generation
-    ) -> None:
-        """Hide the committed output of checkpoints outside ``ancestry`` from readers, and keep it under ``branch``.
+    def revoke(self, epochs: Epochs, *, ancestry: Ancestry, branch: str, before: Attempt) -> Sequence[MissingOutput]:
+        """Hide the committed output of checkpoints outside ``ancestry`` from readers, and keep it under ``branch``. Return the
+        output that could not be taken back, because it is no longer in the target.
 
-        Only revocable sinks implement this method. ``committables`` contains the committables in the manifests of completed
-        checkpoints outside ``ancestry``. Some of these committables may not be published. An implementation must also find
-        published output of checkpoints whose manifests are deleted, because ``committables`` does not contain that output. The
-        coordinator calls ``revoke`` before ``abort_after``. Raises Superseded, SinkError.
+        Only revocable sinks implement this method. ``epochs`` contains the completed checkpoints outside ``ancestry`` whose
+        manifests exist. Some of these epochs may not be published. An implementation must also find published output of
+        checkpoints whose manifests are deleted, because ``epochs`` does not contain that output. The coordinator calls ``revoke``
+        before ``abort_after``. Raises Superseded, SinkError.
         """
         raise NotImplementedError
 
-    def reinstate(self, *, ancestry: Ancestry, branch: str, before_generation: Generation) -> None:
-        """Publish again the revoked output of all checkpoints in ``ancestry``. The revoked output can be under any branch.
-        Raises Superseded, SinkError."""
+    def reinstate(self, *, ancestry: Ancestry, branch: str, before: Attempt) -> Sequence[MissingOutput]:
+        """Publish again the revoked output of all checkpoints in ``ancestry``. The revoked output can be under any branch. Return
+        the output that could not be published again, because it was no longer in the target when it was revoked. Raises
+        Superseded, SinkError."""
         raise NotImplementedError
 
     def result(self) -> object:

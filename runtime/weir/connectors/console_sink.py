@@ -14,7 +14,7 @@ from weir.errors import SinkError
 from weir.kernel.checkpoints import CommitPermit
 from weir.operators.base import OperatorContext
 from weir.protocol.codec import from_json
-from weir.protocol.ids import CheckpointId, Generation
+from weir.protocol.ids import Attempt, CheckpointId
 from weir.protocol.snapshots import Committable, JsonValue
 
 
@@ -33,7 +33,7 @@ class PrintedRows:
 class ConsoleSink(Sink):
     """Prints at most ``rows`` rows per writer and checkpoint.
 
-    After a restart, the coordinator prints the output of the restored checkpoint again, because no record says that it was printed.
+    If the driver fails between printing a checkpoint and recording it in the job log, the next driver prints the checkpoint again.
     """
 
     rows: int = 20
@@ -103,5 +103,5 @@ class ConsoleCommitter(Committer):
             self._printed[committable.writer] = committable.checkpoint
         out.flush()
 
-    def abort_after(self, checkpoint: CheckpointId, *, before_generation: Generation) -> None:
+    def abort_after(self, checkpoint: CheckpointId, *, before: Attempt) -> None:
         """Do nothing, because staged rows exist only in the checkpoint."""

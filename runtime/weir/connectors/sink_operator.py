@@ -18,11 +18,12 @@ T = TypeVar("T")
 
 
 class SinkOperator(Operator):
-    """Calls the writer of a sink. If a checkpoint is aborted, later snapshots include its committables again.
+    """Calls the writer of a sink. Until the output of an epoch is published, every snapshot includes its committables.
 
     The records of an epoch must be committed even if the first checkpoint after the epoch is aborted. So each later snapshot
-    includes the committables of the epoch, with the same identity, until a checkpoint is completed. Therefore a manifest can
-    also list committables of earlier checkpoints. The coordinator commits these committables too."""
+    includes the committables of the epoch, with the same identity, until the job log records that a checkpoint which contains
+    them is published. Therefore a manifest can also list committables of earlier checkpoints. The coordinator commits those that
+    are not published yet."""
 
     def __init__(self, writer: SinkWriter) -> None:
         self._writer = writer
@@ -55,7 +56,7 @@ class SinkOperator(Operator):
         if states:
             self._writer.restore(states)
 
-    def on_checkpoint_completed(self, checkpoint: CheckpointId) -> None:
+    def on_checkpoint_published(self, checkpoint: CheckpointId) -> None:
         self._unconfirmed = [(epoch, pending) for epoch, pending in self._unconfirmed if epoch > checkpoint]
 
     def close(self) -> None:
@@ -75,7 +76,7 @@ class SinkOperator(Operator):
                 self._failure = self._sink_error("pre-commit", error)
                 raise self._failure from error
             committables += [
-                Committable(context.job, context.uid, context.generation, checkpoint, context.subtask, payload)
+                Committable(context.job, context.uid, context.generation, checkpoint, context.subtask, payload, context.attempt)
                 for payload in payloads
             ]
         return tuple(committables)

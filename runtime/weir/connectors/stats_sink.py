@@ -16,7 +16,7 @@ from weir.errors import SchemaError
 from weir.kernel.checkpoints import CommitPermit
 from weir.operators.base import OperatorContext
 from weir.protocol.codec import from_json, to_json
-from weir.protocol.ids import CheckpointId, Generation
+from weir.protocol.ids import Attempt, CheckpointId
 from weir.protocol.snapshots import Committable, JsonValue
 
 _BUCKETS_PER_OCTAVE = 16
@@ -144,7 +144,7 @@ class StatsCommitter(Committer):
             if latest is None or latest[0] < committable.checkpoint:
                 self._latest[committable.writer] = (committable.checkpoint, from_json(Totals, committable.payload))
 
-    def abort_after(self, checkpoint: CheckpointId, *, before_generation: Generation) -> None:
+    def abort_after(self, checkpoint: CheckpointId, *, before: Attempt) -> None:
         """Delete nothing, because staged totals exist only in the checkpoint."""
 
     def result(self) -> Totals:

@@ -328,6 +328,10 @@ class EffectRunner:
             self._executors.stopping.wait(0.2 * 2 ** (effect.attempt - 2))
         try:
             self._sinks.commit(permit, effect.committables)
+        except Superseded as error:
+            superseded = str(error)
+            self._post(lambda master, now_ms: master.on_log_superseded(superseded, now_ms))
+            return
         except BaseException as error:  # noqa: BLE001  # a bug must fail the job, not hang it
             reason, retry = _reason(error), _may_retry(error)
             self._post(lambda master, now_ms: master.on_commit_failed(permit, reason, retry, now_ms))

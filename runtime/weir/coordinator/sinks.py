@@ -15,16 +15,16 @@ from typing import TypeVar
 
 import structlog
 
-from weir.connectors.base import Committer
+from weir.connectors.base import Committer, Epochs
 from weir.connectors.registry import sink_from
 from weir.coordinator.compiled_job import CompiledJob
 from weir.errors import CheckpointError
 from weir.graph.logical import OperatorKind
 from weir.graph.physical import PhysicalGraph
-from weir.kernel.checkpoints import CommitPermit
+from weir.kernel.checkpoints import CommitPermit, epoch_of, permit_for_restore
 from weir.protocol import codec
-from weir.protocol.ids import CheckpointId, Generation, OperatorUid
-from weir.protocol.job_log import BranchAbandoned, BranchReinstated, Entry
+from weir.protocol.ids import Attempt, CheckpointId, Generation, OperatorUid
+from weir.protocol.job_log import BranchAbandoned, BranchReinstated, CheckpointPublished, Entry
 from weir.protocol.log_view import AbandonedCheckpoint, LogView
 from weir.protocol.manifest import Manifest
 from weir.protocol.snapshots import Committable
@@ -63,16 +63,24 @@ class SinkCoordinator:
         self._committers: dict[OperatorUid, Committer] = {}
         """The committers of the running graph's sinks, and of sinks that only an earlier graph contains."""
         self.confirmed = CheckpointId(0)
-        """All checkpoints of the current branch up to this number are published."""
+        """All checkpoints of the current branch up to this number are published, and the log contains this fact."""
 
     def commit(self, permit: CommitPermit, committables: Iterable[Committable]) -> None:
-        """Raises SinkError. After an error, the checkpoint does not count as published, so the commit can be repeated."""
-        self._publish(permit, committables)
-        self.confirmed = max(self.confirmed, permit.checkpoint)
+        """Publish the epoch of a completed checkpoint, and record it in the log. Call in the order of the checkpoints.
+
+        Raises Superseded, SinkError, StorageError. After an error, the checkpoint does not count as published, so the commit can be
+        repeated.
+        """
+        self._publish(permit, epoch_of(committables, after=self.confirmed))
+        self._confirm(permit)
 
     def _publish(self, permit: CommitPermit, committables: Iterable[Committable]) -> None:
-        for sink, mine in _grouped(committables, lambda one: one.sink).items():
+        for sink, mine in _by_sink(committables).items():
             self._committers[sink].commit(permit, mine)
+
+    def _confirm(self, permit: CommitPermit) -> None:
+        self._append(CheckpointPublished(permit.generation, permit.checkpoint, uuid.uuid4().hex, _wall_ms()))
+        self.confirmed = permit.checkpoint
 
     def prepare(self, generation: Generation, permit: CommitPermit | None) -> None:
         """Prepare the sinks for a generation.
@@ -83,17 +91,17 @@ class SinkCoordinator:
         for sink, committer in self._plan.committers.items():
             self._claim(sink, committer, view)
         restored = permit.checkpoint if permit is not None else None
-        if permit is not None:
-            self._commit_again(view, permit)
-        # Revoke before aborting. Otherwise, the abort would delete staged output of completed checkpoints, which an undo can
-        # need.
+        # Revoke before committing, so that readers never see the output of two branches. Revoke before aborting, because an undo
+        # can need the staged output of completed checkpoints, which the abort would delete.
         self._revoke_abandoned(generation, restored)
         if permit is not None:
             self._reinstate(generation, permit)
+            self._commit_again(generation, permit)
+        else:
+            self.confirmed = CheckpointId(0)
         self._current_view(generation)
         for committer in self._committers.values():
-            committer.abort_after(restored or CheckpointId(0), before_generation=generation)
-        self.confirmed = restored or CheckpointId(0)
+            committer.abort_after(restored or CheckpointId(0), before=Attempt(generation))
 
     def _claim(self, sink: OperatorUid, committer: Committer, view: LogView) -> None:
         committer.claim(job=self._plan.job, sink=sink, history=view.history)
@@ -114,14 +122,28 @@ class SinkCoordinator:
 
     # ---- committing again ------------------------------------------------------------------------
 
-    def _commit_again(self, view: LogView, permit: CommitPermit) -> None:
+    def _commit_again(self, generation: Generation, permit: CommitPermit) -> None:
         """Commit the checkpoints that the restored checkpoint descends from, unless they are known to be published."""
-        restored = self._read(view, permit.checkpoint)
-        for checkpoint in view.ancestry(permit.checkpoint):
-            if checkpoint > restored.published_up_to:
-                manifest = self._read(view, checkpoint)
-                self._claim_former(manifest, view)
-                self._publish(permit, manifest.committables())
+        view = self._current_view(generation)
+        record = view.restore_point(permit.checkpoint)
+        published = view.published_up_to(permit.checkpoint)
+        if published < permit.checkpoint:
+            published = max(published, self._read(view, permit.checkpoint).published_up_to)
+        self.confirmed = published
+        unpublished = [checkpoint for checkpoint in view.ancestry(permit.checkpoint) if checkpoint > published]
+        for checkpoint, manifest in self._manifests(view, unpublished).items():
+            epoch = epoch_of(manifest.committables(), after=self.confirmed)
+            self._publish(permit_for_restore(checkpoint, generation), epoch)
+            self.confirmed = checkpoint
+        if not record.published:
+            self._confirm(permit)
+
+    def _manifests(self, view: LogView, checkpoints: Iterable[CheckpointId]) -> dict[CheckpointId, Manifest]:
+        """Read manifests, and claim the sinks in them. Raises CheckpointError, StorageError, SinkError."""
+        manifests = {checkpoint: self._read(view, checkpoint) for checkpoint in checkpoints}
+        for manifest in manifests.values():
+            self._claim_former(manifest, view)
+        return manifests
 
     def _read(self, view: LogView, checkpoint: CheckpointId) -> Manifest:
         return read_manifest(self._storage, self._layout, view.restore_point(checkpoint))
@@ -132,12 +154,10 @@ class SinkCoordinator:
         """Revoke the output of abandoned checkpoints, so that readers no longer see it."""
         while by_branch := _grouped((view := self._current_view(generation)).abandonment_due, _branch):
             branch, left = next(iter(by_branch.items()))
-            committables = [committable for one in left for committable in self._committables(view, one.checkpoint)]
-            by_sink = _grouped(committables, lambda one: one.sink)
+            epochs = {one.checkpoint: _by_sink(self._epoch(view, one.checkpoint)) for one in left}
             for sink, committer in self._revocable():
-                committer.revoke(
-                    by_sink.get(sink, ()), ancestry=view.ancestry_limits(restored), branch=branch, before_generation=generation
-                )
+                mine: Epochs = {checkpoint: by_sink[sink] for checkpoint, by_sink in epochs.items() if sink in by_sink}
+                committer.revoke(mine, ancestry=view.ancestry_limits(restored), branch=branch, before=Attempt(generation))
             after = min(one.after for one in left) or None
             entry = BranchAbandoned(generation, branch, after, _ids(left), uuid.uuid4().hex, _wall_ms())
             self._record(entry, lambda now: now.abandonment_due)
@@ -149,11 +169,9 @@ class SinkCoordinator:
         """
         while by_branch := _grouped((view := self._current_view(generation)).reinstatement_due, _branch):
             branch, back = next(iter(by_branch.items()))
-            committables = [committable for one in back for committable in self._committables(view, one.checkpoint)]
-            revocable = dict(self._revocable())
-            for committer in revocable.values():
-                committer.reinstate(ancestry=view.ancestry_limits(permit.checkpoint), branch=branch, before_generation=generation)
-            self._publish(permit, [committable for committable in committables if committable.sink in revocable])
+            self._manifests(view, _ids(back))
+            for _, committer in self._revocable():
+                committer.reinstate(ancestry=view.ancestry_limits(permit.checkpoint), branch=branch, before=Attempt(generation))
             entry = BranchReinstated(generation, branch, _ids(back), uuid.uuid4().hex, _wall_ms())
             self._record(entry, lambda now: now.reinstatement_due)
 
@@ -167,19 +185,19 @@ class SinkCoordinator:
             if set(entry.checkpoints) & set(_ids(due(self._current_view(entry.generation)))):
                 raise
 
-    def _committables(self, view: LogView, checkpoint: CheckpointId) -> tuple[Committable, ...]:
-        """Return the committables of an abandoned checkpoint.
+    def _epoch(self, view: LogView, checkpoint: CheckpointId) -> tuple[Committable, ...]:
+        """Return the committables that the commit of an abandoned checkpoint publishes.
 
         Return an empty tuple if the manifest is damaged or missing. The sink needs no committables to find published output
         (see ``Committer.revoke``).
         """
         try:
-            manifest = self._read(view, checkpoint)
+            manifest = self._manifests(view, [checkpoint])[checkpoint]
         except CheckpointError as error:
             log.warning("cannot read an abandoned checkpoint", checkpoint=checkpoint, reason=str(error))
             return ()
-        self._claim_former(manifest, view)
-        return manifest.committables()
+        before = [one for one in view.ancestry(checkpoint) if one < checkpoint]
+        return epoch_of(manifest.committables(), after=max(before, default=CheckpointId(0)))
 
     def _revocable(self) -> list[tuple[OperatorUid, Committer]]:
         return [(sink, committer) for sink, committer in self._committers.items() if committer.revocable]
@@ -190,6 +208,10 @@ def _grouped(many: Iterable[_T], key: Callable[[_T], _K]) -> dict[_K, list[_T]]:
     for one in many:
         result[key(one)].append(one)
     return result
+
+
+def _by_sink(committables: Iterable[Committable]) -> dict[OperatorUid, list[Committable]]:
+    return _grouped(committables, lambda one: one.sink)
 
 
 def _branch(left: AbandonedCheckpoint) -> str:

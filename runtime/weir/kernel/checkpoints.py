@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from weir.kernel.config import CheckpointConfig
-from weir.protocol.ids import CheckpointId, Generation, SubtaskId
+from weir.protocol.ids import Attempt, CheckpointId, Generation, SubtaskId
 from weir.protocol.snapshots import Committable, OperatorSnapshot, SubtaskSnapshot
 
 
@@ -66,6 +66,11 @@ class CommitPermit:
 
     checkpoint: CheckpointId
     generation: Generation
+    attempt: int = 0
+
+    @property
+    def holder(self) -> Attempt:
+        return Attempt(self.generation, self.attempt)
 
 
 @dataclass(slots=True)
@@ -137,6 +142,16 @@ CheckpointEffect: TypeAlias = Trigger | AllAcknowledged | Record | Completed | A
 def permit_for_restore(checkpoint: CheckpointId, generation: Generation) -> CommitPermit:
     """Return the permit for a restored checkpoint, to commit everything up to it again. The log must contain the checkpoint."""
     return CommitPermit(checkpoint, generation)
+
+
+def epoch_of(committables: Iterable[Committable], *, after: CheckpointId) -> tuple[Committable, ...]:
+    """Return those of a checkpoint's ``committables`` that its commit publishes. ``after``: the newest ancestor of the
+    checkpoint, or 0.
+
+    A snapshot lists all epochs that were not known to be published at its barrier. So the ancestor's snapshot has listed all
+    epochs up to the ancestor, and the commit of the ancestor publishes them.
+    """
+    return tuple(committable for committable in committables if committable.checkpoint > after)
 
 
 class CheckpointCoordinator:

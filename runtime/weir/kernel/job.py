@@ -59,6 +59,7 @@ from weir.protocol.messages import (
     Lease,
     NotifyCheckpointAborted,
     NotifyCheckpointCompleted,
+    NotifyCheckpointPublished,
     Register,
     RequestSplit,
     Restoring,
@@ -484,7 +485,9 @@ class JobMaster:
         return [Report.aborted(effect.checkpoint, effect.reason) for effect in effects if isinstance(effect, Aborted)]
 
     def _restart_when_cancelled(self, now_ms: int) -> list[Effect]:
-        if self._phase is not JobPhase.CANCELLING or not self._deployment.is_cancelled or self._append.is_open:
+        """Start the next generation when all slots have cancelled, and no append and no commit is open. The next generation fences
+        this one, which could then not record that a checkpoint is published."""
+        if self._phase is not JobPhase.CANCELLING or not self._deployment.is_cancelled or self._append.is_open or self._commits:
             return []
         self._checkpoints = None
         self._assigners_at.clear()
@@ -573,7 +576,11 @@ class JobMaster:
     # ---- commits ---------------------------------------------------------------------------------
 
     def on_committed(self, permit: CommitPermit, now_ms: int) -> list[Effect]:
-        return [*self._commits.done(permit), *self._resume(now_ms)]
+        """The output of the checkpoint is published, and the job log contains this fact."""
+        effects: list[Effect] = [*self._commits.done(permit)]
+        if permit.generation == self._generation and self._phase is JobPhase.RUNNING:
+            effects += self._deployment.broadcast(NotifyCheckpointPublished(self._generation, permit.checkpoint))
+        return [*effects, *self._resume(now_ms)]
 
     def on_commit_failed(self, permit: CommitPermit, reason: str, retry: bool, now_ms: int) -> list[Effect]:
         """Retry the commit, or fail the job. The output stays staged, and the next start commits it first."""

@@ -50,6 +50,8 @@ class OperatorContext:
     is None if there is no background executor."""
     restored_checkpoint: CheckpointId | None = None
     """The checkpoint from which the generation was restored, or None if the job started without state."""
+    attempt: int = 0
+    """The attempt within the generation (``Attempt``)."""
 
 
 class BackgroundCall(Protocol):
@@ -142,6 +144,10 @@ class Operator(ABC):
     def on_checkpoint_completed(self, checkpoint: CheckpointId) -> None:
         """Handle a completed checkpoint. At this time, no earlier checkpoint is pending: each has completed or was aborted. The
         loop may have skipped the calls for earlier checkpoints."""
+
+    def on_checkpoint_published(self, checkpoint: CheckpointId) -> None:
+        """Handle a checkpoint whose output all sinks have published. The job log contains the publication, so no later checkpoint
+        needs the committables up to this checkpoint. The loop may have skipped the calls for earlier checkpoints."""
 
     def on_checkpoint_aborted(self, checkpoint: CheckpointId) -> None:
         """Handle an aborted checkpoint. The loop does not guarantee a call for every aborted checkpoint."""

@@ -13,6 +13,20 @@ CheckpointId = NewType("CheckpointId", int)
 Generation = NewType("Generation", int)
 """The fencing number of one deployment. Starts at 1."""
 
+
+class Attempt(NamedTuple):
+    """Attempt ``number`` of a generation. Attempts are ordered, and a newer attempt replaces the older one.
+
+    A generation deploys every slot once, so today ``number`` is always 0.
+    """
+
+    generation: Generation
+    number: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.generation}.{self.number}" if self.number else str(self.generation)
+
+
 OperatorUid = NewType("OperatorUid", str)
 """The stable identity of an operator. State belongs to a uid."""
 

@@ -66,6 +66,16 @@ class CheckpointCompleted:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckpointPublished:
+    """The sinks have published the output of the checkpoint and of all its ancestors. No sink is asked to publish it again."""
+
+    generation: Generation
+    checkpoint: CheckpointId
+    nonce: str
+    timestamp_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class CheckpointImported:
     """A checkpoint was imported. Like a start without state, an import starts a new generation and a new branch, and abandons
     all other checkpoints.
@@ -149,6 +159,7 @@ class LogSummarised:
 Entry: TypeAlias = (
     GenerationStarted
     | CheckpointCompleted
+    | CheckpointPublished
     | CheckpointImported
     | CheckpointRetired
     | CheckpointPinned

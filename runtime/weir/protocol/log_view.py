@@ -22,6 +22,7 @@ from weir.protocol.job_log import (
     CheckpointCompleted,
     CheckpointImported,
     CheckpointPinned,
+    CheckpointPublished,
     CheckpointRetired,
     Entry,
     GenerationStarted,
@@ -60,6 +61,9 @@ class CheckpointRecord:
     state_bytes: int
     timestamp_ms: int
     is_savepoint: bool
+    published: bool = False
+    """Whether the output of the checkpoint and of its ancestors is known to be published. Logs of older versions do not contain
+    this fact (see ``Manifest.published_up_to``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +210,14 @@ class LogView:
             sorted(kept.checkpoint for kept in self.kept if kept.checkpoint <= limits.get(kept.generation, _NO_CHECKPOINT))
         )
 
+    def published_up_to(self, checkpoint: CheckpointId) -> CheckpointId:
+        """Return the newest ancestor of ``checkpoint`` whose output is known to be published, or 0. ``checkpoint`` counts as its
+        own ancestor."""
+        ancestry = set(self.ancestry(checkpoint))
+        return max(
+            (kept.checkpoint for kept in self.kept if kept.published and kept.checkpoint in ancestry), default=_NO_CHECKPOINT
+        )
+
     def ancestry_limits(self, checkpoint: CheckpointId | None) -> dict[Generation, CheckpointId]:
         """Map each generation in the ancestry of ``checkpoint`` to its newest checkpoint in this ancestry.
 
@@ -282,7 +294,7 @@ class LogView:
                         return f"checkpoint {checkpoint} is pinned"
                     if self.current and checkpoint == self.current[-1]:
                         return f"checkpoint {checkpoint} is the newest checkpoint, which a recovery needs"
-            case CheckpointPinned():
+            case CheckpointPinned() | CheckpointPublished():
                 if self.find(entry.checkpoint) is None:
                     return f"checkpoint {entry.checkpoint} is retired or never completed"
             case BranchAbandoned():
@@ -315,6 +327,8 @@ class LogView:
                 return self._started(entry)
             case CheckpointCompleted():
                 return self._completed(entry)
+            case CheckpointPublished():
+                return self._published(entry.checkpoint)
             case CheckpointImported():
                 started, completed = _parts(entry)
                 return self._started(started)._completed(completed)
@@ -397,6 +411,12 @@ class LogView:
             kept=(*self.kept, record),
             current=(*self.current, entry.checkpoint),
             pinned=(*self.pinned, entry.checkpoint) if entry.is_savepoint else self.pinned,
+        )
+
+    def _published(self, checkpoint: CheckpointId) -> LogView:
+        ancestry = set(self.ancestry(checkpoint))
+        return replace(
+            self, kept=tuple(replace(kept, published=True) if kept.checkpoint in ancestry else kept for kept in self.kept)
         )
 
     def _retired(self, entry: CheckpointRetired) -> LogView:

@@ -223,6 +223,14 @@ class NotifyCheckpointCompleted:
 
 
 @dataclass(frozen=True, slots=True)
+class NotifyCheckpointPublished:
+    """The sinks have published the output of the checkpoint, and the job log contains this fact."""
+
+    generation: Generation
+    checkpoint: CheckpointId
+
+
+@dataclass(frozen=True, slots=True)
 class NotifyCheckpointAborted:
     generation: Generation
     checkpoint: CheckpointId
@@ -282,6 +290,7 @@ ToSlot: TypeAlias = (
     | Start
     | TriggerCheckpoint
     | NotifyCheckpointCompleted
+    | NotifyCheckpointPublished
     | NotifyCheckpointAborted
     | AssignSplit
     | CancelSubtasks
@@ -300,7 +309,8 @@ _FROM_SLOT: dict[str, type] = {
 _TO_SLOT: dict[str, type] = {
     kind.__name__: kind
     for kind in (
-        Deploy, Start, TriggerCheckpoint, NotifyCheckpointCompleted, NotifyCheckpointAborted, AssignSplit, CancelSubtasks, Lease, Stop,
+        Deploy, Start, TriggerCheckpoint, NotifyCheckpointCompleted, NotifyCheckpointPublished, NotifyCheckpointAborted, AssignSplit,
+        CancelSubtasks, Lease, Stop,
     )
 }  # fmt: skip
 

@@ -47,7 +47,10 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Committable:
-    """The output that a sink writer staged for one checkpoint. The first five fields identify the committable."""
+    """The output that a sink writer staged for one checkpoint. All fields except ``payload`` identify the committable.
+
+    ``attempt``: the attempt within ``generation`` (``Attempt``). Older versions do not store this field.
+    """
 
     job: str
     sink: OperatorUid
@@ -55,6 +58,7 @@ class Committable:
     checkpoint: CheckpointId
     writer: int
     payload: JsonValue
+    attempt: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ from weir.protocol.messages import (
     Lease,
     NotifyCheckpointAborted,
     NotifyCheckpointCompleted,
+    NotifyCheckpointPublished,
     Restoring,
     SlotMetrics,
     Start,
@@ -107,7 +108,14 @@ class SlotRuntime:
                 self.stop_reason = reason
             case Lease():
                 pass
-            case Start() | TriggerCheckpoint() | NotifyCheckpointCompleted() | NotifyCheckpointAborted() | AssignSplit():
+            case (
+                Start()
+                | TriggerCheckpoint()
+                | NotifyCheckpointCompleted()
+                | NotifyCheckpointPublished()
+                | NotifyCheckpointAborted()
+                | AssignSplit()
+            ):
                 deployment = self._deployment
                 if deployment is not None and not deployment.failed and message.generation == deployment.generation:
                     self._fail_on_error(lambda: self._on_current(deployment, message), deployment.generation)
@@ -139,7 +147,12 @@ class SlotRuntime:
     def _on_current(
         self,
         deployment: SlotDeployment,
-        message: Start | TriggerCheckpoint | NotifyCheckpointCompleted | NotifyCheckpointAborted | AssignSplit,
+        message: Start
+        | TriggerCheckpoint
+        | NotifyCheckpointCompleted
+        | NotifyCheckpointPublished
+        | NotifyCheckpointAborted
+        | AssignSplit,
     ) -> None:
         match message:
             case Start():
@@ -158,6 +171,10 @@ class SlotRuntime:
                         operator_object.on_checkpoint_completed(checkpoint)
                     if isinstance(runtime, SourceSubtask):
                         runtime.source.on_checkpoint_completed(checkpoint)
+            case NotifyCheckpointPublished(_, checkpoint):
+                for runtime in deployment.subtasks:
+                    for operator_object in runtime.chain.operators:
+                        operator_object.on_checkpoint_published(checkpoint)
             case NotifyCheckpointAborted(_, checkpoint):
                 self._abort_checkpoint(deployment, checkpoint)
 

@@ -10,7 +10,7 @@ import pytest
 from tests.unit.storage.storage_builders import abandoned, completed, fold, pinned, retired, started
 
 from weir.protocol.ids import CheckpointId, Generation
-from weir.protocol.job_log import GenerationStarted, Purpose
+from weir.protocol.job_log import CheckpointPublished, GenerationStarted, Purpose
 from weir.protocol.log_view import LogView
 from weir.storage.garbage_collection import plan_retention
 from weir_backend.actions.rules import Refusal
@@ -324,6 +324,13 @@ def test_a_checkpoint_is_unpublished_until_a_later_manifest_reports_it_as_publis
     assert unpublished_checkpoints(FIVE, {1: 0, 2: 1, 3: 2, 4: 3, 5: 4}) == frozenset()
     assert unpublished_checkpoints(FIVE, {1: 0, 2: 1, 3: 2, 4: 2, 5: 2}) == {3, 4}
     assert unpublished_checkpoints(FIVE, {1: 0, 2: 1, 3: 2, 4: 3}) == {4}, "checkpoint 5 has no readable manifest"
+
+
+def test_a_published_checkpoint_in_the_job_log_needs_no_manifest() -> None:
+    view = FIVE.apply(CheckpointPublished(FIVE.generation, CheckpointId(4), "n", 0))
+    assert unpublished_checkpoints(view, {}) == frozenset()
+    view = FIVE.apply(CheckpointPublished(FIVE.generation, CheckpointId(2), "n", 0))
+    assert unpublished_checkpoints(view, {}) == {3, 4}
 
 
 def test_only_a_manifest_of_the_same_branch_can_report_that_an_abandoned_checkpoint_is_published() -> None:

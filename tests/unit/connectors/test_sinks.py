@@ -72,7 +72,7 @@ def run(sink: Sink, *epochs: pa.Table) -> None:
             feed(writing, batch)
         committables = snapshot(writing, checkpoint).committables
         committer.commit(Permit(CheckpointId(checkpoint)), committables)
-        writing.on_checkpoint_completed(CheckpointId(checkpoint))
+        writing.on_checkpoint_published(CheckpointId(checkpoint))
     writing.close()
 
 
@@ -289,7 +289,7 @@ def test_collect_returns_a_table_ordered_by_checkpoint_and_writer(tmp_path: Path
         for writer in reversed((0, 1)):
             feed(writers[writer], pa.record_batch({"k": [checkpoint], "v": [writer]}, schema=NUMBERS))
             committables += snapshot(writers[writer], checkpoint).committables
-            writers[writer].on_checkpoint_completed(CheckpointId(checkpoint))
+            writers[writer].on_checkpoint_published(CheckpointId(checkpoint))
         if checkpoint == 2:
             assert committer.result().num_rows == 2
         committer.commit(Permit(CheckpointId(checkpoint)), committables)
@@ -334,7 +334,7 @@ def test_the_console_prints_each_committed_row_once_and_stops_at_its_row_limit()
     for _ in range(2):
         committer.commit(Permit(CheckpointId(1)), committables)
     assert out.getvalue() == "k=1  w=a\nk=2  w=None\n... 1 more rows of checkpoint 1\n"
-    writing.on_checkpoint_completed(CheckpointId(1))
+    writing.on_checkpoint_published(CheckpointId(1))
     assert writing.snapshot(CheckpointId(2)) is None
 
 
@@ -391,7 +391,7 @@ def test_the_totals_of_the_stats_sink_are_exact_despite_aborts_and_crashes_and_r
             durable, completed = snapshots, list(written)
             committer.commit(Permit(CheckpointId(checkpoint)), [one for each in snapshots for one in each.committables])
             for writer in writers:
-                writer.on_checkpoint_completed(CheckpointId(checkpoint))
+                writer.on_checkpoint_published(CheckpointId(checkpoint))
             assert committer.result() == Totals(len(completed), {"v": int64_sum(completed)} if completed else {})
 
 

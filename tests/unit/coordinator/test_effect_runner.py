@@ -20,7 +20,7 @@ from weir.kernel.effects import AppendLog, Commit, Prepare, RecordCompleted, Sta
 from weir.kernel.restore import RestorePoint
 from weir.kernel.split_assigner import SplitList
 from weir.operators.base import SourceOperator
-from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SubtaskId
+from weir.protocol.ids import Attempt, CheckpointId, Generation, OperatorUid, SubtaskId
 from weir.protocol.job_log import GenerationStarted
 from weir.protocol.manifest import AssignerState
 from weir.protocol.snapshots import Committable, Split
@@ -37,7 +37,7 @@ class Broken(Recording):
     def commit(self, permit: object, committables: object) -> None:
         raise self.error
 
-    def abort_after(self, checkpoint: CheckpointId, *, before_generation: Generation) -> None:
+    def abort_after(self, checkpoint: CheckpointId, *, before: Attempt) -> None:
         raise self.error
 
 

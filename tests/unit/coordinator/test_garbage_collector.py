@@ -17,7 +17,7 @@ from weir.errors import StorageError, UnknownOutcome
 from weir.kernel.checkpoints import CheckpointKind, CommitPermit, PendingCheckpoint
 from weir.kernel.effects import AppendLog, Commit, RecordCompleted, StartGeneration, WriteManifest
 from weir.protocol.ids import CheckpointId, Generation
-from weir.protocol.job_log import CheckpointCompleted, GenerationStarted
+from weir.protocol.job_log import CheckpointCompleted, CheckpointPublished, GenerationStarted
 from weir.storage.base import StoredObject
 from weir.storage.job_log import Appended, JobLog
 from weir.storage.layout import JobLayout
@@ -139,8 +139,10 @@ def test_a_process_that_detects_a_successor_while_it_retires_checkpoints_writes_
         )
         assert isinstance(outcome, Appended)
 
+    run.log.append(CheckpointPublished(run.generation, CheckpointId(2), "p2", 0), at=number + 1)
+    run.runner._sinks.confirmed = CheckpointId(2)
     storage.before_create = start
-    run.after_commit(2)
+    run.runner._retain()
     assert storage.before_create is None and run.log.view.generation == run.generation + 1
     assert storage.log[-1] == successor.next_number - 1, "the start of the successor is still the last log entry"
 
@@ -168,12 +170,12 @@ def test_no_summary_is_written_while_an_append_is_open() -> None:
     storage.unknown, storage.lists_failing = 1, 1
     run.runner.submit(record)
     for _ in range(3):
-        run.after_commit(0)
+        run.runner._retain()
     assert storage.log == [1, 2]
     run.runner.submit(record)
     run.after_commit(1)
-    assert storage.log == [3]
-    assert run.calls() == ["created", "manifest_written", "failed", *["committed"] * 3, "created", "committed"]
+    assert storage.log == [4], "entry 3 records that checkpoint 1 is published, and entry 4 is the summary"
+    assert run.calls() == ["created", "manifest_written", "failed", "created", "committed"]
 
 
 def test_a_superseded_run_does_not_change_the_job_log() -> None:
@@ -192,7 +194,7 @@ def test_no_log_entry_is_deleted_while_a_summary_is_unconfirmed(written: bool) -
     run = _Run(storage, summary_every=2).started()
     run.log.append(CheckpointCompleted(Generation(1), CheckpointId(1), "m", "c", 0, "n1", 0), at=2)
     storage.written, storage.unknown, storage.lists_failing = written, 3, 3
-    run.after_commit(1)
+    run.runner._retain()
     assert storage.log == ([1, 2, 3] if written else [1, 2])
     storage.unknown = storage.lists_failing = 0
     for checkpoint in (2, 3, 4):

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 from tests.unit.coordinator.test_log_executor import COLUMNS, GRAPH
 
-from weir.connectors.base import Ancestry, Committer
+from weir.connectors.base import Ancestry, Committer, Epochs, MissingOutput
 from weir.coordinator import sinks
 from weir.coordinator.compiled_job import CompiledJob
 from weir.coordinator.sinks import SinkCoordinator
-from weir.errors import CheckpointError, SinkError, Superseded, UnknownOutcome
+from weir.errors import CheckpointError, Superseded, UnknownOutcome
 from weir.graph.compile import compile_graph
 from weir.graph.logical import Input, LogicalGraph, LogicalOperator, OperatorKind
 from weir.kernel.checkpoints import CommitPermit
 from weir.protocol import codec
-from weir.protocol.ids import CheckpointId, Generation, OperatorUid
-from weir.protocol.job_log import CheckpointCompleted, CheckpointImported, Entry, GenerationStarted
+from weir.protocol.ids import Attempt, CheckpointId, Generation, OperatorUid
+from weir.protocol.job_log import (
+    BranchAbandoned,
+    CheckpointCompleted,
+    CheckpointImported,
+    CheckpointPublished,
+    Entry,
+    GenerationStarted,
+)
 from weir.protocol.log_view import LogView
 from weir.protocol.manifest import Manifest, Origin, aggregate_statistics
 from weir.protocol.snapshots import Committable, OperatorSnapshot, SubtaskSnapshot, SubtaskStatistics
@@ -46,18 +53,19 @@ class Recording(Committer):
     def commit(self, permit: CommitPermit, committables: Sequence[Committable]) -> None:
         self.calls.append(f"commit {[one.checkpoint for one in committables]}")
 
-    def abort_after(self, checkpoint: CheckpointId, *, before_generation: Generation) -> None:
-        self.calls.append(f"abort after {checkpoint} before g{before_generation}")
+    def abort_after(self, checkpoint: CheckpointId, *, before: Attempt) -> None:
+        self.calls.append(f"abort after {checkpoint} before g{before}")
 
-    def revoke(
-        self, committables: Sequence[Committable], *, ancestry: Ancestry, branch: str, before_generation: Generation | None = None
-    ) -> None:
+    def revoke(self, epochs: Epochs, *, ancestry: Ancestry, branch: str, before: Attempt) -> Sequence[MissingOutput]:
         self.before("revoke")
-        self.calls.append(f"revoke {[one.checkpoint for one in committables]} of {branch} before g{before_generation}")
+        listed = {checkpoint: [one.checkpoint for one in epoch] for checkpoint, epoch in epochs.items()}
+        self.calls.append(f"revoke {listed} of {branch} before g{before}")
+        return ()
 
-    def reinstate(self, *, ancestry: Ancestry, branch: str, before_generation: Generation | None = None) -> None:
+    def reinstate(self, *, ancestry: Ancestry, branch: str, before: Attempt) -> Sequence[MissingOutput]:
         self.before("reinstate")
-        self.calls.append(f"reinstate {branch} before g{before_generation}")
+        self.calls.append(f"reinstate {branch} before g{before}")
+        return ()
 
 
 def _graph(*sinks: OperatorUid) -> Any:
@@ -88,8 +96,17 @@ class JobWithSinks:
         branch = view.branch_after(from_, Generation(generation))
         self.append(GenerationStarted(Generation(generation), from_, branch, CheckpointId(first), f"start {generation}", 0))
 
-    def complete(self, generation: int, checkpoint: int, *, sinks: Sequence[OperatorUid] = (SINK,), published: int = 0) -> None:
-        written = self._manifest(generation, checkpoint, sinks, published)
+    def complete(
+        self,
+        generation: int,
+        checkpoint: int,
+        *,
+        sinks: Sequence[OperatorUid] = (SINK,),
+        published: int = 0,
+        unconfirmed: Iterable[int] = (),
+    ) -> None:
+        """``unconfirmed``: the earlier epochs that the manifest lists again."""
+        written = self._manifest(generation, checkpoint, sinks, published, epochs=(*unconfirmed, checkpoint))
         self.append(
             CheckpointCompleted(
                 Generation(generation), CheckpointId(checkpoint), written.path, written.checksum, 0, f"c{checkpoint}", 0
@@ -98,7 +115,7 @@ class JobWithSinks:
 
     def import_(self, generation: int, checkpoint: int, *, sinks: Sequence[OperatorUid]) -> None:
         origin = Origin("file:///elsewhere/job", CheckpointId(1), "c")
-        written = self._manifest(generation, checkpoint, sinks, checkpoint, origin)
+        written = self._manifest(generation, checkpoint, sinks, checkpoint, origin, epochs=(checkpoint,))
         branch = f"b{generation}"
         self.append(
             CheckpointImported(
@@ -107,9 +124,19 @@ class JobWithSinks:
         )
 
     def _manifest(
-        self, generation: int, checkpoint: int, sinks: Sequence[OperatorUid], published: int, origin: Origin | None = None
+        self,
+        generation: int,
+        checkpoint: int,
+        sinks: Sequence[OperatorUid],
+        published: int,
+        origin: Origin | None = None,
+        *,
+        epochs: Sequence[int],
     ) -> WrittenManifest:
-        operators = tuple(OperatorSnapshot(sink, 0, committables=(_committable(sink, generation, checkpoint),)) for sink in sinks)
+        operators = tuple(
+            OperatorSnapshot(sink, 0, committables=tuple(_committable(sink, generation, epoch) for epoch in epochs))
+            for sink in sinks
+        )
         subtasks = (SubtaskSnapshot(0, 0, operators, (), (), False, SubtaskStatistics()),)
         return write_manifest(
             self.storage,
@@ -165,12 +192,12 @@ def _prepare(
     return one
 
 
-def test_a_preparation_first_claims_the_sinks_then_commits_then_revokes_then_aborts(history: JobWithSinks) -> None:
+def test_a_preparation_first_claims_the_sinks_then_revokes_then_commits_then_aborts(history: JobWithSinks) -> None:
     one = _prepare(history, 2, 1)
     assert history.sink.calls == [
         "claim out start 1",
+        "revoke {2: [2], 3: [3]} of b1 before g2",
         "commit [1]",
-        "revoke [2, 3] of b1 before g2",
         "abort after 1 before g2",
     ]
     assert one.confirmed == 1
@@ -186,20 +213,59 @@ def test_revoked_output_is_reinstated_when_a_restore_returns_to_it(history: JobW
     assert history.log.view.reinstatement_due == ()
 
 
-def test_a_reinstatement_is_not_recorded_in_the_log_if_output_is_missing(history: JobWithSinks) -> None:
-    _prepare(history, 2, 1)
-    history.start(3, 3, 20)
-    commit = history.sink.commit
+def test_a_checkpoint_that_the_log_records_as_published_is_not_committed_again(history: JobWithSinks) -> None:
+    assert _prepare(history, 2, 1).confirmed == 1
+    assert history.log.read()[0].restore_point(CheckpointId(1)).published
+    history.start(3, 1, 20)
+    history.sink.calls.clear()
+    assert _prepare(history, 3, 1).confirmed == 1
+    assert not any(call.startswith("commit") for call in history.sink.calls)
 
-    def missing(permit: CommitPermit, committables: Sequence[Committable]) -> None:
-        if any(one.checkpoint == 2 for one in committables):
-            raise SinkError("part-c2: the file is neither published nor staged")
-        commit(permit, committables)
 
-    history.sink.commit = missing  # type: ignore[method-assign]  # another program deleted it
-    with pytest.raises(SinkError, match="part-c2"):
-        _prepare(history, 3, 3)
-    assert history.log.view.reinstatement_due != ()
+def test_only_the_ancestors_after_the_last_published_one_are_committed_again() -> None:
+    history = JobWithSinks()
+    history.start(1, None, 1)
+    for checkpoint in (1, 2, 3, 4):
+        history.complete(1, checkpoint, unconfirmed=range(1, checkpoint))
+    history.append(CheckpointPublished(Generation(1), CheckpointId(2), "p", 0))
+    history.start(2, 4, 10)
+    assert _prepare(history, 2, 4).confirmed == 4
+    commits = [call for call in history.sink.calls if call.startswith("commit")]
+    assert commits == ["commit [3]", "commit [4]"], "each call publishes one epoch, and no epoch is published twice"
+
+
+def test_a_log_of_an_older_version_is_resumed_by_the_numbers_in_its_manifests() -> None:
+    history = JobWithSinks()
+    history.start(1, None, 1)
+    for checkpoint in (1, 2, 3):
+        history.complete(1, checkpoint, published=max(0, checkpoint - 2))
+    history.start(2, 3, 10)
+    _prepare(history, 2, 3)
+    assert [call for call in history.sink.calls if call.startswith("commit")] == ["commit [2]", "commit [3]"]
+
+
+def test_a_commit_is_recorded_in_the_log_before_the_checkpoint_counts_as_published(history: JobWithSinks) -> None:
+    def refuse(entry: Entry) -> None:
+        raise UnknownOutcome("no answer")
+
+    one = _prepare(history, 2, 1)
+    history.complete(2, 10)
+    with pytest.raises(UnknownOutcome):
+        one._append = refuse
+        one.commit(CommitPermit(CheckpointId(10), Generation(2)), (_committable(SINK, 2, 10),))
+    assert one.confirmed == 1
+    one._append = history.append
+    one.commit(CommitPermit(CheckpointId(10), Generation(2)), (_committable(SINK, 2, 10),))
+    assert one.confirmed == 10 and history.log.read()[0].restore_point(CheckpointId(10)).published
+
+
+def test_a_commit_publishes_aborted_epochs_once(history: JobWithSinks) -> None:
+    one = _prepare(history, 2, 1)
+    for checkpoint, epochs in ((11, (10, 11)), (12, (10, 11, 12))):
+        history.complete(2, checkpoint)
+        committables = tuple(_committable(SINK, 2, epoch) for epoch in epochs)
+        one.commit(CommitPermit(CheckpointId(checkpoint), Generation(2)), committables)
+    assert [call for call in history.sink.calls if call.startswith("commit")] == ["commit [1]", "commit [10, 11]", "commit [12]"]
 
 
 @pytest.mark.parametrize("step", ["revoke", "reinstate"])
@@ -241,7 +307,8 @@ def test_a_log_entry_is_not_written_again_if_an_earlier_attempt_has_written_it(h
 def test_a_preparation_continues_if_the_log_refuses_an_entry_that_it_already_contains(history: JobWithSinks) -> None:
     def append_and_refuse(entry: Entry) -> None:
         history.append(entry)
-        raise CheckpointError("the checkpoints are not on an abandoned branch")
+        if isinstance(entry, BranchAbandoned):
+            raise CheckpointError("the checkpoints are not on an abandoned branch")
 
     _prepare(history, 2, 1, append_and_refuse)
     assert history.log.view.abandonment_due == ()
@@ -271,8 +338,8 @@ def test_output_of_a_sink_that_the_graph_no_longer_has_is_committed_and_revoked(
     _prepare(history, 2, 1)
     assert former.calls == [
         "claim former start 1",
+        "revoke {2: [2]} of b1 before g2",
         "commit [1]",
-        "revoke [2] of b1 before g2",
         "abort after 1 before g2",
     ]
 
@@ -287,7 +354,7 @@ def test_an_import_does_not_open_sinks_of_the_original_job(monkeypatch: pytest.M
     _prepare(history, 3, 2)
     assert history.sink.calls == [
         "claim out start 1",
-        "revoke [1] of b1 before g3",
+        "revoke {1: [1]} of b1 before g3",
         "abort after 2 before g3",
     ], "all output of the job is revoked, and no output of the original job is committed"
     history.sink.calls.clear()

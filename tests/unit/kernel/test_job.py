@@ -38,6 +38,7 @@ from weir.protocol.messages import (
     FromSlot,
     Heartbeat,
     Lease,
+    NotifyCheckpointPublished,
     RequestSplit,
     Restoring,
     StackSample,
@@ -221,6 +222,14 @@ def test_a_commit_waits_for_all_earlier_commits() -> None:
     assert only(Commit, job.master.on_committed(second.permit, 0)) == []
 
 
+def test_slots_are_notified_of_a_published_checkpoint_only_while_its_generation_runs() -> None:
+    job = Job().running()
+    job.observe(job.master.savepoint(0))
+    (commit,) = only(Commit, job.completed(1))
+    assert [one.checkpoint for one in sent(NotifyCheckpointPublished, job.master.on_committed(commit.permit, 0))] == [1] * SLOTS
+    assert not sent(NotifyCheckpointPublished, job.master.on_committed(CommitPermit(CheckpointId(1), Generation(9)), 0))
+
+
 def test_a_bounded_job_finishes_after_its_final_checkpoint_is_committed() -> None:
     job = Job().running()
     assert sent(TriggerCheckpoint, job.all_ended())
@@ -236,7 +245,8 @@ def test_after_the_loss_of_a_slot_the_job_restores_the_last_completed_checkpoint
     for slot in range(SLOTS):
         job.receive(slot, RequestSplit(job.generation, SOURCE, slot))
     job.observe(job.master.savepoint(0))
-    job.completed(1)
+    (commit,) = only(Commit, job.completed(1))
+    job.observe(job.master.on_committed(commit.permit, 5))
     effects = job.master.on_slot_lost(register(1).incarnation, "killed", 10)
     assert [effect.to for effect in only(Send, effects) if isinstance(effect.message, CancelSubtasks)] == [
         register(0).incarnation
@@ -252,7 +262,7 @@ def test_after_the_loss_of_a_slot_the_job_restores_the_last_completed_checkpoint
     assert {deploy.next_checkpoint for deploy in deploys} == {2}
 
 
-def test_a_recovery_chooses_its_restore_point_only_after_an_open_append_is_closed() -> None:
+def test_a_recovery_chooses_its_restore_point_only_after_an_open_append_and_commit_are_closed() -> None:
     job = Job().running()
     job.observe(job.master.savepoint(0))
     job.acknowledged(1)
@@ -261,8 +271,9 @@ def test_a_recovery_chooses_its_restore_point_only_after_an_open_append_is_close
     for slot in range(SLOTS):
         job.receive(slot, Cancelled(Generation(1)))
     assert isinstance(job.log, RecordCompleted), "no second append is requested"
-    effects = job.log_created()
-    assert only(Commit, effects)
+    (commit,) = only(Commit, job.log_created())
+    assert job.log is None, "the next generation would fence the commit, which could then not be recorded"
+    job.observe(job.master.on_committed(commit.permit, 0))
     assert job.log == StartGeneration(Generation(2), CheckpointId(1), CheckpointId(2))
 
 
@@ -470,13 +481,13 @@ def test_a_job_that_is_ending_does_not_deploy_a_prepared_generation() -> None:
     job.master.on_slot_lost(register(0).incarnation, "killed", 0)
     for slot in range(1, SLOTS):
         job.receive(slot, Cancelled(job.generation), 0)
+    job.observe(job.master.on_committed(commit.permit, 0))
     assert job.master.phase is JobPhase.STARTING
-    job.log_created()
-    assert not only(Finish, job.master.cancel(0)), "the commit of the previous generation is not finished"
+    assert not only(Finish, job.master.cancel(0)), "the append is open"
     for slot in range(SLOTS):
         job.receive(slot, register(slot), 0)
+    assert only(Finish, job.log_created())
     assert not sent(Deploy, job.master.on_prepared({SOURCE: SPLITS}, 0))
-    assert only(Finish, job.master.on_committed(commit.permit, 0))
 
 
 def test_a_superseded_driver_stops_without_a_commit() -> None:

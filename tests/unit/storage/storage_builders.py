@@ -12,6 +12,7 @@ from weir.protocol.job_log import (
     BranchReinstated,
     CheckpointCompleted,
     CheckpointPinned,
+    CheckpointPublished,
     CheckpointRetired,
     Entry,
     GenerationStarted,
@@ -49,6 +50,10 @@ def completed(generation: int, checkpoint: int, *, savepoint: bool = False, nonc
     return CheckpointCompleted(
         Generation(generation), CheckpointId(checkpoint), path, "xxh3:00", 10, nonce_ or nonce(), 2_000, is_savepoint=savepoint
     )
+
+
+def published(generation: int, checkpoint: int) -> CheckpointPublished:
+    return CheckpointPublished(Generation(generation), CheckpointId(checkpoint), nonce(), 2_500)
 
 
 def retired(generation: int, *checkpoints: int) -> CheckpointRetired:

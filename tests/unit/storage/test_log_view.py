@@ -8,7 +8,7 @@ from unittest.mock import patch
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.storage.storage_builders import abandoned, completed, fold, pinned, reinstated, retired, started
+from tests.unit.storage.storage_builders import abandoned, completed, fold, pinned, published, reinstated, retired, started
 
 from weir.errors import CheckpointError
 from weir.protocol import codec, log_view
@@ -154,6 +154,24 @@ def test_the_id_of_a_checkpoint_that_did_not_complete_is_not_used_again() -> Non
     assert view.apply(completed(2, 9)).next_checkpoint == 10
 
 
+def test_a_published_checkpoint_has_only_published_ancestors() -> None:
+    view = fold(started(1), completed(1, 1), completed(1, 2), completed(1, 3), published(1, 2))
+    assert [record.published for record in view.kept] == [True, True, False]
+    assert [view.published_up_to(CheckpointId(one)) for one in (1, 2, 3)] == [1, 2, 2]
+    assert view.apply(published(1, 2)) == view, "the entry can be repeated"
+    rolled_back = view.apply(started(2, restored_from=1, branch="b2", first_checkpoint=4)).apply(completed(2, 4))
+    assert rolled_back.published_up_to(CheckpointId(4)) == 1
+    assert rolled_back.published_up_to(CheckpointId(3)) == 2
+
+
+def test_a_summary_of_an_older_version_has_no_published_checkpoints() -> None:
+    entry = summary(fold(started(1), completed(1, 1), published(1, 1)), nonce="s", timestamp_ms=1)
+    assert isinstance(entry.view, dict)
+    for record in entry.view["kept"]:  # type: ignore[union-attr]  # a list of records
+        del record["published"]  # type: ignore[union-attr,arg-type]
+    assert base_view(entry).published_up_to(CheckpointId(1)) == 0
+
+
 def test_a_completed_savepoint_is_pinned_and_can_be_unpinned() -> None:
     view = fold(started(1), completed(1, 1, savepoint=True), completed(1, 2))
     assert view.pinned == (1,)
@@ -173,6 +191,7 @@ def test_a_completed_savepoint_is_pinned_and_can_be_unpinned() -> None:
         (retired(1, 1), "pinned"),
         (retired(1, 9), "never completed"),
         (pinned(1, 9), "never completed"),
+        (published(1, 9), "never completed"),
         (abandoned(1, "b1", 0, 2), "no revocation of some of its checkpoints is due"),
         (reinstated(1, "b1", 2), "need no reinstatement"),
     ],
@@ -198,7 +217,7 @@ def _valid_logs(draw: st.DrawFn) -> list[Entry]:
     entries: list[Entry] = []
     view = LogView()
     for _ in range(draw(st.integers(1, 25))):
-        kind = draw(st.sampled_from(["start", "complete", "complete", "retire", "pin", "abandon", "reinstate"]))
+        kind = draw(st.sampled_from(["start", "complete", "complete", "publish", "retire", "pin", "abandon", "reinstate"]))
         generation, kept = view.generation, [record.checkpoint for record in view.kept]
         skipped = draw(st.integers(0, 2))
         entry: Entry
@@ -209,6 +228,8 @@ def _valid_logs(draw: st.DrawFn) -> list[Entry]:
             entry = started(view.next_generation, restored_from=restored, branch=branch, first_checkpoint=first)
         elif kind == "complete":
             entry = completed(generation, view.next_checkpoint + skipped, savepoint=draw(st.booleans()))
+        elif kind == "publish" and kept:
+            entry = published(generation, draw(st.sampled_from(kept)))
         elif kind == "abandon" and view.abandonment_due:
             record = draw(st.sampled_from(view.abandonment_due))
             entry = abandoned(generation, record.branch, record.after, record.checkpoint)

@@ -128,7 +128,8 @@ def _inspect_own(subject: InspectionRequest, checkpoint: CheckpointId) -> PlanIn
         return None
     ancestry = seen.view.ancestry(checkpoint)
     left = seen.view.abandoned_by(checkpoint)
-    recommitted = [one for one in ancestry if one > manifest.published_up_to]
+    published = max(manifest.published_up_to, seen.view.published_up_to(checkpoint))
+    recommitted = [one for one in ancestry if one > published]
     return _inspection(
         subject,
         manifest,

@@ -72,8 +72,11 @@ def facts(seen: JobStorage, *, retained: int, asked: bool) -> LogFacts:
 
 
 def _published_up_to(seen: JobStorage) -> dict[int, int]:
+    """Return ``Manifest.published_up_to`` of the checkpoints whose publication the log does not record."""
     found: dict[int, int] = {}
     for record in seen.view.kept:
+        if record.published:
+            continue
         try:
             found[record.checkpoint] = read_manifest(seen.storage, seen.layout, record).published_up_to
         except CheckpointError as error:

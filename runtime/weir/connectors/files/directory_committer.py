@@ -12,14 +12,14 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from weir.connectors.base import Ancestry, Committer, is_ancestor
+from weir.connectors.base import Ancestry, Committer, Epochs, MissingOutput, is_ancestor
 from weir.connectors.files.file_system import FileSystem, sink_error
 from weir.connectors.files.output_layout import OutputLayout, PartName, staging_generation
 from weir.connectors.files.revoked_output import RevokedOutput
 from weir.errors import ProtocolError, SinkError, Superseded
 from weir.kernel.checkpoints import CommitPermit
 from weir.protocol.codec import from_json
-from weir.protocol.ids import CheckpointId, Generation
+from weir.protocol.ids import Attempt, CheckpointId, Generation
 from weir.protocol.snapshots import Committable
 
 PUBLISH_ATTEMPTS = 4
@@ -135,7 +135,7 @@ class DirectoryCommitter(Committer):
 
     # ---- abort -----------------------------------------------------------------------------------
 
-    def abort_after(self, checkpoint: CheckpointId, *, before_generation: Generation) -> None:
+    def abort_after(self, checkpoint: CheckpointId, *, before: Attempt) -> None:
         staging = self._layout.staging
         try:
             for name in self._file_system.list(staging):
@@ -143,23 +143,23 @@ class DirectoryCommitter(Committer):
                 # Delete staged files of every checkpoint, because a zombie has possibly staged output for an old checkpoint after
                 # the last abort. The staging directory contains no output of completed checkpoints, because that output is already
                 # published or revoked.
-                if generation is not None and generation < before_generation:
+                if generation is not None and generation < before.generation:
                     self._file_system.unlink(os.path.join(staging, name))
         except OSError as error:
             raise sink_error("removing staged output of uncompleted checkpoints", staging, error, retry_when_full=True) from error
 
     # ---- revoke and reinstate --------------------------------------------------------------------
 
-    def revoke(
-        self, committables: Sequence[Committable], *, ancestry: Ancestry, branch: str, before_generation: Generation
-    ) -> None:
+    def revoke(self, epochs: Epochs, *, ancestry: Ancestry, branch: str, before: Attempt) -> Sequence[MissingOutput]:
+        before_generation = before.generation
         self._layout.checked_branch(branch)
         try:
             self._revoked.take_over(before_generation)
             # List the files after the takeover, to include files that an older generation published before the takeover.
             listed = [
                 CommittablePart.of(committable)
-                for committable in committables
+                for epoch in epochs.values()
+                for committable in epoch
                 if _must_be_revoked(ancestry, committable.generation, committable.checkpoint, before_generation)
             ]
             published = [
@@ -182,8 +182,10 @@ class DirectoryCommitter(Committer):
                 self._revoked.check(before_generation)
         except OSError as error:
             raise sink_error(f"revoking branch {branch}", self._layout.out, error, retry_when_full=True) from error
+        return ()
 
-    def reinstate(self, *, ancestry: Ancestry, branch: str, before_generation: Generation) -> None:
+    def reinstate(self, *, ancestry: Ancestry, branch: str, before: Attempt) -> Sequence[MissingOutput]:
+        before_generation = before.generation
         self._layout.checked_branch(branch)
         try:
             self._revoked.take_over(before_generation)
@@ -206,6 +208,7 @@ class DirectoryCommitter(Committer):
             self._revoked.check(before_generation)
         except OSError as error:
             raise sink_error(f"reinstating branch {branch}", self._layout.out, error, retry_when_full=True) from error
+        return ()
 
     @staticmethod
     def _is_revocable(name: str, ancestry: Ancestry, before_generation: Generation) -> bool:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
-from weir.connectors.base import Ancestry, Committer, PendingCommit, SinkWriter, is_ancestor
+from weir.connectors.base import Ancestry, Committer, Epochs, MissingOutput, PendingCommit, SinkWriter, is_ancestor
 from weir.errors import SinkError, StorageError
 from weir.kernel.checkpoints import CommitPermit
 from weir.operators.base import Batch, Operator, OperatorContext, PendingSnapshot, SnapshotReader, Step
-from weir.protocol.ids import CheckpointId, Generation
+from weir.protocol.ids import Attempt, CheckpointId
 from weir.protocol.snapshots import Committable, JsonValue, OperatorSnapshot
 from weir.testing.sim.operators import DelayedSnapshot, sliced
 from weir.testing.sim.records import Identity, SimBatch, SimRow, Stamp, chain_hash, key_group, key_of, through
@@ -141,29 +141,29 @@ class SimCommitter(Committer):
             if not self._port.call(partial(self._storage.publish, path, permit.generation)):
                 raise SinkError(f"{path} is neither staged nor published")
 
-    def abort_after(self, checkpoint: CheckpointId, *, before_generation: Generation) -> None:
+    def abort_after(self, checkpoint: CheckpointId, *, before: Attempt) -> None:
+        self._port.call(lambda: self._storage.fence(before.generation))
+
         def doomed(committable: Committable) -> bool:
-            return committable.sink == self._uid and committable.generation < before_generation
+            return committable.sink == self._uid and committable.generation < before.generation
 
         self._port.call(lambda: self._storage.discard_staged(doomed))
 
-    def revoke(
-        self, committables: Sequence[Committable], *, ancestry: Ancestry, branch: str, before_generation: Generation | None = None
-    ) -> None:
-        assert before_generation is not None, "the coordinator passes its generation"
-        self._port.call(lambda: self._storage.fence(before_generation))
-        listed = {str(committable.payload): committable for committable in committables}
+    def revoke(self, epochs: Epochs, *, ancestry: Ancestry, branch: str, before: Attempt) -> Sequence[MissingOutput]:
+        self._port.call(lambda: self._storage.fence(before.generation))
+        listed = {str(committable.payload): committable for epoch in epochs.values() for committable in epoch}
         published = {path: staged.committable for path, staged in self._storage.published.items()}
         for path, committable in {**published, **listed}.items():
             is_kept = is_ancestor(ancestry, generation=committable.generation, checkpoint=committable.checkpoint)
-            if committable.sink == self._uid and not is_kept and committable.generation < before_generation:
-                self._port.call(partial(self._storage.revoke, path, branch, before_generation))
+            if committable.sink == self._uid and not is_kept and committable.generation < before.generation:
+                self._port.call(partial(self._storage.revoke, path, branch, before.generation))
+        return ()
 
-    def reinstate(self, *, ancestry: Ancestry, branch: str, before_generation: Generation | None = None) -> None:
-        assert before_generation is not None, "the coordinator passes its generation"
-        self._port.call(lambda: self._storage.fence(before_generation))
+    def reinstate(self, *, ancestry: Ancestry, branch: str, before: Attempt) -> Sequence[MissingOutput]:
+        self._port.call(lambda: self._storage.fence(before.generation))
         for path, (_, staged) in tuple(self._storage.revoked.items()):
             committable = staged.committable
             is_kept = is_ancestor(ancestry, generation=committable.generation, checkpoint=committable.checkpoint)
             if committable.sink == self._uid and is_kept:
-                self._port.call(partial(self._storage.reinstate, path, before_generation))
+                self._port.call(partial(self._storage.reinstate, path, before.generation))
+        return ()

@@ -17,7 +17,7 @@ from weir.connectors.files.file_formats import ParquetFormat
 from weir.connectors.files.file_system import FileSystem
 from weir.connectors.files.output_layout import OutputLayout
 from weir.connectors.sink_operator import SinkOperator
-from weir.protocol.ids import CheckpointId, Generation
+from weir.protocol.ids import Attempt, CheckpointId, Generation
 from weir.protocol.snapshots import Committable
 
 
@@ -84,6 +84,10 @@ class Permit:
     checkpoint: CheckpointId
     generation: Generation = Generation(1)
 
+    @property
+    def holder(self) -> Attempt:
+        return Attempt(self.generation)
+
 
 @dataclass
 class Output:
@@ -113,22 +117,30 @@ class Output:
         self.committer.commit(Permit(highest if checkpoint is None else CheckpointId(checkpoint)), committables)
 
     def abort_after(self, checkpoint: int, before_generation: int) -> None:
-        self.committer.abort_after(CheckpointId(checkpoint), before_generation=Generation(before_generation))
+        self.committer.abort_after(CheckpointId(checkpoint), before=Attempt(Generation(before_generation)))
 
     def revoke(self, committables: Sequence[Committable], *, to: int, generation: int, branch: str = "b1") -> None:
         """Revoke output as ``generation`` does when it restores checkpoint ``to`` of generation 1."""
         ancestry = {Generation(1): CheckpointId(to)}
-        self.committer.revoke(committables, ancestry=ancestry, branch=branch, before_generation=Generation(generation))
+        self.committer.revoke(epochs(committables), ancestry=ancestry, branch=branch, before=Attempt(Generation(generation)))
 
     def reinstate(self, *, to: int, generation: int, branch: str = "b1") -> None:
         ancestry = {Generation(1): CheckpointId(to)}
-        self.committer.reinstate(ancestry=ancestry, branch=branch, before_generation=Generation(generation))
+        self.committer.reinstate(ancestry=ancestry, branch=branch, before=Attempt(Generation(generation)))
 
     def visible(self) -> list[int]:
         return visible(self.out)
 
     def staged(self) -> list[str]:
         return FileSystem().list(os.path.join(self.out, "_weir", "staging"))
+
+
+def epochs(committables: Sequence[Committable]) -> dict[CheckpointId, list[Committable]]:
+    """Return the committables of each checkpoint, in the form that the coordinator passes to a sink."""
+    found: dict[CheckpointId, list[Committable]] = {}
+    for one in committables:
+        found.setdefault(one.checkpoint, []).append(one)
+    return found
 
 
 def write(sink: SinkOperator, values: Sequence[int]) -> None:

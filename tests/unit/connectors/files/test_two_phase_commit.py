@@ -14,7 +14,15 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from tests.unit.connectors.connector_harness import make_context
-from tests.unit.connectors.files.output_harness import FragileFileSystem, Output, PowerCut, QuickFileSystem, snapshot, write
+from tests.unit.connectors.files.output_harness import (
+    FragileFileSystem,
+    Output,
+    PowerCut,
+    QuickFileSystem,
+    epochs,
+    snapshot,
+    write,
+)
 
 from weir.connectors.files.directory_writer import DirectoryWriter, FileLimits
 from weir.connectors.files.file_formats import ParquetFormat
@@ -22,7 +30,7 @@ from weir.connectors.files.file_system import FileSystem
 from weir.connectors.files.output_layout import OutputLayout
 from weir.connectors.sink_operator import SinkOperator
 from weir.errors import ProtocolError, SinkError
-from weir.protocol.ids import CheckpointId, Generation
+from weir.protocol.ids import Attempt, CheckpointId, Generation
 from weir.protocol.snapshots import Committable
 
 
@@ -219,7 +227,7 @@ def test_records_of_an_aborted_checkpoint_are_committed_with_the_next_checkpoint
     assert [one.checkpoint for one in committables] == [1, 2]
     output.commit(committables)
     assert output.visible() == [1, 2]
-    sink.on_checkpoint_completed(CheckpointId(2))
+    sink.on_checkpoint_published(CheckpointId(2))
     assert sink.snapshot(CheckpointId(3)) is None, "an epoch without records has no committable"
 
 
@@ -237,7 +245,7 @@ def test_a_committable_with_a_path_outside_the_output_directory_is_refused(outpu
         with pytest.raises(ProtocolError, match="not the name of a staged file"):
             output.commit([replace(committable, payload=payload)])
     with pytest.raises(SinkError, match="invalid branch name"):
-        output.committer.revoke([committable], ancestry={}, branch="../x", before_generation=Generation(2))
+        output.committer.revoke(epochs([committable]), ancestry={}, branch="../x", before=Attempt(Generation(2)))
 
 
 def snapshot_of(sink: SinkOperator, epochs: Sequence[Sequence[int]], checkpoint: int) -> tuple[Committable, ...]:
@@ -302,7 +310,7 @@ class JobUnderPowerCuts(RuleBasedStateMachine):
             self.output.commit(self.manifests.get(to, ()), to)
             ancestry = {Generation(one): CheckpointId(limit) for one, limit in self.limits.items()}
             self.output.committer.revoke(
-                abandoned, ancestry=ancestry, branch=f"b{self.branches}", before_generation=Generation(self.generation)
+                epochs(abandoned), ancestry=ancestry, branch=f"b{self.branches}", before=Attempt(Generation(self.generation))
             )
             self.output.abort_after(to, self.generation)
 
@@ -356,7 +364,7 @@ class JobUnderPowerCuts(RuleBasedStateMachine):
             return self.recover(self.newest(), [])
         if notified:
             for sink in self.sinks:
-                sink.on_checkpoint_completed(CheckpointId(self.checkpoint))
+                sink.on_checkpoint_published(CheckpointId(self.checkpoint))
         return None
 
     def replace_file_system(self, file_system: FileSystem) -> None:
