@@ -63,7 +63,7 @@ class Live:
 
         Raises DemoFailed if there is no output, or if the running counts of a route are not 1, 2, 3 and so on.
         """
-        committed = sorted((self._output / "routes").glob("*.parquet"))
+        committed = sorted((self._output / "routes").glob("*/*.parquet"))
         if not committed:
             raise DemoFailed(f"Job '{LIVE}' has committed nothing to {self._output}")
         counts = pl.read_parquet(committed, columns=["origin", "dest", "flights"])

@@ -17,6 +17,7 @@ import polars as pl
 from tests.chaos.chaos_job import CODE_OF_KEY
 from tests.chaos.dataset import origin
 
+from weir.connectors.files.file_system import FileSystem
 from weir.connectors.files.output_layout import OutputLayout, PartName
 from weir.protocol.log_view import LogView
 from weir.storage.inspection import verify
@@ -51,18 +52,16 @@ def check_output(records: pl.DataFrame, *, keys: Path, groups: Path) -> list[str
 
 
 def parts_of(directory: Path) -> list[tuple[PartName, str]]:
-    """Return the published files in reading order."""
-    names = os.listdir(directory) if directory.is_dir() else []
-    return sorted((part, name) for name in names if (part := PartName.parse(name)) is not None)
+    """Return the names and paths of the published files in reading order."""
+    return OutputLayout(str(directory)).published_parts(FileSystem())
 
 
 def _wrong_parts(directory: Path, view: LogView) -> Iterator[str]:
     parts = parts_of(directory)
     limits = view.ancestry_limits(view.newest.checkpoint if view.newest else None)
-    ends = {int(generation): int(checkpoint) for generation, checkpoint in limits.items()}
-    for part, name in parts:
-        if part.checkpoint > ends.get(part.generation, 0):
-            yield f"{directory.name}/{name} is published, but its checkpoint is on an abandoned branch"
+    for part, path in parts:
+        if part.checkpoint > limits.get(part.attempt.generation, 0):
+            yield f"{path} is published, but its checkpoint is on an abandoned branch"
     published = {part for part, _ in parts}
     layout = OutputLayout(str(directory))
     for name in os.listdir(layout.staging) if os.path.isdir(layout.staging) else ():
@@ -73,11 +72,11 @@ def _wrong_parts(directory: Path, view: LogView) -> Iterator[str]:
 def _read(directory: Path, reader: Callable[[Path], pl.DataFrame], schema: dict[str, type[pl.DataType]]) -> pl.DataFrame:
     """Return all rows, ordered by checkpoint, writer, file and row."""
     frames = []
-    for _, name in parts_of(directory):
+    for _, path in parts_of(directory):
         try:
-            frames.append(reader(directory / name).select(pl.col(column).cast(kind) for column, kind in schema.items()))
+            frames.append(reader(Path(path)).select(pl.col(column).cast(kind) for column, kind in schema.items()))
         except (OSError, ValueError, pl.exceptions.PolarsError) as error:
-            raise ValueError(f"{directory.name}/{name} cannot be read: {error}") from error
+            raise ValueError(f"{path} cannot be read: {error}") from error
     return pl.concat(frames) if frames else pl.DataFrame(schema=schema)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -123,13 +124,11 @@ class Rig:
             self.api.wait(job["id"], lambda now: now["state"] == "CANCELED" and now["operation"] is None)
         self.api.send("DELETE", f"/jobs/{job['id']}", headers={"If-Match": "*"})
         # Delete the output, because a new job with the same name uses the same directory.
-        for part in self.output.rglob("*"):
-            if part.is_file():
-                part.unlink()
+        shutil.rmtree(self.output, ignore_errors=True)
 
     def count_output(self) -> int:
         """Return the number of orders in the output. Fails if the orders of a customer are not numbered 1, 2, 3, ..."""
-        rows = pl.read_parquet(sorted(self.output.glob("*.parquet")), columns=["customer", "orders"])
+        rows = pl.read_parquet(sorted(self.output.glob("*/*.parquet")), columns=["customer", "orders"])
         of_each = rows.group_by("customer").agg(
             rows=pl.len(), distinct=pl.col("orders").n_unique(), first=pl.col("orders").min(), last=pl.col("orders").max()
         )

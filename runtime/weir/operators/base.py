@@ -24,7 +24,7 @@ from typing import IO, Protocol
 
 import pyarrow as pa
 
-from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SubtaskId
+from weir.protocol.ids import Attempt, CheckpointId, Generation, OperatorUid, SubtaskId
 from weir.protocol.snapshots import OperatorSnapshot, Split, StateFile
 
 Batch = pa.RecordBatch
@@ -51,7 +51,11 @@ class OperatorContext:
     restored_checkpoint: CheckpointId | None = None
     """The checkpoint from which the generation was restored, or None if the job started without state."""
     attempt: int = 0
-    """The attempt within the generation (``Attempt``)."""
+    """The number of the attempt within the generation."""
+
+    @property
+    def deployment(self) -> Attempt:
+        return Attempt(self.generation, self.attempt)
 
 
 class BackgroundCall(Protocol):

@@ -56,7 +56,7 @@ class Runs:
 
     def committed(self) -> dict[str, bytes]:
         """Return the name and content of each committed file."""
-        return {path.name: path.read_bytes() for path in sorted(self.output.glob("*.parquet"))}
+        return {path.name: path.read_bytes() for path in sorted(self.output.glob("*/*.parquet"))}
 
     def check_finishes(self, **options: Any) -> None:
         """Run the job to its end and check that its output is exact."""

@@ -70,7 +70,7 @@ def test_with_json_logs_an_error_is_printed_as_json(fresh: Path) -> None:
 
 
 def test_a_rollback_without_a_terminal_is_refused_and_lists_the_abandoned_checkpoints(finished: Path) -> None:
-    files = sorted((finished / "output").glob("*.parquet"))
+    files = sorted((finished / "output").glob("*/*.parquet"))
     kept = [
         one for one in json.loads(weir("checkpoints", finished / "checkpoints", "--json").out) if one["status"] == "restorable"
     ]
@@ -81,7 +81,7 @@ def test_a_rollback_without_a_terminal_is_refused_and_lists_the_abandoned_checkp
     abandoned = ", ".join(str(one["checkpoint"]) for one in kept[1:])
     assert f"Rolling back job 'small' to checkpoint {oldest} abandons the checkpoints {abandoned}" in result.err
     assert "revokes their output in: out" in result.err
-    assert sorted((finished / "output").glob("*.parquet")) == files, "the output has not changed"
+    assert sorted((finished / "output").glob("*/*.parquet")) == files, "the output has not changed"
 
 
 def test_resume_and_from_cannot_be_combined(fresh: Path) -> None:

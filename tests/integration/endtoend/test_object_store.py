@@ -99,12 +99,12 @@ def test_a_job_resumes_and_rolls_back_from_s3(session: LazySession, directory: P
     resumed = run_job(small(directory), options(url, start=Resume(), retained=10), session=session)
     assert resumed.outcome is JobOutcome.FINISHED
     assert totals(directory / "output") == expected_totals()
-    first = set((directory / "output").glob("*.parquet"))
+    first = set((directory / "output").glob("*/*.parquet"))
 
     again = run_job(small(directory), options(url, start=FromCheckpoint(middle)), session=session)
     assert (again.outcome, again.reason) == (JobOutcome.FINISHED, "")
     assert totals(directory / "output") == expected_totals()
-    assert first - set((directory / "output").glob("*.parquet")), "the output after the checkpoint is revoked and written again"
+    assert first - set((directory / "output").glob("*/*.parquet")), "the output after the checkpoint is revoked and written again"
     assert pq.read_table(directory / "output", partitioning=None).num_rows == 4_000
 
 

@@ -136,7 +136,7 @@ def test_a_job_restores_another_jobs_checkpoint_and_a_stateless_upgrade_can_be_u
     api.wait(second["id"], lambda job: job["state"] == "FINISHED")
     assert {one: one.read_bytes() for one in Path(path).rglob("*") if one.is_file()} == before
     shutil.copytree(tmp_path / "output", tmp_path / "both")
-    for part in (tmp_path / "later").glob("*.parquet"):
+    for part in (tmp_path / "later").glob("*/*.parquet"):
         shutil.copy(part, tmp_path / "both" / f"later-{part.name}")
     assert totals(tmp_path / "both") == expected_totals() and 0 < rows(tmp_path / "later") < rows(tmp_path / "both")
     listed = api.send("GET", "/checkpoints", params={"filter": json.dumps({"job_id": second["id"], "trigger": "import"})})

@@ -34,7 +34,7 @@ from weir.connectors.sink_operator import SinkOperator
 from weir.connectors.stats_sink import StatsWriter, Totals
 from weir.errors import ConfigError, Retry, SchemaError, SinkError
 from weir.operators.base import OperatorContext
-from weir.protocol.ids import CheckpointId, Generation, OperatorUid
+from weir.protocol.ids import Attempt, CheckpointId, Generation, OperatorUid
 from weir.protocol.snapshots import Committable, OperatorSnapshot
 
 NUMBERS = pa.schema([("k", pa.int64()), ("v", pa.int64())])
@@ -44,6 +44,10 @@ NUMBERS = pa.schema([("k", pa.int64()), ("v", pa.int64())])
 class Permit:
     checkpoint: CheckpointId
     generation: Generation = Generation(1)
+
+    @property
+    def holder(self) -> Attempt:
+        return Attempt(self.generation)
 
 
 def operator(sink: Sink, *, writer: int = 0, generation: int = 1) -> SinkOperator:
@@ -93,22 +97,26 @@ def test_written_json_lines_are_read_back_unchanged(tmp_path: Path, read_all: Re
     sink.check(table.schema)
     run(sink, table, table)
     assert read_all(sources.json_lines(tmp_path / "out", table.schema)).to_pylist() == (table.to_pylist() * 2)
-    assert all(json.loads(line) for line in (tmp_path / "out" / "part-c00000001-g1-w0000.jsonl").read_text().splitlines())
+    assert all(
+        json.loads(line)
+        for line in (tmp_path / "out" / "weir_checkpoint=1" / "part-c00000001-g1-w0000.jsonl").read_text().splitlines()
+    )
 
 
 def test_a_new_parquet_file_starts_at_the_row_limit_and_the_row_order_is_kept(tmp_path: Path) -> None:
     table = pa.table({"k": pa.array(range(20), pa.int64()), "word": [str(i) for i in range(20)]})
     run(sinks.parquet(tmp_path, rows_per_file=6), table)
-    names = sorted(path.name for path in tmp_path.glob("*.parquet"))
+    epoch = tmp_path / "weir_checkpoint=1"
+    names = sorted(path.name for path in epoch.iterdir())
     assert names == [f"part-c00000001-g1-w0000{tail}.parquet" for tail in ("", ".s0001", ".s0002", ".s0003")]
-    assert [pq.read_metadata(tmp_path / name).num_rows for name in names] == [6, 6, 6, 2]
-    assert pa.concat_tables(pq.read_table(tmp_path / name) for name in names).equals(table)
+    assert [pq.read_metadata(epoch / name).num_rows for name in names] == [6, 6, 6, 2]
+    assert pa.concat_tables(pq.read_table(epoch / name, partitioning=None) for name in names).equals(table)
 
 
 def test_a_new_parquet_file_starts_at_the_byte_limit(tmp_path: Path) -> None:
     noise = np.random.default_rng(1).integers(0, 1 << 62, 30_000)
     run(sinks.parquet(tmp_path, bytes_per_file=20_000), pa.table({"k": noise}))
-    sizes = [path.stat().st_size for path in tmp_path.glob("*.parquet")]
+    sizes = [path.stat().st_size for path in tmp_path.glob("*/*.parquet")]
     assert len(sizes) > 5 and all(size < 45_000 for size in sizes)
     assert sorted(pq.read_table(tmp_path)["k"].to_pylist()) == sorted(noise.tolist())
 
@@ -152,7 +160,10 @@ def test_timestamps_are_written_as_iso_8601_at_any_nesting_depth(tmp_path: Path)
     sink.check(table.schema)
     run(sink, table)
     text, short = "2024-05-01T10:00:00.250", "2024-05-01T10:00:00"
-    rows = [json.loads(line) for line in (tmp_path / "out" / "part-c00000001-g1-w0000.jsonl").read_text().splitlines()]
+    rows = [
+        json.loads(line)
+        for line in (tmp_path / "out" / "weir_checkpoint=1" / "part-c00000001-g1-w0000.jsonl").read_text().splitlines()
+    ]
     first = {"plain": short, "list": [short, None], "pair": [short, text], "struct": {"at": short, "n": 1}}
     assert rows[0] == {**first, "deep": [{"at": [short]}], "seconds": short, "zone": f"{short}+00:00"}
     second = {"plain": text, "list": [], "pair": [None, None], "struct": {"at": None, "n": 2}, "deep": [None]}
@@ -218,7 +229,7 @@ def test_a_full_disk_fails_the_checkpoint_and_the_subtask_but_committed_output_r
         feed(sink, batch)
     with pytest.raises(SinkError, match="no space left"):
         sink.snapshot(CheckpointId(3))
-    assert pq.read_table(tmp_path).to_pydict() == {"k": [1]}
+    assert pq.read_table(tmp_path, partitioning=None).to_pydict() == {"k": [1]}
 
 
 def test_a_sink_fails_if_its_process_reaches_the_file_size_limit(tmp_path: Path) -> None:

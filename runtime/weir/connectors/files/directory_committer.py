@@ -1,30 +1,42 @@
 """The committer of directory sinks, which publishes, aborts, revokes and reinstates the files of directory writers.
 
 Each method consists of small steps. If the process crashes at any step of a method, calling the method again leads to the same
-state as without the crash. A file gets its final name by a hard link, which never overwrites another file. The committer removes
-the staged name of a file only after it has synced the output directory.
+state as without the crash. An epoch becomes visible in three steps:
+
+1. The files of all writers are moved into one directory below ``pending``.
+2. The receipt is written, which lists the files.
+3. The directory is renamed to its visible place.
+
+A receipt without its pending directory proves that the epoch is published, even if a consumer has taken files since then. Receipts,
+pending and revoked files are in a ``FencedDirectory``, so no coordinator of an older generation can take any of these steps.
 """
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from weir.connectors.base import Ancestry, Committer, Epochs, MissingOutput, is_ancestor
+from weir.connectors.files.fenced_directory import FencedDirectory
 from weir.connectors.files.file_system import FileSystem, sink_error
-from weir.connectors.files.output_layout import OutputLayout, PartName, staging_generation
-from weir.connectors.files.revoked_output import RevokedOutput
-from weir.errors import ProtocolError, SinkError, Superseded
+from weir.connectors.files.output_layout import OutputLayout, PartName, epoch_name, parse_epoch_name, staging_attempt
+from weir.errors import ProtocolError, SinkError
 from weir.kernel.checkpoints import CommitPermit
-from weir.protocol.codec import from_json
+from weir.protocol import codec
 from weir.protocol.ids import Attempt, CheckpointId, Generation
 from weir.protocol.snapshots import Committable
 
-PUBLISH_ATTEMPTS = 4
-"""The number of times that the committer looks for an output file under all its possible names before it reports the file as
-missing."""
+RECEIPTS_MAX = 10_000
+"""The number of receipts that a sink keeps. A rollback over more epochs does not report what consumers have taken from the oldest
+of them."""
+_PRUNE_EVERY = 1_000
+_PENDING, _PUBLISHED, _ABANDONED = "pending", "published", "abandoned"
+_RECEIPT = re.compile(r"c(\d+)-g(\d+)\.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +50,39 @@ class CommittablePart:
 
     @staticmethod
     def of(committable: Committable) -> CommittablePart:
-        part = from_json(CommittablePart, committable.payload)
+        part = codec.from_json(CommittablePart, committable.payload)
         for name in (part.staged, part.final):
-            if os.path.basename(name) != name or not name.startswith("part-"):
+            if os.path.basename(name) != name or PartName.parse(name) is None:
                 raise ProtocolError(f"sink {committable.sink!r}: {name!r} is not the name of a staged file")
         return part
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Epoch:
+    """A checkpoint and the generation that completed it. All files of an epoch are of one generation."""
+
+    checkpoint: CheckpointId
+    generation: Generation
+
+    @property
+    def receipt(self) -> str:
+        return f"c{self.checkpoint:08d}-g{self.generation}.json"
+
+    @staticmethod
+    def of_receipt(name: str) -> _Epoch | None:
+        match = _RECEIPT.fullmatch(name)
+        return None if match is None else _Epoch(CheckpointId(int(match[1])), Generation(int(match[2])))
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The record that an epoch is published. ``files`` maps the name of each file to its number of rows."""
+
+    checkpoint: CheckpointId
+    generation: Generation
+    files: dict[str, int]
+    rows: int
+    bytes: int
 
 
 class DirectoryCommitter(Committer):
@@ -50,8 +90,11 @@ class DirectoryCommitter(Committer):
 
     def __init__(self, layout: OutputLayout, file_system: FileSystem | None = None) -> None:
         self._layout = layout
+        self.target = layout.out
         self._file_system = file_system or FileSystem()
-        self._revoked = RevokedOutput(layout, self._file_system)
+        self._fence = FencedDirectory(layout.epochs, self._file_system, target=layout.out)
+        self._prepared: Attempt | None = None
+        self._commits = 0
 
     def claim(self, *, job: str, sink: str, history: str | None = None) -> None:
         try:
@@ -67,156 +110,296 @@ class DirectoryCommitter(Committer):
         assert all(committable.checkpoint <= permit.checkpoint for committable in committables), (
             "the permit does not cover this checkpoint"
         )
+        parts = [CommittablePart.of(committable) for committable in committables]
+        epoch = _Epoch(permit.checkpoint, committables[0].generation)
+        attempt = permit.holder
+        with self._changing(attempt, f"committing checkpoint {permit.checkpoint}"):
+            pending = self._fence.path(attempt, _PENDING, epoch_name(epoch.checkpoint))
+            if not self._file_system.exists(self._fence.path(attempt, _PUBLISHED, epoch.receipt)):
+                if not self._is_visible(epoch, parts):
+                    self._gather(attempt, parts, pending, epoch)
+                self._write_receipt(attempt, epoch, parts)
+            self._show(attempt, pending, self._layout.visible(epoch.checkpoint))
+            self._commits += 1
+            if self._commits % _PRUNE_EVERY == 0:
+                self._remove_old_receipts(attempt)
+
+    def _is_visible(self, epoch: _Epoch, parts: Sequence[CommittablePart]) -> bool:
+        """Return whether all files are in their visible places, without a receipt. An older version or a reinstatement has then
+        published the epoch."""
+        return all(any(self._is_complete(path, part) for path in self._visible_paths(epoch, part)) for part in parts)
+
+    def _visible_paths(self, epoch: _Epoch, part: CommittablePart) -> list[str]:
+        """Return the visible paths of a file. Older versions publish each file for itself, under the checkpoint in its name."""
+        name = PartName.parse(part.final)
+        assert name is not None
+        checkpoints = dict.fromkeys((epoch.checkpoint, name.checkpoint))
+        return [os.path.join(self._layout.visible(checkpoint), part.final) for checkpoint in checkpoints]
+
+    def _gather(self, attempt: Attempt, parts: Sequence[CommittablePart], pending: str, epoch: _Epoch) -> None:
+        """Move all files of the epoch to ``pending``. First find all of them, so that nothing is moved if one is missing."""
+        sources: list[tuple[str, str]] = []
+        for part in parts:
+            target = os.path.join(pending, part.final)
+            paths = [target, *self._visible_paths(epoch, part), os.path.join(self._layout.staging, part.staged)]
+            found = next((path for path in paths if self._is_complete(path, part)), None)
+            if found is None:
+                self._fence.check(attempt)
+                raise SinkError(
+                    f"{os.path.join(self._layout.visible(epoch.checkpoint), part.final)}: the file is neither staged nor published, "
+                    f"so {part.rows} records are missing. If the output directory was emptied, restore its files, or start the job "
+                    "without state and with an empty directory."
+                )
+            if found != target:
+                sources.append((found, target))
+        self._file_system.mkdir(pending)
+        for source, target in sources:
+            self._file_system.rename(source, target)
+        # The receipt must not survive a power cut that the files do not survive.
+        self._file_system.fsync(pending)
+        self._file_system.fsync(os.path.dirname(pending))
+
+    def _is_complete(self, path: str, part: CommittablePart) -> bool:
         try:
-            parts = [CommittablePart.of(committable) for committable in committables]
-            linked = [source for part in parts if (source := self._publish(part, permit.generation)) is not None]
-            if linked:
-                self._file_system.fsync(self._layout.out)
-            for source in linked:
-                self._file_system.unlink(source)
-        except OSError as error:
-            raise sink_error(
-                f"committing checkpoint {permit.checkpoint}", self._layout.out, error, retry_when_full=True
-            ) from error
-
-    def _publish(self, part: CommittablePart, generation: Generation) -> str | None:
-        """Publish ``part`` by giving it its final name. Returns the old path of the part, which the caller must remove after it has
-        synced the output directory.
-
-        Returns None if the part is already published, or if a newer generation has revoked the part."""
-        staged, final = self._staged(part), os.path.join(self._layout.out, part.final)
-        # Repeat these checks, because another process can rename the part between two checks. The part is renamed at most
-        # twice.
-        for _ in range(PUBLISH_ATTEMPTS):
-            if self._link(staged, final):
-                return staged
-            if self._is_published(part, final):
-                return None
-            owner = self._revoked.owner()
-            if owner > generation:
-                return None
-            if self._revoked.find(part.final, owner) is not None:
-                # An older generation has revoked the part, but the permit requires the part to be published. Fence the older
-                # generation first. Without fencing, two processes that rename the part at the same time could remove both its
-                # names.
-                try:
-                    self._revoked.take_over(generation)
-                except Superseded:
-                    return None
-                revoked_path = self._revoked.find(part.final, generation)
-                if revoked_path is not None and self._link(revoked_path, final):
-                    return revoked_path
-        raise SinkError(
-            f"{final}: the file is neither staged nor published, so {part.rows} records are missing. "
-            "If the output directory was emptied, restore its files, or start the job without state and with an empty directory."
-        )
-
-    def _is_published(self, part: CommittablePart, final: str) -> bool:
-        try:
-            size = self._file_system.size(final)
+            size = self._file_system.size(path)
         except FileNotFoundError:
             return False
         if size != part.bytes:
             raise SinkError(
-                f"{final}: another program has written the file. It has {size} bytes, not {part.bytes}. Restore or remove it."
+                f"{path}: another program has written the file. It has {size} bytes, not {part.bytes}. Restore or remove it."
             )
         return True
 
-    def _link(self, source: str, final: str) -> bool:
-        """Add the name ``final`` to the file ``source``. Return False if ``source`` does not exist: another process can publish the
-        file and remove ``source`` at any time."""
+    def _write_receipt(self, attempt: Attempt, epoch: _Epoch, parts: Sequence[CommittablePart]) -> None:
+        receipt = Receipt(
+            epoch.checkpoint,
+            epoch.generation,
+            {part.final: part.rows for part in parts},
+            rows=sum(part.rows for part in parts),
+            bytes=sum(part.bytes for part in parts),
+        )
+        self._file_system.create(self._fence.path(attempt, _PUBLISHED, epoch.receipt), codec.dumps(receipt))
+
+    def _show(self, attempt: Attempt, pending: str, visible: str) -> None:
+        """Make the epoch visible, unless it already is."""
         try:
-            self._file_system.link(source, final)
-        except FileExistsError:
-            return self._is_same(source, final)
+            self._file_system.rename(pending, visible)
         except FileNotFoundError:
-            return False
-        return True
+            self._fence.check(attempt)  # the rename also fails if another generation has taken over
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+                raise
+            raise SinkError(
+                f"{visible}: the directory contains files that this job did not write there. Move them to another directory, and "
+                "start the job again."
+            ) from error
+        self._file_system.fsync(self._layout.out)
 
     # ---- abort -----------------------------------------------------------------------------------
 
     def abort_after(self, checkpoint: CheckpointId, *, before: Attempt) -> None:
-        staging = self._layout.staging
-        try:
-            for name in self._file_system.list(staging):
-                generation = staging_generation(name)
+        with self._changing(before, "removing staged output of uncompleted checkpoints"):
+            for name in self._file_system.list(self._layout.staging):
+                attempt = staging_attempt(name)
                 # Delete staged files of every checkpoint, because a zombie has possibly staged output for an old checkpoint after
                 # the last abort. The staging directory contains no output of completed checkpoints, because that output is already
                 # published or revoked.
-                if generation is not None and generation < before.generation:
-                    self._file_system.unlink(os.path.join(staging, name))
-        except OSError as error:
-            raise sink_error("removing staged output of uncompleted checkpoints", staging, error, retry_when_full=True) from error
+                if attempt is not None and attempt < before:
+                    self._file_system.unlink(os.path.join(self._layout.staging, name))
+            self._remove_old_receipts(before)
+
+    def _remove_old_receipts(self, attempt: Attempt) -> None:
+        """Delete all but the newest receipts, and the incomplete receipts and spare names that a crash has left."""
+        names = self._file_system.list(self._fence.path(attempt, _PUBLISHED))
+        receipts = sorted(epoch for name in names if (epoch := _Epoch.of_receipt(name)) is not None)
+        doomed = [epoch.receipt for epoch in receipts[:-RECEIPTS_MAX]]
+        for name in [*doomed, *(name for name in names if _Epoch.of_receipt(name) is None)]:
+            self._file_system.unlink(self._fence.path(attempt, _PUBLISHED, name))
 
     # ---- revoke and reinstate --------------------------------------------------------------------
 
     def revoke(self, epochs: Epochs, *, ancestry: Ancestry, branch: str, before: Attempt) -> Sequence[MissingOutput]:
-        before_generation = before.generation
         self._layout.checked_branch(branch)
-        try:
-            self._revoked.take_over(before_generation)
-            # List the files after the takeover, to include files that an older generation published before the takeover.
-            listed = [
-                CommittablePart.of(committable)
-                for epoch in epochs.values()
-                for committable in epoch
-                if _must_be_revoked(ancestry, committable.generation, committable.checkpoint, before_generation)
-            ]
-            published = [
-                name for name in self._file_system.list(self._layout.out) if self._is_revocable(name, ancestry, before_generation)
-            ]
-            try:
-                target = self._revoked.make_branch(before_generation, branch)
-                for part in listed:
-                    # Move the staged file before the published file, so that a late commit of a zombie finds nothing to publish.
-                    self._move(self._staged(part), os.path.join(target, part.final))
-                    self._move(os.path.join(self._layout.out, part.final), os.path.join(target, part.final))
-                for name in published:
-                    self._move(os.path.join(self._layout.out, name), os.path.join(target, name))
-                # Sync even if nothing was moved, because an earlier attempt has possibly moved all files and crashed before this
-                # sync.
-                for directory in (target, self._layout.out):
-                    self._file_system.fsync(directory)
-                self._revoked.remove_empty_branches(before_generation)
-            finally:
-                self._revoked.check(before_generation)
-        except OSError as error:
-            raise sink_error(f"revoking branch {branch}", self._layout.out, error, retry_when_full=True) from error
-        return ()
+        missing: list[MissingOutput] = []
+        with self._changing(before, f"revoking branch {branch}"):
+            staged = {
+                _Epoch(checkpoint, committables[0].generation): [CommittablePart.of(one) for one in committables]
+                for checkpoint, committables in epochs.items()
+                if committables
+            }
+            # List the epochs after the takeover, to include epochs that an older generation published before the takeover.
+            listed = [*staged, *self._receipts(before), *self._epochs_in(self._layout.out)]
+            listed += self._epochs_in(self._fence.path(before, _PENDING))
+            target = self._fence.path(before, _ABANDONED, branch)
+            self._file_system.mkdir(target)
+            earlier = self._abandoned(before)
+            for epoch in sorted(set(listed)):
+                is_older = Attempt(epoch.generation) < before
+                if is_older and not is_ancestor(ancestry, generation=epoch.generation, checkpoint=epoch.checkpoint):
+                    directory = earlier.get(epoch.checkpoint, os.path.join(target, epoch_name(epoch.checkpoint)))
+                    self._revoke_epoch(before, epoch, staged.get(epoch, ()), directory)
+                    if os.path.dirname(directory) == target:
+                        missing += self._missing(before, epoch, directory)
+            # Sync even if nothing was moved, because an earlier attempt has possibly moved all files and crashed before this sync.
+            for path in (target, os.path.dirname(target), self._layout.out):
+                self._file_system.fsync(path)
+            self._remove_empty_branches(before)
+            self._fence.check(before)
+        return missing
+
+    def _revoke_epoch(self, before: Attempt, epoch: _Epoch, staged: Sequence[CommittablePart], directory: str) -> None:
+        """Move all files of the epoch to ``directory``. Move the visible files first, so that readers never see a part of the
+        epoch."""
+        self._move_directory(before, self._layout.visible(epoch.checkpoint), directory)
+        self._move_directory(before, self._fence.path(before, _PENDING, epoch_name(epoch.checkpoint)), directory)
+        self._file_system.mkdir(directory)
+        for part in staged:
+            self._move(before, os.path.join(self._layout.staging, part.staged), os.path.join(directory, part.final))
+        self._file_system.fsync(directory)
 
     def reinstate(self, *, ancestry: Ancestry, branch: str, before: Attempt) -> Sequence[MissingOutput]:
-        before_generation = before.generation
         self._layout.checked_branch(branch)
-        try:
-            self._revoked.take_over(before_generation)
+        missing: list[MissingOutput] = []
+        with self._changing(before, f"reinstating branch {branch}"):
+            generations = {epoch.checkpoint: epoch.generation for epoch in self._receipts(before)}
             # Search the directories of all branches, because the first revocation can move output of several branches into one
             # directory.
-            parts = [
-                part
-                for part in self._revoked.parts(before_generation)
-                if is_ancestor(ancestry, generation=part.part.generation, checkpoint=part.part.checkpoint)
-            ]
-            for part in parts:
-                final = os.path.join(self._layout.out, part.final)
-                if not self._link(part.path, final):
-                    self._revoked.check(before_generation)
-                    raise SinkError(f"{part.path}: another program removed the file while it was published again as {final}.")
+            for checkpoint, directory in sorted(self._abandoned(before).items()):
+                generation = generations.get(checkpoint) or self._generation_in(directory)
+                if generation is None or not is_ancestor(ancestry, generation=generation, checkpoint=checkpoint):
+                    continue
+                missing += self._missing(before, _Epoch(checkpoint, generation), directory)
+                if self._file_system.list(directory):
+                    self._move_directory(before, directory, self._layout.visible(checkpoint))
+                else:
+                    self._file_system.remove_directory(directory)
             self._file_system.fsync(self._layout.out)
-            for part in parts:
-                self._file_system.unlink(part.path)
-            self._revoked.remove_empty_branches(before_generation)
-            self._revoked.check(before_generation)
+            self._remove_empty_branches(before)
+            self._fence.check(before)
+        return missing
+
+    def _missing(self, attempt: Attempt, epoch: _Epoch, directory: str) -> Iterator[MissingOutput]:
+        """Compare the files in ``directory`` with the receipt of the epoch. An epoch without receipt was never published."""
+        try:
+            data = self._file_system.read(self._fence.path(attempt, _PUBLISHED, epoch.receipt))
+        except FileNotFoundError:
+            return
+        files = codec.loads(Receipt, data).files
+        taken = files.keys() - set(self._file_system.list(directory))
+        if taken:
+            yield MissingOutput(epoch.checkpoint, len(taken), sum(files[name] for name in taken))
+
+    # ---- listing ---------------------------------------------------------------------------------
+
+    def published(self) -> frozenset[tuple[Generation, CheckpointId]]:
+        try:
+            owner = self._fence.owner()
+            found = [*self._receipts(owner), *self._epochs_in(self._fence.path(owner, _PENDING))]
+            known = {epoch.checkpoint for epoch in found}
+            found += self._epochs_in(self._layout.out, skip=known)
+            flat = [part for name in self._file_system.list(self._layout.out) if (part := PartName.parse(name)) is not None]
         except OSError as error:
-            raise sink_error(f"reinstating branch {branch}", self._layout.out, error, retry_when_full=True) from error
-        return ()
+            raise sink_error("listing the published output", self._layout.out, error) from error
+        pairs = {(epoch.generation, epoch.checkpoint) for epoch in found}
+        pairs |= {(part.attempt.generation, part.checkpoint) for part in flat}
+        return frozenset(pairs | ({(owner.generation, CheckpointId(0))} if owner.generation else set()))
 
-    @staticmethod
-    def _is_revocable(name: str, ancestry: Ancestry, before_generation: Generation) -> bool:
-        """Return whether the file ``name`` must be revoked. Only files with the name of a part are revocable."""
-        part = PartName.parse(name)
-        return part is not None and _must_be_revoked(ancestry, part.generation, part.checkpoint, before_generation)
+    def _receipts(self, attempt: Attempt) -> list[_Epoch]:
+        names = self._file_system.list(self._fence.path(attempt, _PUBLISHED))
+        return [epoch for name in names if (epoch := _Epoch.of_receipt(name)) is not None]
 
-    def _move(self, source: str, target: str) -> None:
+    def _epochs_in(self, path: str, *, skip: set[CheckpointId] | frozenset[CheckpointId] = frozenset()) -> list[_Epoch]:
+        """Return the epochs whose directories are in ``path``, without empty directories."""
+        found: list[_Epoch] = []
+        for name in self._file_system.list(path):
+            checkpoint = parse_epoch_name(name)
+            if checkpoint is not None and checkpoint not in skip:
+                generation = self._generation_in(os.path.join(path, name))
+                if generation is not None:
+                    found.append(_Epoch(checkpoint, generation))
+        return found
+
+    def _generation_in(self, directory: str) -> Generation | None:
+        parts = (PartName.parse(name) for name in self._file_system.list(directory))
+        return max((part.attempt.generation for part in parts if part is not None), default=None)
+
+    def _abandoned(self, attempt: Attempt) -> dict[CheckpointId, str]:
+        """Return the directories of the revoked epochs of all branches."""
+        root = self._fence.path(attempt, _ABANDONED)
+        return {
+            checkpoint: os.path.join(root, branch, name)
+            for branch in self._file_system.list(root)
+            for name in self._file_system.list(os.path.join(root, branch))
+            if (checkpoint := parse_epoch_name(name)) is not None
+        }
+
+    # ---- steps -----------------------------------------------------------------------------------
+
+    @contextmanager
+    def _changing(self, attempt: Attempt, action: str) -> Iterator[None]:
+        """Take over the output for the changes of ``attempt``. Raises Superseded if a newer attempt has taken over, also during
+        the changes, and SinkError instead of OSError."""
+        try:
+            self._fence.take_over(attempt)
+            if self._prepared != attempt:
+                for name in (_PENDING, _PUBLISHED, _ABANDONED):
+                    self._file_system.mkdir(self._fence.path(attempt, name))
+                self._file_system.fsync(self._fence.path(attempt))
+                self._adopt_older_layout(attempt)
+                self._prepared = attempt
+            yield
+        except OSError as error:
+            self._fence.check(attempt)
+            raise sink_error(action, self._layout.out, error, retry_when_full=True) from error
+
+    def _adopt_older_layout(self, attempt: Attempt) -> None:
+        """Move files of older versions into the directories of their epochs, one by one. So each row stays visible at most once,
+        and the next call completes an interrupted one."""
+        changed: set[str] = set()
+        for name in self._file_system.list(self._layout.out):
+            part = PartName.parse(name)
+            if part is not None:
+                directory = self._layout.visible(part.checkpoint)
+                self._file_system.mkdir(directory)
+                self._move(attempt, os.path.join(self._layout.out, name), os.path.join(directory, name))
+                changed |= {directory, self._layout.out}
+        older = self._layout.older_revoked
+        for generation in self._file_system.list(older):
+            for branch in self._file_system.list(os.path.join(older, generation)):
+                path = os.path.join(older, generation, branch)
+                for name in self._file_system.list(path):
+                    part = PartName.parse(name)
+                    if part is None:
+                        continue
+                    final = part.final(name.rpartition(".")[2])
+                    target = self._fence.path(attempt, _ABANDONED, branch)
+                    directory = os.path.join(target, epoch_name(part.checkpoint))
+                    self._file_system.mkdir(target)
+                    self._file_system.mkdir(directory)
+                    self._move(attempt, os.path.join(path, name), os.path.join(directory, final))
+                    changed |= {target, directory}
+                self._remove_if_empty(path)
+            self._remove_if_empty(os.path.join(older, generation))
+        self._remove_if_empty(older)
+        for path in sorted(changed):
+            self._file_system.fsync(path)
+
+    def _move_directory(self, attempt: Attempt, source: str, target: str) -> None:
+        """Rename the directory ``source``, or move its files if ``target`` contains files. Do nothing if ``source`` is missing."""
+        if not self._file_system.exists(source):
+            return
+        try:
+            self._file_system.rename(source, target)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+            for name in self._file_system.list(source):
+                self._move(attempt, os.path.join(source, name), os.path.join(target, name))
+            self._file_system.remove_directory(source)
+
+    def _move(self, attempt: Attempt, source: str, target: str) -> None:
         """Rename a file. Do nothing if ``source`` is missing, or if the directory of ``target`` is missing because another
         generation has taken over."""
         if not self._file_system.exists(source):
@@ -226,10 +409,9 @@ class DirectoryCommitter(Committer):
                 self._file_system.rename(source, target)
             elif self._is_same(source, target):
                 # ``source`` and ``target`` are two names of one file, so renaming ``source`` to ``target`` would do nothing. After
-                # another generation has taken over, a rename into the directory of ``target`` fails. An unlink of ``source`` would
-                # not fail, and could remove the last name of the file.
-                stem, extension = os.path.splitext(target)
-                spare = f"{stem}~{uuid.uuid4().hex}{extension}"
+                # another generation has taken over, a rename into the fenced directory fails. An unlink of ``source`` would
+                # not fail, and could remove the last name of the file. ``abort_after`` deletes a spare name that a crash has left.
+                spare = self._fence.path(attempt, _PUBLISHED, f"spare~{uuid.uuid4().hex}")
                 self._file_system.rename(source, spare)
                 self._file_system.unlink(spare)
         except FileNotFoundError:
@@ -249,10 +431,11 @@ class DirectoryCommitter(Committer):
             )
         return True
 
-    def _staged(self, part: CommittablePart) -> str:
-        return os.path.join(self._layout.staging, part.staged)
+    def _remove_empty_branches(self, attempt: Attempt) -> None:
+        directory = self._fence.path(attempt, _ABANDONED)
+        for branch in self._file_system.list(directory):
+            self._remove_if_empty(os.path.join(directory, branch))
 
-
-def _must_be_revoked(ancestry: Ancestry, generation: int, checkpoint: int, before_generation: Generation) -> bool:
-    """Return whether the output of ``checkpoint`` must be revoked. A generation revokes only output of older generations."""
-    return generation < before_generation and not is_ancestor(ancestry, generation=generation, checkpoint=checkpoint)
+    def _remove_if_empty(self, directory: str) -> None:
+        if not self._file_system.list(directory):
+            self._file_system.remove_directory(directory)

@@ -15,7 +15,7 @@ from weir.connectors.files.directory_writer import DirectoryWriter, FileLimits
 from weir.connectors.files.file_formats import ArrowFormat, FileFormat, ParquetFormat, check_schema
 from weir.connectors.files.file_system import sink_error
 from weir.connectors.files.json_lines_format import JsonLinesFormat
-from weir.connectors.files.output_layout import OutputLayout, PartName
+from weir.connectors.files.output_layout import OutputLayout
 from weir.errors import ConfigError, SinkError
 from weir.graph.schema import decode_schema, encode_schema
 
@@ -107,10 +107,7 @@ class CollectCommitter(DirectoryCommitter):
         shutil.rmtree(self._layout.out, ignore_errors=True)
 
     def result(self) -> pa.Table:
-        parts = sorted(
-            (part, name) for name in self._file_system.list(self._layout.out) if (part := PartName.parse(name)) is not None
-        )
-        tables = [self._read(os.path.join(self._layout.out, name)) for _, name in parts]
+        tables = [self._read(path) for _, path in self._layout.published_parts(self._file_system)]
         if not tables:
             return (self._schema or pa.schema([])).empty_table()
         return pa.concat_tables(tables)

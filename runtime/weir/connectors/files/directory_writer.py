@@ -112,7 +112,7 @@ class Epoch(PendingCommit):
 
     def _open_part(self, schema: pa.Schema) -> _Part:
         if not self._parts or self._parts[-1].file is None:
-            name = open_file_name(self._context.generation, self._context.subtask, self._format.extension)
+            name = open_file_name(self._context.deployment, self._context.subtask, self._format.extension)
             self._parts.append(_Part(name, self._format.create(os.path.join(self._layout.staging, name), schema)))
         return self._parts[-1]
 
@@ -130,7 +130,7 @@ class Epoch(PendingCommit):
         staging = self._layout.staging
         for segment, part in enumerate(self._parts):
             self._complete(part)
-            name = PartName(checkpoint, self._context.generation, self._context.subtask, segment)
+            name = PartName(checkpoint, self._context.deployment, self._context.subtask, segment)
             staged = staged_name(name, part.name)
             # The rename fails if a newer generation has deleted the open file, so a zombie cannot pre-commit.
             self._file_system.rename(os.path.join(staging, part.name), os.path.join(staging, staged))

@@ -16,6 +16,7 @@ from typing import TypeVar
 
 import structlog
 
+from weir.connectors.files.output_layout import parse_epoch_name
 from weir.connectors.transient_errors import retry_policy
 from weir.errors import ConfigError, InputError
 from weir.graph.schema import near_miss
@@ -162,7 +163,8 @@ def _walk(directory: str) -> list[str]:
     files: list[str] = []
     for folder, subfolders, names in os.walk(directory, onerror=fail):
         subfolders[:] = sorted(name for name in subfolders if not name.startswith(("_", ".")))
-        partitions = [name for name in subfolders if "=" in name]
+        # The output of another Weir job has one directory per checkpoint, whose name is not a column of the data.
+        partitions = [name for name in subfolders if "=" in name and parse_epoch_name(name) is None]
         if partitions:
             raise InputError(
                 f"{Path(folder, partitions[0])}: cannot read the columns of partition directories. "

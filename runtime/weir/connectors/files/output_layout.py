@@ -1,15 +1,21 @@
 """The names of staged, published and revoked files in an output directory.
 
-``part-c00000007-g1-w0000.parquet`` is a published file.
+``weir_checkpoint=7/part-c00000007-g1-w0000.parquet`` is a published file.
 The names of further files of the same epoch end in ``.s0001.parquet``, ``.s0002.parquet`` and so on.
 ``_weir/owner.json`` names the job, sink and job log that own the output directory.
 ``_weir/staging/open-g1-w0000~<unique>.parquet`` is a file that a writer still writes and whose checkpoint is not known yet.
 ``_weir/staging/part-c00000007-g1-w0000~<unique>.parquet`` is a pre-committed file.
-``_weir/abandoned/g1/<branch>/part-...`` is a revoked file (see revoked_output.py).
+``_weir/epochs/g1/pending/weir_checkpoint=7/part-...`` is a file of an epoch that is being published.
+``_weir/epochs/g1/published/c00000007-g1.json`` is the receipt of a published epoch.
+``_weir/epochs/g1/abandoned/<branch>/weir_checkpoint=7/part-...`` is a revoked file.
 
-In these names, the number after ``c`` is the checkpoint, the number after ``g`` is the generation, and the number after ``w`` is
-the subtask that wrote the file. ``<unique>`` is a random id of the file. Spark, pyarrow and globs over ``*.parquet`` skip the
-directory ``_weir``.
+A directory ``weir_checkpoint=7`` contains all files that the commit of checkpoint 7 publishes. In the names of files, the number
+after ``c`` is the checkpoint at whose barrier the file ends, which is earlier than 7 if that checkpoint was aborted. The number
+after ``g`` is the generation, and the number after ``w`` is the subtask that wrote the file. If an attempt other than 0 wrote the
+file, it follows the generation (``g1.2``). ``<unique>`` is a random id of the file. Spark, pyarrow and globs over
+``*/*.parquet`` skip ``_weir``. In ``_weir/epochs``, ``g1`` is the newest generation (``FencedDirectory``).
+
+Older versions published files directly in the output directory, and kept revoked files in ``_weir/abandoned/g1/<branch>/``.
 """
 
 from __future__ import annotations
@@ -22,33 +28,38 @@ from dataclasses import dataclass
 
 from weir.connectors.files.file_system import FileSystem
 from weir.errors import SinkError
+from weir.protocol.ids import Attempt, CheckpointId, Generation
 
-_OPEN = re.compile(r"open-g(\d+)-w(\d+)~[0-9a-f]+\.\w+")
-_PART = re.compile(r"part-c(\d+)-g(\d+)-w(\d+)(?:\.s(\d+))?(?:~[0-9a-f]+)?\.\w+")
+_OPEN = re.compile(r"open-g(\d+)(?:\.(\d+))?-w(\d+)~[0-9a-f]+\.\w+")
+_PART = re.compile(r"part-c(\d+)-g(\d+)(?:\.(\d+))?-w(\d+)(?:\.s(\d+))?(?:~[0-9a-f]+)?\.\w+")
+_EPOCH = re.compile(r"weir_checkpoint=(\d+)")
 _BRANCH = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}")
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class PartName:
-    """The name of a staged, published or revoked file. Names sort by checkpoint, generation, writer and segment."""
+    """The name of a staged, published or revoked file. Names sort by checkpoint, attempt, writer and segment."""
 
-    checkpoint: int
-    generation: int
+    checkpoint: CheckpointId
+    attempt: Attempt
     writer: int
     segment: int = 0
 
     def final(self, extension: str) -> str:
         segment = f".s{self.segment:04d}" if self.segment else ""
-        return f"part-c{self.checkpoint:08d}-g{self.generation}-w{self.writer:04d}{segment}.{extension}"
+        return f"part-c{self.checkpoint:08d}-g{self.attempt}-w{self.writer:04d}{segment}.{extension}"
 
     @staticmethod
     def parse(name: str) -> PartName | None:
         match = _PART.fullmatch(name)
-        return None if match is None else PartName(*(int(number or 0) for number in match.groups()))
+        if match is None:
+            return None
+        checkpoint, generation, attempt, writer, segment = (int(number or 0) for number in match.groups())
+        return PartName(CheckpointId(checkpoint), Attempt(Generation(generation), attempt), writer, segment)
 
 
-def open_file_name(generation: int, writer: int, extension: str) -> str:
-    return f"open-g{generation}-w{writer:04d}~{uuid.uuid4().hex}.{extension}"
+def open_file_name(attempt: Attempt, writer: int, extension: str) -> str:
+    return f"open-g{attempt}-w{writer:04d}~{uuid.uuid4().hex}.{extension}"
 
 
 def staged_name(part: PartName, open_file: str) -> str:
@@ -57,13 +68,24 @@ def staged_name(part: PartName, open_file: str) -> str:
     return f"{final}~{open_file.partition('~')[2].partition('.')[0]}.{extension}"
 
 
-def staging_generation(name: str) -> int | None:
-    """Return the generation that wrote an open or pre-committed file. Return None if the file does not have a name of this kind."""
+def staging_attempt(name: str) -> Attempt | None:
+    """Return the attempt that wrote an open or pre-committed file. Return None if the file does not have a name of this kind."""
     opened = _OPEN.fullmatch(name)
     if opened is not None:
-        return int(opened.group(1))
+        return Attempt(Generation(int(opened[1])), int(opened[2] or 0))
     part = PartName.parse(name)
-    return None if part is None else part.generation
+    return None if part is None else part.attempt
+
+
+def epoch_name(checkpoint: CheckpointId) -> str:
+    """Return the name of the directory that contains the files of an epoch. Spark and other readers only read subdirectories with
+    names of this form, and add the column ``weir_checkpoint``."""
+    return f"weir_checkpoint={checkpoint}"
+
+
+def parse_epoch_name(name: str) -> CheckpointId | None:
+    match = _EPOCH.fullmatch(name)
+    return None if match is None else CheckpointId(int(match[1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +101,27 @@ class OutputLayout:
         return os.path.join(self.weir, "staging")
 
     @property
-    def revoked(self) -> str:
+    def epochs(self) -> str:
+        return os.path.join(self.weir, "epochs")
+
+    @property
+    def older_revoked(self) -> str:
+        """The directory in which older versions kept revoked files."""
         return os.path.join(self.weir, "abandoned")
+
+    def visible(self, checkpoint: CheckpointId) -> str:
+        return os.path.join(self.out, epoch_name(checkpoint))
+
+    def published_parts(self, file_system: FileSystem) -> list[tuple[PartName, str]]:
+        """Return the names and paths of the published files, ordered by checkpoint and writer. Raises OSError."""
+        directories = [self.out]
+        directories += [os.path.join(self.out, name) for name in file_system.list(self.out) if parse_epoch_name(name) is not None]
+        return sorted(
+            (part, os.path.join(directory, name))
+            for directory in directories
+            for name in file_system.list(directory)
+            if (part := PartName.parse(name)) is not None
+        )
 
     def checked_branch(self, branch: str) -> str:
         """Return ``branch``. Raises SinkError if ``branch`` cannot be a directory name."""

@@ -114,7 +114,9 @@ class Output:
 
     def commit(self, committables: Sequence[Committable], checkpoint: int | None = None) -> None:
         highest = max((one.checkpoint for one in committables), default=CheckpointId(0))
-        self.committer.commit(Permit(highest if checkpoint is None else CheckpointId(checkpoint)), committables)
+        generation = max((one.generation for one in committables), default=Generation(1))
+        permit = Permit(highest if checkpoint is None else CheckpointId(checkpoint), generation)
+        self.committer.commit(permit, committables)
 
     def abort_after(self, checkpoint: int, before_generation: int) -> None:
         self.committer.abort_after(CheckpointId(checkpoint), before=Attempt(Generation(before_generation)))
@@ -160,8 +162,27 @@ def visible(out: str) -> list[int]:
     if not os.path.isdir(out):
         return []
     names = [name for name in os.listdir(out) if not name.startswith(("_", "."))]
-    assert all(name.endswith(".parquet") for name in names), names
-    if not names:
+    assert all(name.startswith("weir_checkpoint=") for name in names), names
+    files = [name for directory in names for name in os.listdir(os.path.join(out, directory))]
+    assert all(name.endswith(".parquet") for name in files), files
+    if not files:
         return []
     values: list[int] = ds.dataset(out, format="parquet").to_table()["v"].to_pylist()
     return sorted(values)
+
+
+def take(out: str, *, share: float = 1.0, directories: bool = False) -> list[int]:
+    """Remove the first ``share`` of the published files of each epoch, as a consumer does, and return their values. With
+    ``directories``, also remove the directories."""
+    taken: list[int] = []
+    for name in sorted(os.listdir(out)) if os.path.isdir(out) else ():
+        directory = os.path.join(out, name)
+        if not name.startswith("weir_checkpoint="):
+            continue
+        files = sorted(os.listdir(directory))
+        for file in files[: round(share * len(files))]:
+            taken += ds.dataset(os.path.join(directory, file), format="parquet").to_table()["v"].to_pylist()
+            os.unlink(os.path.join(directory, file))
+        if directories and not os.listdir(directory):
+            os.rmdir(directory)
+    return sorted(taken)

@@ -66,11 +66,11 @@ class InterleavedFileSystem(QuickFileSystem):
 
 def prepare(output: Output, committables: Committables, *, to: int, generation: int) -> None:
     """Recommit, revoke, reinstate and abort output, as the coordinator does before a start."""
-    for checkpoint in range(1, to + 1):
-        output.committer.commit(Permit(CheckpointId(to), Generation(generation)), committables[checkpoint])
     abandoned = [one for checkpoint in committables if checkpoint > to for one in committables[checkpoint]]
     output.revoke(abandoned, to=to, generation=generation)
     output.reinstate(to=to, generation=generation)
+    for checkpoint in range(1, to + 1):
+        output.committer.commit(Permit(CheckpointId(checkpoint), Generation(generation)), committables[checkpoint])
     output.abort_after(to, before_generation=generation)
 
 

@@ -21,6 +21,7 @@ from weir.kernel.checkpoints import CommitPermit
 from weir.kernel.effects import AppendLog, Commit, Prepare, StartGeneration
 from weir.kernel.requests import CommitQueue
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid
+from weir.protocol.job_log import CheckpointCompleted
 from weir.storage.job_log import JobLog
 from weir.storage.layout import JobLayout
 from weir.storage.memory import MemoryStorage
@@ -100,6 +101,7 @@ def test_the_coordinator_retries_a_commit_after_one_transient_error(output: Outp
         runner.submit(Prepare(Generation(1), None, None, ()))
         events.get(timeout=10)(master, 0)
         committables = output.stage([1, 2], 1)
+        log.append(CheckpointCompleted(Generation(1), CheckpointId(1), "m", "c", 0, "n", 0), at=log.next_number)
         file_system.before = file_system.steps
         for effect in master.queue.add(CommitPermit(CheckpointId(1), Generation(1)), committables):
             runner.submit(effect)

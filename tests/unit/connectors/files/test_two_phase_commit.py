@@ -17,6 +17,7 @@ from tests.unit.connectors.connector_harness import make_context
 from tests.unit.connectors.files.output_harness import (
     FragileFileSystem,
     Output,
+    Permit,
     PowerCut,
     QuickFileSystem,
     epochs,
@@ -24,12 +25,14 @@ from tests.unit.connectors.files.output_harness import (
     write,
 )
 
+from weir.connectors.files.directory_committer import DirectoryCommitter
 from weir.connectors.files.directory_writer import DirectoryWriter, FileLimits
 from weir.connectors.files.file_formats import ParquetFormat
 from weir.connectors.files.file_system import FileSystem
 from weir.connectors.files.output_layout import OutputLayout
 from weir.connectors.sink_operator import SinkOperator
-from weir.errors import ProtocolError, SinkError
+from weir.errors import ProtocolError, SinkError, Superseded
+from weir.kernel.checkpoints import epoch_of
 from weir.protocol.ids import Attempt, CheckpointId, Generation
 from weir.protocol.snapshots import Committable
 
@@ -68,7 +71,8 @@ def test_output_is_visible_only_after_the_commit(output: Output) -> None:
     assert output.visible() == [] and len(output.staged()) == 2
     output.commit(committables)
     assert output.visible() == [1, 2, 3] and output.staged() == []
-    names = sorted(name for name in os.listdir(output.out) if not name.startswith("_"))
+    assert sorted(os.listdir(output.out)) == ["_weir", "weir_checkpoint=1"]
+    names = sorted(os.listdir(f"{output.out}/weir_checkpoint=1"))
     assert names == ["part-c00000001-g1-w0000.parquet", "part-c00000001-g1-w0001.parquet"]
 
 
@@ -79,17 +83,21 @@ def test_a_repeated_commit_has_no_effect(output: Output) -> None:
         assert output.visible() == [1, 2]
 
 
-def test_a_commit_syncs_the_directory_once_and_removes_staged_names_last(output: Output) -> None:
-    committables = [one for writer in range(4) for one in output.stage([writer], 1, writer=writer)]
+def test_an_epoch_becomes_visible_by_one_rename_after_its_receipt_is_durable(output: Output) -> None:
+    output.commit(output.stage([9], 1))
+    committables = [one for writer in range(4) for one in output.stage([writer], 2, writer=writer)]
     file_system = FragileFileSystem()
-    output.file_system = file_system
-    output.commit(committables)
-    assert file_system.log == ["link"] * 4 + ["fsync"] + ["unlink"] * 4
+    committer = DirectoryCommitter(OutputLayout(output.out), file_system)
+    committer.abort_after(CheckpointId(1), before=Attempt(Generation(1)))
+    file_system.log.clear()
+    committer.commit(Permit(CheckpointId(2)), committables)
+    gathering = ["mkdir", *["rename"] * 4, "fsync", "fsync"]
+    assert file_system.log == [*gathering, "create", "fsync", "unlink", "fsync", "rename", "fsync"]
 
 
 def test_the_next_commit_completes_a_commit_that_was_interrupted_at_any_operation() -> None:
     def check(output: Output, committables: tuple[Committable, ...]) -> None:
-        assert set(output.visible()) <= {1, 2, 3}
+        assert output.visible() in ([], [1, 2, 3]), "readers see the whole epoch or nothing"
         output.commit(committables)
         assert output.visible() == [1, 2, 3] and output.staged() == []
 
@@ -115,12 +123,14 @@ def test_a_revocation_that_is_interrupted_at_any_operation_can_be_completed_and_
         output.commit(output.stage([1], 1))
         published = output.stage([2], 2)
         output.commit(published)
-        # This is the state after a coordinator was killed between link and unlink of the third file.
-        linked, staged = output.stage([3], 3), output.stage([4], 3, writer=1)
-        part = linked[0].payload
+        # This is the state after a coordinator was killed before it has moved the second file of the third epoch.
+        moved, staged = output.stage([3], 3), output.stage([4], 3, writer=1)
+        part = moved[0].payload
         assert isinstance(part, dict)
-        os.link(f"{output.out}/_weir/staging/{part['staged']}", f"{output.out}/{part['final']}")
-        return published + linked + staged
+        pending = Path(output.out, "_weir", "epochs", "g1", "pending", "weir_checkpoint=3")
+        pending.mkdir()
+        os.rename(f"{output.out}/_weir/staging/{part['staged']}", pending / str(part["final"]))
+        return published + moved + staged
 
     def revoke(output: Output, committables: tuple[Committable, ...]) -> None:
         output.revoke(committables, to=1, generation=2)
@@ -129,7 +139,8 @@ def test_a_revocation_that_is_interrupted_at_any_operation_can_be_completed_and_
         revoke(output, committables)
         output.abort_after(1, before_generation=2)  # the abort must not delete files that a reinstatement needs
         assert output.visible() == [1] and output.staged() == []
-        output.commit(committables)  # a zombie or a restored run repeats the commit
+        with pytest.raises(Superseded):
+            output.commit(committables)  # a zombie repeats the commit
         assert output.visible() == [1]
         output.reinstate(to=3, generation=3)
         assert output.visible() == [1, 2, 3, 4]
@@ -149,8 +160,8 @@ def test_a_second_call_completes_a_reinstatement_that_was_interrupted_at_any_ope
     def check(output: Output, _prepared: object) -> None:
         reinstate(output, _prepared)
         assert output.visible() == [1, 2]
-        assert FileSystem().list(f"{output.out}/_weir/abandoned") == ["g3"]
-        assert FileSystem().list(f"{output.out}/_weir/abandoned/g3") == []
+        assert FileSystem().list(f"{output.out}/_weir/epochs") == ["g3"]
+        assert FileSystem().list(f"{output.out}/_weir/epochs/g3/abandoned") == []
 
     cut_before_each_operation(prepare, reinstate, check)
 
@@ -166,14 +177,18 @@ def test_a_commit_fails_if_a_file_is_neither_staged_nor_published(output: Output
 
 def test_a_file_of_another_program_is_never_overwritten(output: Output) -> None:
     committables = output.stage([1], 1)
-    foreign_file = Path(output.out, "part-c00000001-g1-w0000.parquet")
+    foreign_file = Path(output.out, "weir_checkpoint=1", "part-c00000001-g1-w0000.parquet")
+    foreign_file.parent.mkdir()
     foreign_file.write_text("foreign_file")
-    with pytest.raises(SinkError, match="the file exists, and this job did not write it"):
-        output.commit(committables)
-    assert foreign_file.read_text() == "foreign_file"
-    os.unlink(os.path.join(output.out, "_weir", "staging", output.staged()[0]))
     with pytest.raises(SinkError, match="another program has written the file"):
         output.commit(committables)
+    assert foreign_file.read_text() == "foreign_file"
+    foreign_file.rename(foreign_file.with_name("other"))
+    with pytest.raises(SinkError, match="weir_checkpoint=1: the directory contains files that this job did not write"):
+        output.commit(committables)
+    foreign_file.with_name("other").unlink()
+    output.commit(committables)
+    assert output.visible() == [1]
 
 
 def test_an_abort_keeps_published_output_and_output_of_newer_generations(output: Output) -> None:
@@ -272,7 +287,7 @@ class JobUnderPowerCuts(RuleBasedStateMachine):
         self.ever_completed: set[int] = set()
         self.limits: dict[int, int] = {}
         """The ancestry of the current state: for each generation, the last checkpoint that the state descends from."""
-        self.revoked: list[Committable] = []
+        self.revoked: list[tuple[Committable, ...]] = []
         self.zombies: list[SinkOperator] = []
         self.sinks: list[SinkOperator] = []
         self.unconfirmed: list[int] = []
@@ -302,21 +317,19 @@ class JobUnderPowerCuts(RuleBasedStateMachine):
             self.limits = {one: min(limit, to) for one, limit in {**self.limits, self.generation: to}.items()}
         self.generation += 1
         self.branches += 1
-        abandoned = [
-            one for checkpoint, manifest in self.manifests.items() if checkpoint > to for one in manifest if one.checkpoint > to
-        ]
+        abandoned = {CheckpointId(checkpoint): manifest for checkpoint, manifest in self.manifests.items() if checkpoint > to}
 
         def restore() -> None:
-            self.output.commit(self.manifests.get(to, ()), to)
             ancestry = {Generation(one): CheckpointId(limit) for one, limit in self.limits.items()}
             self.output.committer.revoke(
-                epochs(abandoned), ancestry=ancestry, branch=f"b{self.branches}", before=Attempt(Generation(self.generation))
+                abandoned, ancestry=ancestry, branch=f"b{self.branches}", before=Attempt(Generation(self.generation))
             )
+            self.output.committer.commit(Permit(CheckpointId(to), Generation(self.generation)), self.manifests.get(to, ()))
             self.output.abort_after(to, self.generation)
 
         for before in [*cuts, None]:
             self.cut(before, restore)
-        self.revoked += abandoned
+        self.revoked += abandoned.values()
         self.manifests = {checkpoint: manifest for checkpoint, manifest in self.manifests.items() if checkpoint <= to}
         self.values = {checkpoint: values for checkpoint, values in self.values.items() if checkpoint <= to}
         self.unconfirmed = []
@@ -357,10 +370,10 @@ class JobUnderPowerCuts(RuleBasedStateMachine):
         self.replace_file_system(QuickFileSystem())
         if not completes:
             return None
-        self.manifests[self.checkpoint] = tuple(committables)
+        self.manifests[self.checkpoint] = epoch_of(committables, after=CheckpointId(self.newest()))
         self.values[self.checkpoint], self.unconfirmed = self.unconfirmed, []
         self.ever_completed.update(self.values[self.checkpoint])
-        if self.cut(cut_commit, lambda: self.output.commit(committables, self.checkpoint)):
+        if self.cut(cut_commit, lambda: self.output.commit(self.manifests[self.checkpoint], self.checkpoint)):
             return self.recover(self.newest(), [])
         if notified:
             for sink in self.sinks:
@@ -389,8 +402,9 @@ class JobUnderPowerCuts(RuleBasedStateMachine):
                 snapshot_of(zombie, [[-1] * count], self.checkpoint + 1)
             except SinkError:
                 continue
-        for one in self.revoked:
-            self.output.commit([one])
+        for one in filter(None, self.revoked):
+            with pytest.raises(Superseded):
+                self.output.commit(one)
 
     @invariant()
     def visible_output_equals_completed_checkpoints(self) -> None:

@@ -1,0 +1,81 @@
+"""A directory that only the newest attempt can change. The attempt is a part of the path of every file in the directory:
+
+    <root>/g<generation>/...
+
+There is only one directory g<generation> (or g<generation>.<attempt>). A newer attempt takes over the directory by renaming it.
+After this rename, an older attempt cannot rename files into the directory or out of it, because the older attempt uses the old
+name. This also holds if the older attempt was paused at any step. Checking the job log before each rename would not suffice,
+because a coordinator can pause between the check and the rename. On a network file system such as NFS, another host can cache the
+old name. The old name then works on that host until the cache expires.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+
+from weir.connectors.files.file_system import FileSystem
+from weir.errors import Superseded
+from weir.protocol.ids import Attempt, Generation
+
+_DIRECTORY = re.compile(r"g(\d+)(?:\.(\d+))?")
+_NO_ATTEMPT = Attempt(Generation(0))
+
+
+class FencedDirectory:
+    def __init__(self, root: str, file_system: FileSystem, *, target: str) -> None:
+        """``target``: the output that the directory controls, for messages."""
+        self._root = root
+        self._file_system = file_system
+        self._target = target
+
+    def path(self, attempt: Attempt, *names: str) -> str:
+        return os.path.join(self._root, f"g{attempt}", *names)
+
+    def owner(self) -> Attempt:
+        """Return the newest attempt that has taken over, or attempt 0 of generation 0."""
+        return max(self._attempts(), default=_NO_ATTEMPT)
+
+    def take_over(self, attempt: Attempt) -> None:
+        """Fence older attempts. After this call, older attempts cannot change the directory. Raises Superseded, OSError.
+
+        If the process crashes at any step, the next call completes the takeover. Until then, an older directory can contain the
+        files."""
+        if self._attempts() == [attempt]:
+            return
+        while (attempts := self._attempts()) != [attempt]:
+            if not attempts:
+                # Create the directory under a fixed name. If two coordinators then take over at the same time, only one of them can
+                # rename the directory.
+                self._file_system.make_directories(self._root)
+                self._file_system.mkdir(self.path(_NO_ATTEMPT))
+                continue
+            self._check_not_superseded(attempt, attempts[-1])
+            older = max(other for other in attempts if other != attempt)
+            try:
+                self._file_system.rename(self.path(older), self.path(attempt))
+            except FileNotFoundError:
+                continue  # another attempt has renamed the directory, so list again
+            except OSError as error:
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                    raise
+                # Both directories exist. The older directory is empty: a coordinator that was paused in this method has created it
+                # after the takeover.
+                self._file_system.remove_directory(self.path(older))
+        self._file_system.fsync(self._root)
+
+    def check(self, attempt: Attempt) -> None:
+        """Raise Superseded if a newer attempt has taken over."""
+        self._check_not_superseded(attempt, self.owner())
+
+    def _attempts(self) -> list[Attempt]:
+        """Return the attempts in the names of the directories, in ascending order."""
+        matches = (_DIRECTORY.fullmatch(name) for name in self._file_system.list(self._root))
+        return sorted(Attempt(Generation(int(match[1])), int(match[2] or 0)) for match in matches if match is not None)
+
+    def _check_not_superseded(self, attempt: Attempt, newest: Attempt) -> None:
+        if newest > attempt:
+            raise Superseded(
+                f"{self._target}: generation {newest} now controls the published output. Generation {attempt} stops for good."
+            )
