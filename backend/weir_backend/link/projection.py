@@ -26,6 +26,7 @@ from weir.protocol.events import (
     RunStateChanged,
     SamplesDropped,
     SubtaskAcknowledged,
+    WarningReported,
 )
 from weir_backend.kit.clock import from_ms
 from weir_backend.kit.jsonb import clean_text
@@ -111,7 +112,7 @@ class _Projection:
             case CommandAnswered():
                 self._log(number, event, at)
                 self._answered(event, number)
-            case SamplesDropped():
+            case SamplesDropped() | WarningReported():
                 self._log(number, event, at)
             case _:
                 assert_never(event)

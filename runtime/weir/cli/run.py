@@ -227,6 +227,7 @@ def _end_fields(ended: JobResult) -> dict[str, object]:
         "checkpoints": progress.completed_total,
         "last_checkpoint": progress.completed[-1].checkpoint if progress.completed else None,
         "recovered_ms": [recovery.took_ms for recovery in progress.recoveries],
+        "warnings": list(progress.warnings),
     }
 
 
@@ -239,6 +240,7 @@ def _summary(ended: JobResult) -> str:
             f"  {progress.records:,} records in the last generation, {progress.completed_total:,} checkpoints "
             f"(last: {last.checkpoint}, {last.end_to_end_ms} ms, {last.state_bytes:,} bytes of state)"
         )
+    lines += [f"  warning: {warning}" for warning in progress.warnings]
     lines += [f"  recovered in {recovery.took_ms} ms: {recovery.reason}" for recovery in progress.recoveries]
     if ended.outcome is JobOutcome.SUSPENDED:
         lines.append("  resume with --resume")

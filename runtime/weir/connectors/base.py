@@ -138,10 +138,12 @@ class Committer(ABC):
     target: str = ""
     """The output target, for messages: a directory, a topic, a table."""
 
-    def published(self) -> frozenset[tuple[Generation, CheckpointId]] | None:
+    def published(self, *, job: str, sink: str, history: str | None = None) -> frozenset[tuple[Generation, CheckpointId]] | None:
         """Return the generation and checkpoint of all output in the target, or None if the sink cannot list its output. A pair
-        with checkpoint 0 is a generation that has prepared the target and published nothing. Changes nothing. Raises
-        SinkError."""
+        with checkpoint 0 is a generation that has prepared the target and published nothing. Changes nothing.
+
+        Output that a consumer has taken counts, if the sink has a record of it. Raises SinkError, also if the target belongs to
+        another job, sink or job log (see ``claim``)."""
         return None
 
     def claim(self, *, job: str, sink: str, history: str | None = None) -> None:

@@ -343,7 +343,7 @@ class EffectRunner:
     def _prepare(self, effect: Prepare) -> None:
         self._executors.stopping.wait(effect.delay_ms / 1_000)
         try:
-            self._sinks.prepare(effect.generation, effect.permit)
+            warnings = self._sinks.prepare(effect.generation, effect.permit)
             split_lists = self._list_splits(effect)
         except Superseded as error:
             reason = str(error)
@@ -353,7 +353,7 @@ class EffectRunner:
             reason, kind, retry = _reason(error), type(error).__name__, _may_retry(error)
             self._post(lambda master, now_ms: master.on_prepare_failed(reason, kind, retry, now_ms))
             return
-        self._post(lambda master, now_ms: master.on_prepared(split_lists, now_ms))
+        self._post(lambda master, now_ms: master.on_prepared(split_lists, now_ms, warnings))
         # From now on, no checkpoint can refer to files that earlier generations wrote for unfinished checkpoints.
         self._executors.log.submit(_best_effort, self._garbage.delete_orphans)
 

@@ -269,6 +269,8 @@ class Coordinator:
                     log.warning("slow slot", reason=report.text, generation=report.generation)
                 else:
                     log.info("slow slot continues", generation=report.generation)
+            case ReportKind.WARNING:
+                log.warning(report.text, generation=report.generation)
             case ReportKind.CHECKPOINT_ABORTED:
                 log.warning("checkpoint aborted", checkpoint=report.checkpoint, reason=report.text)
             case ReportKind.CHECKPOINT_COMPLETED:

@@ -45,7 +45,7 @@ class ProgressSnapshot:
     """A consistent view of a job.
 
     ``records`` is the number of records that the sources of the running generation have read. The counters ``*_total`` are 0
-    when the driver starts. ``completed``, ``aborted`` and ``recoveries`` each contain at most the newest
+    when the driver starts. ``completed``, ``aborted``, ``recoveries`` and ``warnings`` each contain at most the newest
     ``HISTORY_MAX`` items.
     """
 
@@ -70,6 +70,7 @@ class ProgressSnapshot:
     """The newest metrics of each slot of the running generation."""
     operators: tuple[tuple[int, OperatorUid], ...]
     """Each operator with the index of its chain."""
+    warnings: tuple[str, ...] = ()
     waiting: str = ""
     """Why the job does not run yet, or empty."""
     restores: tuple[Restoring, ...] = ()
@@ -96,6 +97,7 @@ class JobProgress:
     _aborted: list[str] = field(default_factory=list)
     _recoveries: list[RecoverySummary] = field(default_factory=list)
     _restores: dict[SlotIndex, Restoring] = field(default_factory=dict)
+    _warnings: list[str] = field(default_factory=list)
     _failure: str = ""
     _waiting: str = ""
     _completed_total: int = 0
@@ -147,6 +149,8 @@ class JobProgress:
                         self._waiting = report.text
                 case ReportKind.SLOW:
                     pass
+                case ReportKind.WARNING:
+                    self._warnings.append(report.text)
                 case ReportKind.RECOVERED:
                     assert report.generation is not None and report.value_ms is not None
                     self._recoveries.append(RecoverySummary(report.generation, self._failure, report.value_ms))
@@ -166,7 +170,7 @@ class JobProgress:
                 case ReportKind.CHECKPOINT_TRIGGERED:
                     assert report.checkpoint is not None
                     self._in_progress.add(report.checkpoint)
-            for history in (self._completed, self._aborted, self._recoveries):
+            for history in (self._completed, self._aborted, self._recoveries, self._warnings):
                 del history[:-HISTORY_MAX]
 
     def snapshot(self) -> ProgressSnapshot:
@@ -189,6 +193,7 @@ class JobProgress:
                 last_completed_age_ms=_now_ms() - self._last_completed_ms if self._last_completed_ms is not None else None,
                 in_progress=len(self._in_progress),
                 operators=self.operators,
+                warnings=tuple(self._warnings),
                 waiting=self._waiting,
                 restores=tuple(self._restores.values()),
                 slots=tuple(metrics for _, metrics in sorted(self._metrics.items())),

@@ -10,12 +10,12 @@ from __future__ import annotations
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TypeVar
 
 import structlog
 
-from weir.connectors.base import Committer, Epochs
+from weir.connectors.base import Committer, Epochs, MissingOutput
 from weir.connectors.registry import sink_from
 from weir.coordinator.compiled_job import CompiledJob
 from weir.errors import CheckpointError
@@ -34,6 +34,8 @@ from weir.storage.manifests import read_manifest
 
 log = structlog.get_logger(__name__)
 
+SHOWN = 10
+"""The number of checkpoints that a warning lists."""
 _K = TypeVar("_K")
 _T = TypeVar("_T")
 CurrentView = Callable[[Generation], LogView]
@@ -82,8 +84,8 @@ class SinkCoordinator:
         self._append(CheckpointPublished(permit.generation, permit.checkpoint, uuid.uuid4().hex, _wall_ms()))
         self.confirmed = permit.checkpoint
 
-    def prepare(self, generation: Generation, permit: CommitPermit | None) -> None:
-        """Prepare the sinks for a generation.
+    def prepare(self, generation: Generation, permit: CommitPermit | None) -> tuple[str, ...]:
+        """Prepare the sinks for a generation. Return warnings for the user about output that a rollback or its undo misses.
 
         Every step is idempotent. Raises Superseded, SinkError, CheckpointError, StorageError.
         """
@@ -93,15 +95,16 @@ class SinkCoordinator:
         restored = permit.checkpoint if permit is not None else None
         # Revoke before committing, so that readers never see the output of two branches. Revoke before aborting, because an undo
         # can need the staged output of completed checkpoints, which the abort would delete.
-        self._revoke_abandoned(generation, restored)
+        warnings = self._revoke_abandoned(generation, restored)
         if permit is not None:
-            self._reinstate(generation, permit)
+            warnings += self._reinstate(generation, permit)
             self._commit_again(generation, permit)
         else:
             self.confirmed = CheckpointId(0)
         self._current_view(generation)
         for committer in self._committers.values():
             committer.abort_after(restored or CheckpointId(0), before=Attempt(generation))
+        return tuple(warnings)
 
     def _claim(self, sink: OperatorUid, committer: Committer, view: LogView) -> None:
         committer.claim(job=self._plan.job, sink=sink, history=view.history)
@@ -110,15 +113,10 @@ class SinkCoordinator:
     def _claim_former(self, manifest: Manifest, view: LogView) -> None:
         """Claim the sinks that the checkpoint's graph contains and the running graph does not.
 
-        Their output is committed, revoked and reinstated like that of current sinks. The sinks of an imported checkpoint
-        belong to another job and are not claimed.
+        Their output is committed, revoked and reinstated like that of current sinks.
         """
-        if manifest.imported_from is not None:
-            return
-        graph = codec.from_json(PhysicalGraph, manifest.graph)
-        for operator in graph.logical.operators:
-            if operator.kind is OperatorKind.SINK and operator.uid not in self._committers:
-                self._claim(operator.uid, sink_from(operator.config).committer(), view)
+        for sink, committer in former_committers(manifest, self._committers).items():
+            self._claim(sink, committer, view)
 
     # ---- committing again ------------------------------------------------------------------------
 
@@ -150,30 +148,40 @@ class SinkCoordinator:
 
     # ---- rollback and undo -----------------------------------------------------------------------
 
-    def _revoke_abandoned(self, generation: Generation, restored: CheckpointId | None) -> None:
-        """Revoke the output of abandoned checkpoints, so that readers no longer see it."""
+    def _revoke_abandoned(self, generation: Generation, restored: CheckpointId | None) -> list[str]:
+        """Revoke the output of abandoned checkpoints, so that readers no longer see it. Return warnings for the user."""
+        warnings: list[str] = []
         while by_branch := _grouped((view := self._current_view(generation)).abandonment_due, _branch):
             branch, left = next(iter(by_branch.items()))
             epochs = {one.checkpoint: _by_sink(self._epoch(view, one.checkpoint)) for one in left}
             for sink, committer in self._revocable():
                 mine: Epochs = {checkpoint: by_sink[sink] for checkpoint, by_sink in epochs.items() if sink in by_sink}
-                committer.revoke(mine, ancestry=view.ancestry_limits(restored), branch=branch, before=Attempt(generation))
+                missing = committer.revoke(
+                    mine, ancestry=view.ancestry_limits(restored), branch=branch, before=Attempt(generation)
+                )
+                warnings += not_revoked(sink, committer, missing)
             after = min(one.after for one in left) or None
             entry = BranchAbandoned(generation, branch, after, _ids(left), uuid.uuid4().hex, _wall_ms())
             self._record(entry, lambda now: now.abandonment_due)
+        return warnings
 
-    def _reinstate(self, generation: Generation, permit: CommitPermit) -> None:
-        """Reinstate revoked output of checkpoints that are on the current branch again.
+    def _reinstate(self, generation: Generation, permit: CommitPermit) -> list[str]:
+        """Reinstate revoked output of checkpoints that are on the current branch again. Return warnings for the user.
 
         The log entry is appended when all output is visible.
         """
+        warnings: list[str] = []
         while by_branch := _grouped((view := self._current_view(generation)).reinstatement_due, _branch):
             branch, back = next(iter(by_branch.items()))
             self._manifests(view, _ids(back))
-            for _, committer in self._revocable():
-                committer.reinstate(ancestry=view.ancestry_limits(permit.checkpoint), branch=branch, before=Attempt(generation))
+            for sink, committer in self._revocable():
+                missing = committer.reinstate(
+                    ancestry=view.ancestry_limits(permit.checkpoint), branch=branch, before=Attempt(generation)
+                )
+                warnings += _not_reinstated(sink, committer, missing)
             entry = BranchReinstated(generation, branch, _ids(back), uuid.uuid4().hex, _wall_ms())
             self._record(entry, lambda now: now.reinstatement_due)
+        return warnings
 
     def _record(
         self, entry: BranchAbandoned | BranchReinstated, due: Callable[[LogView], tuple[AbandonedCheckpoint, ...]]
@@ -201,6 +209,41 @@ class SinkCoordinator:
 
     def _revocable(self) -> list[tuple[OperatorUid, Committer]]:
         return [(sink, committer) for sink, committer in self._committers.items() if committer.revocable]
+
+
+def not_revoked(sink: OperatorUid, committer: Committer, missing: Sequence[MissingOutput]) -> list[str]:
+    """Return at most one sentence about output that a revocation could not take back."""
+    if not missing:
+        return []
+    reason = f"because a consumer has removed it from {committer.target}"
+    return [f"Sink '{sink}' could not take back {_describe(missing)}, {reason}. The job publishes these records again."]
+
+
+def _not_reinstated(sink: OperatorUid, committer: Committer, missing: Sequence[MissingOutput]) -> list[str]:
+    """Return at most one sentence about output that an undo could not publish again."""
+    if not missing:
+        return []
+    reason = f"because a consumer had removed it from {committer.target} before the rollback"
+    return [f"Sink '{sink}' did not publish {_describe(missing)} again, {reason}."]
+
+
+def _describe(missing: Sequence[MissingOutput]) -> str:
+    checkpoints = ", ".join(str(one.checkpoint) for one in missing[:SHOWN]) + (", ..." if len(missing) > SHOWN else "")
+    records, items = sum(one.records for one in missing), sum(one.items for one in missing)
+    return f"{records:,} records ({items:,} files) of checkpoints {checkpoints}"
+
+
+def former_committers(manifest: Manifest, current: Collection[OperatorUid]) -> dict[OperatorUid, Committer]:
+    """Return the committers of the sinks in the checkpoint's graph, without the sinks in ``current``. The sinks of an imported
+    checkpoint belong to another job and are not returned."""
+    if manifest.imported_from is not None:
+        return {}
+    graph = codec.from_json(PhysicalGraph, manifest.graph)
+    return {
+        operator.uid: sink_from(operator.config).committer()
+        for operator in graph.logical.operators
+        if operator.kind is OperatorKind.SINK and operator.uid not in current
+    }
 
 
 def _grouped(many: Iterable[_T], key: Callable[[_T], _K]) -> dict[_K, list[_T]]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 import structlog
 
+from weir.connectors.base import Committer
+from weir.coordinator.sinks import not_revoked
 from weir.errors import CheckpointError, ConfigError, StorageError
 from weir.graph.physical import PhysicalGraph
 from weir.kernel.restore import RestorePoint
 from weir.protocol import codec
-from weir.protocol.ids import CheckpointId
-from weir.protocol.log_view import CheckpointRecord, LogView
+from weir.protocol.ids import Attempt, CheckpointId, Generation, OperatorUid
+from weir.protocol.log_view import SKIPPED_IDS_MAX, CheckpointRecord, LogView
 from weir.protocol.manifest import Manifest
 from weir.storage.base import CheckpointStorage
 from weir.storage.inspection import verify
@@ -104,6 +107,79 @@ def verify_rollback(storage: CheckpointStorage, job: str, mode: StartMode) -> No
         f"Cannot restore checkpoint {mode.checkpoint}: {storage.url}/{first.path} {first.problem}{count}. Nothing was changed. "
         "Restore the file from a backup, restore another checkpoint with --from, or continue from the newest one with --resume."
     )
+
+
+@dataclass(frozen=True, slots=True)
+class FirstNumbers:
+    """The lowest generation and the lowest checkpoint id that a run may use. ``notes``: sentences for the user."""
+
+    generation: Generation = Generation(1)
+    checkpoint: CheckpointId = CheckpointId(1)
+    notes: tuple[str, ...] = ()
+
+
+def check_published_output(
+    storage: CheckpointStorage, job: str, committers: Mapping[OperatorUid, Committer], *, revoke_unknown: bool
+) -> FirstNumbers:
+    """Compare the published output of the sinks with the job log. Call before the start of the generation, which would publish
+    the same records again if the log is older than the output.
+
+    Published output is unknown if the log has never recorded its generation or checkpoint. With ``revoke_unknown``, unknown
+    output is revoked, and the result is higher than all unknown numbers, because fences and checkpoint ids must never repeat.
+    This happens before the generation is in the log. So if this process fails, the next start finds the unknown output again.
+
+    Raises ConfigError for unknown output that is not revoked, in which case nothing is changed, SinkError and StorageError.
+    """
+    job_log = JobLog(storage, JobLayout(job))
+    history = job_log.read()[0].history or None
+    found = {uid: committer.published(job=job, sink=uid, history=history) or frozenset() for uid, committer in committers.items()}
+    # Read the log after the listing, because an older driver that still runs can publish output in the meantime.
+    view, _ = job_log.read()
+    unknown = {uid: [pair for pair in sorted(pairs) if _is_unknown(view, *pair)] for uid, pairs in found.items()}
+    unknown = {uid: pairs for uid, pairs in unknown.items() if pairs}
+    if not view.generation or not unknown:
+        return FirstNumbers()  # a new job log cannot own existing output (see ``Committer.claim``)
+    listed = "; ".join(f"sink '{uid}' in {committers[uid].target}: {_numbers(pairs)}" for uid, pairs in unknown.items())
+    irrevocable = [uid for uid in unknown if not committers[uid].revocable]
+    if irrevocable or not revoke_unknown:
+        newest = view.newest.checkpoint if view.newest else "none"
+        other = (
+            f"The output of sink '{irrevocable[0]}' cannot be taken back."
+            if irrevocable
+            else "Or run again with --revoke-unknown-output: this output is then hidden from readers, and kept in the directory "
+            f"_weir of the sink, and all records after checkpoint {newest} are processed again."
+        )
+        raise ConfigError(
+            f"Cannot start job '{job}': its sinks have published output that the job log in {storage.url} does not contain ({listed}). "
+            f"The log ends at generation {view.generation} and checkpoint {newest}, so it is older than the output, for example "
+            "because a backup was restored. The job would publish the same records twice. Nothing was changed. Bring back the newer "
+            f"checkpoint directory. {other}"
+        )
+    generation = Generation(max(generation for pairs in unknown.values() for generation, _ in [*pairs, (view.generation, 0)]) + 1)
+    checkpoint = max(checkpoint for pairs in unknown.values() for _, checkpoint in pairs)
+    known = {Generation(number): view.highest_checkpoint for number in range(1, view.generation + 1)}
+    notes = [f"Revoked published output that the job log does not contain ({listed})."]
+    for uid in unknown:
+        missing = committers[uid].revoke({}, ancestry=known, branch=f"unknown-g{generation}", before=Attempt(generation))
+        notes += not_revoked(uid, committers[uid], missing)
+    for note in notes:
+        log.warning(note)
+    return FirstNumbers(generation, CheckpointId(checkpoint + 1 + SKIPPED_IDS_MAX), tuple(notes))
+
+
+def _is_unknown(view: LogView, generation: Generation, checkpoint: CheckpointId) -> bool:
+    return generation > view.generation or checkpoint > view.highest_checkpoint
+
+
+def _numbers(pairs: Sequence[tuple[Generation, CheckpointId]]) -> str:
+    """Describe unknown output, for example ``checkpoints 6 to 12 of generations 1 to 2``."""
+    generations = _range("generation", sorted({generation for generation, _ in pairs}))
+    checkpoints = sorted({checkpoint for _, checkpoint in pairs if checkpoint})
+    return f"{_range('checkpoint', checkpoints)} of {generations}" if checkpoints else generations
+
+
+def _range(noun: str, numbers: Sequence[int]) -> str:
+    return f"{noun} {numbers[0]}" if len(numbers) == 1 else f"{noun}s {numbers[0]} to {numbers[-1]}"
 
 
 def _select(view: LogView, url: str, job: str, mode: StartMode) -> CheckpointRecord | None:

@@ -118,6 +118,7 @@ class ReportKind(StrEnum):
     WAITING_FOR_SLOTS = "waiting_for_slots"
     RETRYING = "retrying"
     SLOW = "slow"
+    WARNING = "warning"
     CHECKPOINT_TRIGGERED = "checkpoint_triggered"
     CHECKPOINT_COMPLETED = "checkpoint_completed"
     CHECKPOINT_ABORTED = "checkpoint_aborted"
@@ -158,6 +159,11 @@ class Report:
         """A slot is slow to finish a step or a blocking call, or to cancel its subtasks. If ``reason`` is empty, slots that were
         reported as slow have continued."""
         return cls(ReportKind.SLOW, reason, generation=generation)
+
+    @classmethod
+    def warning(cls, generation: Generation, text: str) -> Report:
+        """Something that the user must know, although the job continues."""
+        return cls(ReportKind.WARNING, text, generation=generation)
 
     @classmethod
     def triggered(cls, checkpoint: CheckpointId, kind: CheckpointKind) -> Report:

@@ -406,13 +406,17 @@ class JobMaster:
         self._preparation = Preparation(self._generation, self._restore, self._sources, backoff)
         return [self._preparation.start()]
 
-    def on_prepared(self, split_lists: Mapping[OperatorUid, SplitList], now_ms: int) -> list[Effect]:
+    def on_prepared(
+        self, split_lists: Mapping[OperatorUid, SplitList], now_ms: int, warnings: Iterable[str] = ()
+    ) -> list[Effect]:
+        """``warnings``: sentences for the user about the preparation."""
         if self._phase is not JobPhase.PREPARING or self._preparation is None or self._ending is not None:
             return []
         self._assigners = self._preparation.assigners(split_lists)
         self._move(JobPhase.ALLOCATING, now_ms)
         self._warned_of_slots = False
-        return self._deploy_when_allocated(now_ms)
+        reports = [Report.warning(self._generation, warning) for warning in warnings]
+        return [*reports, *self._deploy_when_allocated(now_ms)]
 
     def on_prepare_failed(self, reason: str, kind: str, retry: bool, now_ms: int) -> list[Effect]:
         """Retry the preparation, whose steps are idempotent. ``retry`` is False if a retry cannot help."""

@@ -19,6 +19,7 @@ from weir.protocol.events import (
     Recovered,
     RunStateChanged,
     SubtaskAcknowledged,
+    WarningReported,
 )
 from weir.protocol.ids import CheckpointId, Generation, SlotIndex, SubtaskId
 from weir.protocol.messages import Acknowledge, FromSlot, Restoring, SlotMetrics, describe_restores
@@ -105,6 +106,9 @@ class Reporter:
             case ReportKind.SLOW:
                 if self._reported is not None:
                     self._report_state(self._reported.state, self._reported.generation, report.text)
+            case ReportKind.WARNING:
+                assert report.generation is not None
+                self._record(WarningReported(report.generation, report.text))
             case ReportKind.CHECKPOINT_TRIGGERED:
                 assert report.checkpoint is not None
                 self._pending = (report.checkpoint, self._now_ms())

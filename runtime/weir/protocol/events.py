@@ -76,6 +76,14 @@ class Recovered:
 
 
 @dataclass(frozen=True, slots=True)
+class WarningReported:
+    """Something that a user must know, although the job continues. ``reason`` is one or more sentences."""
+
+    generation: Generation
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class CheckpointTriggered:
     """``trigger`` is the kind of the checkpoint (periodic, manual, savepoint, final, suspend).
 
@@ -171,6 +179,7 @@ Event: TypeAlias = (
     | GraphDeployed
     | FailureOccurred
     | Recovered
+    | WarningReported
     | CheckpointTriggered
     | SubtaskAcknowledged
     | CheckpointCompleted

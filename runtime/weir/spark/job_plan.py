@@ -9,7 +9,7 @@ from typing import Protocol
 from weir.connectors.base import Source
 from weir.connectors.registry import sink_from, source_from
 from weir.coordinator.compiled_job import CompiledJob
-from weir.coordinator.start import StartPoint, find_start, restore_point
+from weir.coordinator.start import FirstNumbers, StartPoint, find_start, restore_point
 from weir.errors import GraphError
 from weir.graph.compatibility import check_restorable
 from weir.graph.compile import compile_graph
@@ -51,16 +51,16 @@ class PlannedRun:
     non_restored: tuple[OperatorUid, ...]
     notes: tuple[str, ...]
 
-    def job_master(self) -> JobMaster:
+    def job_master(self, first: FirstNumbers) -> JobMaster:
         """Return a job master that is not started. The job master's generation and checkpoint ids continue the numbers in the
-        job log."""
+        job log, and are at least ``first``."""
         view, manifest = self.start.view, self.start.manifest
         return JobMaster(
             self.plan.graph,
             self.plan.config,
             sources=self.plan.sources,
-            generation=view.next_generation,
-            next_checkpoint=view.next_unused_checkpoint,
+            generation=max(view.next_generation, first.generation),
+            next_checkpoint=max(view.next_unused_checkpoint, first.checkpoint),
             restore=restore_point(manifest).without(self.non_restored) if manifest is not None else None,
         )
 

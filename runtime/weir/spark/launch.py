@@ -20,7 +20,8 @@ from weir.coordinator.compiled_job import CompiledJob
 from weir.coordinator.effect_runner import EffectRunner
 from weir.coordinator.loop import Coordinator, Listener, SlotControl
 from weir.coordinator.progress import JobProgress, ProgressSnapshot
-from weir.coordinator.start import abandonable_checkpoints, find_start, verify_rollback
+from weir.coordinator.sinks import former_committers
+from weir.coordinator.start import FirstNumbers, abandonable_checkpoints, check_published_output, find_start, verify_rollback
 from weir.errors import ConfigError, StorageError
 from weir.link.control_link import RunLink
 from weir.protocol import codec
@@ -105,13 +106,17 @@ def _launch(
     close_session: bool,
 ) -> RunningJob:
     # Detect invalid jobs and damaged checkpoints before Spark is started.
-    plan = plan_job(job, storage, options).plan
+    planned = plan_job(job, storage, options)
+    plan, restored = planned.plan, planned.start.manifest
     verify_rollback(storage, job.name, options.start)
+    committers = {**plan.committers, **(former_committers(restored, plan.committers) if restored is not None else {})}
+    first = check_published_output(storage, job.name, committers, revoke_unknown=options.revoke_unknown_output)
     code = pack_code(job.to_graph()[1].entries, by_value=options.by_value)
     return _start(
         plan,
         # An earlier run that was considered dead can have continued the job while Spark was starting. So plan again.
         lambda: plan_job(job, storage, options),
+        first,
         storage=storage,
         code=code,
         spark=session.get(),
@@ -124,6 +129,7 @@ def _launch(
 def _start(
     plan: CompiledJob,
     plan_again: Callable[[], PlannedRun],
+    first: FirstNumbers,
     *,
     storage: CheckpointStorage,
     code: Mapping[str, bytes],
@@ -172,7 +178,7 @@ def _start(
         earlier_markers = marker.other_markers()
         pool.start()
         planned = plan_again()
-        coordinator, progress = _coordinator(planned, storage, options, server, pool, link)
+        coordinator, progress = _coordinator(planned, first, storage, options, server, pool, link)
     except BaseException:
         pool.close(grace_s=0.0)
         server.close()
@@ -194,7 +200,7 @@ def _start(
                 link.close()
             end_session()
 
-    return RunningJob(coordinator, progress, planned.plan.committers, close, planned.notes)
+    return RunningJob(coordinator, progress, planned.plan.committers, close, (*planned.notes, *first.notes))
 
 
 def _log_loss(loss: SlotLoss) -> None:
@@ -228,6 +234,7 @@ def _sample_ms(timeout_ms: int | None) -> int:
 
 def _coordinator(
     planned: PlannedRun,
+    first: FirstNumbers,
     storage: CheckpointStorage,
     options: RunOptions,
     server: ControlServer,
@@ -244,7 +251,7 @@ def _coordinator(
     listeners: list[Listener] = [progress]
     if link is not None:
         listeners.append(link.reporter(codec.to_json(plan.graph), len(tuple(plan.graph.subtasks()))))
-    return Coordinator(planned.job_master(), server, runner, listeners, slots), progress
+    return Coordinator(planned.job_master(first), server, runner, listeners, slots), progress
 
 
 def run_job(job: JobLike, options: RunOptions, *, session: LazySession | None = None) -> JobResult:

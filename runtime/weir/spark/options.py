@@ -36,6 +36,8 @@ class RunOptions:
     restarts: RestartConfig = field(default_factory=RestartConfig)
     timeouts: Timeouts = field(default_factory=Timeouts)
     allow_non_restored_state: bool = False
+    revoke_unknown_output: bool = False
+    """Whether to revoke published output that the job log does not contain, instead of refusing to start."""
     data_ports: tuple[int, int] = (0, 0)
     control_ports: tuple[int, int] = (0, 0)
     storage_options: Mapping[str, str] = field(default_factory=dict, repr=False)

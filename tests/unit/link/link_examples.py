@@ -23,6 +23,7 @@ from weir.protocol.events import (
     Suspend,
     TakeCheckpoint,
     TakeSavepoint,
+    WarningReported,
 )
 from weir.protocol.ids import CheckpointId, CommandId, Generation, SlotIndex, SubtaskId
 from weir.protocol.messages import SlotMetrics, SubtaskMetrics
@@ -44,6 +45,7 @@ EVENTS: tuple[Event, ...] = (
         SlotMetrics(ONE, SlotIndex(0), 1 << 28, 900_000, (SubtaskMetrics(2, 1, 1, 2, 3, 4, 5, 6, 7, 8),), {"a.keys": 5})
     ),
     SamplesDropped(3, 1_000, 2_000),
+    WarningReported(Generation(1), "Sink 'out' could not take back 3 records."),
     CommandAnswered(CommandId(3), CommandOutcome.REFUSED, "not now"),
 )
 

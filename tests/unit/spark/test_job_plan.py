@@ -9,6 +9,7 @@ import pytest
 
 from weir import Job, sinks, sources
 from weir.coordinator.progress import JobProgress
+from weir.coordinator.start import FirstNumbers
 from weir.errors import GraphError, JobFailed
 from weir.kernel.config import CheckpointConfig, Timeouts
 from weir.kernel.effects import JobOutcome, StartGeneration
@@ -60,10 +61,16 @@ def test_checkpoint_limits_are_passed_to_the_job_master() -> None:
 
 
 def test_a_job_with_an_empty_log_starts_with_generation_1_and_checkpoint_1() -> None:
-    master = plan_job(job(), MemoryStorage(), RunOptions("unused")).job_master()
+    master = plan_job(job(), MemoryStorage(), RunOptions("unused")).job_master(FirstNumbers())
     assert (master.phase, master.restore_point) == (JobPhase.CREATED, None)
     (append,) = master.start(0)
     assert getattr(append, "request", None) == StartGeneration(Generation(1), None, CheckpointId(1))
+
+
+def test_a_job_starts_with_numbers_above_those_of_output_that_its_log_does_not_contain() -> None:
+    first = FirstNumbers(Generation(3), CheckpointId(50))
+    (append,) = plan_job(job(), MemoryStorage(), RunOptions("unused")).job_master(first).start(0)
+    assert getattr(append, "request", None) == StartGeneration(Generation(3), None, CheckpointId(50))
 
 
 def test_the_error_for_a_graph_that_is_too_large_to_send_names_the_largest_operator(monkeypatch: pytest.MonkeyPatch) -> None:

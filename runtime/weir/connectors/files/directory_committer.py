@@ -291,8 +291,9 @@ class DirectoryCommitter(Committer):
 
     # ---- listing ---------------------------------------------------------------------------------
 
-    def published(self) -> frozenset[tuple[Generation, CheckpointId]]:
+    def published(self, *, job: str, sink: str, history: str | None = None) -> frozenset[tuple[Generation, CheckpointId]]:
         try:
+            self._layout.check_owner(self._file_system, job=job, sink=sink, history=history)
             owner = self._fence.owner()
             found = [*self._receipts(owner), *self._epochs_in(self._fence.path(owner, _PENDING))]
             known = {epoch.checkpoint for epoch in found}

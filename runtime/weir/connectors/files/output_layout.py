@@ -132,18 +132,26 @@ class OutputLayout:
     def claim(self, file_system: FileSystem, *, job: str, sink: str, history: str | None = None) -> None:
         """Mark the directory as owned by this job and sink, because the files of two owners could not be distinguished.
 
-        Raises SinkError if another job or sink owns the directory, if this job owns the directory with another job log, or if
-        the owner is unknown because the file with the owner is damaged.
         ``history`` is the id of the job log. Writers pass None for ``history``, because only the coordinator knows the id and has
-        already checked it.
+        already checked it. Raises the errors of ``check_owner``.
         """
-        path = os.path.join(self.weir, "owner.json")
         claim = {"job": job, "sink": sink} | ({"history": history} if history else {})
         file_system.make_directories(self.staging)
-        if not file_system.exists(path) and file_system.create(path, json.dumps(claim).encode()):
-            return
+        if file_system.exists(self._owner) or not file_system.create(self._owner, json.dumps(claim).encode()):
+            self.check_owner(file_system, job=job, sink=sink, history=history)
+
+    @property
+    def _owner(self) -> str:
+        return os.path.join(self.weir, "owner.json")
+
+    def check_owner(self, file_system: FileSystem, *, job: str, sink: str, history: str | None = None) -> None:
+        """Raise SinkError if another job or sink owns the directory, if this job owns the directory with another job log, or if
+        the owner is unknown because the file with the owner is damaged. A directory without owner passes the check."""
+        path = self._owner
         try:
             owner = json.loads(file_system.read(path))
+        except FileNotFoundError:
+            return
         except ValueError:
             owner = None
         if not isinstance(owner, dict) or not all(isinstance(owner.get(name), str) for name in ("job", "sink")):

@@ -130,6 +130,9 @@ class Output:
         ancestry = {Generation(1): CheckpointId(to)}
         self.committer.reinstate(ancestry=ancestry, branch=branch, before=Attempt(Generation(generation)))
 
+    def published(self) -> frozenset[tuple[Generation, CheckpointId]]:
+        return self.committer.published(job="job", sink="op")
+
     def visible(self) -> list[int]:
         return visible(self.out)
 

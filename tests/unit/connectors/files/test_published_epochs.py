@@ -262,25 +262,25 @@ def test_output_of_an_older_version_is_rolled_back() -> None:
 
 
 def test_published_output_is_listed_by_generation_and_checkpoint(output: Output) -> None:
-    assert output.committer.published() == frozenset(), "an output directory that does not exist is empty"
+    assert output.published() == frozenset(), "an output directory that does not exist is empty"
     three_epochs(output)
     output.commit(output.stage([7], 7, generation=2))
     take(output.out, directories=True)
     output.stage([8], 8, generation=2)
     expected = {(1, 1), (1, 2), (1, 3), (2, 7), (2, 0)}
-    assert output.committer.published() == expected, "taken output counts, and staged output does not"
+    assert output.published() == expected, "taken output counts, and staged output does not"
 
 
 def test_published_output_of_an_older_version_is_listed_before_it_is_moved(output: Output) -> None:
     written_by_an_older_version(output)
     before = sorted(Path(output.out).rglob("*"))
-    assert output.committer.published() == {(1, 1), (1, 2), (1, 3)}
+    assert output.published() == {(1, 1), (1, 2), (1, 3)}
     assert sorted(Path(output.out).rglob("*")) == before, "listing changes nothing"
 
 
 def test_an_epoch_that_is_not_visible_yet_is_listed() -> None:
     def check(output: Output, committables: tuple[Committable, ...]) -> None:
         if not output.staged() or Path(output.out, "weir_checkpoint=1").exists():
-            assert (1, 1) in output.committer.published()
+            assert (1, 1) in output.published()
 
     cut_before_each_operation(lambda output: epoch_of_two(output, 1), Output.commit, check)

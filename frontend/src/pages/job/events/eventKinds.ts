@@ -1,7 +1,7 @@
 /** The kinds of events that the filter lists, by group, with the names that the runtime and the backend use. */
 const KINDS_BY_GROUP: Readonly<Record<string, readonly string[]>> = {
   'State': ['RunStateChanged', 'DesiredStateChanged', 'RunCreated', 'RunEnded', 'ReassignmentBlocked', 'DriverHung', 'GraphDeployed', 'JobDeployed', 'RestartsStopped', 'RestartScheduled'],
-  'Failures': ['FailureOccurred', 'Recovered', 'EventsMissing'],
+  'Failures': ['FailureOccurred', 'Recovered', 'WarningReported', 'EventsMissing'],
   'Checkpoints': [
     'CheckpointTriggered', 'CheckpointCompleted', 'CheckpointFailed', 'CheckpointPinned', 'CheckpointUnpinned', 'PinsRejected', 'CheckpointDeletionRequested',
     'CheckpointsDeleted', 'CheckpointDamaged', 'CheckpointIntact',

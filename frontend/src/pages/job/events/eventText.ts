@@ -19,6 +19,7 @@ export function eventText({ kind, fields }: Pick<JobEvent, 'kind' | 'fields'>): 
     case 'CheckpointFailed':
       return `checkpoint ${text('checkpoint')}${because}`;
     case 'FailureOccurred':
+    case 'WarningReported':
       return `generation ${text('generation')}${because}`;
     case 'Recovered':
       return `generation ${text('generation')} is running after ${duration(number('took_ms'))}${because}`;

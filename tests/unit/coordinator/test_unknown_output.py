@@ -1,0 +1,134 @@
+"""Published output that the job log does not contain, for example because a backup of the checkpoint directory was restored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.connectors.files.output_harness import Output, Permit, take
+from tests.unit.coordinator.test_sinks import JobWithSinks
+
+from weir.connectors.base import Committer
+from weir.coordinator.start import FirstNumbers, check_published_output
+from weir.errors import ConfigError, SinkError, Superseded
+from weir.protocol.ids import Attempt, CheckpointId, Generation, OperatorUid
+from weir.protocol.log_view import SKIPPED_IDS_MAX
+
+OUT = OperatorUid("op")
+
+
+class JobWithOutput:
+    """A job whose sink ``op`` publishes into ``out``. Each checkpoint contains its number as the only value."""
+
+    def __init__(self, root: Path) -> None:
+        self.output = Output(str(root / "out"))
+        self.log = JobWithSinks()
+
+    def start(self, generation: int, restored: int | None, first: int) -> None:
+        self.log.start(generation, restored, first)
+        self.output.committer.claim(job="job", sink="op", history=self.log.log.read()[0].history)
+        self.output.abort_after(restored or 0, before_generation=generation)
+
+    def run(self, generation: int, *checkpoints: int) -> None:
+        for checkpoint in checkpoints:
+            committables = self.output.stage([checkpoint], checkpoint, generation=generation)
+            self.log.complete(generation, checkpoint)
+            self.output.committer.commit(Permit(CheckpointId(checkpoint), Generation(generation)), committables)
+
+    def backup(self) -> dict[str, bytes]:
+        return dict(self.log.storage._objects)
+
+    def put_back(self, backup: dict[str, bytes]) -> None:
+        self.log = JobWithSinks()
+        self.log.storage._objects.update(backup)
+
+    def check(self, *, revoke_unknown: bool = False) -> FirstNumbers:
+        committers: dict[OperatorUid, Committer] = {OUT: self.output.committer}
+        return check_published_output(self.log.storage, "job", committers, revoke_unknown=revoke_unknown)
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> JobWithOutput:
+    """Generation 1 has published checkpoints 1 to 5. A backup was made after checkpoint 3, and is restored."""
+    job = JobWithOutput(tmp_path)
+    job.start(1, None, 1)
+    job.run(1, 1, 2, 3)
+    backup = job.backup()
+    job.run(1, 4, 5)
+    assert job.check() == FirstNumbers(), "the log contains all published output"
+    job.put_back(backup)
+    return job
+
+
+def test_a_start_from_an_older_backup_of_the_job_log_is_refused_and_nothing_is_changed(job: JobWithOutput) -> None:
+    before = sorted(Path(job.output.out).rglob("*"))
+    with pytest.raises(ConfigError) as error:
+        job.check()
+    message = str(error.value)
+    assert "its sinks have published output that the job log in memory:// does not contain" in message
+    assert f"(sink 'op' in {job.output.out}: checkpoints 4 to 5 of generation 1)" in message
+    assert "The log ends at generation 1 and checkpoint 3, so it is older than the output" in message
+    assert "Nothing was changed. Bring back the newer checkpoint directory. Or run again with --revoke-unknown-output" in message
+    assert sorted(Path(job.output.out).rglob("*")) == before
+
+
+def test_output_that_a_consumer_has_taken_is_unknown_too(job: JobWithOutput) -> None:
+    take(job.output.out, directories=True)
+    with pytest.raises(ConfigError, match="checkpoints 4 to 5 of generation 1"):
+        job.check()
+
+
+def test_unknown_output_is_revoked_on_request_and_its_numbers_are_not_used_again(job: JobWithOutput) -> None:
+    (Path(job.output.out) / "weir_checkpoint=4" / "part-c00000004-g1-w0000.parquet").unlink()
+    first = job.check(revoke_unknown=True)
+    assert (first.generation, first.checkpoint) == (2, 5 + 1 + SKIPPED_IDS_MAX)
+    assert first.notes[0].startswith("Revoked published output that the job log does not contain (sink 'op' in ")
+    assert (
+        "Sink 'op' could not take back 1 records (1 files) of checkpoints 4, because a consumer has removed it" in first.notes[1]
+    )
+    assert job.output.visible() == [1, 2, 3]
+    with pytest.raises(ConfigError, match="checkpoints 4 to 5 of generations 1 to 2"):
+        job.check()  # until the generation is in the log, every start finds the unknown output
+    again = job.check(revoke_unknown=True)
+    assert again.generation == 3
+    job.start(3, 3, again.checkpoint)
+    assert job.check() == FirstNumbers(), "the log now contains a higher generation and checkpoint"
+    job.run(3, again.checkpoint)
+    assert job.output.visible() == [1, 2, 3, again.checkpoint]
+    with pytest.raises(Superseded):
+        job.output.abort_after(5, before_generation=1)
+
+
+def test_a_generation_that_has_published_nothing_is_unknown(tmp_path: Path) -> None:
+    job = JobWithOutput(tmp_path)
+    job.start(1, None, 1)
+    backup = job.backup()
+    job.start(2, None, 101)
+    job.put_back(backup)
+    with pytest.raises(ConfigError, match=r"out: generation 2\). The log ends at generation 1 and checkpoint none"):
+        job.check()
+
+
+def test_output_that_an_older_driver_publishes_during_the_check_is_known(job: JobWithOutput) -> None:
+    log = job.log
+    job.put_back(job.backup())
+
+    class Publishing(Committer):
+        """The older driver completes and publishes checkpoint 4 before the output is listed."""
+
+        def published(self, *, job: str, sink: str, history: str | None = None) -> frozenset[tuple[Generation, CheckpointId]]:
+            log.complete(1, 4)
+            return frozenset({(Generation(1), CheckpointId(4))})
+
+        commit = abort_after = None  # type: ignore[assignment]  # not called
+
+    assert check_published_output(log.storage, "job", {OUT: Publishing()}, revoke_unknown=False) == FirstNumbers()
+
+
+def test_the_output_of_another_job_is_not_reported_as_unknown(job: JobWithOutput) -> None:
+    with pytest.raises(SinkError, match="belongs to sink 'op' of job 'job'"):
+        check_published_output(job.log.storage, "job", {OperatorUid("other"): job.output.committer}, revoke_unknown=True)
+    empty = JobWithSinks()
+    assert check_published_output(empty.storage, "job", {OUT: job.output.committer}, revoke_unknown=False) == FirstNumbers()
+    assert job.output.visible() == [1, 2, 3, 4, 5]
+    assert Attempt(Generation(1)) < Attempt(Generation(1), 1) < Attempt(Generation(2))
