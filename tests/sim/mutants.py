@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -10,9 +10,11 @@ from unittest.mock import patch
 
 import weir.kernel.job
 import weir.kernel.restore
+import weir.testing.sim.driver
 from weir.connectors.files import file_identity
 from weir.connectors.sink_operator import SinkOperator
 from weir.coordinator.sinks import SinkCoordinator
+from weir.coordinator.start import FirstNumbers
 from weir.errors import UnknownOutcome
 from weir.graph.physical import PhysicalGraph
 from weir.kernel.alignment import Aligner, AlignmentEffect
@@ -25,9 +27,10 @@ from weir.kernel.split_assigner import SplitAssigner
 from weir.protocol.frames import Frame
 from weir.protocol.ids import ChannelId, CheckpointId, Generation, SlotIncarnation, SubtaskId
 from weir.protocol.job_log import Entry
+from weir.protocol.log_view import LogView
 from weir.protocol.manifest import AssignerState, Manifest
 from weir.protocol.messages import FromSlot, Heartbeat
-from weir.protocol.snapshots import Split, StateFile
+from weir.protocol.snapshots import Committable, Split, StateFile
 from weir.storage.job_log import Appended, AppendOutcome, JobLog
 from weir.storage.log_reader import LogFiles
 from weir.subtask.channels import FULL_LIMITS, ChannelLimits, RemoteOutput
@@ -227,6 +230,29 @@ def does_not_commit_again_on_restore() -> Iterator[None]:
 def limits_the_duration_of_a_restore() -> Iterator[None]:
     """A deployment fails after a fixed time, even if its restore makes progress."""
     with patch.object(Deployment, "on_restoring", lambda self, slot, message, now_ms: None):
+        yield
+
+
+@mutant
+def commits_output_again_that_the_log_records_as_published() -> Iterator[None]:
+    """A consumer that has taken the output then makes every recovery fail."""
+    with patch.object(LogView, "published_up_to", lambda self, checkpoint: CheckpointId(0)):
+        yield
+
+
+@mutant
+def publishes_the_output_of_one_writer_after_the_other() -> Iterator[None]:
+    def publish(self: SinkCoordinator, permit: CommitPermit, committables: Iterable[Committable]) -> None:
+        for one in committables:
+            self._committers[one.sink].commit(permit, [one])
+
+    with patch.object(SinkCoordinator, "_publish", publish):
+        yield
+
+
+@mutant
+def does_not_compare_the_output_with_the_job_log() -> Iterator[None]:
+    with patch.object(weir.testing.sim.driver, "check_published_output", lambda *args, **options: FirstNumbers()):
         yield
 
 

@@ -46,6 +46,9 @@ SCENARIO_CHANGES: dict[str, dict[str, Any]] = {
     "gives_each_channel_a_full_window": {"row_bytes": 300_000, "rows_max": 6, "network_bytes": 1_000_000},
     "restores_keys_of_other_subtasks": {"rescales": True},
     "limits_the_duration_of_a_restore": {"restore_step_ns": 250 * MS},
+    "does_not_commit_again_on_restore": {
+        "faults": tuple(Fault(FaultKind.CRASH_DRIVER, 0, step="publish", count=count) for count in (1, 2, 3))
+    },
     "accepts_frames_of_an_old_generation": {"slowness": 6.0},
     "restores_a_chain_as_ended_if_its_first_operator_had_ended": _chained_with_two_slots_only(),
 }

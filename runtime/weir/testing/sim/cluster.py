@@ -36,6 +36,9 @@ class Cluster:
         self.drivers: list[SimDriver] = []
         self.slots: list[SimSlot] = []
         self.finished = False
+        self.revoke_unknown = False
+        """Whether new drivers revoke output that the job log does not contain, instead of refusing to start."""
+        self._backups: dict[Fault, dict[str, object]] = {}
         self._meshes: dict[tuple[str, int], dict[int, SimSlot]] = {}
         self._compiled: dict[int, PhysicalGraph] = {}
         self._by_step = [fault for fault in scenario.faults if fault.step is not None]
@@ -43,6 +46,8 @@ class Cluster:
         for fault in scenario.faults:
             if fault.at_ns is not None:
                 simulation.schedule(fault.at_ns, partial(self._inject, fault))
+            if fault.at_ns is not None and fault.kind is FaultKind.PUT_BACK_LOG:
+                simulation.schedule(max(0, fault.at_ns - fault.duration_ns), partial(self._back_up, fault))
         simulation.schedule(FAULTS_END_NS, self._end_faults)
         self._launch(slots=scenario.slots, rolls_back=False)
 
@@ -168,6 +173,17 @@ class Cluster:
         self.simulation.faults_ended = True
         self.storage.faults = NO_FAULTS
 
+    def _back_up(self, fault: Fault) -> None:
+        if self.checker.view.generation:
+            self._backups[fault] = self.storage.backup()
+
+    def _take_output(self) -> None:
+        """A consumer takes some of the output that the log records as published. If a power cut can remove the record, the consumer
+        takes nothing."""
+        if self.storage.is_synced():
+            output = sorted(self.checker.recorded_as_published() & self.storage.published.keys())
+            self.storage.take(self.simulation.random.sample(output, (len(output) + 1) // 2))
+
     def _inject(self, fault: Fault) -> None:
         if self.simulation.now_ns >= FAULTS_END_NS or self.finished:
             return
@@ -206,6 +222,13 @@ class Cluster:
             case FaultKind.REPLACE_INPUT:
                 uid, shape = rng.choice(sorted(self.scenario.sources.items()))
                 self.input_files.replace(f"{uid}-{rng.randrange(len(shape.lengths))}")
+            case FaultKind.TAKE_OUTPUT:
+                self._take_output()
+            case FaultKind.PUT_BACK_LOG if fault in self._backups:
+                for process in self.processes:
+                    process.cut_power()
+                self.storage.put_back(self._backups[fault])
+                self._schedule_restart(self.simulation.between(5 * MS, 200 * MS))
             case FaultKind.CHECKPOINT:
                 driver.deliver(lambda: driver.feed(lambda master, now_ms: master.checkpoint(now_ms)))
             case _:

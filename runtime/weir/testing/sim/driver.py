@@ -7,10 +7,19 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from weir.connectors.base import Source
+from weir.connectors.base import Committer, Source
 from weir.coordinator.compiled_job import CompiledJob
 from weir.coordinator.effect_runner import EffectRunner, Executors, MasterEvent
-from weir.coordinator.start import FromCheckpoint, Resume, StartMode, StartPoint, find_start, restore_point
+from weir.coordinator.start import (
+    FirstNumbers,
+    FromCheckpoint,
+    Resume,
+    StartMode,
+    StartPoint,
+    check_published_output,
+    find_start,
+    restore_point,
+)
 from weir.graph.logical import OperatorKind
 from weir.graph.physical import PhysicalGraph
 from weir.kernel.effects import (
@@ -59,6 +68,7 @@ class DriverCluster(Protocol):
     threads: Threads
     storage: SimStorage
     input_files: InputFiles
+    revoke_unknown: bool
 
     @property
     def checker(self) -> DriverObserver: ...
@@ -78,6 +88,7 @@ class SimDriver(Process):
         self.master: JobMaster | None = None
         self.finish: Finish | None = None
         self._rolls_back = rolls_back
+        self._first = FirstNumbers()
         self._port = StoragePort(cluster.storage, cluster.threads, self.name)
         self._runner: EffectRunner | None = None
         self._connections: dict[SlotIncarnation, tuple[SimSlot, SimConnection]] = {}
@@ -100,7 +111,14 @@ class SimDriver(Process):
                 chosen = self.simulation.random.choice(left if left and self.simulation.chance(0.5) else kept)
                 mode = FromCheckpoint(chosen.checkpoint)
                 self.simulation.trace(f"{self.name} rolls back to checkpoint {mode.checkpoint}")
-        return find_start(self._port, JOB, mode)
+        start = find_start(self._port, JOB, mode)
+        committers: dict[OperatorUid, Committer] = {
+            operator.uid: SimCommitter(operator.uid, self.cluster.storage, self._port)
+            for operator in self.cluster.scenario.logical.operators
+            if operator.kind is OperatorKind.SINK
+        }
+        self._first = check_published_output(self._port, JOB, committers, revoke_unknown=self.cluster.revoke_unknown)
+        return start
 
     def _begin(self, error: BaseException | None, starting: Any) -> None:
         if error is not None:
@@ -127,8 +145,8 @@ class SimDriver(Process):
             graph,
             scenario.config,
             sources=scenario.sources,
-            generation=start.view.next_generation,
-            next_checkpoint=start.view.next_checkpoint,
+            generation=max(start.view.next_generation, self._first.generation),
+            next_checkpoint=max(start.view.next_checkpoint, self._first.checkpoint),
             restore=point,
         )
         self._runner = EffectRunner(

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from weir.errors import CheckpointError
+from weir.errors import CheckpointError, ConfigError
 from weir.graph.logical import OperatorKind
 from weir.graph.physical import PhysicalGraph
 from weir.kernel.effects import AppendLog, Commit, Finish, JobOutcome, Prepare, Report, ReportKind, WriteManifest
@@ -44,6 +44,8 @@ class CompletedCheckpoint:
     graph: PhysicalGraph
     sequences: dict[ChannelId, int]
     committed: frozenset[str]
+    epoch: frozenset[str]
+    """The paths that the commit of this checkpoint adds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,7 @@ class CheckedCluster(Protocol):
     scenario: Scenario
     storage: SimStorage
     input_files: InputFiles
+    revoke_unknown: bool
 
     def compiled(self, slots: int, restored: PhysicalGraph | None) -> PhysicalGraph: ...
 
@@ -85,6 +88,8 @@ class InvariantChecker:
         self._prepared: dict[Generation, tuple[int, CheckpointId]] = {}
         """For each generation, the time when its preparation started, and the restored checkpoint."""
         self._before: dict[int, _BeforeEntry] = {}
+        self._is_put_back = False
+        """Whether an older backup of the checkpoint directory was restored."""
         self.log = LogChecker(self._simulation)
         scenario = cluster.scenario
         rows_at_once = 2 * scenario.rows_max + scenario.held_max * 5
@@ -152,6 +157,9 @@ class InvariantChecker:
     def on_start_failed(self, driver: SimDriver, error: BaseException) -> None:
         if isinstance(error, CheckpointError) and self.view.retired and ("missing" in str(error) or "retired" in str(error)):
             return  # A running job retired the checkpoint after the log was read.
+        if isinstance(error, ConfigError) and self._is_put_back and not self._cluster.revoke_unknown:
+            self._cluster.revoke_unknown = True  # the user decides how to continue
+            return
         if type(error).__name__ not in ("StorageError", "UnknownOutcome"):
             raise Violation(f"{driver.name} could not start: {type(error).__name__}: {error}")
 
@@ -266,15 +274,30 @@ class InvariantChecker:
         if first is None:
             return
         self._simulation.trace(f"the power cut has removed log entry {first} and all later entries")
-        before = self._before[first]
-        self._tip, self._generation_of = before.tip, before.generation_of
-        self._completed, self._may_be_published = dict(before.completed), set(before.may_be_published)
+        self._return_to(first)
         prepared = max(self._prepared, default=Generation(0))
         if prepared > self.view.generation:
             raise Violation(f"generation {prepared} was prepared, but a power cut has removed its log entry")
         unknown = self._cluster.storage.published.keys() - self._may_be_published
         if unknown:
             raise Violation(f"{min(unknown)} is published, but a power cut has removed the log entry of its checkpoint")
+
+    def on_put_back(self, paths: Collection[str]) -> None:
+        """Forget everything that happened after the backup, except for the output."""
+        self._is_put_back = True
+        first = self.log.on_put_back(paths)
+        if first is not None:
+            self._return_to(first)
+        view, storage = self.view, self._cluster.storage
+        self._written = {key: effect for key, effect in self._written.items() if key[1] <= view.highest_checkpoint}
+        self._prepared = {generation: one for generation, one in self._prepared.items() if generation <= view.generation}
+        # Staged output of a lost generation is never published, and a later generation deletes it.
+        storage.discard_staged(lambda committable: committable.generation > view.generation)
+
+    def _return_to(self, first: int) -> None:
+        before = self._before[first]
+        self._tip, self._generation_of = before.tip, before.generation_of
+        self._completed, self._may_be_published = dict(before.completed), set(before.may_be_published)
 
     def _on_completed(self, entry: CheckpointCompleted) -> None:
         effect = self._written.get((entry.generation, entry.checkpoint))
@@ -289,7 +312,9 @@ class InvariantChecker:
         committed = frozenset(paths) | (before.committed if before is not None else frozenset())
         sequences = {end.channel: end.sequence for snapshot in pending.snapshots.values() for end in snapshot.outputs}
         self._check_sequences(entry.checkpoint, graph, sequences, before)
-        self._completed[entry.checkpoint] = CompletedCheckpoint(graph, sequences, committed)
+        self._completed[entry.checkpoint] = CompletedCheckpoint(
+            graph, sequences, committed, committed - (before.committed if before is not None else frozenset())
+        )
         self._tip = entry.checkpoint
         self._may_be_published |= committed
         self._check_effect_of_prefix(entry.checkpoint, effect, committed)
@@ -368,15 +393,41 @@ class InvariantChecker:
             raise Violation(f"a committable names output that was never staged: {sorted(set(paths) - ever.keys())[0]}")
         return [row.identity for staged in found if staged.committable.sink == sink for row in staged.rows]
 
-    def on_published(self, staged: Staged) -> None:
-        if str(staged.committable.payload) not in self._may_be_published:
-            raise Violation(f"published without a completed checkpoint: {staged.committable}")
+    def on_published(self, paths: Collection[str]) -> None:
+        """Readers must see all of an epoch of a sink or nothing."""
+        storage = self._cluster.storage
+        unexpected = set(paths) - self._may_be_published
+        if unexpected:
+            raise Violation(f"published without a completed checkpoint: {min(unexpected)}")
+        published = storage.published.keys() | storage.taken.keys()
+        for checkpoint, completed in self._completed.items():
+            for path in completed.epoch & set(paths):
+                sink = storage.all_staged[path].committable.sink
+                missing = {one for one in completed.epoch - published if storage.all_staged[one].committable.sink == sink}
+                if missing:
+                    raise Violation(f"{path} of checkpoint {checkpoint} is visible before {min(missing)}")
+
+    def recorded_as_published(self) -> frozenset[str]:
+        """Return the paths of the current branch whose publication the log records."""
+        recorded = [record.checkpoint for record in self.view.restorable if record.published]
+        return self._completed[recorded[-1]].committed if recorded else frozenset()
 
     # ---- the end -----------------------------------------------------------------------------------
 
+    def _expected(self) -> frozenset[str]:
+        return self._completed[self._tip].committed if self._tip is not None else frozenset()
+
+    def _received(self) -> dict[str, Staged]:
+        """Return the published output and the output of the current branch that a consumer has taken."""
+        storage, expected = self._cluster.storage, self._expected()
+        return storage.published | {path: staged for path, staged in storage.taken.items() if path in expected}
+
     def _check_published(self, where: str) -> None:
-        published = frozenset(self._cluster.storage.published)
-        expected = self._completed[self._tip].committed if self._tip is not None else frozenset()
+        storage = self._cluster.storage
+        again = storage.published.keys() & storage.taken.keys()
+        if again:
+            raise Violation(f"{where}: {min(again)} is published again, although a consumer has taken it")
+        published, expected = frozenset(self._received()), self._expected()
         if published != expected:
             missing, extra = sorted(expected - published), sorted(published - expected)
             raise Violation(f"{where}: never committed {missing[:2]}, committed unexpectedly {extra[:2]}")
@@ -384,7 +435,6 @@ class InvariantChecker:
     def on_end(self) -> None:
         """Call after all processes have exited."""
         self._check_published("at the end")
-        storage = self._cluster.storage
         expected = expected_records(self._logical, all_records(self._cluster.scenario.sources), {})
         # A restore can move a split to another subtask. Later records of the split can then overtake earlier records that are
         # still delayed in the old subtask.
@@ -392,7 +442,7 @@ class InvariantChecker:
         chains = HashChainCheck(self._logical, splits_may_move=self._cluster.scenario.rescales or restored)
         for one in self._logical.operators:
             if one.kind is OperatorKind.SINK:
-                rows = [row for staged in storage.published.values() if staged.committable.sink == one.uid for row in staged.rows]
+                rows = [row for staged in self._received().values() if staged.committable.sink == one.uid for row in staged.rows]
                 check_equal(f"output of {one.uid}", (row.identity for row in rows), expected.sent[one.uid])
                 for row in rows:
                     chains.add(row)

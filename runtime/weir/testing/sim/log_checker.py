@@ -61,6 +61,14 @@ class LogChecker:
         if number >= self._base:
             raise Violation(f"{path} was deleted, but no summary covers it")
 
+    def on_put_back(self, paths: Collection[str]) -> int | None:
+        """Return the number of the first entry that is not in ``paths``, a backup, or None."""
+        first = 1 + max(number for path in paths if (number := log_number(LAYOUT.relative(path))) is not None)
+        if first > self._length:
+            return None
+        self._length, self._base, self.view = self._before[first]
+        return first
+
     def on_power_cut(self, lost: Collection[str]) -> int | None:
         """Return the number of the first lost entry, or None. The entries after it must be lost, too."""
         numbers = {number for path in lost if (number := log_number(LAYOUT.relative(path))) is not None and number >= self._base}

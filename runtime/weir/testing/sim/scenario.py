@@ -61,6 +61,10 @@ class FaultKind(StrEnum):
     """One step of a slot's loop takes long. The slot sends heartbeats, but its loop takes no turns."""
     HANG_CALL = "hang_call"
     """The next blocking call of a slot never ends."""
+    TAKE_OUTPUT = "take_output"
+    """A consumer takes published output."""
+    PUT_BACK_LOG = "put_back_log"
+    """All processes end, and the checkpoint directory is replaced by a backup that is ``duration_ns`` old."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +138,13 @@ def make_scenario(seed: int) -> Scenario:
     # Separate random numbers, so that all other faults of a seed stay the same.
     separate = random.Random(f"input {seed}")
     if faults and separate.random() < 0.2:
-        faults = (*faults, Fault(FaultKind.REPLACE_INPUT, 0, at_ns=int(separate.random() ** 2 * 600 * MS)))
+        faults = (*faults, Fault(FaultKind.REPLACE_INPUT, 0, at_ns=_early(separate)))
+    separate = random.Random(f"output {seed}")
+    if faults and separate.random() < 0.2:
+        takes = (Fault(FaultKind.TAKE_OUTPUT, 0, at_ns=_early(separate)) for _ in range(separate.randint(1, 5)))
+        faults = (*faults, *takes)
+    if faults and separate.random() < 0.2:
+        faults = (*faults, Fault(FaultKind.PUT_BACK_LOG, separate.choice((20, 60, 150)) * MS, at_ns=_early(separate)))
     restores = random.Random(f"restore {seed}")
     slow_restores = restores.random() < 0.15
     if faults and restores.random() < 0.3:
@@ -190,11 +200,11 @@ def _config(rng: random.Random, *, often: bool) -> JobConfig:
 
 
 def _fault(rng: random.Random) -> Fault:
-    # ``make_scenario`` draws the kinds with the weight 0 here.
-    kind = rng.choices(tuple(FaultKind), weights=(5, 4, 3, 5, 1, 2, 2, 1, 2, 1, 2, 2, 0, 0, 0))[0]
+    # ``make_scenario`` draws the kinds that have the weight 0 here.
+    kind = rng.choices(tuple(FaultKind), weights=(5, 4, 3, 5, 1, 2, 2, 1, 2, 1, 2, 2, 0, 0, 0, 0, 0))[0]
     duration_ns = rng.choice((5, 30, 120, 350, 900)) * MS
     if rng.random() < 0.5:
-        return Fault(kind, duration_ns, at_ns=int(rng.random() ** 2 * 600 * MS))
+        return Fault(kind, duration_ns, at_ns=_early(rng))
     return Fault(kind, duration_ns, step=rng.choice(STEPS), count=int(1 + rng.random() ** 2 * 25))
 
 
@@ -220,6 +230,10 @@ def _with_stalls(rng: random.Random, scenario: Scenario) -> Scenario:
         call_timeout_ms=rng.choice((300, 700)),
     )
     return replace(scenario, faults=tuple(faults), config=config)
+
+
+def _early(rng: random.Random) -> int:
+    return int(rng.random() ** 2 * 600 * MS)
 
 
 def _long_pause(rng: random.Random) -> Fault:

@@ -11,7 +11,7 @@ from weir.connectors.base import Ancestry, Committer, Epochs, MissingOutput, Pen
 from weir.errors import SinkError, StorageError
 from weir.kernel.checkpoints import CommitPermit
 from weir.operators.base import Batch, Operator, OperatorContext, PendingSnapshot, SnapshotReader, Step
-from weir.protocol.ids import Attempt, CheckpointId
+from weir.protocol.ids import Attempt, CheckpointId, Generation
 from weir.protocol.snapshots import Committable, JsonValue, OperatorSnapshot
 from weir.testing.sim.operators import DelayedSnapshot, sliced
 from weir.testing.sim.records import Identity, SimBatch, SimRow, Stamp, chain_hash, key_group, key_of, through
@@ -125,7 +125,7 @@ class _SimEpoch:
 
 
 class SimCommitter(Committer):
-    """Publishes one object after the other. After a failure, some of these objects are published."""
+    """Publishes each epoch at once. Revokes and reinstates one object after the other."""
 
     revocable = True
 
@@ -137,9 +137,18 @@ class SimCommitter(Committer):
     def commit(self, permit: CommitPermit, committables: Sequence[Committable]) -> None:
         for committable in committables:
             assert committable.checkpoint <= permit.checkpoint, f"{committable} is not covered by {permit}"
-            path = str(committable.payload)
-            if not self._port.call(partial(self._storage.publish, path, permit.generation)):
-                raise SinkError(f"{path} is neither staged nor published")
+        paths = [str(committable.payload) for committable in committables]
+        missing = self._port.call(lambda: self._storage.publish(paths, permit.generation))
+        if missing:
+            raise SinkError(f"{missing[0]} is neither staged nor published")
+
+    def published(self, *, job: str, sink: str, history: str | None = None) -> frozenset[tuple[Generation, CheckpointId]]:
+        def listed() -> frozenset[tuple[Generation, CheckpointId]]:
+            found = [staged.committable for staged in (*self._storage.published.values(), *self._storage.taken.values())]
+            pairs = {(one.generation, one.checkpoint) for one in found if one.sink == self._uid}
+            return frozenset(pairs | {(self._storage.fenced_by, CheckpointId(0))})
+
+        return self._port.call(listed)
 
     def abort_after(self, checkpoint: CheckpointId, *, before: Attempt) -> None:
         self._port.call(lambda: self._storage.fence(before.generation))

@@ -61,7 +61,11 @@ class StorageObserver(Protocol):
 
     def on_created(self, path: str, data: bytes, creator: str) -> None: ...
     def on_deleted(self, path: str) -> None: ...
-    def on_published(self, staged: Staged) -> None: ...
+    def on_published(self, paths: Collection[str]) -> None: ...
+    def on_put_back(self, paths: Collection[str]) -> None:
+        """``paths``: the objects of the backup."""
+        ...
+
     def on_power_cut(self, lost: Collection[str]) -> None:
         """``lost``: the objects that the power cut has removed."""
         ...
@@ -78,6 +82,8 @@ class SimStorage:
         self.published: dict[str, Staged] = {}
         self.revoked: dict[str, tuple[str, Staged]] = {}
         """Revoked output by path, with the branch of the output."""
+        self.taken: dict[str, Staged] = {}
+        """Output that a consumer has taken after it was published."""
         self.fenced_by = Generation(0)
         """The newest generation that has revoked or reinstated output. Older generations can no longer revoke or reinstate."""
         self.all_staged: dict[str, Staged] = {}
@@ -151,24 +157,33 @@ class SimStorage:
         if is_lost:
             raise UnknownOutcome(f"staging {path}: no answer")
 
-    def publish(self, path: str, generation: Generation) -> bool:
-        """Publish staged output.
+    def publish(self, paths: Sequence[str], generation: Generation) -> tuple[str, ...]:
+        """Publish the staged output of one epoch.
 
-        Atomic and idempotent. If the output is revoked, only the generation that revoked it or a newer generation can publish
-        it. Return False if the output is unknown.
+        Atomic and idempotent. Return the paths that are neither staged nor published. If there are any, publish nothing: in
+        contrast to file sinks, the simulated sink does not know what a consumer has taken. Raises Superseded if a newer generation
+        has fenced this one.
         """
-        self._simulation.step("publish", path)
-        undo = (lambda: self._unpublish(path)) if path in self.staged else None
-        return self._write(f"publish {path}", path, lambda: self._publish(path, generation), undo)
+        self._simulation.step("publish", " ".join(paths))
+        staged = [path for path in paths if path in self.staged]
+        undo = (lambda: self._unpublish(staged)) if staged else None
+        return self._write(f"publish {paths}", paths[0], lambda: self._publish(paths, generation), undo)
 
-    def _publish(self, path: str, generation: Generation) -> bool:
-        if path in self.revoked and self.fenced_by <= generation:
-            self.published[path] = self.revoked.pop(path)[1]
-        if path in self.staged:
-            staged = self.published[path] = self.staged.pop(path)
-            if self.observer is not None:
+    def _publish(self, paths: Sequence[str], generation: Generation) -> tuple[str, ...]:
+        if self.fenced_by > generation:
+            raise Superseded(f"generation {self.fenced_by} controls the output now")
+        missing = tuple(path for path in paths if path not in self.staged and path not in self.published)
+        if not missing:
+            staged = [path for path in paths if path in self.staged]
+            self.published.update((path, self.staged.pop(path)) for path in staged)
+            if self.observer is not None and staged:
                 self.observer.on_published(staged)
-        return path in self.published or path in self.revoked
+        return missing
+
+    def take(self, paths: Collection[str]) -> None:
+        """A consumer removes published output."""
+        for path in paths:
+            self.taken[path] = self.published.pop(path)
 
     def discard_staged(self, doomed: Callable[[Committable], bool]) -> None:
         self._simulation.step("discard")
@@ -221,9 +236,24 @@ class SimStorage:
         if self._simulation.chance(0.5):
             self.objects.setdefault(path, value)
 
-    def _unpublish(self, path: str) -> None:
-        if path in self.published:
-            self.staged[path] = self.published.pop(path)
+    def _unpublish(self, paths: Collection[str]) -> None:
+        for path in paths:
+            if path in self.published:
+                self.staged[path] = self.published.pop(path)
+
+    def is_synced(self) -> bool:
+        """Return whether a power cut would lose nothing."""
+        return not self._unsynced
+
+    def backup(self) -> dict[str, object]:
+        return dict(self.objects)
+
+    def put_back(self, backup: dict[str, object]) -> None:
+        """Replace the checkpoint directory by an older backup. The output stays."""
+        self.objects = dict(backup)
+        self._unsynced.clear()
+        if self.observer is not None:
+            self.observer.on_put_back(backup.keys())
 
     def _write(self, what: str, path: str, effect: Callable[[], T], undo: Callable[[], None] | None) -> T:
         """Execute a write that syncs its directory. ``undo`` is None if the write changes nothing."""
