@@ -170,7 +170,7 @@ class Committer(ABC):
 
     def revoke(self, epochs: Epochs, *, ancestry: Ancestry, branch: str, before: Attempt) -> Sequence[MissingOutput]:
         """Hide the committed output of checkpoints outside ``ancestry`` from readers, and keep it under ``branch``. Return the
-        output that could not be taken back, because it is no longer in the target.
+        output that could not be revoked, because it is no longer in the target.
 
         Only revocable sinks implement this method. ``epochs`` contains the completed checkpoints outside ``ancestry`` whose
         manifests exist. Some of these epochs may not be published. An implementation must also find published output of

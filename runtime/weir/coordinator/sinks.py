@@ -212,25 +212,30 @@ class SinkCoordinator:
 
 
 def not_revoked(sink: OperatorUid, committer: Committer, missing: Sequence[MissingOutput]) -> list[str]:
-    """Return at most one sentence about output that a revocation could not take back."""
+    """Return at most one sentence about output that could not be revoked."""
     if not missing:
         return []
-    reason = f"because a consumer has removed it from {committer.target}"
-    return [f"Sink '{sink}' could not take back {_describe(missing)}, {reason}. The job publishes these records again."]
+    reason = f"because a consumer has removed them from {committer.target}"
+    return [f"Sink '{sink}' could not revoke {_describe(missing)}, {reason}. The job publishes these records again."]
 
 
 def _not_reinstated(sink: OperatorUid, committer: Committer, missing: Sequence[MissingOutput]) -> list[str]:
     """Return at most one sentence about output that an undo could not publish again."""
     if not missing:
         return []
-    reason = f"because a consumer had removed it from {committer.target} before the rollback"
+    reason = f"because a consumer had removed them from {committer.target} before the rollback"
     return [f"Sink '{sink}' did not publish {_describe(missing)} again, {reason}."]
 
 
 def _describe(missing: Sequence[MissingOutput]) -> str:
     checkpoints = ", ".join(str(one.checkpoint) for one in missing[:SHOWN]) + (", ..." if len(missing) > SHOWN else "")
     records, items = sum(one.records for one in missing), sum(one.items for one in missing)
-    return f"{records:,} records ({items:,} files) of checkpoints {checkpoints}"
+    noun = "checkpoint" if len(missing) == 1 else "checkpoints"
+    return f"{_count(records, 'record')} ({_count(items, 'file')}) of {noun} {checkpoints}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def former_committers(manifest: Manifest, current: Collection[OperatorUid]) -> dict[OperatorUid, Committer]:

@@ -144,7 +144,7 @@ def check_published_output(
     if irrevocable or not revoke_unknown:
         newest = view.newest.checkpoint if view.newest else "none"
         other = (
-            f"The output of sink '{irrevocable[0]}' cannot be taken back."
+            f"Sink '{irrevocable[0]}' cannot revoke output."
             if irrevocable
             else "Or run again with --revoke-unknown-output: this output is then hidden from readers, and kept in the directory "
             f"_weir of the sink, and all records after checkpoint {newest} are processed again."

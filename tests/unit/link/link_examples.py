@@ -45,7 +45,7 @@ EVENTS: tuple[Event, ...] = (
         SlotMetrics(ONE, SlotIndex(0), 1 << 28, 900_000, (SubtaskMetrics(2, 1, 1, 2, 3, 4, 5, 6, 7, 8),), {"a.keys": 5})
     ),
     SamplesDropped(3, 1_000, 2_000),
-    WarningReported(Generation(1), "Sink 'out' could not take back 3 records."),
+    WarningReported(Generation(1), "Sink 'out' could not revoke 3 records."),
     CommandAnswered(CommandId(3), CommandOutcome.REFUSED, "not now"),
 )
 

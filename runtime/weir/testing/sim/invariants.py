@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from weir.errors import CheckpointError, ConfigError
+from weir.errors import CheckpointError, ConfigError, Superseded
 from weir.graph.logical import OperatorKind
 from weir.graph.physical import PhysicalGraph
 from weir.kernel.effects import AppendLog, Commit, Finish, JobOutcome, Prepare, Report, ReportKind, WriteManifest
@@ -160,6 +160,8 @@ class InvariantChecker:
         if isinstance(error, ConfigError) and self._is_put_back and not self._cluster.revoke_unknown:
             self._cluster.revoke_unknown = True  # the user decides how to continue
             return
+        if isinstance(error, Superseded) and self._cluster.revoke_unknown:
+            return  # Another driver revoked the unknown output while this driver was paused.
         if type(error).__name__ not in ("StorageError", "UnknownOutcome"):
             raise Violation(f"{driver.name} could not start: {type(error).__name__}: {error}")
 
