@@ -68,7 +68,8 @@ class AdaptiveSlices:
         first = 0
         while first < batch.num_rows:
             rows = self._rows
-            yield from slice_by_bytes(batch if batch.num_rows <= rows else batch.slice(first, rows))
+            is_whole = first == 0 and batch.num_rows <= rows
+            yield from slice_by_bytes(batch if is_whole else batch.slice(first, rows))
             first += rows
 
     def took(self, rows: int, duration_ns: int) -> None:

@@ -112,6 +112,28 @@ def test_a_large_row_among_small_ones_gets_its_own_slice() -> None:
     assert pa.Table.from_batches(slices).equals(pa.Table.from_batches([batch]))
 
 
+@settings(deadline=None)
+@given(
+    st.lists(st.integers(0, 40), max_size=5),
+    st.integers(1, 50),
+    st.integers(1, 50),
+    st.lists(st.integers(1, 10**6), min_size=1, max_size=20),
+)
+def test_adaptive_slices_contain_each_row_once_and_in_order(
+    sizes: list[int], rows_max: int, rows_first: int, durations: list[int]
+) -> None:
+    slices = AdaptiveSlices(rows_max=rows_max, rows_first=rows_first, target_ns=1_000)
+    seen: list[int] = []
+    calls = 0
+    for number, size in enumerate(sizes):
+        for part in slices.of(pa.record_batch({"n": [100 * number + row for row in range(size)]})):
+            assert 0 < part.num_rows <= rows_max
+            seen += part.column("n").to_pylist()
+            slices.took(part.num_rows, durations[calls % len(durations)])
+            calls += 1
+    assert seen == [100 * number + row for number, size in enumerate(sizes) for row in range(size)]
+
+
 def test_slices_for_a_slow_function_shrink_and_slices_for_a_fast_function_grow() -> None:
     batch = pa.record_batch({"n": list(range(1_000))})
 
