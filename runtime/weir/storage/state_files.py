@@ -202,7 +202,7 @@ class StateReader:
         Raise CheckpointError if the file is missing or damaged. This error replaces an error of the block, which possibly read
         damaged data. Raise RestoreCancelled if the restore is cancelled.
         """
-        stream = _Stream(self._parts(file), self._progress)
+        stream = _Stream(file.bytes, self._parts(file), self._progress)
         try:
             yield cast("IO[bytes]", stream)
         except RestoreCancelled:
@@ -297,7 +297,8 @@ def _part_of_pack(file: StateFile, pack: memoryview) -> memoryview:
 class _Stream(io.RawIOBase):
     """The content of a state file. The methods also raise the errors of the requests for its parts."""
 
-    def __init__(self, parts: Iterator[memoryview], progress: RestoreProgress) -> None:
+    def __init__(self, bytes_left: int, parts: Iterator[memoryview], progress: RestoreProgress) -> None:
+        self._bytes_left = bytes_left
         self._parts = parts
         self._progress = progress
         self._digest = xxhash.xxh3_128()
@@ -316,7 +317,8 @@ class _Stream(io.RawIOBase):
         if size <= self._part.nbytes:
             data, self._part = self._part[:size], self._part[size:]
             return data
-        # Arrow's memory pool reuses freed pages. New pages would cost more than the copy.
+        # A damaged file can ask for any size. Arrow's memory pool reuses freed pages; new pages would cost more than the copy.
+        size = min(size, self._part.nbytes + self._bytes_left)
         data, filled = memoryview(pa.allocate_buffer(size)).cast("B"), 0
         while filled < size and (self._part.nbytes or self.next_part()):
             view = self._part[: size - filled]
@@ -339,6 +341,7 @@ class _Stream(io.RawIOBase):
         except Exception as error:
             self._failure = error
             raise
+        self._bytes_left -= self._part.nbytes
         self._progress.advance(self._part.nbytes)
         self._digest.update(self._part)
         return self._part.nbytes > 0
