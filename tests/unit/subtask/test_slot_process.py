@@ -1,4 +1,4 @@
-"""A slot process closes its resources if it cannot start."""
+"""A slot process closes its resources if it cannot start, and stays responsive while it restores state."""
 
 from __future__ import annotations
 
@@ -8,17 +8,46 @@ import pickle
 import threading
 import time
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
+from weir import Job, agg, sinks, sources
 from weir.errors import ConfigError
+from weir.graph.compile import compile_graph
 from weir.protocol import codec
 from weir.protocol.bootstrap import SlotBootstrap, SparkTaskInfo
+from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIndex
+from weir.protocol.messages import (
+    Cancelled,
+    CancelSubtasks,
+    Deploy,
+    Deployed,
+    FromSlot,
+    Heartbeat,
+    Lease,
+    Peer,
+    Register,
+    RestoredChannel,
+    RestoredOperator,
+    Restoring,
+    Stop,
+    SubtaskFailed,
+    ToSlot,
+    decode_from_slot,
+    encode,
+)
+from weir.protocol.snapshots import OperatorSnapshot, StateFile
+from weir.storage.layout import JobLayout, state_path
+from weir.storage.local import LocalStorage
+from weir.storage.probe import SharedStorageMarker
 from weir.subtask.process import SlotProcess
 from weir.subtask.program import load_code
 from weir.subtask.settings import ProcessSettings
-from weir.transport.control import ControlServer
+from weir.transport.control import ControlPeer, ControlServer, Message
 from weir.transport.handshake import JobCredentials
+
+M = TypeVar("M", bound=FromSlot)
 
 SECRET = b"sixteen bytes, at least"
 TASK_INFO = SparkTaskInfo(spark_task=0, attempt=0, executor="host/1", host="host")
@@ -76,3 +105,76 @@ def test_the_error_for_a_missing_module_names_module_and_executor() -> None:
     )
     with pytest.raises(ConfigError, match=r"map 'clean': its code needs the Python module 'x+', which the executor on host7"):
         load_code({"map 'clean'": code}, "host7")
+
+
+class Coordinator:
+    """A coordinator that sends what a test tells it, to one slot."""
+
+    def __init__(self) -> None:
+        self.server = ControlServer(
+            JobCredentials(SECRET, "job"), host="127.0.0.1", generation=1, incarnation="coordinator", log_connection=print
+        )
+        self.peer: ControlPeer | None = None
+        self.messages: list[FromSlot] = []
+
+    def send(self, message: ToSlot) -> None:
+        assert self.peer is not None
+        self.server.send(self.peer, encode(message))
+
+    def wait_for(self, kind: type[M], count: int = 1) -> M:
+        """Return the newest message of ``kind``, when the slot has sent ``count`` of them."""
+        until = time.monotonic() + 120
+        while len(found := [message for message in self.messages if isinstance(message, kind)]) < count:
+            assert time.monotonic() < until, f"no {kind.__name__} from the slot: {self.messages[-3:]}"
+            for event in self.server.poll(time.monotonic_ns(), 10_000_000):
+                if isinstance(event, Message):
+                    self.peer = event.peer
+                    self.messages.append(decode_from_slot(event.data))
+                    if isinstance(self.messages[-1], Heartbeat):
+                        self.send(Lease(60_000))
+        return found[-1]
+
+
+def test_a_slot_whose_restore_hangs_reports_to_the_coordinator_and_can_be_cancelled(tmp_path: Path) -> None:
+    """The state file is a pipe, so reading it hangs until the test opens the other end."""
+    job = Job("job")
+    counts = (
+        job.read(sources.generator({"key": sources.row_index()}, rows=1), uid="in")
+        .key_by("key")
+        .aggregate(n=agg.count(), uid="n")
+    )
+    counts.write(sinks.stats(), uid="out")
+    logical, _ = job.to_graph()
+    graph = compile_graph(logical, slots=1)
+    uid, layout = OperatorUid("n"), JobLayout("job")
+    path = state_path(uid, generation=Generation(1), checkpoint=CheckpointId(1), subtask=0, attempt="a")
+    pipe = tmp_path / layout.absolute(path)
+    pipe.parent.mkdir(parents=True)
+    os.mkfifo(pipe)
+    SharedStorageMarker(LocalStorage(tmp_path), "job", 1).write()
+    coordinator = Coordinator()
+    process = SlotProcess(bootstrap(tmp_path, coordinator.server.port, {}), 0, TASK_INFO)
+    running = threading.Thread(target=process.run, daemon=True)
+    running.start()
+    try:
+        registered = coordinator.wait_for(Register)
+        file = StateFile(path, 9 << 20, "xxh3:00", 1, (0, 127))
+        coordinator.send(
+            Deploy(
+                Generation(2), SlotIndex(0), codec.to_json(graph), (Peer(SlotIndex(0), registered.host, registered.data_port),),
+                CheckpointId(1), (RestoredOperator(uid, 0, (OperatorSnapshot(uid, 0, (file,)),)),),
+                tuple(RestoredChannel(channel, 0, None) for edge in graph.edges for channel in graph.channels_of_edge(edge)),
+                (), CheckpointId(2),
+            )
+        )  # fmt: skip
+        assert coordinator.wait_for(Restoring, 2) == Restoring(Generation(2), SlotIndex(0), 0, file.bytes)
+        coordinator.send(CancelSubtasks(Generation(2)))
+        os.close(os.open(pipe, os.O_WRONLY))
+        assert coordinator.wait_for(Cancelled) == Cancelled(Generation(2))
+        assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("weir-restore")]
+        assert not any(isinstance(message, Deployed | SubtaskFailed) for message in coordinator.messages)
+    finally:
+        coordinator.send(Stop("the test has ended"))
+        while running.is_alive():
+            coordinator.server.poll(time.monotonic_ns(), 10_000_000)
+        coordinator.server.close()
