@@ -21,7 +21,9 @@ that contains the split's position, or None if the split has not been started. R
 
 BYTES_AHEAD = 32 << 20
 BATCHES_AHEAD = 64
-IO_WAIT_NS = 200_000
+IO_WAIT_NS, IO_WAIT_NS_MAX = 200_000, 2_000_000
+"""While the queue is empty, the loop waits longer before each further poll. Each poll delays the reading thread, because both need
+the interpreter lock."""
 PACED_WAIT_NS_MAX = 50_000_000
 BURST_S = 0.1
 
@@ -59,7 +61,7 @@ class ReadAheadReader(SourceOperator):
         self._bytes_ahead = bytes_ahead
         self._clock_ns = clock_ns
         self._bucket: TokenBucket | None = None
-        self._wait_ns = IO_WAIT_NS
+        self._wait_ns = 0
         self._changed = threading.Condition()
         self._queue: deque[_Item] = deque()
         self._queued_bytes = 0
@@ -101,11 +103,12 @@ class ReadAheadReader(SourceOperator):
         while True:
             with self._changed:
                 if not self._queue:
-                    self._wait_ns = IO_WAIT_NS
+                    self._wait_ns = min(max(2 * self._wait_ns, IO_WAIT_NS), IO_WAIT_NS_MAX)
                     return None
                 if not self._try_take_tokens(self._queue[0]):
                     return None
                 item = self._queue.popleft()
+                self._wait_ns = 0
                 self._queued_bytes -= item.bytes
                 self._changed.notify_all()
             if item.error is not None:

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from tests.unit.connectors.connector_harness import make_context
 
-from weir.connectors.files.read_ahead import ReadAheadReader
+from weir.connectors.files.read_ahead import IO_WAIT_NS, ReadAheadReader
 from weir.protocol.ids import CheckpointId
 from weir.protocol.snapshots import JsonValue, Split
 
@@ -78,6 +78,28 @@ def test_the_reader_requests_the_next_split_before_all_batches_of_the_current_sp
     assert [split.id for split in reader.unfinished()] == ["a"]
     reader.add_split(Split("b", None, position=5))
     assert [(split.id, split.position) for split in reader.unfinished()] == [("a", None), ("b", 5)]
+    reader.close()
+
+
+def test_the_loop_polls_less_often_while_the_reading_thread_waits_for_the_disk() -> None:
+    disk = threading.Semaphore(0)
+
+    def read(split: Split, batch_rows: int, restored: CheckpointId | None) -> Iterator[tuple[pa.RecordBatch, JsonValue]]:
+        for position in (1, 2):
+            assert disk.acquire(timeout=10)
+            yield TEN_ROWS, position
+
+    reader = ReadAheadReader(read)
+    reader.open(make_context())
+    reader.add_split(Split("a", None))
+    for _ in range(2):
+        waits = []
+        for _ in range(6):
+            assert reader.poll() is None
+            waits.append(reader.next_poll_after_ns() / IO_WAIT_NS)
+        assert waits == [1, 2, 4, 8, 10, 10]
+        disk.release()
+        assert reader.wait(10) and reader.poll() is TEN_ROWS
     reader.close()
 
 
