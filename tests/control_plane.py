@@ -66,7 +66,7 @@ class ControlPlane:
         with self._changed:
             return [one.event for one in self.events]
 
-    def wait_for(self, accept: Callable[[list[Event]], bool], *, timeout_s: float = 30.0) -> list[Event]:
+    def wait_for(self, accept: Callable[[list[Event]], bool], *, timeout_s: float = 300.0) -> list[Event]:
         """Return the received events once ``accept`` accepts them."""
         with self._changed:
             arrived = self._changed.wait_for(lambda: accept([one.event for one in self.events]), timeout_s)

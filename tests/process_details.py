@@ -9,7 +9,7 @@ from typing import TypeVar
 import psutil
 
 T = TypeVar("T")
-WAIT_S = 30.0
+WAIT_S = 120.0
 POLL_S = 0.01
 _ENDED = (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
 

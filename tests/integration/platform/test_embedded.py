@@ -180,7 +180,7 @@ def test_all_processes_end_if_the_supervisor_is_killed_and_two_concurrent_ups_th
     assert diagnosis.code == 1 and "the supervisor was killed" in diagnosis.out
 
     with platform.start_command("up") as one, platform.start_command("up") as other:
-        outputs = [one.communicate(timeout=120)[0], other.communicate(timeout=120)[0]]
+        outputs = [one.communicate(timeout=300)[0], other.communicate(timeout=300)[0]]
     assert (one.returncode, other.returncode) == (0, 0), outputs
     assert all(before.url in text for text in outputs)
     after = platform.state
@@ -224,7 +224,7 @@ def test_a_foreground_platform_keeps_its_data_and_runs_until_interrupted(started
             assert connection.execute("SELECT number FROM kept").fetchall() == [(1,)]
         processes = platform.processes()
         up.send_signal(signal.SIGINT)
-        rest = up.communicate(timeout=180)[0]
+        rest = up.communicate(timeout=300)[0]
     assert up.returncode == 0 and rest.endswith("Weir is down.\n")
     assert alive(processes) == []
 
@@ -236,7 +236,7 @@ def test_two_platforms_can_start_with_the_same_configured_port() -> None:
             first.start_command("up", env=port) as first_up,
             second.start_command("up", "--output", "json", env=port) as second_up,
         ):
-            outputs = [command.communicate(timeout=120)[0] for command in (first_up, second_up)]
+            outputs = [command.communicate(timeout=300)[0] for command in (first_up, second_up)]
         assert (first_up.returncode, second_up.returncode) == (0, 0), outputs
         result = json.loads(outputs[1])
         assert (result["ran_already"], result["password"]) == (False, second.secrets.admin_password)

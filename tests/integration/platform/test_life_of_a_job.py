@@ -116,7 +116,7 @@ def test_a_job_restores_another_jobs_checkpoint_and_a_stateless_upgrade_can_be_u
     api.send("POST", f"/jobs/{first['id']}/suspend")
     last = last_checkpoint(api.wait(first["id"], lambda job: job["state"] == "SUSPENDED" and job["operation"] is None))
     # The driver reports SUSPENDED first, and deletes its marker object from the checkpoint directory afterwards.
-    psutil.wait_procs([first_driver], timeout=60)
+    psutil.wait_procs([first_driver], timeout=300)
     path = api_directory(platform, first["id"])
     before = {one: one.read_bytes() for one in Path(path).rglob("*") if one.is_file()}
 

@@ -78,7 +78,7 @@ def test_unauthenticated_clients_have_no_effect_and_receive_no_secret(tmp_path: 
     secrets = [job._coordinator._server._acceptor._credentials.secret.hex()]
     listed = argument_lists(processes)
     assert not any(secret in listed for secret in secrets)
-    result = job.wait(120)
+    result = job.wait(300)
     assert result is not None and result.outcome is JobOutcome.FINISHED, result
     assert result.progress.recoveries == (), "no client caused a recovery"
     assert result.results["out"].rows == ROWS  # type: ignore[index, attr-defined]  # Totals of the stats sink
