@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import shutil
 import signal
 import threading
 import time
@@ -12,13 +14,16 @@ from pathlib import Path
 
 import psutil
 from tests.chaos.dataset import write_input
-from tests.chaos.output_check import check_run
+from tests.chaos.output_check import check_run, parts_of
 from tests.chaos.plan import NEW_DRIVER, ChaosPlan, Fault, FaultKind, Moment
 from tests.chaos.processes import Driver, kill_all, marked
+from tests.chaos.reader import OutputReader
 from tests.standalone_cluster import StandaloneCluster
 
 from weir.cli.exit_codes import Exit
+from weir.storage.job_log import JobLog
 from weir.storage.layout import JobLayout
+from weir.storage.location import open_storage
 
 POLL_S = 0.004
 MOMENT_S_MAX = 90.0
@@ -69,22 +74,29 @@ class ChaosRun:
         self._log_entries = 0
         """Number of entries in the job log at the last fault."""
         self._report = ChaosReport(plan)
+        self._reader = OutputReader((directory / "keys", directory / "groups"), directory / "taken")
+        self._put_back = False
+        """Whether a backup of the checkpoint directory was put back."""
 
     def run(self) -> ChaosReport:
         start_s = time.monotonic()
         try:
             records = write_input(self._plan, self._directory / "input")
             self._report.rows = records.height
+            self._reader.start()
             self._start_driver()
             self._inject_faults()
             self._release()
             self._await_end()
             self._await_exits()
             self._report.log_entries = self._count_log_entries()
+            self._reader.close()
+            self._report.problems += self._reader.problems
             self._report.problems += check_run(
                 records,
                 keys=self._directory / "keys",
                 groups=self._directory / "groups",
+                taken=self._directory / "taken",
                 checkpoints=self._directory / "checkpoints",
             )
         except RunAborted as error:
@@ -101,7 +113,8 @@ class ChaosRun:
     def _start_driver(self) -> None:
         if len(self._drivers) >= DRIVERS_MAX:
             raise RunAborted(f"{DRIVERS_MAX} drivers did not finish the job")
-        self._drivers.append(Driver(self._plan, self._directory, len(self._drivers), self._cluster))
+        start = ("--resume", "--revoke-unknown-output") if self._put_back else None
+        self._drivers.append(Driver(self._plan, self._directory, len(self._drivers), self._cluster, start))
         self._log_offset = 0
 
     def _current(self) -> Driver | None:
@@ -174,6 +187,10 @@ class ChaosRun:
                         return False
                     driver.stopped = True
                     java.kill()
+                case FaultKind.TAKE_OUTPUT:
+                    return self._reader.take(max(0.3, fault.target))
+                case FaultKind.PUT_BACK:
+                    return self._put_back_checkpoints(fault, driver)
                 case _:
                     return self._inject_worker_fault(fault, driver)
             return True
@@ -197,6 +214,34 @@ class ChaosRun:
             else:
                 with contextlib.suppress(psutil.NoSuchProcess):
                     target.kill()
+        return True
+
+    def _put_back_checkpoints(self, fault: Fault, driver: Driver) -> bool:
+        """Replace the checkpoint directory by an older backup, and check that a start with newer output is refused. Return False if
+        the fault cannot be injected now."""
+        if any(one is not driver and one.exit_code is None for one in self._drivers):
+            return False  # a process that uses the directory must not run while it is replaced
+        checkpoints, backup = self._directory / "checkpoints", self._directory / "backup"
+        shutil.rmtree(backup, ignore_errors=True)
+        driver.handle.suspend()  # the driver must not change the directory while it is copied
+        shutil.copytree(checkpoints, backup)
+        driver.handle.resume()
+        self._sleep(fault.pause_ms / 1_000)
+        driver.stopped = True
+        driver.handle.kill()
+        self._wait(lambda: driver.exit_code is not None, timeout_s=EXIT_S_MAX)
+        shutil.rmtree(checkpoints)
+        os.rename(backup, checkpoints)
+        known = _newest_in(checkpoints)
+        published = [part.checkpoint for name in ("keys", "groups") for part, _ in parts_of(self._directory / name)]
+        if max(published, default=0) > known:
+            self._start_driver()
+            refused = self._drivers[-1]
+            refused.stopped = True
+            self._wait(lambda: refused.exit_code is not None, timeout_s=DRIVER_EXIT_S_MAX)
+            if refused.exit_code != Exit.USAGE or b"--revoke-unknown-output" not in refused.log.read_bytes():
+                self._report.problems.append(f"driver {refused.number} has not refused output that its job log does not contain")
+        self._put_back = True
         return True
 
     def _pause_driver(self, fault: Fault, driver: Driver) -> None:
@@ -299,3 +344,9 @@ class ChaosRun:
             if now >= until:
                 return
             time.sleep(POLL_S)
+
+
+def _newest_in(checkpoints: Path) -> int:
+    """Return the highest checkpoint id in the job log."""
+    view, _ = JobLog(open_storage(str(checkpoints), {}), JobLayout("chaos")).read()
+    return view.highest_checkpoint

@@ -10,7 +10,7 @@ Polars computes the expected output from the input. The check requires:
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -28,8 +28,9 @@ from weir.storage.location import open_storage
 SHOWN = 5
 
 
-def check_run(records: pl.DataFrame, *, keys: Path, groups: Path, checkpoints: Path) -> list[str]:
-    """Return a sentence for each problem. ``keys`` and ``groups`` are the output directories."""
+def check_run(records: pl.DataFrame, *, keys: Path, groups: Path, checkpoints: Path, taken: Path | None = None) -> list[str]:
+    """Return a sentence for each problem. ``keys`` and ``groups`` are the output directories. ``taken`` contains the output that a
+    consumer has taken from them."""
     storage, layout = open_storage(str(checkpoints), {}), JobLayout("chaos")
     view, _ = JobLog(storage, layout).read()
     problems: list[str] = []
@@ -38,14 +39,19 @@ def check_run(records: pl.DataFrame, *, keys: Path, groups: Path, checkpoints: P
     for record in view.kept:
         report = verify(storage, layout, record.checkpoint)
         problems += [f"checkpoint {record.checkpoint}: {problem.path} {problem.problem}" for problem in report.problems]
-    return problems + check_output(records, keys=keys, groups=groups)
+    # A consumer can have taken output that was revoked afterwards.
+    for directory in (taken / keys.name, taken / groups.name) if taken is not None else ():
+        for _, path in _abandoned(directory, view):
+            os.unlink(path)
+    return problems + check_output(records, keys=keys, groups=groups, taken=taken)
 
 
-def check_output(records: pl.DataFrame, *, keys: Path, groups: Path) -> list[str]:
+def check_output(records: pl.DataFrame, *, keys: Path, groups: Path, taken: Path | None = None) -> list[str]:
     """Check only the published rows, not the checkpoints. Return a sentence for each problem."""
+    of_keys, of_groups = ([one, *([taken / one.name] if taken is not None else [])] for one in (keys, groups))
     try:
-        per_key = _read(keys, pl.read_parquet, {"key": pl.String, "n": pl.Int64, "total": pl.Int64})
-        per_group = _read(groups, _read_lines, {"group": pl.Int64, "n": pl.Int64, "total": pl.Int64})
+        per_key = _read(of_keys, pl.read_parquet, {"key": pl.String, "n": pl.Int64, "total": pl.Int64})
+        per_group = _read(of_groups, _read_lines, {"group": pl.Int64, "n": pl.Int64, "total": pl.Int64})
     except (OSError, ValueError) as error:
         return [f"torn: {error}"]
     return [*_wrong_keys(records, per_key), *_wrong_groups(records, per_group)]
@@ -57,22 +63,27 @@ def parts_of(directory: Path) -> list[tuple[PartName, str]]:
 
 
 def _wrong_parts(directory: Path, view: LogView) -> Iterator[str]:
-    parts = parts_of(directory)
-    limits = view.ancestry_limits(view.newest.checkpoint if view.newest else None)
-    for part, path in parts:
-        if part.checkpoint > limits.get(part.attempt.generation, 0):
-            yield f"{path} is published, but its checkpoint is on an abandoned branch"
-    published = {part for part, _ in parts}
+    for _, path in _abandoned(directory, view):
+        yield f"{path} is published, but its checkpoint is on an abandoned branch"
+    published = {part for part, _ in parts_of(directory)}
     layout = OutputLayout(str(directory))
     for name in os.listdir(layout.staging) if os.path.isdir(layout.staging) else ():
         if PartName.parse(name) in published:
             yield f"{directory.name}: {name} is published but still staged"
 
 
-def _read(directory: Path, reader: Callable[[Path], pl.DataFrame], schema: dict[str, type[pl.DataType]]) -> pl.DataFrame:
+def _abandoned(directory: Path, view: LogView) -> list[tuple[PartName, str]]:
+    """Return the files in ``directory`` whose checkpoints are on abandoned branches, or unknown."""
+    limits = view.ancestry_limits(view.newest.checkpoint if view.newest else None)
+    return [one for one in parts_of(directory) if one[0].checkpoint > limits.get(one[0].attempt.generation, 0)]
+
+
+def _read(
+    directories: Sequence[Path], reader: Callable[[Path], pl.DataFrame], schema: dict[str, type[pl.DataType]]
+) -> pl.DataFrame:
     """Return all rows, ordered by checkpoint, writer, file and row."""
     frames = []
-    for _, path in parts_of(directory):
+    for _, path in sorted(part for directory in directories for part in parts_of(directory)):
         try:
             frames.append(reader(Path(path)).select(pl.col(column).cast(kind) for column, kind in schema.items()))
         except (OSError, ValueError, pl.exceptions.PolarsError) as error:

@@ -19,6 +19,9 @@ class FaultKind(StrEnum):
     DRIVER_PAUSE_TAKEOVER = "driver pause, takeover"
     TAKEOVER = "takeover of a live driver"
     SUSPEND = "SIGTERM"
+    TAKE_OUTPUT = "consumer takes output"
+    PUT_BACK = "backup put back"
+    """The driver is killed, and its checkpoint directory is replaced by a backup that was made ``pause_ms`` earlier."""
 
 
 NEW_DRIVER = frozenset(
@@ -28,6 +31,7 @@ NEW_DRIVER = frozenset(
         FaultKind.DRIVER_PAUSE_TAKEOVER,
         FaultKind.TAKEOVER,
         FaultKind.SUSPEND,
+        FaultKind.PUT_BACK,
     }
 )
 """Faults after which another driver starts with ``--resume``."""
@@ -55,9 +59,9 @@ class Fault:
     moment: Moment
     delay_ms: int
     pause_ms: int = 0
-    """Duration of the pause. 0 for faults that do not pause a process."""
+    """Duration of the pause, or age of the backup. 0 for other faults."""
     target: float = 0.0
-    """A number from 0 to 1 that selects one of the possible target processes."""
+    """A number from 0 to 1 that selects one of the possible target processes, or the share of the output that a consumer takes."""
     with_jvm: bool = False
     """Whether a pause of the driver also pauses its JVM."""
 
@@ -106,6 +110,8 @@ _LOCAL_ODDS = {
     FaultKind.DRIVER_PAUSE_TAKEOVER: 12,
     FaultKind.TAKEOVER: 5,
     FaultKind.SUSPEND: 4,
+    FaultKind.TAKE_OUTPUT: 14,
+    FaultKind.PUT_BACK: 6,
 }
 _STANDALONE_ODDS = _LOCAL_ODDS | {FaultKind.EXECUTOR_KILL: 30, FaultKind.EXECUTOR_PAUSE: 8}
 _DELAYS_MS = {
@@ -168,8 +174,9 @@ def _faults(rng: Random, *, standalone: bool) -> tuple[Fault, ...]:
             Moment.END: 12 if position == count - 1 else 0,
         }
         moment = rng.choices(list(moments), list(moments.values()))[0]
-        if kind is FaultKind.SUSPEND and moment is Moment.START:
-            # Before the job runs, the driver has no handler for SIGTERM, so the signal would end it without a checkpoint.
+        if kind in (FaultKind.SUSPEND, FaultKind.PUT_BACK) and moment is Moment.START:
+            # Before the job runs, the driver has no handler for SIGTERM, so the signal would end it without a checkpoint. There is
+            # also no checkpoint for a backup.
             moment = Moment.RUNNING
         faults.append(
             Fault(
@@ -185,7 +192,9 @@ def _faults(rng: Random, *, standalone: bool) -> tuple[Fault, ...]:
 
 
 def _is_recovered_from(fault: Fault) -> bool:
-    """Return whether the fault causes a recovery or a start of another driver. A short pause does not."""
+    """Return whether the fault causes a recovery or a start of another driver. A short pause or a consumer does not."""
+    if fault.kind is FaultKind.TAKE_OUTPUT:
+        return False
     return not fault.pause_ms or fault.kind in NEW_DRIVER or (fault.kind is FaultKind.WORKER_PAUSE and fault.pause_ms > 6_000)
 
 
@@ -199,5 +208,7 @@ def _pause_ms(rng: Random, kind: FaultKind) -> int:
             return rng.randrange(500, 8_000)
         case FaultKind.DRIVER_PAUSE_TAKEOVER:
             return rng.randrange(500, 12_000)
+        case FaultKind.PUT_BACK:
+            return rng.randrange(200, 3_000)
         case _:
             return 0

@@ -142,16 +142,17 @@ def check_published_output(
     listed = "; ".join(f"sink '{uid}' in {committers[uid].target}: {_numbers(pairs)}" for uid, pairs in unknown.items())
     irrevocable = [uid for uid in unknown if not committers[uid].revocable]
     if irrevocable or not revoke_unknown:
-        newest = view.newest.checkpoint if view.newest else "none"
+        newest = f"checkpoint {view.newest.checkpoint}" if view.newest else "no checkpoint"
+        again = f"all records after {newest}" if view.newest else "all records"
         other = (
             f"Sink '{irrevocable[0]}' cannot revoke output."
             if irrevocable
             else "Or run again with --revoke-unknown-output: this output is then hidden from readers, and kept in the directory "
-            f"_weir of the sink, and all records after checkpoint {newest} are processed again."
+            f"_weir of the sink, and {again} are processed again."
         )
         raise ConfigError(
             f"Cannot start job '{job}': its sinks have published output that the job log in {storage.url} does not contain ({listed}). "
-            f"The log ends at generation {view.generation} and checkpoint {newest}, so it is older than the output, for example "
+            f"The log ends at generation {view.generation} with {newest}, so it is older than the output, for example "
             "because a backup was restored. The job would publish the same records twice. Nothing was changed. Bring back the newer "
             f"checkpoint directory. {other}"
         )

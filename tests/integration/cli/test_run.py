@@ -87,3 +87,39 @@ def test_a_rollback_without_a_terminal_is_refused_and_lists_the_abandoned_checkp
 def test_resume_and_from_cannot_be_combined(fresh: Path) -> None:
     result = weir("run", *arguments(fresh), "--resume", "--from", "3")
     assert result.code == 2 and "--resume cannot be combined with --from" in result.message
+
+
+def test_a_resume_from_an_older_backup_of_the_job_log_is_refused_until_the_user_revokes_the_newer_output(fresh: Path) -> None:
+    command = ["run", *arguments(fresh), "--interval", "200ms", "--retained", "10"]
+    assert weir(*command, "--set", "rate=3000").code == 0
+    # Deleting the newest entries of the log has the same effect as restoring a backup that was made before these entries.
+    log = sorted((fresh / "checkpoints" / "small" / "log").glob("*.json"))
+    completed = [path for path in log if json.loads(path.read_text())["entry"]["entry"] == "CheckpointCompleted"]
+    for path in log[log.index(completed[1]) :]:
+        path.unlink()
+    before = sorted((fresh / "output").rglob("*"))
+    refused = weir(*command, "--resume")
+    assert refused.code == 2
+    assert (
+        "its sinks have published output that the job log in " in refused.message and "--revoke-unknown-output" in refused.message
+    )
+    assert sorted((fresh / "output").rglob("*")) == before and len(list(completed[0].parent.iterdir())) == log.index(completed[1])
+    continued = weir(*command, "--resume", "--revoke-unknown-output")
+    assert continued.code == 0
+    assert "note: Revoked published output that the job log does not contain (sink 'out' in " in continued.err
+    assert totals(fresh / "output") == expected_totals()
+
+
+def test_a_consumer_that_removes_published_files_does_not_prevent_a_resume(fresh: Path) -> None:
+    command = ["run", *arguments(fresh), "--interval", "200ms", "--retained", "10"]
+    assert weir(*command, "--set", "rate=3000").code == 0
+    taken = [path for path in (fresh / "output").iterdir() if path.name.startswith("weir_checkpoint=")]
+    for path in taken[1:]:
+        path.rename(fresh / path.name)
+    resumed = weir(*command, "--resume", "--output", "json")
+    assert resumed.code == 0 and json.loads(resumed.out)["warnings"] == []
+    oldest = json.loads(weir("checkpoints", fresh / "checkpoints", "--json").out)[0]["checkpoint"]
+    rolled_back = weir(*command, "--from", str(oldest), "--yes", "--output", "json")
+    (warning,) = json.loads(rolled_back.out)["warnings"]
+    assert rolled_back.code == 0 and warning.startswith("Sink 'out' could not revoke ")
+    assert f"because a consumer has removed them from {fresh / 'output'}" in warning

@@ -67,7 +67,7 @@ def test_a_start_from_an_older_backup_of_the_job_log_is_refused_and_nothing_is_c
     message = str(error.value)
     assert "its sinks have published output that the job log in memory:// does not contain" in message
     assert f"(sink 'op' in {job.output.out}: checkpoints 4 to 5 of generation 1)" in message
-    assert "The log ends at generation 1 and checkpoint 3, so it is older than the output" in message
+    assert "The log ends at generation 1 with checkpoint 3, so it is older than the output" in message
     assert "Nothing was changed. Bring back the newer checkpoint directory. Or run again with --revoke-unknown-output" in message
     assert sorted(Path(job.output.out).rglob("*")) == before
 
@@ -103,7 +103,7 @@ def test_a_generation_that_has_published_nothing_is_unknown(tmp_path: Path) -> N
     backup = job.backup()
     job.start(2, None, 101)
     job.put_back(backup)
-    with pytest.raises(ConfigError, match=r"out: generation 2\). The log ends at generation 1 and checkpoint none"):
+    with pytest.raises(ConfigError, match=r"out: generation 2\). The log ends at generation 1 with no checkpoint"):
         job.check()
 
 

@@ -38,7 +38,9 @@ class Cluster:
         self.finished = False
         self.revoke_unknown = False
         """Whether new drivers revoke output that the job log does not contain, instead of refusing to start."""
-        self._backups: dict[Fault, dict[str, object]] = {}
+        self._backups: list[dict[str, object]] = []
+        """Backups of the checkpoint directory, one before each publication."""
+        self._makes_backups = any(fault.kind is FaultKind.PUT_BACK_LOG for fault in scenario.faults)
         self._meshes: dict[tuple[str, int], dict[int, SimSlot]] = {}
         self._compiled: dict[int, PhysicalGraph] = {}
         self._by_step = [fault for fault in scenario.faults if fault.step is not None]
@@ -46,8 +48,6 @@ class Cluster:
         for fault in scenario.faults:
             if fault.at_ns is not None:
                 simulation.schedule(fault.at_ns, partial(self._inject, fault))
-            if fault.at_ns is not None and fault.kind is FaultKind.PUT_BACK_LOG:
-                simulation.schedule(max(0, fault.at_ns - fault.duration_ns), partial(self._back_up, fault))
         simulation.schedule(FAULTS_END_NS, self._end_faults)
         self._launch(slots=scenario.slots, rolls_back=False)
 
@@ -165,6 +165,8 @@ class Cluster:
     # ---- faults ------------------------------------------------------------------------------------
 
     def _on_step(self, kind: str, count: int) -> None:
+        if self._makes_backups and kind == "publish":
+            self._backups.append(self.storage.backup())
         for fault in self._by_step:
             if fault.step == kind and fault.count == count:
                 self.simulation.schedule(0, partial(self._inject, fault))
@@ -172,10 +174,6 @@ class Cluster:
     def _end_faults(self) -> None:
         self.simulation.faults_ended = True
         self.storage.faults = NO_FAULTS
-
-    def _back_up(self, fault: Fault) -> None:
-        if self.checker.view.generation:
-            self._backups[fault] = self.storage.backup()
 
     def _take_output(self) -> None:
         """A consumer takes some of the output that the log records as published. If a power cut can remove the record, the consumer
@@ -224,10 +222,11 @@ class Cluster:
                 self.input_files.replace(f"{uid}-{rng.randrange(len(shape.lengths))}")
             case FaultKind.TAKE_OUTPUT:
                 self._take_output()
-            case FaultKind.PUT_BACK_LOG if fault in self._backups:
+            case FaultKind.PUT_BACK_LOG if self._backups:
                 for process in self.processes:
                     process.cut_power()
-                self.storage.put_back(self._backups[fault])
+                self.storage.put_back(rng.choice(self._backups))
+                self._backups.clear()
                 self._schedule_restart(self.simulation.between(5 * MS, 200 * MS))
             case FaultKind.CHECKPOINT:
                 driver.deliver(lambda: driver.feed(lambda master, now_ms: master.checkpoint(now_ms)))

@@ -64,7 +64,7 @@ class FaultKind(StrEnum):
     TAKE_OUTPUT = "take_output"
     """A consumer takes published output."""
     PUT_BACK_LOG = "put_back_log"
-    """All processes end, and the checkpoint directory is replaced by a backup that is ``duration_ns`` old."""
+    """All processes end, and the checkpoint directory is replaced by an older backup."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ def make_scenario(seed: int) -> Scenario:
         takes = (Fault(FaultKind.TAKE_OUTPUT, 0, at_ns=_early(separate)) for _ in range(separate.randint(1, 5)))
         faults = (*faults, *takes)
     if faults and separate.random() < 0.2:
-        faults = (*faults, Fault(FaultKind.PUT_BACK_LOG, separate.choice((20, 60, 150)) * MS, at_ns=_early(separate)))
+        faults = (*faults, Fault(FaultKind.PUT_BACK_LOG, 0, at_ns=_early(separate)))
     restores = random.Random(f"restore {seed}")
     slow_restores = restores.random() < 0.15
     if faults and restores.random() < 0.3:
