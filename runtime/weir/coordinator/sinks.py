@@ -215,7 +215,7 @@ def not_revoked(sink: OperatorUid, committer: Committer, missing: Sequence[Missi
     """Return at most one sentence about output that could not be revoked."""
     if not missing:
         return []
-    reason = f"because a consumer has removed them from {committer.target}"
+    reason = f"because a consumer has removed the files from {committer.target}"
     return [f"Sink '{sink}' could not revoke {_describe(missing)}, {reason}. The job publishes these records again."]
 
 
@@ -223,7 +223,7 @@ def _not_reinstated(sink: OperatorUid, committer: Committer, missing: Sequence[M
     """Return at most one sentence about output that an undo could not publish again."""
     if not missing:
         return []
-    reason = f"because a consumer had removed them from {committer.target} before the rollback"
+    reason = f"because a consumer had removed the files from {committer.target} before the rollback"
     return [f"Sink '{sink}' did not publish {_describe(missing)} again, {reason}."]
 
 

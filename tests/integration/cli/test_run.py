@@ -122,4 +122,4 @@ def test_a_consumer_that_removes_published_files_does_not_prevent_a_resume(fresh
     rolled_back = weir(*command, "--from", str(oldest), "--yes", "--output", "json")
     (warning,) = json.loads(rolled_back.out)["warnings"]
     assert rolled_back.code == 0 and warning.startswith("Sink 'out' could not revoke ")
-    assert f"because a consumer has removed them from {fresh / 'output'}" in warning
+    assert f"because a consumer has removed the files from {fresh / 'output'}" in warning

@@ -46,6 +46,7 @@ class Recording(Committer):
     revocable = True
     calls: list[str] = field(default_factory=list)
     before: Callable[[str], None] = lambda step: None
+    missing: tuple[MissingOutput, ...] = ()
 
     def claim(self, *, job: str, sink: str, history: str | None = None) -> None:
         self.calls.append(f"claim {sink} {history}")
@@ -60,12 +61,12 @@ class Recording(Committer):
         self.before("revoke")
         listed = {checkpoint: [one.checkpoint for one in epoch] for checkpoint, epoch in epochs.items()}
         self.calls.append(f"revoke {listed} of {branch} before g{before}")
-        return ()
+        return self.missing
 
     def reinstate(self, *, ancestry: Ancestry, branch: str, before: Attempt) -> Sequence[MissingOutput]:
         self.before("reinstate")
         self.calls.append(f"reinstate {branch} before g{before}")
-        return ()
+        return self.missing
 
 
 def _graph(*sinks: OperatorUid) -> Any:
@@ -220,6 +221,20 @@ def test_a_checkpoint_that_the_log_records_as_published_is_not_committed_again(h
     history.sink.calls.clear()
     assert _prepare(history, 3, 1).confirmed == 1
     assert not any(call.startswith("commit") for call in history.sink.calls)
+
+
+def test_a_rollback_and_its_undo_warn_about_output_that_a_consumer_has_taken(history: JobWithSinks) -> None:
+    history.sink.target = "/out"
+    history.sink.missing = (MissingOutput(CheckpointId(2), 1, 1), MissingOutput(CheckpointId(3), 2, 2_000))
+    one = history.sink_coordinator()
+    (warning,) = one.prepare(Generation(2), CommitPermit(CheckpointId(1), Generation(2)))
+    assert warning.startswith("Sink 'out' could not revoke 2,001 records (3 files) of checkpoints 2, 3, because a consumer has ")
+    assert warning.endswith("has removed the files from /out. The job publishes these records again.")
+    history.start(3, 3, 20)
+    history.sink.missing = history.sink.missing[:1]
+    (warning,) = one.prepare(Generation(3), CommitPermit(CheckpointId(3), Generation(3)))
+    assert warning.startswith("Sink 'out' did not publish 1 record (1 file) of checkpoint 2 again, because a consumer had ")
+    assert warning.endswith("had removed the files from /out before the rollback.")
 
 
 def test_only_the_ancestors_after_the_last_published_one_are_committed_again() -> None:

@@ -83,7 +83,9 @@ def test_unknown_output_is_revoked_on_request_and_its_numbers_are_not_used_again
     first = job.check(revoke_unknown=True)
     assert (first.generation, first.checkpoint) == (2, 5 + 1 + SKIPPED_IDS_MAX)
     assert first.notes[0].startswith("Revoked published output that the job log does not contain (sink 'op' in ")
-    assert "Sink 'op' could not revoke 1 record (1 file) of checkpoint 4, because a consumer has removed them" in first.notes[1]
+    assert (
+        "Sink 'op' could not revoke 1 record (1 file) of checkpoint 4, because a consumer has removed the files" in first.notes[1]
+    )
     assert job.output.visible() == [1, 2, 3]
     with pytest.raises(ConfigError, match="checkpoints 4 to 5 of generations 1 to 2"):
         job.check()  # until the generation is in the log, every start finds the unknown output

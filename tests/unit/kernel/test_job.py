@@ -674,6 +674,14 @@ def test_a_job_fails_with_the_reason_if_all_attempts_of_a_preparation_fail() -> 
     assert (finish.outcome, finish.reason) == (JobOutcome.FAILED, "storage is unreachable")
 
 
+def test_warnings_of_a_preparation_are_reported_with_their_generation() -> None:
+    job = Job()
+    job.log_created()
+    text = "Sink 'out' could not revoke 3 records"
+    (report,) = only(Report, job.observe(job.master.on_prepared({SOURCE: ()}, 0, (text,))))
+    assert report == Report.warning(Generation(1), text)
+
+
 def test_a_preparation_that_cannot_succeed_is_not_retried() -> None:
     job = Job()
     job.log_created()

@@ -19,6 +19,7 @@ from weir.protocol.events import (
     Recovered,
     RunStateChanged,
     SubtaskAcknowledged,
+    WarningReported,
 )
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIndex, SubtaskId
 from weir.protocol.messages import Acknowledge, Restoring, SlotMetrics, SubtaskMetrics
@@ -105,6 +106,11 @@ def test_the_progress_of_a_long_restore_is_the_reason_of_the_state(recorder: Rec
     assert reported == RunStateChanged(DriverState.INITIALIZING, ONE, "restoring 1.9 of 8.0 GB")
     recorder.reporter.on_phase(JobPhase.RUNNING, ONE)
     assert recorder.new_events() == [RunStateChanged(DriverState.RUNNING, ONE)]
+
+
+def test_a_warning_is_an_event_of_its_own(recorder: Recorder) -> None:
+    recorder.reporter.on_report(Report.warning(ONE, "Sink 'out' could not revoke 3 records"))
+    assert recorder.new_events() == [WarningReported(ONE, "Sink 'out' could not revoke 3 records")]
 
 
 def test_a_failure_is_reported_with_its_reason_and_a_recovery_is_reported_with_its_downtime(recorder: Recorder) -> None:

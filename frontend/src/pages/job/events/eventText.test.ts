@@ -8,6 +8,7 @@ describe('event texts', () => {
     ['CheckpointTriggered', { checkpoint: 9, trigger: 'periodic', subtasks: 8, generation: 1 }, 'checkpoint 9 (periodic), 8 subtasks'],
     ['CheckpointCompleted', { checkpoint: 9, end_to_end_ms: 84, state_bytes: 1_500_000 }, 'checkpoint 9 in 84 ms, 1.5 MB'],
     ['Recovered', { generation: 2, reason: '', took_ms: 4200 }, 'generation 2 is running after 4.2 s'],
+    ['WarningReported', { generation: 2, reason: 'sink out could not revoke 3 records' }, 'generation 2: sink out could not revoke 3 records'],
     ['DesiredStateChanged', { desired_state: 'SUSPENDED', by: 'mira' }, 'desired state: suspended, by mira'],
     ['RunCreated', { run: 4, run_id: 9, cause: 'restart', spec: 2, start: { mode: 'resume' } }, 'run 4 (restart) with version 2'],
     ['RunCreated', { run: 4, run_id: 9, cause: 'rollback', spec: 2, start: { mode: 'from', checkpoint: 40 } }, 'run 4 (rollback) with version 2, from checkpoint 40'],
