@@ -124,9 +124,8 @@ class SinkCoordinator:
         """Commit the checkpoints that the restored checkpoint descends from, unless they are known to be published."""
         view = self._current_view(generation)
         record = view.restore_point(permit.checkpoint)
-        published = view.published_up_to(permit.checkpoint)
-        if published < permit.checkpoint:
-            published = max(published, self._read(view, permit.checkpoint).published_up_to)
+        restored = self._manifests(view, [permit.checkpoint])[permit.checkpoint]
+        published = max(view.published_up_to(permit.checkpoint), restored.published_up_to)
         self.confirmed = published
         unpublished = [checkpoint for checkpoint in view.ancestry(permit.checkpoint) if checkpoint > published]
         for checkpoint, manifest in self._manifests(view, unpublished).items():

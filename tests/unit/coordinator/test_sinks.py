@@ -357,6 +357,10 @@ def test_output_of_a_sink_that_the_graph_no_longer_has_is_committed_and_revoked(
         "commit [1]",
         "abort after 1 before g2",
     ]
+    former.calls.clear()
+    history.start(3, 1, 20)
+    _prepare(history, 3, 1)
+    assert former.calls == ["claim former start 1", "abort after 1 before g3"], "also if all its output is published"
 
 
 def test_an_import_does_not_open_sinks_of_the_original_job(monkeypatch: pytest.MonkeyPatch) -> None:
