@@ -188,6 +188,7 @@ class ChaosRun:
                     driver.stopped = True
                     java.kill()
                 case FaultKind.TAKE_OUTPUT:
+                    self._wait(lambda: self._reader.sees_output() or self._over(), timeout_s=TARGET_S_MAX)
                     return self._reader.take(max(0.3, fault.target))
                 case FaultKind.PUT_BACK:
                     return self._put_back_checkpoints(fault, driver)

@@ -42,6 +42,9 @@ class OutputReader(threading.Thread):
                 if late and len(self.problems) < 3:
                     self.problems.append(f"{epoch}: {min(late)} became visible after other files of its epoch")
 
+    def sees_output(self) -> bool:
+        return any(self._epochs())
+
     def take(self, share: float) -> bool:
         """Remove the first ``share`` of the visible files of each epoch, as a consumer does. Return False if no file is visible."""
         self.poll()

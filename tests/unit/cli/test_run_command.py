@@ -215,6 +215,7 @@ def test_json_output_contains_the_result_even_with_the_option_quiet(
         "checkpoints": 0,
         "last_checkpoint": None,
         "recovered_ms": [],
+        "warnings": [],
         "notes": [],
     }
 
