@@ -280,11 +280,13 @@ class DirectoryCommitter(Committer):
 
     def _missing(self, attempt: Attempt, epoch: _Epoch, directory: str) -> Iterator[MissingOutput]:
         """Compare the files in ``directory`` with the receipt of the epoch. An epoch without receipt was never published."""
+        path = self._fence.path(attempt, _PUBLISHED, epoch.receipt)
         try:
-            data = self._file_system.read(self._fence.path(attempt, _PUBLISHED, epoch.receipt))
+            files = codec.loads(Receipt, self._file_system.read(path)).files
         except FileNotFoundError:
             return
-        files = codec.loads(Receipt, data).files
+        except ProtocolError as error:
+            raise SinkError(f"{path}: the receipt is damaged: {error}. Delete the file and start the job again.") from error
         taken = files.keys() - set(self._file_system.list(directory))
         if taken:
             yield MissingOutput(epoch.checkpoint, len(taken), sum(files[name] for name in taken))

@@ -147,6 +147,13 @@ def test_an_undo_reports_the_output_that_cannot_be_published_again(output: Outpu
     assert output.visible() == [10, 11, 21]
 
 
+def test_a_damaged_receipt_is_reported_with_its_path(output: Output) -> None:
+    committables = three_epochs(output)
+    Path(output.out, "_weir", "epochs", "g1", "published", "c00000002-g1.json").write_text("{")
+    with pytest.raises(SinkError, match=r"c00000002-g1\.json: the receipt is damaged.* Delete the file and start the job again"):
+        roll_back(output, committables, to=1, generation=2)
+
+
 def test_files_that_were_lost_before_their_epoch_was_published_are_reported_and_nothing_is_moved(output: Output) -> None:
     committables = epoch_of_two(output, 1)
     os.unlink(os.path.join(OutputLayout(output.out).staging, output.staged()[1]))
