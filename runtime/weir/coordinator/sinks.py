@@ -21,12 +21,12 @@ from weir.coordinator.compiled_job import CompiledJob
 from weir.errors import CheckpointError
 from weir.graph.logical import OperatorKind
 from weir.graph.physical import PhysicalGraph
-from weir.kernel.checkpoints import CommitPermit, epoch_of, permit_for_restore
+from weir.kernel.checkpoints import CommitPermit, permit_for_restore
 from weir.protocol import codec
 from weir.protocol.ids import Attempt, CheckpointId, Generation, OperatorUid
 from weir.protocol.job_log import BranchAbandoned, BranchReinstated, CheckpointPublished, Entry
 from weir.protocol.log_view import AbandonedCheckpoint, LogView
-from weir.protocol.manifest import Manifest
+from weir.protocol.manifest import Manifest, epoch_of
 from weir.protocol.snapshots import Committable
 from weir.storage.base import CheckpointStorage
 from weir.storage.layout import JobLayout

@@ -144,16 +144,6 @@ def permit_for_restore(checkpoint: CheckpointId, generation: Generation) -> Comm
     return CommitPermit(checkpoint, generation)
 
 
-def epoch_of(committables: Iterable[Committable], *, after: CheckpointId) -> tuple[Committable, ...]:
-    """Return those of a checkpoint's ``committables`` that its commit publishes. ``after``: the newest ancestor of the
-    checkpoint, or 0.
-
-    A snapshot lists all epochs that were not known to be published at its barrier. So the ancestor's snapshot has listed all
-    epochs up to the ancestor, and the commit of the ancestor publishes them.
-    """
-    return tuple(committable for committable in committables if committable.checkpoint > after)
-
-
 class CheckpointCoordinator:
     """Triggers and tracks the checkpoints of one generation. Every method returns the effects to execute, in order."""
 

@@ -123,6 +123,16 @@ def count_finished(
     return {uid: replace(state, finished=state.finished - unfinished[uid]) for uid, state in assigners.items()}
 
 
+def epoch_of(committables: Iterable[Committable], *, after: CheckpointId) -> tuple[Committable, ...]:
+    """Return those of a checkpoint's ``committables`` that its commit publishes. ``after``: the newest ancestor of the
+    checkpoint, or 0.
+
+    A snapshot lists all epochs that were not known to be published at its barrier. So the ancestor's snapshot has listed all
+    epochs up to the ancestor, and the commit of the ancestor publishes them.
+    """
+    return tuple(committable for committable in committables if committable.checkpoint > after)
+
+
 def aggregate_statistics(
     subtasks: Iterable[SubtaskSnapshot], *, end_to_end_ms: float, earlier_files: Collection[str] = ()
 ) -> CheckpointStatistics:

@@ -22,6 +22,7 @@ from tests.integration.platform.embedded_rig import Platform, until
 from tests.integration.platform.test_life_of_a_job import api_directory, driver, last_checkpoint, running, upgraded
 
 from weir.protocol.ids import CheckpointId
+from weir.protocol.manifest import epoch_of
 from weir.storage.inspection import list_checkpoints
 from weir.storage.job_log import JobLog
 from weir.storage.layout import JobLayout
@@ -54,10 +55,12 @@ class PrintingJob:
         """Return the numbers that the checkpoints committed to the sink, according to their manifests."""
         storage, layout = open_storage(self.directory), JobLayout("small")
         view = JobLog(storage, layout).read()[0]
-        manifests = [read_manifest(storage, layout, view.restore_point(CheckpointId(one))) for one in sorted(set(checkpoints))]
-        # A manifest repeats the committables of an earlier checkpoint if the writer did not know yet that it was completed.
-        each = {(one.generation, one.checkpoint, one.writer): one for found in manifests for one in found.committables()}
-        payloads: list[Any] = [one.payload for one in each.values()]
+        payloads: list[Any] = []
+        for one in sorted(set(map(CheckpointId, checkpoints))):
+            before = [earlier for earlier in view.ancestry(one) if earlier < one]
+            manifest = read_manifest(storage, layout, view.restore_point(one))
+            epoch = epoch_of(manifest.committables(), after=max(before, default=CheckpointId(0)))
+            payloads += [committable.payload for committable in epoch]
         return Counter(int(number) for payload in payloads for number in PRINTED.findall("\n".join(payload["lines"])))
 
     @property
@@ -74,12 +77,12 @@ class PrintingJob:
         )
 
     def again(self, checkpoint: int) -> list[int]:
-        """Return the checkpoints whose output a restore of ``checkpoint`` prints again. The manifest of ``checkpoint`` does not
-        record that this output was printed."""
+        """Return the checkpoints whose output a restore of ``checkpoint`` prints again. The job log does not record that this
+        output was printed."""
         storage, layout = open_storage(self.directory), JobLayout("small")
         view = JobLog(storage, layout).read()[0]
-        manifest = read_manifest(storage, layout, view.restore_point(CheckpointId(checkpoint)))
-        return [one for one in view.ancestry(CheckpointId(checkpoint)) if one > manifest.published_up_to]
+        published = view.published_up_to(CheckpointId(checkpoint))
+        return [one for one in view.ancestry(CheckpointId(checkpoint)) if one > published]
 
     def wait(self, condition: Any) -> dict[str, Any]:
         return self.api.wait(self.id, condition)

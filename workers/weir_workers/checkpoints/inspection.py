@@ -12,7 +12,7 @@ from weir.errors import CheckpointError, ConfigError, StorageError
 from weir.protocol import codec
 from weir.protocol.ids import CheckpointId
 from weir.protocol.log_view import LogView
-from weir.protocol.manifest import Manifest
+from weir.protocol.manifest import Manifest, epoch_of
 from weir.storage.base import CheckpointStorage
 from weir.storage.inspection import verify
 from weir.storage.job_log import JobLog
@@ -206,16 +206,12 @@ def _sink_effects(subject: InspectionRequest, seen: _Storage, checkpoints: Itera
 
 
 def _committed_payloads(seen: _Storage, checkpoints: Iterable[CheckpointId]) -> Iterator[tuple[str, Any]]:
-    """Yield the sink and the payload of each committable. Each committable is yielded once. Raises CheckpointError."""
-    known: set[tuple[Any, ...]] = set()
+    """Yield the sink and the payload of each committable that the commits of ``checkpoints`` publish. Raises CheckpointError."""
     for number in checkpoints:
         manifest = read_manifest(seen.storage, seen.layout, seen.view.restore_point(number))
-        for one in manifest.committables():
-            # A later manifest also contains the committable if the writer had not yet been notified of the commit.
-            identity = (one.sink, one.generation, one.checkpoint, one.writer)
-            if identity not in known:
-                known.add(identity)
-                yield one.sink, one.payload
+        before = [one for one in seen.view.ancestry(number) if one < number]
+        for committable in epoch_of(manifest.committables(), after=max(before, default=CheckpointId(0))):
+            yield committable.sink, committable.payload
 
 
 def _compatibility(subject: InspectionRequest, manifest: Manifest) -> CompatibilityResult:

@@ -32,8 +32,8 @@ from weir.connectors.files.file_system import FileSystem
 from weir.connectors.files.output_layout import OutputLayout
 from weir.connectors.sink_operator import SinkOperator
 from weir.errors import ProtocolError, SinkError, Superseded
-from weir.kernel.checkpoints import epoch_of
 from weir.protocol.ids import Attempt, CheckpointId, Generation
+from weir.protocol.manifest import epoch_of
 from weir.protocol.snapshots import Committable
 
 
