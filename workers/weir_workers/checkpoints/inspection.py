@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from weir.errors import CheckpointError, ConfigError, StorageError
-from weir.protocol import codec
 from weir.protocol.ids import CheckpointId
 from weir.protocol.log_view import LogView
 from weir.protocol.manifest import Manifest, epoch_of
@@ -225,7 +224,9 @@ def _inspection(subject: InspectionRequest, manifest: Manifest | None = None, **
     if manifest is not None:
         for operator in manifest.operators():
             if operator.splits:
-                positions.setdefault(operator.operator, []).extend(codec.to_json(split) for split in operator.splits)
+                positions.setdefault(operator.operator, []).extend(
+                    {"id": split.id, "payload": split.payload, "position": split.position} for split in operator.splits
+                )
         found = _compatibility(subject, manifest)
         what["incompatibility"], notes = found.incompatibility, [*notes, *found.notes]
     notes = [
