@@ -7,6 +7,7 @@ import os
 import pickle
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
@@ -123,16 +124,19 @@ class Coordinator:
 
     def wait_for(self, kind: type[M], count: int = 1) -> M:
         """Return the newest message of ``kind``, when the slot has sent ``count`` of them."""
-        until = time.monotonic() + 120
-        while len(found := [message for message in self.messages if isinstance(message, kind)]) < count:
-            assert time.monotonic() < until, f"no {kind.__name__} from the slot: {self.messages[-3:]}"
+        self.until(lambda: sum(isinstance(message, kind) for message in self.messages) >= count)
+        return [message for message in self.messages if isinstance(message, kind)][-1]
+
+    def until(self, done: Callable[[], bool]) -> None:
+        limit = time.monotonic() + 120
+        while not done():
+            assert time.monotonic() < limit, f"the last messages from the slot: {self.messages[-3:]}"
             for event in self.server.poll(time.monotonic_ns(), 10_000_000):
                 if isinstance(event, Message):
                     self.peer = event.peer
                     self.messages.append(decode_from_slot(event.data))
                     if isinstance(self.messages[-1], Heartbeat):
                         self.send(Lease(60_000))
-        return found[-1]
 
 
 def test_a_slot_whose_restore_hangs_reports_to_the_coordinator_and_can_be_cancelled(tmp_path: Path) -> None:
@@ -169,6 +173,7 @@ def test_a_slot_whose_restore_hangs_reports_to_the_coordinator_and_can_be_cancel
         )  # fmt: skip
         assert coordinator.wait_for(Restoring, 2) == Restoring(Generation(2), SlotIndex(0), 0, file.bytes)
         coordinator.send(CancelSubtasks(Generation(2)))
+        coordinator.until(lambda: process._runtime.generation is None)  # the loop has handled the message
         os.close(os.open(pipe, os.O_WRONLY))
         assert coordinator.wait_for(Cancelled) == Cancelled(Generation(2))
         assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("weir-restore")]
