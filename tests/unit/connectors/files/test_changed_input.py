@@ -203,7 +203,7 @@ def test_staged_rows_are_read_after_the_checkpoint_directory_was_copied(tmp_path
 
 @pytest.mark.parametrize("kind", WRITERS)
 def test_identities_need_no_additional_request_per_file(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The listing already has the size and the modification time, and the footer is read once for the row groups."""
+    """The listing already has the size and the modification time, and the footer is read for the schema and for its checksum."""
     files = [tmp_path / f"{number:03d}" for number in range(50)]
     for path in files:
         put(kind, path, 1)
@@ -222,7 +222,7 @@ def test_identities_need_no_additional_request_per_file(kind: str, tmp_path: Pat
     monkeypatch.setattr(builtins, "open", count(opened))
     monkeypatch.setattr(pa, "OSFile", count(native))
     assert len(source_of(kind, tmp_path).splits(1)) == 50
-    # A Parquet file is listed and its footer is read once. Arrow also asks whether the path is a directory.
+    # The footers of the first 1,000 Parquet files are read twice, those of other files once.
     assert len(calls) == 50 * (3 if kind == "parquet" else 1)
 
 

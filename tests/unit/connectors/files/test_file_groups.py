@@ -208,6 +208,15 @@ def test_the_schema_of_each_file_is_compared_when_the_file_is_read(
     assert values(Reading(replace(source, columns=("v",)), source.splits(1)).batches()) == [0, 1, 2, 3, 4, 5, 1]  # type: ignore[type-var]
 
 
+@pytest.mark.parametrize("kind", ["json_lines", "parquet"])
+def test_the_schema_of_a_resolved_source_is_not_read_again(kind: str, tmp_path: Path) -> None:
+    write(kind, tmp_path / "a", range(3))
+    source = sources.json_lines(tmp_path) if kind == "json_lines" else sources.parquet(tmp_path)
+    resolved, description = source.resolved(), source.describe()
+    (tmp_path / "a").unlink()
+    assert resolved.schema() == SCHEMA and resolved.describe() == description
+
+
 def test_the_footers_of_files_that_are_not_cut_are_not_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet_source, "SCHEMAS_COMPARED", 1)
     source = in_one_group("parquet", tmp_path, monkeypatch)
