@@ -51,6 +51,7 @@ class Reporter:
         self._reported: RunStateChanged | None = None
         """The newest recorded state, with its reason."""
         self._generation = Generation(0)
+        self._phase: tuple[JobPhase, Generation] | None = None
         self._failed = False
         """Whether the job has failed since it was last in the phase RUNNING. If so, every phase before the next RUNNING belongs
         to a recovery."""
@@ -63,14 +64,15 @@ class Reporter:
         record(GraphDeployed(graph))
 
     def on_phase(self, phase: JobPhase, generation: Generation) -> None:
-        self._generation = generation
+        if (phase, generation) == self._phase:
+            return  # the reason of the state, if any, is valid until the next phase
+        self._phase, self._generation = (phase, generation), generation
         if phase is JobPhase.ENDED:
             return  # ``on_finish`` reports the outcome
         if phase is JobPhase.RUNNING:
             self._failed = False
-        if phase is not JobPhase.DEPLOYING:
-            self._restores.clear()
-            self._restore_reported_ms = None
+        self._restores.clear()
+        self._restore_reported_ms = None
         state = self._state(phase)
         self._report_state(state, generation, self._failure if state is DriverState.RESTARTING else "")
 
