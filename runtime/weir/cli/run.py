@@ -298,7 +298,7 @@ def start_from_path(job: Job, path: str, options: RunOptions, *, yes: bool, link
     _report_import(imported, external.name, link)
     # The import has already abandoned the old checkpoints. Another driver can complete more checkpoints after the import. The
     # user has not agreed to abandon these checkpoints.
-    return FromCheckpoint(imported.checkpoint, abandonable=frozenset())
+    return FromCheckpoint(imported.checkpoint, abandonable=frozenset(), verified=True)
 
 
 def _report_import(imported: ImportResult, name: str, link: RunLink | None) -> None:

@@ -48,11 +48,13 @@ class FromCheckpoint:
     ``checkpoint``.
 
     ``abandonable``: the checkpoints that the user has agreed to abandon. If the start would abandon any other checkpoint,
-    it is refused. None: any.
+    it is refused. None: any. ``verified``: whether the files are already verified, because an import
+    has copied them.
     """
 
     checkpoint: CheckpointId | None
     abandonable: frozenset[CheckpointId] | None = None
+    verified: bool = False
 
 
 StartMode: TypeAlias = Fresh | Resume | FromCheckpoint
@@ -95,7 +97,7 @@ def verify_rollback(storage: CheckpointStorage, job: str, mode: StartMode) -> No
     A resume abandons no checkpoint, so only the slots verify its files, in parallel, when they restore them. Raises
     CheckpointError if a file is missing or damaged, and StorageError.
     """
-    if not isinstance(mode, FromCheckpoint) or mode.checkpoint is None:
+    if not isinstance(mode, FromCheckpoint) or mode.checkpoint is None or mode.verified:
         return
     log.info("verifying the files of the checkpoint", checkpoint=mode.checkpoint)
     problems = verify(storage, JobLayout(job), mode.checkpoint).problems

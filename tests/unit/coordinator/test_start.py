@@ -69,8 +69,9 @@ def test_a_rollback_to_a_checkpoint_with_a_missing_file_is_refused(storage: Loca
         CheckpointError, match=r"Cannot restore checkpoint 2: file://.* is missing\. Nothing was changed\. .*--from.*--resume"
     ):
         verify_rollback(storage, JOB, FromCheckpoint(CheckpointId(2)))
-    for intact in (FromCheckpoint(CheckpointId(3)), FromCheckpoint(None), Resume()):
-        verify_rollback(storage, JOB, intact)
+    imported = FromCheckpoint(CheckpointId(2), verified=True)
+    for allowed in (FromCheckpoint(CheckpointId(3)), FromCheckpoint(None), Resume(), imported):
+        verify_rollback(storage, JOB, allowed)
 
 
 class _RetiringStorage(LocalStorage):

@@ -42,7 +42,7 @@ _Rows = TypeVar("_Rows", bound=Rows)
 
 
 class ListedFile(NamedTuple):
-    """A file and its identity when it was listed (see ``FileIdentity``)."""
+    """A file and its identity when it was listed (see ``InputFileIdentity``)."""
 
     path: str
     bytes: int

@@ -13,7 +13,7 @@ from weir.protocol.ids import CheckpointId
 
 
 @dataclass(frozen=True, slots=True)
-class FileIdentity:
+class InputFileIdentity:
     """A field is None if it is unknown. ``bytes``: size of the file. ``modified_ns``: modification time, in nanoseconds since 1970.
     ``footer``: checksum of a Parquet footer, as ``xxh3:<32 hex digits>``."""
 
@@ -22,13 +22,13 @@ class FileIdentity:
     footer: str | None = None
 
 
-def identity_of(descriptor: int) -> FileIdentity:
+def identity_of(descriptor: int) -> InputFileIdentity:
     """Return the identity of an open file, without the footer."""
     status = os.fstat(descriptor)
-    return FileIdentity(status.st_size, status.st_mtime_ns)
+    return InputFileIdentity(status.st_size, status.st_mtime_ns)
 
 
-def check_unchanged(path: str, listed: FileIdentity, present: FileIdentity, *, restored: CheckpointId | None) -> None:
+def check_unchanged(path: str, listed: InputFileIdentity, present: InputFileIdentity, *, restored: CheckpointId | None) -> None:
     """Compare the present identity of a file with the identity in its split. A field that is None is not compared.
 
     ``restored`` is the checkpoint that contains the split's position, or None if the split has not been started. Raises InputError.

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weir.connectors.files.file_groups import ListedFile, group_files, group_split
-from weir.connectors.files.file_identity import FileIdentity, check_unchanged, identity_of
+from weir.connectors.files.file_identity import InputFileIdentity, check_unchanged, identity_of
 from weir.connectors.files.file_listing import InputFile
 from weir.connectors.transient_errors import retry_policy
 from weir.errors import InputError
@@ -183,7 +183,7 @@ def _line_blocks(
 
 def _check_unchanged(file: BinaryIO, lines: LineRange, restored: CheckpointId | None) -> None:
     present = identity_of(file.fileno())
-    listed = FileIdentity(lines.size, lines.modified_ns)
+    listed = InputFileIdentity(lines.size, lines.modified_ns)
     if lines.modified_ns is None and present.bytes is not None and present.bytes > lines.size:
         return  # The version that wrote this split accepted a file that had grown.
     check_unchanged(lines.file, listed, present, restored=restored)

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from weir.connectors.base import Source, describe_fields
 from weir.connectors.files.file_groups import BYTES_MAX, Batches, ListedFile, group_files, group_split, merge_batches, read_split
-from weir.connectors.files.file_identity import FileIdentity, check_unchanged, identity_of
+from weir.connectors.files.file_identity import InputFileIdentity, check_unchanged, identity_of
 from weir.connectors.files.file_listing import InputFile, in_parallel, list_files, max_split_bytes
 from weir.connectors.files.read_ahead import ReadAheadReader
 from weir.connectors.transient_errors import retry_policy
@@ -178,7 +178,7 @@ def read_row_groups(
     ``restored`` is the checkpoint that contains the position. Raises InputError, also if the file has changed since it was
     listed: every batch that is yielded was read from the listed version of the file."""
     assert start is None or isinstance(start, int)
-    listed = FileIdentity(groups.size, groups.modified_ns, groups.footer)
+    listed = InputFileIdentity(groups.size, groups.modified_ns, groups.footer)
     position = start or 0
     what = "the file" if groups.last is None else f"row groups {groups.first} to {groups.last - 1}"
     try:
@@ -186,7 +186,7 @@ def read_row_groups(
             check_unchanged(groups.file, listed, identity_of(data.fileno()), restored=restored)
             source = pa.BufferReader(data.read_buffer()) if data.size() <= BYTES_MAX else data
             footer = checksum([_footer_bytes(source, source.size())])
-            check_unchanged(groups.file, listed, FileIdentity(footer=footer), restored=restored)
+            check_unchanged(groups.file, listed, InputFileIdentity(footer=footer), restored=restored)
             file = pq.ParquetFile(source)
             check(groups.file, file.schema)
             last = file.metadata.num_row_groups if groups.last is None else groups.last

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weir.connectors.files.file_identity import FileIdentity
+from weir.connectors.files.file_identity import InputFileIdentity
 from weir.protocol.ids import OperatorUid
 from weir.protocol.snapshots import Split
 from weir.testing.sim.graphs import SourceShape
@@ -27,8 +27,8 @@ class InputFiles:
             for split_id in (f"{uid}-{number}",)
         )
 
-    def identity(self, split_id: str) -> FileIdentity:
-        return FileIdentity(modified_ns=2 if split_id in self._replaced else 1)
+    def identity(self, split_id: str) -> InputFileIdentity:
+        return InputFileIdentity(modified_ns=2 if split_id in self._replaced else 1)
 
     def first_position(self, split_id: str) -> int:
         return REPLACED_FROM if split_id in self._replaced else 0

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import cast
 
 from weir.connectors.files import file_identity
-from weir.connectors.files.file_identity import FileIdentity
+from weir.connectors.files.file_identity import InputFileIdentity
 from weir.operators.base import Batch, Operator, PendingSnapshot, SnapshotReader, SnapshotWriter, SourceOperator, Step
 from weir.protocol.ids import CheckpointId, OperatorUid
 from weir.protocol.snapshots import OperatorSnapshot, Split
@@ -71,9 +71,9 @@ def _length(split: Split) -> int:
     return split.payload[0]
 
 
-def _listed(split: Split) -> FileIdentity:
+def _listed(split: Split) -> InputFileIdentity:
     assert isinstance(split.payload, list) and isinstance(split.payload[1], int)
-    return FileIdentity(modified_ns=split.payload[1])
+    return InputFileIdentity(modified_ns=split.payload[1])
 
 
 class SimStateless(Operator):
