@@ -115,6 +115,17 @@ def test_a_warning_is_an_event_of_its_own(recorder: Recorder) -> None:
     assert recorder.new_events() == [WarningReported(ONE, "Sink 'out' could not revoke 3 records")]
 
 
+def test_a_slow_slot_is_the_reason_of_the_state_until_it_continues(recorder: Recorder) -> None:
+    recorder.reporter.on_phase(JobPhase.RUNNING, ONE)
+    recorder.reporter.on_report(Report.slow(ONE, "slot 1 has been in one step for 30 s: map 'parse'"))
+    recorder.reporter.on_report(Report.slow(ONE, ""))
+    assert recorder.new_events() == [
+        RunStateChanged(DriverState.RUNNING, ONE),
+        RunStateChanged(DriverState.RUNNING, ONE, "slot 1 has been in one step for 30 s: map 'parse'"),
+        RunStateChanged(DriverState.RUNNING, ONE, ""),
+    ]
+
+
 def test_a_failure_is_reported_with_its_reason_and_a_recovery_is_reported_with_its_downtime(recorder: Recorder) -> None:
     running(recorder)
     recorder.reporter.on_report(Report.failure(ONE, "slot 1 was lost"))
