@@ -39,7 +39,7 @@ class Cluster:
         self.revoke_unknown = False
         """Whether new drivers revoke output that the job log does not contain, instead of refusing to start."""
         self._backups: list[dict[str, object]] = []
-        """Backups of the checkpoint directory, one before each publication."""
+        """Backups of the checkpoint directory, one at the trigger of each checkpoint."""
         self._makes_backups = any(fault.kind is FaultKind.PUT_BACK_LOG for fault in scenario.faults)
         self._meshes: dict[tuple[str, int], dict[int, SimSlot]] = {}
         self._compiled: dict[int, PhysicalGraph] = {}
@@ -165,7 +165,7 @@ class Cluster:
     # ---- faults ------------------------------------------------------------------------------------
 
     def _on_step(self, kind: str, count: int) -> None:
-        if self._makes_backups and kind == "publish":
+        if self._makes_backups and kind == "trigger":
             self._backups.append(self.storage.backup())
         for fault in self._by_step:
             if fault.step == kind and fault.count == count:

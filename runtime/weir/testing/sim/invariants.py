@@ -157,7 +157,7 @@ class InvariantChecker:
     def on_start_failed(self, driver: SimDriver, error: BaseException) -> None:
         if isinstance(error, CheckpointError) and self.view.retired and ("missing" in str(error) or "retired" in str(error)):
             return  # A running job retired the checkpoint after the log was read.
-        if isinstance(error, ConfigError) and self._is_put_back and not self._cluster.revoke_unknown:
+        if isinstance(error, ConfigError) and self._is_put_back:
             self._cluster.revoke_unknown = True  # the user decides how to continue
             return
         if isinstance(error, Superseded) and self._cluster.revoke_unknown:

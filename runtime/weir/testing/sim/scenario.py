@@ -144,7 +144,7 @@ def make_scenario(seed: int) -> Scenario:
         takes = (Fault(FaultKind.TAKE_OUTPUT, 0, at_ns=_early(separate)) for _ in range(separate.randint(1, 5)))
         faults = (*faults, *takes)
     if faults and separate.random() < 0.2:
-        faults = (*faults, Fault(FaultKind.PUT_BACK_LOG, 0, at_ns=_early(separate)))
+        faults = (*faults, Fault(FaultKind.PUT_BACK_LOG, 0, step="publish", count=separate.randint(1, 4)))
     restores = random.Random(f"restore {seed}")
     slow_restores = restores.random() < 0.15
     if faults and restores.random() < 0.3:
