@@ -15,11 +15,14 @@ from tests.unit.connectors.files.test_output_fencing import five_checkpoints, ro
 
 from weir import sources
 
+VALUES = [1, 2, 3, 6, 60]
+"""The values that a reader sees in the output directory that ``write_output`` returns."""
 
-@pytest.fixture
-def out(tmp_path: Path) -> str:
-    """Checkpoints 1, 2, 3 and 6 are published, 4 and 5 are revoked, and 7 is staged. A writer has an open file."""
-    output = Output(str(tmp_path / "out"))
+
+def write_output(directory: Path) -> str:
+    """Write an output directory in which checkpoints 1, 2, 3 and 6 are published, 4 and 5 are revoked, 7 is staged, and a writer
+    has an open file."""
+    output = Output(str(directory / "out"))
     roll_back(output, five_checkpoints(output), to=3, generation=2)
     output.commit(output.stage([6], 6, generation=2) + output.stage([60], 6, writer=1, generation=2))
     output.stage([7], 7, generation=2)
@@ -27,7 +30,9 @@ def out(tmp_path: Path) -> str:
     return output.out
 
 
-VALUES = [1, 2, 3, 6, 60]
+@pytest.fixture
+def out(tmp_path: Path) -> str:
+    return write_output(tmp_path)
 
 
 def test_pyarrow_reads_the_directory(out: str) -> None:
