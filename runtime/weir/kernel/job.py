@@ -385,7 +385,7 @@ class JobMaster:
         if in_call or now_ms - slot.turned_ms >= waited_ms // 2:
             where = self._running_code(slot, in_call=in_call)
         else:
-            where = ": it still writes a snapshot or the output of a sink"
+            where = ": it still writes a snapshot, restores state, or writes output"
         reason = f"did not cancel its subtasks in {waited_ms / 1000:.3g} s{where}"
         return [DropSlot(slot.incarnation, reason), Report.slow(self._generation, f"{_name(slot)} {reason}. It is replaced")]
 

@@ -436,7 +436,7 @@ def test_a_slot_that_waits_for_a_snapshot_instead_of_cancelling_is_replaced_with
     job.receive(0, Cancelled(Generation(1)), 0)
     job.receive(1, Heartbeat(7), 90)
     (dropped,) = only(DropSlot, job.observe(job.master.tick(100)))
-    assert dropped.reason == "did not cancel its subtasks in 0.1 s: it still writes a snapshot or the output of a sink"
+    assert dropped.reason == "did not cancel its subtasks in 0.1 s: it still writes a snapshot, restores state, or writes output"
 
 
 def test_a_suspended_job_ends_only_after_its_last_checkpoint_is_committed() -> None:

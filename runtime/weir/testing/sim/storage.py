@@ -84,6 +84,9 @@ class SimStorage:
         """Revoked output by path, with the branch of the output."""
         self.taken: dict[str, Staged] = {}
         """Output that a consumer has taken after it was published."""
+        self.has_receipts = False
+        """Whether sinks know what a consumer has taken, as file sinks do. Without receipts, only the job log prevents that taken output
+        is committed again, so sinks have receipts only after the log was replaced by a backup."""
         self.fenced_by = Generation(0)
         """The newest generation that has revoked or reinstated output. Older generations can no longer revoke or reinstate."""
         self.all_staged: dict[str, Staged] = {}
@@ -160,9 +163,8 @@ class SimStorage:
     def publish(self, paths: Sequence[str], generation: Generation) -> tuple[str, ...]:
         """Publish the staged output of one epoch.
 
-        Atomic and idempotent. Return the paths that are neither staged nor published. If there are any, publish nothing: in
-        contrast to file sinks, the simulated sink does not know what a consumer has taken. Raises Superseded if a newer generation
-        has fenced this one.
+        Atomic and idempotent. Return the paths that are neither staged nor known to be published. If there are any, publish
+        nothing. Raises Superseded if a newer generation has fenced this one.
         """
         self._simulation.step("publish", " ".join(paths))
         staged = [path for path in paths if path in self.staged]
@@ -172,7 +174,8 @@ class SimStorage:
     def _publish(self, paths: Sequence[str], generation: Generation) -> tuple[str, ...]:
         if self.fenced_by > generation:
             raise Superseded(f"generation {self.fenced_by} controls the output now")
-        missing = tuple(path for path in paths if path not in self.staged and path not in self.published)
+        known = {*self.published, *(self.taken if self.has_receipts else ())}
+        missing = tuple(path for path in paths if path not in self.staged and path not in known)
         if not missing:
             staged = [path for path in paths if path in self.staged]
             self.published.update((path, self.staged.pop(path)) for path in staged)
@@ -252,6 +255,7 @@ class SimStorage:
         """Replace the checkpoint directory by an older backup. The output stays."""
         self.objects = dict(backup)
         self._unsynced.clear()
+        self.has_receipts = True
         if self.observer is not None:
             self.observer.on_put_back(backup.keys())
 
