@@ -259,7 +259,7 @@ class JobMaster:
             slot.on_heartbeat(message, now_ms)
             return [Send(incarnation, Lease(self._config.lease_ms))]
         if isinstance(message, StackSample):
-            slot.sample = (slot.heartbeat, decode_sample(message.dump))
+            slot.on_sample(decode_sample(message.dump))
             return []
         slot.turned_ms = now_ms  # only the loop sends these messages
         if message.generation != self._generation:

@@ -9,6 +9,7 @@ from enum import StrEnum
 from weir.graph.physical import PhysicalGraph
 from weir.kernel.effects import Effect, Send
 from weir.kernel.restore import SlotRestore
+from weir.kernel.stack_sample import SAMPLE_BYTES_MAX
 from weir.protocol import codec
 from weir.protocol.ids import CheckpointId, Generation, OperatorUid, SlotIncarnation, SlotIndex
 from weir.protocol.messages import CancelSubtasks, Deploy, Heartbeat, Peer, Register, Restoring, Start, ToSlot
@@ -62,7 +63,7 @@ class Slot:
     called_ms: int = 0
     """The time at which ``heartbeat.calls`` changed."""
     sample: tuple[Heartbeat, str] = (Heartbeat(-1), "")
-    """The newest sample of the stacks, with the newest heartbeat at that time."""
+    """The samples of the stacks in the newest step that has been sampled, with the newest heartbeat at that time."""
     warned: tuple[bool, int] | None = None
     """The identity of the stall that has been reported, or None if that stall has ended."""
 
@@ -99,6 +100,13 @@ class Slot:
         if heartbeat.calls != self.heartbeat.calls:
             self.called_ms = now_ms
         self.heartbeat = heartbeat
+
+    def on_sample(self, text: str) -> None:
+        """Store a sample, or the next part of a sample: on a busy host, a sample can arrive in parts."""
+        then, earlier = self.sample
+        if (then.turns, then.calls) == (self.heartbeat.turns, self.heartbeat.calls):
+            text = (earlier + text)[-SAMPLE_BYTES_MAX:]
+        self.sample = (self.heartbeat, text)
 
     def move(self, phase: SlotPhase) -> None:
         assert phase in LEGAL[self.phase], f"slot {self.incarnation}: {self.phase} -> {phase}"

@@ -82,11 +82,16 @@ def _beat(
     numbers are at ``first_number``, ``number_stride`` apart), ``sample`` (a message with ``sample_prefix`` bytes before the hex
     digits), ``raw`` (a buffer for a dump)."""
     store64(words + 8 * _STARTED, signed(1))
+    size = 0
     while load64(words + 8 * _STOP) == 0:
         for number in range(3):
             _write_number(heartbeat + first_number + number * number_stride, load64(words + 8 * number))
         if _send(connection, heartbeat, heartbeat_bytes, _NO_SIGNAL) != heartbeat_bytes:
             return 1
+        # The coordinator compares a sample with the heartbeat before it, so send the sample after a new heartbeat.
+        if size and _send(connection, sample, size, _NO_SIGNAL) != size:
+            return 4
+        size = 0
         polled = words + 8 * _POLLED
         store64(polled, signed(connection | (_POLLIN << 32)))
         store64(polled + 8, signed(pipe | (_POLLIN << 32)))
@@ -107,8 +112,6 @@ def _beat(
             size = sample_prefix + 2 * count + 3
             for byte in range(4):
                 store8(sample + byte, signed(((size - 4) >> (8 * byte)) & 255))
-            if _send(connection, sample, size, _NO_SIGNAL) != size:
-                return 4
     return 0
 
 
@@ -228,8 +231,9 @@ class HeartbeatSender:
 class StackSampler:
     """Sends a sample of all stacks once in each step that takes ``step_ns`` and in each blocking call that takes ``call_ns``.
 
-    The control thread calls ``check`` several times per second. If another thread holds the GIL, ``check`` cannot run, and
-    after ``step_ns`` a watchdog of Python's faulthandler, which needs no GIL, writes the sample.
+    Call ``arm`` when the heartbeats have started. The control thread calls ``check`` several times per second. If another thread
+    holds the GIL, ``check`` cannot run, and after ``step_ns`` a watchdog of Python's faulthandler, which needs no GIL, writes the
+    sample.
     """
 
     def __init__(self, heartbeats: HeartbeatSender, *, step_ns: int, call_ns: int, send: Callable[[FromSlot], None]) -> None:
@@ -256,10 +260,17 @@ class StackSampler:
         elif calls % 2 and now_ns - self._called_ns >= self._call_ns:
             self._called_ns = now_ns + (1 << 62)
             self._sample()
+        if self._armed_ns and now_ns - self._armed_ns >= self._step_ns // 4:
+            self.arm(now_ns)
+
+    def arm(self, now_ns: int) -> None:
+        """Start the watchdog, or start it again. Call first in the thread that will run the loop, because the first step can
+        already hold the GIL."""
         descriptor = self._heartbeats.dump_descriptor
-        if descriptor is not None and now_ns - self._armed_ns >= self._step_ns // 4:
+        if descriptor is not None:
+            # A dump can come before the step that holds the GIL, if the control thread was late. So repeat it.
+            faulthandler.dump_traceback_later(self._step_ns / 1e9, repeat=True, file=descriptor)
             self._armed_ns = now_ns
-            faulthandler.dump_traceback_later(self._step_ns / 1e9, file=descriptor)
 
     def _sample(self) -> None:
         lines: list[str] = []

@@ -191,6 +191,7 @@ class SlotProcess:
         with self._opened:
             self._control.start(self._register)
             self._heartbeats.start()
+            self._sampler.arm(time.monotonic_ns())
             next_metrics_ns = 0
             worked = False
             while self._runtime.stop_reason is None:

@@ -53,9 +53,7 @@ def test_a_missing_file_is_refused_before_the_job_starts(runs: Runs) -> None:
         runs.job(input=str(runs.root / "no" / "such" / "directory"))
 
 
-def test_a_damaged_page_fails_the_job_and_the_error_names_file_and_row_groups(
-    suspended: Runs, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_damaged_page_fails_the_job_and_the_error_names_the_file(suspended: Runs, capfd: pytest.CaptureFixture[str]) -> None:
     before = suspended.committed()
     damaged = suspended.input / "1.parquet"
     intact = damaged.read_bytes()
@@ -65,7 +63,7 @@ def test_a_damaged_page_fails_the_job_and_the_error_names_file_and_row_groups(
     result = suspended.run(start=Resume())
     refuse_tracebacks("".join(capfd.readouterr()))
     assert (result.outcome, result.kind) == (JobOutcome.FAILED, "InputError")
-    assert result.reason.startswith(f"Source 'numbers': {damaged}: cannot read row groups 0 to 3 as Parquet")
+    assert result.reason.startswith(f"Source 'numbers': {damaged}: cannot read the file as Parquet")
     assert before.items() <= suspended.committed().items()
 
     rewrite(damaged, intact, listed_ns)

@@ -351,6 +351,20 @@ def beating(
     return effects
 
 
+def test_the_function_of_a_long_step_is_named_although_the_sample_arrives_in_two_parts() -> None:
+    job = Job(STALLS).running()
+    dump = (
+        b'Thread 0x1 (most recent call first):\n  File "/jobs/flights.py", line 3 in parse\n'
+        b'  File "/runtime/weir/operators/aggregate.py", line 9 in fold\n  File "/runtime/weir/subtask/process.py", line 1 in run\n'
+    )
+    for part in (b"Timeout!\n" + dump[:60], dump[60:]):
+        job.receive(1, Heartbeat(7, chain=1), 100)
+        job.receive(1, StackSample(part.hex()), 100)
+    effects = beating(job, from_ms=150, until_ms=700, heartbeats=lambda now_ms: (Heartbeat(now_ms), Heartbeat(7, chain=1)))
+    (warning,) = [report for report in only(Report, effects) if report.kind is ReportKind.SLOW]
+    assert "function parse (flights.py:3)" in warning.text
+
+
 def test_a_slot_that_sends_heartbeats_but_takes_no_turns_is_replaced_after_the_stuck_timeout() -> None:
     job = Job(STALLS).running()
     job.receive(1, StackSample(b'Thread 0x1 (most recent call first):\n  File "/weir/subtask/process.py", line 1 in run'.hex()))
