@@ -98,8 +98,7 @@ class PlanReference:
 def plan_references(
     plans: Iterable[PlanReference], next_start: int | None, now: datetime, *, undo_kept: timedelta
 ) -> dict[int, list[Refusal]]:
-    """Return reasons not to delete checkpoints, by checkpoint number. The reasons say which plans need the checkpoint and whether
-    the next run starts from the checkpoint."""
+    """Return why plans and the next run need checkpoints: a list of reasons for each checkpoint number."""
     found: defaultdict[int, list[Refusal]] = defaultdict(list)
 
     def keep(number: int, reason: str, next_step: str) -> None:

@@ -35,7 +35,7 @@ from weir.storage.manifests import read_manifest
 log = structlog.get_logger(__name__)
 
 SHOWN = 10
-"""The number of checkpoints that a warning lists."""
+"""The maximum number of checkpoints that a warning lists."""
 _K = TypeVar("_K")
 _T = TypeVar("_T")
 CurrentView = Callable[[Generation], LogView]

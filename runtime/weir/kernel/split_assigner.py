@@ -43,8 +43,8 @@ class SplitAssigner:
     def restored(cls, state: AssignerState, unfinished: Iterable[Split], split_list: SplitList) -> SplitAssigner:
         """Restore an assigner, which assigns the ``unfinished`` splits (with positions) before the pending splits.
 
-        If ``state`` has no split list, a version without split lists has written it. Then ``split_list`` contains the pending splits
-        that have no position.
+        Older versions of Weir write states without a split list. For such a state, ``split_list`` contains the pending splits that
+        have no position.
         """
         assert state.finished >= 0, "a source has a split that was not assigned to it"
         pending = [split for split in state.pending if state.split_list is not None or split.position is not None]

@@ -224,8 +224,8 @@ def index_rows(first: int, count: int, control: Words, chunks: Words, row_bytes:
     """Add ``count`` restored rows to the index, from row ``first`` on. The index must have room and no old table. If the ids of
     the keys are row numbers, the index is not needed. Returns False if two rows have the same key.
 
-    For each block, the kernel first loads all slots at which probing begins. These loads are independent, so their cache misses
-    overlap.
+    The kernel processes the rows in blocks. For each block, it first loads the table slot of every key, where probing begins. These
+    loads are independent, so their cache misses overlap.
     """
     if keys[KEY_IDS] != 0:
         for i in range(count):

@@ -96,8 +96,8 @@ def list_checkpoints(storage: CheckpointStorage, layout: JobLayout) -> tuple[Che
 def verify(storage: CheckpointStorage, layout: JobLayout, checkpoint: CheckpointId) -> VerifyReport:
     """Read every file of ``checkpoint`` and compare it with its checksum, one file at a time, and large files in parts.
 
-    Raise CheckpointError if the checkpoint does not exist, or if a running job has retired it in the meantime and deleted files. The
-    report lists damaged and missing files.
+    The report lists damaged and missing files. Raise CheckpointError if the checkpoint does not exist, or if files are missing because
+    a running job has retired the checkpoint during the verification.
     """
     log = JobLog(storage, layout)
     report = _verify(storage, layout, log.read()[0].restore_point(checkpoint))

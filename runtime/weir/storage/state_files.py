@@ -295,7 +295,7 @@ def _part_of_pack(file: StateFile, pack: memoryview) -> memoryview:
 
 
 class _Stream(io.RawIOBase):
-    """The content of a state file. The methods also raise the errors of the requests for its parts."""
+    """The content of a state file. If a part of the file cannot be read, the methods raise the error of this request."""
 
     def __init__(self, bytes_left: int, parts: Iterator[memoryview], progress: RestoreProgress) -> None:
         self._bytes_left = bytes_left

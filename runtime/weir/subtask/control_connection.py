@@ -43,9 +43,9 @@ class ControlConnection:
     whenever ``wake`` was called. Finally, the loop calls ``close``.
 
     ``lease_ms`` is the duration of the first lease. The coordinator's first Lease message replaces this lease. ``timeouts`` limits
-    the time to connect, and the time that the loop may take to react to Cancel or Stop. The thread calls ``supervise`` about twice
-    per second, with the monotonic time and True once if the loop is slow to answer Cancel. ``end`` ends the process, and returns
-    only in tests.
+    the time to connect, and the time that the loop may take to react to Cancel or Stop. The thread calls
+    ``supervise(now_ns, slow_cancel)`` about twice per second, with the monotonic time. If the loop is slow to answer Cancel,
+    ``slow_cancel`` is True in one of these calls. ``end`` ends the process, and returns only in tests.
     """
 
     def __init__(

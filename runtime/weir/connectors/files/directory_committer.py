@@ -76,7 +76,7 @@ class _Epoch:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The record that an epoch is published. ``files`` maps the name of each file to its number of rows."""
+    """Proof that an epoch is published. ``files`` maps the name of each file to its number of rows."""
 
     checkpoint: CheckpointId
     generation: Generation

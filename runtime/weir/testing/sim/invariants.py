@@ -410,7 +410,7 @@ class InvariantChecker:
                     raise Violation(f"{path} of checkpoint {checkpoint} is visible before {min(missing)}")
 
     def recorded_as_published(self) -> frozenset[str]:
-        """Return the paths of the current branch whose publication the log records."""
+        """Return the paths of output on the current branch that the log records as published."""
         recorded = [record.checkpoint for record in self.view.restorable if record.published]
         return self._completed[recorded[-1]].committed if recorded else frozenset()
 

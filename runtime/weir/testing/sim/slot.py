@@ -147,7 +147,7 @@ class SimSlot(Process):
 
     def _check_lease(self) -> None:
         if self._lease_has_expired():
-            # Leases that arrived while the process did not run are handled first.
+            # The process first handles the leases that arrived while it was paused.
             self.post(0, lambda: self.exit("the lease has expired") if self._lease_has_expired() else None)
         self.post(HEARTBEAT_NS, self._check_lease)
 

@@ -203,7 +203,7 @@ def test_staged_rows_are_read_after_the_checkpoint_directory_was_copied(tmp_path
 
 @pytest.mark.parametrize("kind", WRITERS)
 def test_identities_need_no_additional_request_per_file(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The listing already has the size and the modification time, and the footer is read for the schema and for its checksum."""
+    """The size and the modification time are known from the listing. The footer is read once, for its schema and its checksum."""
     files = [tmp_path / f"{number:03d}" for number in range(50)]
     for path in files:
         put(kind, path, 1)
