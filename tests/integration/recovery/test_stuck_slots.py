@@ -152,12 +152,12 @@ def test_a_hung_blocking_call_does_not_stop_the_recovery_from_the_loss_of_anothe
     assert [f"(pid {killed}) was lost" in recovery.reason for recovery in result.progress.recoveries] == [True]
 
 
-def test_a_slot_that_holds_the_gil_for_longer_than_heartbeat_timeout_and_lease_survives(
+def test_a_slot_that_holds_the_gil_for_30_s_is_not_replaced_with_the_default_timeouts(
     session: LazySession, tmp_path: Path
 ) -> None:
     def add(rows: Any) -> Any:
-        return rows.map(gil_holder(str(tmp_path), 5.0), schema=SCHEMA, uid="hold")
+        return rows.map(gil_holder(str(tmp_path), 30.0), schema=SCHEMA, uid="hold")
 
-    result = finished(run(session, tmp_path, add, heartbeat_timeout_ms=1_000), tmp_path)
+    result = finished(run(session, tmp_path, add), tmp_path)
     assert (tmp_path / "held").exists()
     assert result.progress.recoveries == ()
