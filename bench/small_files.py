@@ -24,8 +24,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from bench.process_control import cpu_seconds  # noqa: E402  # the path is set above
-from weir import Job, Params, sinks, sources  # noqa: E402
-from weir.connectors.base import Source  # noqa: E402
+from weir import Job, Params, sinks, sources  # noqa: E402  # the path is set above
+from weir.connectors.base import Source  # noqa: E402  # the path is set above
 
 POLL_S = 1.0
 SCHEMA = pa.schema([("key", pa.int64()), ("value", pa.int64())])

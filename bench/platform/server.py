@@ -24,8 +24,8 @@ from weir_workers.embedded.data_dir.layout import DataDir
 from weir_workers.embedded.data_dir.logs import tail
 from weir_workers.embedded.ports import free_port
 from weir_workers.embedded.servers.postgres import Postgres, new_password
-from weir_workers.embedded.servers.temporary import temporary_postgres
-from weir_workers.embedded.servers.valkey import Valkey, find_binary
+from weir_workers.embedded.servers.temporary import running_valkey, temporary_postgres
+from weir_workers.embedded.servers.valkey import Valkey
 from weir_workers.embedded.supervisor.services import START_S_MAX, Service, services
 
 STOP_S = 20.0
@@ -58,7 +58,8 @@ def platform() -> Iterator[TemporaryControlPlane]:
     try:
         directory = DataDir(root)
         directory.make()
-        with temporary_postgres() as server, _valkey(directory) as queue:
+        valkey = Valkey(directory.valkey, directory.log_of("valkey"), free_port(), new_password())
+        with temporary_postgres() as server, running_valkey(valkey) as queue:
             yield from _serve(directory, server, queue)
     finally:
         shutil.rmtree(root, ignore_errors=True)
@@ -92,17 +93,6 @@ def _serve(directory: DataDir, server: Postgres, queue: Valkey) -> Iterator[Temp
     finally:
         database.close()
         _end(api)
-
-
-@contextmanager
-def _valkey(directory: DataDir) -> Iterator[Valkey]:
-    server = Valkey(directory.valkey, directory.log_of("valkey"), free_port(), new_password())
-    process = server.start(find_binary())
-    try:
-        server.wait_until_ready(process)
-        yield server
-    finally:
-        _end(process)
 
 
 def _started(service: Service, directory: DataDir) -> subprocess.Popen[bytes]:

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 import redis
 from kombu.exceptions import OperationalError
-from tests.backend.valkey import temporary_valkey
 
 from weir_backend.kit.broker import QUEUED_MAX, CeleryTasks
 from weir_backend.kit.tasks import SUBMIT, WATCH_DRIVERS, host_queue
 from weir_workers.embedded.ports import free_port
+from weir_workers.embedded.servers.temporary import running_valkey
 from weir_workers.embedded.servers.valkey import Valkey
 
 UNREACHABLE = host_queue("unreachable")
@@ -20,7 +20,7 @@ UNREACHABLE = host_queue("unreachable")
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Valkey]:
-    with temporary_valkey(tmp_path, free_port(), "secret") as server:
+    with running_valkey(Valkey(tmp_path / "data", tmp_path / "log", free_port(), "secret")) as server:
         yield server
 
 

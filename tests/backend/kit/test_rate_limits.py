@@ -6,13 +6,18 @@ from typing import Any
 
 import pytest
 import redis
-from tests.backend.valkey import temporary_valkey
 
 from weir_backend.errors import TooMany
 from weir_backend.kit.rate_limits import RETRY_S, RateLimit, RateLimiter, origin
 from weir_workers.embedded.ports import free_port
+from weir_workers.embedded.servers.temporary import running_valkey
+from weir_workers.embedded.servers.valkey import Valkey
 
 TWO_PER_MINUTE = RateLimit("test", 2, 60, "tries")
+
+
+def valkey(directory: Path, port: int) -> Valkey:
+    return Valkey(directory / "data", directory / "log", port, "secret")
 
 
 def is_limited(limiter: RateLimiter, caller: str = "a caller") -> bool:
@@ -24,7 +29,7 @@ def is_limited(limiter: RateLimiter, caller: str = "a caller") -> bool:
 
 
 def test_processes_share_counters_through_redis(tmp_path: Path) -> None:
-    with temporary_valkey(tmp_path, free_port(), "secret") as server:
+    with running_valkey(valkey(tmp_path, free_port())) as server:
         first, second = RateLimiter(server.url), RateLimiter(server.url)
         assert [is_limited(first), is_limited(second), is_limited(first), is_limited(second)] == [False, False, True, True]
         assert not is_limited(first, "another caller")
@@ -34,12 +39,12 @@ def test_processes_share_counters_through_redis(tmp_path: Path) -> None:
 
 def test_a_process_keeps_its_own_counts_only_while_redis_is_unreachable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     port = free_port()
-    with temporary_valkey(tmp_path, port, "secret") as server:
+    with running_valkey(valkey(tmp_path, port)) as server:
         limiter = RateLimiter(server.url)
         assert not is_limited(limiter)
     assert [is_limited(limiter) for _ in range(3)] == [False, False, True]
     monkeypatch.setattr(limiter, "_shared_from_s", 0.0)
-    with temporary_valkey(tmp_path, port, "secret"):
+    with running_valkey(valkey(tmp_path, port)):
         assert [is_limited(limiter, "another caller") for _ in range(3)] == [False, False, True]
         assert limiter._shared_from_s == 0.0, "the counts are in Redis again"
 

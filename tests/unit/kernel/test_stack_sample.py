@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from weir.graph.compile import compile_graph
@@ -12,9 +14,9 @@ from weir.protocol.ids import OperatorUid
 COLUMNS = (Column("text", "string"),)
 
 
-def operator(uid: str, kind: OperatorKind, upstream: str | None, site: str, **config: object) -> LogicalOperator:
+def operator(uid: str, kind: OperatorKind, upstream: str | None, site: str, **config: Any) -> LogicalOperator:
     inputs = () if upstream is None else (Input(OperatorUid(upstream)),)
-    return LogicalOperator(OperatorUid(uid), uid, kind, inputs, COLUMNS, "", config=config, site=site)  # type: ignore[arg-type]
+    return LogicalOperator(OperatorUid(uid), uid, kind, inputs, COLUMNS, "", config=config, site=site)
 
 
 GRAPH = compile_graph(

@@ -1,7 +1,8 @@
-"""A Postgres server that runs during a ``with`` block, for tests and benchmarks."""
+"""Servers that run during a ``with`` block, for tests and benchmarks."""
 
 from __future__ import annotations
 
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from pathlib import Path
 from weir_workers.embedded.ports import free_port
 from weir_workers.embedded.processes import server_user
 from weir_workers.embedded.servers.postgres import Postgres, find_binaries, new_password
+from weir_workers.embedded.servers.valkey import Valkey, find_binary
 
 
 @contextmanager
@@ -33,10 +35,22 @@ def temporary_postgres(data_in: Path | None = None) -> Iterator[Postgres]:
                 user.own(one)
         server = Postgres(for_data / "data", root / "log", free_port(), new_password(), user)
         server.prepare(binaries)
-        process = server.start(binaries)
-        try:
-            server.wait_until_ready(process)
+        with _running(server, server.start(binaries)):
             yield server
-        finally:
-            process.kill()
-            process.wait()
+
+
+@contextmanager
+def running_valkey(server: Valkey) -> Iterator[Valkey]:
+    """Start ``server``, and yield it when it is ready. The data of the server remains for the next start."""
+    with _running(server, server.start(find_binary())):
+        yield server
+
+
+@contextmanager
+def _running(server: Postgres | Valkey, process: subprocess.Popen[bytes]) -> Iterator[None]:
+    try:
+        server.wait_until_ready(process)
+        yield
+    finally:
+        process.kill()
+        process.wait()
