@@ -179,7 +179,9 @@ class InvariantChecker:
             and driver.master is not None
             and driver.master.generation == self.view.generation
         ):
-            if self._generation_of == driver.name:
+            # Another driver that revokes unknown output fences it before its own generation is in the log.
+            is_fenced = self._cluster.storage.fenced_by > self.view.generation
+            if self._generation_of == driver.name and not is_fenced:
                 raise Violation(f"{driver.name} stopped as superseded by its own generation {self.view.generation}")
 
     def _is_replaced_input(self, kind: str) -> bool:
