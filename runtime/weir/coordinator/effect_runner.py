@@ -65,7 +65,7 @@ class Executor(Protocol):
 class StopSignal(Protocol):
     """The methods of a ``threading.Event`` that the runner uses.
 
-    Shutdown sets the event, and a retry waits for it instead of sleeping.
+    A shutdown sets the event. A retry waits for the event instead of sleeping, so a shutdown ends the wait.
     """
 
     def is_set(self) -> bool: ...
@@ -96,7 +96,7 @@ class Executors:
 
 @dataclass(slots=True)
 class _UnconfirmedEntry:
-    """An entry to append. If an earlier attempt has created the entry, ``number`` is its number in the log."""
+    """An entry to append. If an earlier attempt has created the entry, ``number`` is the number of the entry in the log."""
 
     request: LogRequest | None
     entry: Entry
@@ -142,7 +142,7 @@ class EffectRunner:
         self._post: Callable[[MasterEvent], None] = lambda event: None
         self._executors = executors if executors is not None else Executors()
         self._open: _UnconfirmedEntry | None = None
-        """The requested entry, until it is known that the log contains this entry."""
+        """The requested entry, or None if the log is known to contain the entry."""
         self._owned: Generation | None = None
         """The newest generation that this process has started."""
         self._manifests: dict[CheckpointId, _WrittenCheckpoint] = {}
@@ -187,7 +187,7 @@ class EffectRunner:
     def _append(self, effect: AppendLog) -> None:
         self._executors.stopping.wait(effect.delay_ms / 1_000)
         request = effect.request
-        # Every attempt uses the same entry with the same nonce, because an earlier attempt has possibly created it.
+        # Every attempt uses the same entry with the same nonce, because an earlier attempt has possibly created the entry.
         try:
             if self._open is None or self._open.request is not request:
                 self._open = _UnconfirmedEntry(request, self._entry(request), self._log.next_number)
@@ -336,7 +336,7 @@ class EffectRunner:
             reason, retry = _reason(error), _may_retry(error)
             self._post(lambda master, now_ms: master.on_commit_failed(permit, reason, retry, now_ms))
             return
-        # Submit this call before reporting the commit, because the executors accept no calls after the last commit of the job.
+        # Submit ``_retain`` before reporting the commit, because the executors accept no calls after the last commit of the job.
         self._executors.log.submit(_best_effort, self._retain)
         self._post(lambda master, now_ms: master.on_committed(permit, now_ms))
 
@@ -358,8 +358,11 @@ class EffectRunner:
         self._executors.log.submit(_best_effort, self._garbage.delete_orphans)
 
     def _list_splits(self, effect: Prepare) -> dict[OperatorUid, SplitList]:
-        """Enumerate the new sources and write their split lists. Read the split lists of the checkpoint that this process does not
-        know yet. Only the generation of this process writes split lists under its number, so their names need no other suffix."""
+        """Return the split list of each source. Write the split lists of new sources, and of sources whose state an older version
+        wrote without a split list. Read the other split lists from the checkpoint, unless this process has read them before.
+
+        The names of split lists contain the generation. Only one process runs a generation, so the names are unique.
+        """
         graph, point = self._plan.graph, effect.point
         files = StateFiles(
             self._storage,

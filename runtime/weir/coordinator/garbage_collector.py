@@ -1,6 +1,6 @@
 """Garbage collection in a running job: retires and deletes old checkpoints, summarises the log, and deletes orphaned files.
 
-All methods run in the log executor. A failed garbage collection is harmless, because the next checkpoint repeats it.
+All methods run in the log executor. A failed garbage collection is harmless, because the next checkpoint triggers another one.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class GarbageCollector:
         self._references = StateReferences(storage, layout)
         self._newest: CheckpointId | None = None
         self._orphans_up_to: CheckpointId | None = None
-        """The newest checkpoint that possibly left orphaned files, because it was aborted or its deletion failed."""
+        """The newest checkpoint that has possibly left orphaned files, because it was aborted or could not be deleted."""
 
     def completed(self, manifest: Manifest) -> None:
         """Call this method when the job log contains the checkpoint.
@@ -61,7 +61,8 @@ class GarbageCollector:
         ``generation`` is the generation of this process. The checkpoint ``uncommitted_from`` and later ones are kept.
         """
         if self._orphans_up_to is not None and orphan_horizon(self._log.view) > self._orphans_up_to:
-            # An aborted checkpoint can leave a complete set of state files. From now on no checkpoint can refer to these files.
+            # An aborted checkpoint can leave a complete set of state files. When the horizon has passed the aborted
+            # checkpoint, no checkpoint can refer to these files any more.
             self._orphans_up_to = None
             self.delete_orphans()
         view = self._log.view
@@ -93,7 +94,7 @@ class GarbageCollector:
             log.warning("cannot summarise or trim the job log", reason=str(error))
 
     def delete_orphans(self) -> None:
-        """Delete orphaned files. Earlier generations and aborted checkpoints can leave such files."""
+        """Delete orphaned files. Earlier generations and aborted checkpoints can leave orphaned files."""
         try:
             deleted = delete_orphans(self._storage, self._layout, self._log.view, references=self._references)
         except WeirError as error:

@@ -36,7 +36,7 @@ from weir.transport.control import Closed, Connected, ControlEvent, ControlPeer,
 
 TICK_MS = 50
 CLOSE_TIMEOUT_MS = 2_000
-"""Internal: after the coordinator has sent Stop, it waits up to this time for the slots to close their connections."""
+"""Internal: maximum time for which the coordinator, after it has sent Stop, waits for the slots to close their connections."""
 
 log = structlog.get_logger(__name__)
 
@@ -45,7 +45,7 @@ class Listener(Protocol):
     """Observes a job. The coordinator's loop calls the methods, so a method must not block."""
 
     def on_phase(self, phase: JobPhase, generation: Generation) -> None:
-        """Called after every turn of the loop, whether or not the phase has changed."""
+        """Called after every turn of the loop, even if the phase has not changed."""
         ...
 
     def on_message(self, message: FromSlot) -> None:
@@ -61,8 +61,8 @@ class Listener(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SlotControl:
-    """Operations on slots through Spark. ``replace(task)`` starts a replacement. After ``release()``, slots that end are not
-    replaced.
+    """Operations on slots through Spark. ``replace(task)`` replaces the slot of the given Spark task. After ``release()``, no
+    slot is replaced.
     """
 
     replace: Callable[[int], None]
@@ -70,7 +70,7 @@ class SlotControl:
 
 
 class Coordinator:
-    """``run`` blocks until the job has ended. All other public methods may be called from any thread."""
+    """``run`` blocks until the job has ended. Any thread may call the other public methods."""
 
     def __init__(
         self, master: JobMaster, server: ControlServer, runner: EffectRunner, listeners: Sequence[Listener], slots: SlotControl
@@ -83,7 +83,8 @@ class Coordinator:
         self._slot_control = slots
         self._events: queue.SimpleQueue[MasterEvent] = queue.SimpleQueue()
         self._incarnation_of: dict[ControlPeer, SlotIncarnation] = {}
-        """The slot of each connection. A slot has two connections: the first sends Register, the second only heartbeats."""
+        """The slot of each connection. A slot sends Register on its first connection, and only heartbeats and stack samples on
+        its second connection."""
         self._connection_of: dict[SlotIncarnation, ControlPeer] = {}
         """The first connection of each registered slot."""
         self._tasks: dict[SlotIncarnation, int] = {}
@@ -189,7 +190,7 @@ class Coordinator:
             return  # The coordinator has dropped this peer already.
         if isinstance(message, Heartbeat | StackSample):
             if incarnation not in self._connection_of:
-                return  # The connection for heartbeats can be faster than the registration.
+                return  # A heartbeat can arrive before Register, because a slot sends heartbeats on a separate connection.
         elif isinstance(message, Register):
             if message.incarnation != incarnation or incarnation in self._connection_of:
                 raise ProtocolError("a slot must register only once, with the incarnation with which it authenticated")
@@ -202,7 +203,7 @@ class Coordinator:
         self._execute(self._master.on_message(incarnation, message, _now_ms()))
 
     def _lost(self, peer: ControlPeer, reason: str) -> None:
-        """Handle the end of a connection. A slot that has lost one of its connections is lost."""
+        """Handle the end of a connection. A slot is lost when one of its two connections ends."""
         incarnation = self._incarnation_of.pop(peer, None)
         if incarnation is not None and incarnation in self._connection_of:
             self._close_connections(incarnation)
@@ -234,7 +235,8 @@ class Coordinator:
                     self._finish = effect
 
     def _send(self, peer: ControlPeer, message: ToSlot) -> bool:
-        """Return True if the message was sent. If it is invalid, for example too large, fail the job and return False."""
+        """Return True if the message was sent. If the message is invalid, for example too large, fail the job and return
+        False."""
         try:
             self._server.send(peer, encode(message))
         except ProtocolError as error:

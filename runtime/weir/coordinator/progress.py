@@ -72,9 +72,9 @@ class ProgressSnapshot:
     """Each operator with the index of its chain."""
     warnings: tuple[str, ...] = ()
     waiting: str = ""
-    """Why the job does not run yet, or empty."""
+    """The reason why the job does not run yet, or an empty string."""
     restores: tuple[Restoring, ...] = ()
-    """The newest progress of each slot that restores state files, until the job runs."""
+    """The newest restore progress of each slot, or an empty tuple if the job is not being deployed."""
 
 
 HISTORY_MAX = 1_000

@@ -1,8 +1,8 @@
 """The coordinator's operations on sinks: commit, commit again after a restore, revoke, reinstate and abort.
 
 All operations on sinks run in the sink executor. This process can be paused between any two steps, while a newer generation
-starts. Therefore the process reads the log again before each step that changes the visible output, and passes the generation
-to the sink (``Committer``).
+starts. Therefore each step passes the generation to the sink, which fences older generations (``Committer``). To avoid useless
+work, ``prepare`` also reads the log again before it revokes, reinstates, commits or aborts output.
 """
 
 from __future__ import annotations
@@ -53,10 +53,8 @@ class SinkCoordinator:
         current_view: CurrentView,
         append: Callable[[Entry], None],
     ) -> None:
-        """``append``: appends to the log.
-
-        ``append`` raises Superseded or StorageError. For an invalid entry, it raises CheckpointError.
-        """
+        """``append`` appends an entry to the log. ``append`` raises Superseded or StorageError, and CheckpointError for an
+        invalid entry."""
         self._plan = plan
         self._storage = storage
         self._layout = JobLayout(plan.job)
@@ -65,13 +63,14 @@ class SinkCoordinator:
         self._committers: dict[OperatorUid, Committer] = {}
         """The committers of the running graph's sinks, and of sinks that only an earlier graph contains."""
         self.confirmed = CheckpointId(0)
-        """All checkpoints of the current branch up to this number are published, and the log contains this fact."""
+        """All checkpoints of the current branch up to this one are known to be published. Except while ``prepare`` runs, the log
+        also records the publication of these checkpoints."""
 
     def commit(self, permit: CommitPermit, committables: Iterable[Committable]) -> None:
-        """Publish the epoch of a completed checkpoint, and record it in the log. Call in the order of the checkpoints.
+        """Publish the epoch of a completed checkpoint, and record the publication in the log. Call ``commit`` in the order of
+        the checkpoints.
 
-        Raises Superseded, SinkError, StorageError. After an error, the checkpoint does not count as published, so the commit can be
-        repeated.
+        Raises Superseded, SinkError, StorageError. After an error, the caller can repeat the call.
         """
         self._publish(permit, epoch_of(committables, after=self.confirmed))
         self._confirm(permit)
@@ -85,7 +84,8 @@ class SinkCoordinator:
         self.confirmed = permit.checkpoint
 
     def prepare(self, generation: Generation, permit: CommitPermit | None) -> tuple[str, ...]:
-        """Prepare the sinks for a generation. Return warnings for the user about output that a rollback or its undo misses.
+        """Prepare the sinks for a generation. Return warnings for the user about output that could not be revoked or
+        reinstated.
 
         Every step is idempotent. Raises Superseded, SinkError, CheckpointError, StorageError.
         """
@@ -93,8 +93,8 @@ class SinkCoordinator:
         for sink, committer in self._plan.committers.items():
             self._claim(sink, committer, view)
         restored = permit.checkpoint if permit is not None else None
-        # Revoke before committing, so that readers never see the output of two branches. Revoke before aborting, because an undo
-        # can need the staged output of completed checkpoints, which the abort would delete.
+        # Revoke before committing, so that readers never see the output of two branches. Revoke before aborting, because an abort
+        # deletes the staged output of completed checkpoints, and an undo can need this output.
         warnings = self._revoke_abandoned(generation, restored)
         if permit is not None:
             warnings += self._reinstate(generation, permit)
@@ -113,7 +113,7 @@ class SinkCoordinator:
     def _claim_former(self, manifest: Manifest, view: LogView) -> None:
         """Claim the sinks that the checkpoint's graph contains and the running graph does not.
 
-        Their output is committed, revoked and reinstated like that of current sinks.
+        The output of these sinks is committed, revoked and reinstated like the output of current sinks.
         """
         for sink, committer in former_committers(manifest, self._committers).items():
             self._claim(sink, committer, view)
@@ -121,7 +121,7 @@ class SinkCoordinator:
     # ---- committing again ------------------------------------------------------------------------
 
     def _commit_again(self, generation: Generation, permit: CommitPermit) -> None:
-        """Commit the checkpoints that the restored checkpoint descends from, unless they are known to be published."""
+        """Commit each checkpoint in the ancestry of the restored checkpoint that is not known to be published."""
         view = self._current_view(generation)
         record = view.restore_point(permit.checkpoint)
         restored = self._manifests(view, [permit.checkpoint])[permit.checkpoint]
@@ -136,7 +136,7 @@ class SinkCoordinator:
             self._confirm(permit)
 
     def _manifests(self, view: LogView, checkpoints: Iterable[CheckpointId]) -> dict[CheckpointId, Manifest]:
-        """Read manifests, and claim the sinks in them. Raises CheckpointError, StorageError, SinkError."""
+        """Read manifests, and claim the sinks of their graphs. Raises CheckpointError, StorageError, SinkError."""
         manifests = {checkpoint: self._read(view, checkpoint) for checkpoint in checkpoints}
         for manifest in manifests.values():
             self._claim_former(manifest, view)
@@ -167,7 +167,7 @@ class SinkCoordinator:
     def _reinstate(self, generation: Generation, permit: CommitPermit) -> list[str]:
         """Reinstate revoked output of checkpoints that are on the current branch again. Return warnings for the user.
 
-        The log entry is appended when all output is visible.
+        Append the log entry after all output is visible.
         """
         warnings: list[str] = []
         while by_branch := _grouped((view := self._current_view(generation)).reinstatement_due, _branch):
@@ -238,8 +238,8 @@ def _count(number: int, noun: str) -> str:
 
 
 def former_committers(manifest: Manifest, current: Collection[OperatorUid]) -> dict[OperatorUid, Committer]:
-    """Return the committers of the sinks in the checkpoint's graph, without the sinks in ``current``. The sinks of an imported
-    checkpoint belong to another job and are not returned."""
+    """Return the committers of the sinks in the checkpoint's graph, except for the sinks in ``current``. Return no committers for
+    an imported checkpoint, because its sinks belong to another job."""
     if manifest.imported_from is not None:
         return {}
     graph = codec.from_json(PhysicalGraph, manifest.graph)

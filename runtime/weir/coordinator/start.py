@@ -28,7 +28,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Fresh:
-    """Start a new job without state. The start is refused if the job already has a job log."""
+    """Start a new job without state. If the job already has a job log, the start is refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +44,12 @@ class Resume:
 
 @dataclass(frozen=True, slots=True)
 class FromCheckpoint:
-    """Start from ``checkpoint``, or without state if it is None. The start revokes the output that was committed after
-    ``checkpoint``.
+    """Start from ``checkpoint``, or without state if ``checkpoint`` is None. The start revokes all output that was committed
+    after ``checkpoint``.
 
     ``abandonable``: the checkpoints that the user has agreed to abandon. If the start would abandon any other checkpoint,
-    it is refused. None: any. ``verified``: whether the files are already verified, because an import
-    has copied them.
+    the start is refused. None: the start may abandon any checkpoint. ``verified``: whether the files of the checkpoint are
+    already verified, because an import has verified and copied the files.
     """
 
     checkpoint: CheckpointId | None
@@ -91,11 +91,11 @@ def find_start(storage: CheckpointStorage, job: str, mode: StartMode) -> StartPo
 
 
 def verify_rollback(storage: CheckpointStorage, job: str, mode: StartMode) -> None:
-    """Read the state files of the checkpoint that ``mode`` rolls back to. Call before the start of the generation, which
+    """Verify the state files of the checkpoint that ``mode`` rolls back to. Call this function before the generation starts and
     abandons the newer checkpoints.
 
-    A resume abandons no checkpoint, so only the slots verify its files, in parallel, when they restore them. Raises
-    CheckpointError if a file is missing or damaged, and StorageError.
+    For a resume, this function does nothing, because a resume abandons no checkpoint: the slots verify the files in parallel
+    during the restore. Raises CheckpointError if a file is missing or damaged, and StorageError.
     """
     if not isinstance(mode, FromCheckpoint) or mode.checkpoint is None or mode.verified:
         return
@@ -123,14 +123,15 @@ class FirstNumbers:
 def check_published_output(
     storage: CheckpointStorage, job: str, committers: Mapping[OperatorUid, Committer], *, revoke_unknown: bool
 ) -> FirstNumbers:
-    """Compare the published output of the sinks with the job log. Call before the start of the generation, which would publish
-    the same records again if the log is older than the output.
+    """Compare the published output of the sinks with the job log. Call this function before the generation starts. If the log is
+    older than the output, the generation would publish the same records again.
 
-    Published output is unknown if the log has never recorded its generation or checkpoint. With ``revoke_unknown``, unknown
-    output is revoked, and the result is higher than all unknown numbers, because fences and checkpoint ids must never repeat.
-    This happens before the generation is in the log. So if this process fails, the next start finds the unknown output again.
+    Published output is unknown if its generation or its checkpoint is higher than all numbers in the log. With
+    ``revoke_unknown``, this function revokes unknown output, and returns numbers that are higher than all unknown ones, because
+    generations and checkpoint ids must never be reused. The log does not contain the new generation yet. So if this process
+    fails, the next start finds the unknown output again.
 
-    Raises ConfigError for unknown output that is not revoked, in which case nothing is changed, SinkError and StorageError.
+    Raises ConfigError, and changes nothing, if there is unknown output that is not revoked. Raises SinkError, StorageError.
     """
     job_log = JobLog(storage, JobLayout(job))
     history = job_log.read()[0].history or None
@@ -147,10 +148,10 @@ def check_published_output(
         newest = f"checkpoint {view.newest.checkpoint}" if view.newest else "no checkpoint"
         again = f"all records after {newest}" if view.newest else "all records"
         other = (
-            f"Sink '{irrevocable[0]}' cannot revoke output."
+            f"The option --revoke-unknown-output does not help, because sink '{irrevocable[0]}' cannot revoke output."
             if irrevocable
-            else "Or run again with --revoke-unknown-output: this output is then hidden from readers, and kept in the directory "
-            f"_weir of the sink, and {again} are processed again."
+            else "Or run again with --revoke-unknown-output: Weir then hides this output from readers, moves the output to the "
+            f"directory _weir of the sink, and processes {again} again."
         )
         raise ConfigError(
             f"Cannot start job '{job}': its sinks have published output that the job log in {storage.url} does not contain ({listed}). "

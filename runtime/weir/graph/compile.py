@@ -21,7 +21,7 @@ def compile_graph(
     parallelism: int | None = None,
     fixed_max_parallelism: Mapping[str, int] | None = None,
 ) -> PhysicalGraph:
-    """``parallelism`` is the job's default for operators without a parallelism of their own. If ``parallelism`` is None,
+    """``parallelism`` is the job's default for operators that have no parallelism in the graph. If ``parallelism`` is None,
     such an operator has one subtask in each slot.
 
     ``fixed_max_parallelism`` comes from the job's first manifest and overrides the graph. Raises GraphError or

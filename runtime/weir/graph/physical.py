@@ -80,7 +80,7 @@ class PhysicalGraph:
         return tuple(one for edge in edges for one in self.channels_of_edge(edge) if one.source == subtask.index)
 
     def remote_inputs_max(self) -> int:
-        """Return the maximum number of input channels of a slot that come from other slots."""
+        """Return the maximum number of input channels that a slot has from other slots."""
 
         def remote_inputs(slot: int) -> int:
             count = 0

@@ -1,7 +1,7 @@
 """Whether an operator can restore its state from a checkpoint: the checks of sources, sinks and aggregates.
 
 A source enumerates its splits only when the job first starts. If a source kept its uid but read another input after a restore,
-the job would not read the new input from the beginning. It would end early, or continue at a meaningless position.
+the job would not read the new input from the beginning. The job would end early, or continue at a meaningless position.
 """
 
 from __future__ import annotations
