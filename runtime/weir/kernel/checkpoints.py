@@ -53,15 +53,15 @@ class CheckpointKind(StrEnum):
 
     @property
     def drains(self) -> bool:
-        """No records follow this checkpoint."""
+        """Whether no records follow this checkpoint."""
         return self is CheckpointKind.FINAL
 
 
 @dataclass(frozen=True, slots=True)
 class CommitPermit:
-    """Authority to commit everything up to ``checkpoint``.
+    """Authority to commit all output up to ``checkpoint``.
 
-    Only this module creates permits, when a checkpoint completes and when it is restored.
+    Only this module creates permits, when a checkpoint completes or is restored.
     """
 
     checkpoint: CheckpointId

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 NETWORK_BYTES = 256 * 1024 * 1024
-"""Default memory of a slot for batches from other slots. Up to 64 channels from other slots have the full window."""
+"""Default network memory of a slot. The default is enough for the full window of 64 channels from other slots."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,28 +43,30 @@ class RestartConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeouts:
-    """The timeouts that a user can set, except for the checkpoint timeout. Each field ``x_timeout_ms`` is the option
-    ``--x-timeout`` of ``weir run``, and the field ``timeouts.x`` of a job's spec.
+    """The timeouts that a user can set, except for the checkpoint timeout. The field ``x_timeout_ms`` corresponds to the option
+    ``--x-timeout`` of ``weir run``, and to the field ``timeouts.x`` of a job's spec.
 
-    All other durations in Weir are internal: they end in a retry, or in one of the timeouts here.
+    All other durations in Weir are internal. After an internal duration, Weir retries, or a timeout of the user applies.
     """
 
     heartbeat_timeout_ms: int = 5_000
-    """Maximum silence of a slot. After this time, the slot counts as lost and is replaced. Its lease is twice as long."""
+    """Maximum time without a message from a slot. A slot that exceeds this time counts as lost, and the coordinator replaces it.
+    The lease of a slot is twice as long as this timeout."""
     stuck_timeout_ms: int | None = 60_000
-    """Maximum time of one step of a slot's loop, for example of one call of a user function. After this time, the slot is
-    replaced. None: no limit."""
+    """Maximum time of one step of a slot's loop, for example of one call of a user function. The coordinator replaces a
+    slot that exceeds this time. None: no limit."""
     call_timeout_ms: int | None = 600_000
-    """Maximum time of one blocking call of a user function in the background. After this time, the slot is replaced. None: no
-    limit."""
+    """Maximum time of one blocking call of a user function in the background. The coordinator replaces a slot that exceeds this
+    time. None: no limit."""
     slots_timeout_ms: int | None = None
-    """Maximum time to wait for slots before a deployment. After this time, the job fails. None: wait until the job is cancelled."""
+    """Maximum time to wait for slots before a deployment. The job fails after this time. None: no limit."""
     deploy_timeout_ms: int = 60_000
-    """Maximum time without progress of a slot that is being deployed. The duration of a restore is not limited."""
+    """Maximum time without progress while a slot is being deployed. The duration of a restore is not limited."""
     cancel_timeout_ms: int = 3_000
-    """Maximum time to cancel the subtasks of a slot before a new generation. After this time, the slot is replaced."""
+    """Maximum time to cancel the subtasks of a slot before a new generation. The coordinator replaces a slot that exceeds
+    this time."""
     connect_timeout_ms: int = 60_000
-    """Maximum time of a slot to connect to the coordinator or to another slot."""
+    """Maximum time in which a slot must connect to the coordinator or to another slot."""
 
 
 DEFAULT_TIMEOUTS = Timeouts()
@@ -82,4 +84,4 @@ class JobConfig(Timeouts):
     """No periodic checkpoint is triggered while this many completed checkpoints are waiting for their commit."""
     log_attempts_max: int = 8
     storage_retry_ms: int = 250
-    """Internal: time between the attempts of a request to storage, of which there are ``log_attempts_max``."""
+    """Internal: delay between the first two attempts of a request to storage. The delay doubles after each further attempt."""

@@ -72,11 +72,11 @@ class WriteManifest:
 
 @dataclass(frozen=True, slots=True)
 class Prepare:
-    """Before the deployment, commit everything up to the restore point, and abort or revoke everything after it.
+    """Before the deployment, commit all output up to the restore point, and abort or revoke all later output.
 
-    ``enumerate_sources``: the sources whose splits must be enumerated, because the restore point has no split list for them.
-    Answer with on_prepared, with the split lists of these sources and of all sources of the restore point, or with
-    on_prepare_failed.
+    ``enumerate_sources``: the sources whose splits must be enumerated, because the restore point does not contain these sources.
+    Answer with on_prepared or on_prepare_failed. Pass to on_prepared the split lists of these sources and of all sources in the
+    restore point.
     """
 
     generation: Generation
@@ -156,13 +156,13 @@ class Report:
 
     @classmethod
     def slow(cls, generation: Generation, reason: str) -> Report:
-        """A slot is slow to finish a step or a blocking call, or to cancel its subtasks. If ``reason`` is empty, slots that were
-        reported as slow have continued."""
+        """A slot takes long to finish a step or a blocking call, or to cancel its subtasks. An empty ``reason`` reports that
+        a slow slot has continued."""
         return cls(ReportKind.SLOW, reason, generation=generation)
 
     @classmethod
     def warning(cls, generation: Generation, text: str) -> Report:
-        """Something that the user must know, although the job continues."""
+        """A problem that the user must know about. The job continues."""
         return cls(ReportKind.WARNING, text, generation=generation)
 
     @classmethod

@@ -9,10 +9,10 @@ from weir.kernel.slots import Slot, Stall
 
 
 class HeartbeatMonitor:
-    """Finds slots that have been silent for ``timeout_ms``, and slots that send heartbeats but make no progress.
+    """Finds slots that have sent no message for ``timeout_ms``, and slots that send heartbeats but make no progress.
 
-    One step of a slot's loop may take ``stuck_timeout_ms``, and one blocking call ``call_timeout_ms``; None means no limit. Call
-    ``silent`` and then ``stalled`` several times per timeout, after all received messages have been passed to the slots.
+    One step of a slot's loop may take ``stuck_timeout_ms``, and one blocking call may take ``call_timeout_ms``. None means no
+    limit. Call ``silent`` and then ``stalled`` several times per timeout, after all received messages have updated the slots.
     """
 
     def __init__(self, timeout_ms: int, *, stuck_timeout_ms: int | None = None, call_timeout_ms: int | None = None) -> None:
@@ -34,11 +34,12 @@ class HeartbeatMonitor:
         return [(slot, silent_ms) for slot, silent_ms in silence if silent_ms >= self._timeout_ms]
 
     def stalled(self, slots: Iterable[Slot], now_ms: int) -> list[tuple[Slot, Stall, int]]:
-        """Return each slot with a step or a blocking call that exceeds its timeout, and the timeout in ms."""
+        """Return each step and each blocking call that exceeds its timeout, with its slot and the timeout in ms."""
         return self._stalls(slots, now_ms, 1.0)
 
     def slow(self, slots: Iterable[Slot], now_ms: int) -> list[tuple[Slot, Stall, int]]:
-        """Return, once for each stall, the slots with a step or a blocking call that exceeds half its timeout."""
+        """Return each step and each blocking call that exceeds half its timeout, with its slot and the full timeout in ms. Return
+        each step or call only once."""
         found = [one for one in self._stalls(slots, now_ms, 0.5) if one[0].warned != one[1].identity]
         for slot, stall, _ in found:
             slot.warned = stall.identity

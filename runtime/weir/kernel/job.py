@@ -189,16 +189,16 @@ class JobMaster:
     def superseded(self, reason: str, now_ms: int) -> list[Effect]:
         """Stop without a checkpoint, because another driver has taken over the job.
 
-        The log possibly does not contain the other driver's generation yet, so an open append can still succeed. The job ends
-        only after the answer to this append, unlike after ``on_log_superseded``. The job does not wait for an open commit, because
-        the next generation repeats this commit.
+        The log possibly does not contain the other driver's generation yet, so an open append can still succeed. In contrast to
+        ``on_log_superseded``, the job therefore ends only after the answer to an open append. The job does not wait for an open
+        commit, because the next generation repeats this commit.
         """
         return self._end(Finish(JobOutcome.SUPERSEDED, reason, "Superseded"), now_ms)
 
     def fail(self, reason: str, kind: str, now_ms: int) -> list[Effect]:
         """Fail the job without a restart.
 
-        The coordinator also calls this for causes outside the kernel, such as the loss of Spark.
+        The coordinator also calls this method for causes outside the kernel, such as the loss of Spark.
         """
         return self._end(Finish(JobOutcome.FAILED, reason, kind), now_ms)
 
@@ -261,7 +261,7 @@ class JobMaster:
         if isinstance(message, StackSample):
             slot.on_sample(decode_sample(message.dump))
             return []
-        slot.turned_ms = now_ms  # only the loop sends these messages
+        slot.turned_ms = now_ms  # Only the slot's loop sends the remaining kinds of messages.
         if message.generation != self._generation:
             return []
         match message:
@@ -332,7 +332,7 @@ class JobMaster:
         slot = self._deployment.stalled(now_ms, timeout_ms=self._config.deploy_timeout_ms)
         if slot is None:
             return []
-        restored = f", after it restored {slot.restored_bytes} of {slot.total_bytes} bytes" if slot.total_bytes else ""
+        restored = f". The slot has restored {slot.restored_bytes} of {slot.total_bytes} bytes" if slot.total_bytes else ""
         reason = (
             f"the deployment to slot {slot.index} (pid {slot.registration.pid}) has made no progress for "
             f"{(now_ms - slot.progress_ms) / 1000:g} s{restored}"
@@ -355,7 +355,7 @@ class JobMaster:
         required = self._graph.slots
         few = f"only {len(self._slots)} of {required} slots registered in {waited_ms / 1000:g} s. "
         if self._last_loss is not None:
-            return f"{few}Other slots started but ended early. Spark's reason for the last of these: {self._last_loss}"
+            return f"{few}Other slots started but ended early. Spark reported for the newest of these slots: {self._last_loss}"
         return f"{few}Give Spark at least {required} free cores, or lower the parallelism"
 
     def _check_slots(self, now_ms: int) -> list[Effect]:
@@ -377,17 +377,20 @@ class JobMaster:
         where = self._running_code(slot, in_call=stall.in_call)
         what, option = ("blocking call", "--call-timeout") if stall.in_call else ("step", "--stuck-timeout")
         took = f"{_name(slot)} has been in one {what} for {(now_ms - stall.since_ms) / 1000:.3g} s{where}. "
-        return f"{took}Weir replaces a slot after {timeout_ms / 1000:g} s. If such a {what} is expected, raise {option}"
+        limit = f"Weir replaces a slot that has been in one {what} for {timeout_ms / 1000:g} s. "
+        return f"{took}{limit}If a {what} is expected to take longer, increase {option}"
 
     def _drop_unresponsive(self, slot: Slot, waited_ms: int, now_ms: int) -> list[Effect]:
-        """Drop a slot that has not answered Cancel. Its loop is in a long step, or waits for background calls to end."""
+        """Drop a slot that has not cancelled its subtasks in time. The slot's loop is in a long step, or waits until background
+        calls have ended."""
         in_call = slot.heartbeat.calls % 2 == 1
         if in_call or now_ms - slot.turned_ms >= waited_ms // 2:
             where = self._running_code(slot, in_call=in_call)
         else:
-            where = ": it still writes a snapshot, restores state, or writes output"
+            where = ": the slot is still writing a snapshot, restoring state, or writing output"
         reason = f"did not cancel its subtasks in {waited_ms / 1000:.3g} s{where}"
-        return [DropSlot(slot.incarnation, reason), Report.slow(self._generation, f"{_name(slot)} {reason}. It is replaced")]
+        report = f"{_name(slot)} {reason}. Weir replaces the slot"
+        return [DropSlot(slot.incarnation, reason), Report.slow(self._generation, report)]
 
     def _running_code(self, slot: Slot, *, in_call: bool) -> str:
         sample = slot.sample_of(in_call=in_call)
@@ -489,8 +492,8 @@ class JobMaster:
         return [Report.aborted(effect.checkpoint, effect.reason) for effect in effects if isinstance(effect, Aborted)]
 
     def _restart_when_cancelled(self, now_ms: int) -> list[Effect]:
-        """Start the next generation when all slots have cancelled, and no append and no commit is open. The next generation fences
-        this one, which could then not record that a checkpoint is published."""
+        """Start the next generation when all slots have cancelled their subtasks, and all appends and commits have ended. A new
+        generation fences older ones, which can then no longer record in the job log that a checkpoint is published."""
         if self._phase is not JobPhase.CANCELLING or not self._deployment.is_cancelled or self._append.is_open or self._commits:
             return []
         self._checkpoints = None
@@ -580,7 +583,7 @@ class JobMaster:
     # ---- commits ---------------------------------------------------------------------------------
 
     def on_committed(self, permit: CommitPermit, now_ms: int) -> list[Effect]:
-        """The output of the checkpoint is published, and the job log contains this fact."""
+        """The output of the checkpoint is published, and the job log records the publication."""
         effects: list[Effect] = [*self._commits.done(permit)]
         if permit.generation == self._generation and self._phase is JobPhase.RUNNING:
             effects += self._deployment.broadcast(NotifyCheckpointPublished(self._generation, permit.checkpoint))

@@ -60,10 +60,10 @@ class PendingAppend:
 
 
 class Preparation:
-    """The steps before a generation is deployed: commit and revoke output, and list the splits of the input. Every step is
-    idempotent.
+    """The steps before a generation is deployed: commit and revoke output, and provide the split lists of the sources. Every step
+    is idempotent.
 
-    If ``point`` is None, the job starts without state. Splits are enumerated only for sources that ``point`` does not contain.
+    If ``point`` is None, the job starts without state. Only the splits of sources that ``point`` does not contain are enumerated.
     All other sources continue with the split lists of the checkpoint.
     """
 
@@ -98,8 +98,8 @@ class CommitQueue:
     """The commits of completed checkpoints, in order and one at a time.
 
     Call ``add`` for each completed checkpoint, then ``done`` or ``retry`` for each answer. Only the first commit in the queue
-    is running. Otherwise a later commit could succeed while an earlier commit is still being retried. Both would then count as
-    published, because the coordinator stores only the number of the newest published checkpoint.
+    is running. Otherwise a later commit could succeed while an earlier commit is still being retried. Both checkpoints would then
+    count as published, because the coordinator stores only the number of the newest published checkpoint.
     """
 
     def __init__(self, *, attempts_max: int) -> None:

@@ -75,7 +75,7 @@ class SlotRestore:
 
 
 def restored_assigners(point: RestorePoint, split_lists: Mapping[OperatorUid, SplitList]) -> dict[OperatorUid, SplitAssigner]:
-    """Return the assigners of a restored job. They assign the unfinished splits again, with their positions."""
+    """Return the assigners of a restored job. The assigners assign the unfinished splits again, with their positions."""
     unfinished: dict[OperatorUid, list[Split]] = defaultdict(list)
     for uid, snapshots in point.operator_snapshots().items():
         for snapshot in snapshots:
@@ -167,8 +167,8 @@ def _restore_channels(
     """Sequence numbers never restart.
 
     A new channel continues after the highest sequence number of its edge. If the edge is also new, the channel continues after
-    the highest sequence number of the job. A channel is restored as ended if and only if its sender is in ``ended``. Whether
-    the channel had ended in the checkpoint does not matter, because a sender that is not in ``ended`` can send data again.
+    the highest sequence number of the job. A channel is restored as ended if and only if its sender is in ``ended``. The rule
+    also holds for channels that had ended in the checkpoint, because a sender that is not in ``ended`` can send data again.
     """
     sent: dict[ChannelId, int] = {}
     consumed: dict[ChannelId, ChannelSnapshot] = {}

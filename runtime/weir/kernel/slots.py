@@ -34,7 +34,8 @@ LEGAL: dict[SlotPhase, frozenset[SlotPhase]] = {
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """A step of a slot's loop, or a blocking call, that began before ``since_ms``. ``count`` identifies the step or the call."""
+    """A step of a slot's loop, or a blocking call if ``in_call`` is True. ``count`` identifies the step or call, which
+    began at ``since_ms`` or earlier."""
 
     in_call: bool
     count: int
@@ -50,10 +51,10 @@ class Slot:
     registration: Register
     last_heard_ms: int
     index: SlotIndex | None = None
-    """The index is kept across a recovery, so that a surviving slot runs the same subtasks again."""
+    """A slot keeps its index during a recovery, so that a surviving slot runs the same subtasks again."""
     phase: SlotPhase = SlotPhase.IDLE
     progress_ms: int = 0
-    """The time at which the slot got its current deployment, or last reported more restored bytes."""
+    """The time at which the current deployment was sent to the slot, or at which the slot last reported more restored bytes."""
     restored_bytes: int = 0
     total_bytes: int = 0
     heartbeat: Heartbeat = Heartbeat(-1)
@@ -61,9 +62,9 @@ class Slot:
     turned_ms: int = 0
     """The time of the newest message that shows progress of the loop."""
     called_ms: int = 0
-    """The time at which ``heartbeat.calls`` changed."""
+    """The time at which ``heartbeat.calls`` last changed."""
     sample: tuple[Heartbeat, str] = (Heartbeat(-1), "")
-    """The samples of the stacks in the newest step that has been sampled, with the newest heartbeat at that time."""
+    """The newest sample of the slot's stacks, with the newest heartbeat at the time of this sample."""
     warned: tuple[bool, int] | None = None
     """The identity of the stall that has been reported, or None if that stall has ended."""
 
@@ -72,7 +73,7 @@ class Slot:
         return self.registration.incarnation
 
     def stalls(self) -> list[Stall]:
-        """Return the step and the blocking call that may be running."""
+        """Return the step and the blocking call that are possibly still running."""
         stalls = []
         if self.phase not in (SlotPhase.DEPLOYING, SlotPhase.CANCELLING):
             # While a slot deploys or cancels, the timeouts of these phases apply.
@@ -230,9 +231,9 @@ class Deployment:
             slot.restored_bytes, slot.progress_ms = message.restored_bytes, now_ms
 
     def stalled(self, now_ms: int, *, timeout_ms: int) -> Slot | None:
-        """Return a slot that is not deployed and has made no progress for ``timeout_ms``.
+        """Return a slot that is being deployed and has made no progress for ``timeout_ms``, or None.
 
-        A restore takes as long as its state is large, so the duration of the whole deployment is not limited.
+        The duration of the whole deployment is not limited, because a restore of a large state takes long.
         """
         late = (slot for slot in self._slots.deployed() if now_ms - slot.progress_ms >= timeout_ms)
         return next((slot for slot in late if slot.phase is SlotPhase.DEPLOYING), None)
@@ -251,7 +252,7 @@ class Deployment:
         return self._move_all(SlotPhase.CANCELLING, CancelSubtasks(generation))
 
     def on_cancelled(self, slot: Slot) -> bool:
-        """Return True if ``slot`` was being cancelled. The slot is idle now."""
+        """Mark ``slot`` as idle. Return False, and do nothing, if ``slot`` was not being cancelled."""
         if slot.phase is not SlotPhase.CANCELLING:
             return False
         slot.move(SlotPhase.IDLE)

@@ -1,13 +1,13 @@
-"""The split assigner of one source knows which splits are pending.
+"""The split assigner of one source assigns the pending splits to subtasks.
 
-The manifest contains the assigner's state, which is copied when the trigger of a checkpoint is sent. Assignments and triggers
-use the same ordered connection. So if a split is assigned before the state is copied, it reaches the source before the
-barrier and is part of the source's snapshot. If a split is assigned later, it arrives after the barrier. The source verifies
-this with the field ``precedes`` of each assignment.
+When the coordinator sends the trigger of a checkpoint, it copies the assigner's state for the manifest. Assignments and triggers
+use the same ordered connection. So if a split is assigned before the state is copied, the split reaches the source before the
+barrier and is part of the source's snapshot. If a split is assigned later, the split arrives after the barrier. The source
+verifies this order with the field ``precedes`` of each assignment.
 
-A source can have 100,000 splits, so a manifest does not contain them. The splits of a source are in a state file, its split list,
-which is written once. Splits are assigned in the order of this list, so the position of the next split describes all pending
-splits, except for those that were assigned before a restore.
+A source can have 100,000 splits, so a manifest does not contain the splits. A state file, the split list, contains all splits of
+a source and is written once. Splits are assigned in the order of the split list. So the index of the next split describes all
+pending splits, except for splits that had been assigned before a restore.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class SplitList:
 
 
 class SplitAssigner:
-    """``next_split``: index of the first split in ``split_list`` that was never assigned. ``pending``: splits that are assigned before
-    it."""
+    """``pending``: splits that are assigned first. ``next_split``: index of the first split in ``split_list`` that was never
+    assigned. ``finished``: the number of finished splits."""
 
     def __init__(self, split_list: SplitList, *, pending: Iterable[Split] = (), next_split: int = 0, finished: int = 0) -> None:
         self._list = split_list
@@ -41,10 +41,10 @@ class SplitAssigner:
 
     @classmethod
     def restored(cls, state: AssignerState, unfinished: Iterable[Split], split_list: SplitList) -> SplitAssigner:
-        """Restore an assigner, which assigns the ``unfinished`` splits (with positions) before the pending splits.
+        """Return an assigner that assigns the ``unfinished`` splits (with positions) before the pending splits.
 
-        Older versions of Weir write states without a split list. For such a state, ``split_list`` contains the pending splits that
-        have no position.
+        Older versions of Weir write states without a split list. For such a state, ``split_list`` contains the pending splits
+        that have no position.
         """
         assert state.finished >= 0, "a source has a split that was not assigned to it"
         pending = [split for split in state.pending if state.split_list is not None or split.position is not None]
@@ -74,7 +74,8 @@ class SplitAssigner:
 
 
 def unlisted_splits(state: AssignerState) -> tuple[Split, ...]:
-    """Return the splits for which a split list must be written, because a version without split lists has written ``state``."""
+    """Return the splits of a new split list for ``state``, or nothing if ``state`` has a split list. Older versions of Weir write
+    states without a split list."""
     return () if state.split_list is not None else tuple(split for split in state.pending if split.position is None)
 
 

@@ -1,4 +1,4 @@
-"""Names the operator and the user function in which a slot is stuck, from a sample of the slot's stacks. Pure.
+"""Finds the operator and the user function in which a slot is stuck, in a sample of the slot's stacks. All functions are pure.
 
 A sample is text in the format of Python's faulthandler: one section for each thread, with the innermost frame first.
 """
@@ -15,7 +15,8 @@ from weir.graph.physical import PhysicalGraph
 SAMPLE_BYTES_MAX = 64 * 1024
 _LOOP = ("/weir/subtask/process.py",)
 _CALL = ("/weir/subtask/background.py", "/weir/operators/")
-"""The files whose frames distinguish the thread of the loop, and the background thread that runs a user function."""
+"""Parts of file paths. The stack of the loop's thread has a frame in ``_LOOP``. The stack of an executor thread that runs a user
+function has a frame in each item of ``_CALL``."""
 _SECTION = re.compile(r"\n(?=(?:Current thread|Thread) )")
 _FRAME = re.compile(r' *File "(.*)", line (\d+) in (.+)')
 _WEIR = re.compile(r"/weir/(operators|connectors|state|storage|subtask|transport)/")
@@ -48,7 +49,7 @@ def describe_stall(graph: PhysicalGraph, *, chain: int, in_call: bool, sample: s
     parse (flights.py:8)".
 
     ``chain`` is the chain whose step runs, or -1. ``sample`` is empty if there is no sample. If several operators can have made
-    the call, all of them are named. The result is empty if nothing is known.
+    the call, the result names all of them. The result is empty if neither the operator nor the function is known.
     """
     stack = _stack(sample, _CALL if in_call else _LOOP)
     user_code = stack[: next((position for position, frame in enumerate(stack) if _WEIR.search(frame.file)), 0)]
@@ -79,8 +80,8 @@ def _stack(sample: str, files: Sequence[str]) -> list[Frame]:
 
 
 def _callers(operators: Sequence[LogicalOperator], user_code: Sequence[Frame]) -> list[LogicalOperator]:
-    """Return the operators that can have called ``user_code``. A stack shows only the last part of a function's name, and the
-    method ``__call__`` of a callable object."""
+    """Return the operators that can have called ``user_code``. A frame contains only the last part of a function's name. For a
+    callable object, this part is ``__call__``."""
     candidates = [one for one in operators if _config(one, "function")]
     if not user_code:
         return candidates

@@ -1,4 +1,4 @@
-"""The watermark of a subtask: the minimum over its active inputs. It never goes back, even after a restore."""
+"""The watermark of a subtask: the minimum over its active inputs. The watermark never goes back, even after a restore."""
 
 from __future__ import annotations
 

@@ -380,7 +380,7 @@ def test_a_slot_that_sends_heartbeats_but_takes_no_turns_is_replaced_after_the_s
     assert [drop.incarnation for drop in only(DropSlot, effects)] == [register(1).incarnation]
     (failure,) = [report for report in only(Report, effects) if report.kind is ReportKind.FAILURE]
     assert "has been in one step for 1 s" in failure.text
-    assert "raise --stuck-timeout" in failure.text
+    assert "increase --stuck-timeout" in failure.text
 
 
 def test_a_blocking_call_that_does_not_end_is_limited_by_the_call_timeout() -> None:
@@ -395,7 +395,7 @@ def test_a_blocking_call_that_does_not_end_is_limited_by_the_call_timeout() -> N
     (dropped,) = only(DropSlot, effects)
     assert dropped.incarnation == register(1).incarnation
     assert "has been in one blocking call for 2 s" in dropped.reason
-    assert "raise --call-timeout" in dropped.reason
+    assert "increase --call-timeout" in dropped.reason
 
 
 def test_without_timeouts_a_step_and_a_blocking_call_may_take_any_time() -> None:
@@ -450,7 +450,8 @@ def test_a_slot_that_waits_for_a_snapshot_instead_of_cancelling_is_replaced_with
     job.receive(0, Cancelled(Generation(1)), 0)
     job.receive(1, Heartbeat(7), 90)
     (dropped,) = only(DropSlot, job.observe(job.master.tick(100)))
-    assert dropped.reason == "did not cancel its subtasks in 0.1 s: it still writes a snapshot, restores state, or writes output"
+    expected = "did not cancel its subtasks in 0.1 s: the slot is still writing a snapshot, restoring state, or writing output"
+    assert dropped.reason == expected
 
 
 def test_a_suspended_job_ends_only_after_its_last_checkpoint_is_committed() -> None:
@@ -669,7 +670,7 @@ def test_a_restore_without_progress_fails_although_other_slots_make_progress() -
     effects = job.master.tick(200)
     (report,) = only(Report, effects)
     assert report.text == (
-        "the deployment to slot 0 (pid 0) has made no progress for 0.15 s, after it restored 50 of 2000 bytes"
+        "the deployment to slot 0 (pid 0) has made no progress for 0.15 s. The slot has restored 50 of 2000 bytes"
     )  # fmt: skip
     assert sent(CancelSubtasks, effects)
 
