@@ -77,7 +77,7 @@ class Recovered:
 
 @dataclass(frozen=True, slots=True)
 class WarningReported:
-    """Something that a user must know, although the job continues. ``reason`` is one or more sentences."""
+    """A problem that the user must know about. The job continues. ``reason`` is one or more sentences."""
 
     generation: Generation
     reason: str

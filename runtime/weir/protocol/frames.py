@@ -9,9 +9,9 @@ Layout, little endian, 64 bytes::
 ``sequence`` counts the DATA frames of a channel. ``sequence`` never restarts, and the snapshots of both ends contain it.
 Frames of other kinds carry the sequence number of the *next* data frame. ``argument`` is the checkpoint id of a BARRIER, the
 time of a WATERMARK in ms, the bytes of credit that a CREDIT returns, and the bytes of credit that a DATA frame uses. In frames
-of other kinds, it is 0.
+of other kinds, ``argument`` is 0.
 ``determinants`` belong to the slot, not to the channel. A frame carries all determinants that its receiver does not have yet,
-so they arrive before the output that depends on them. This part is empty, because Weir does not record determinants yet.
+so they arrive before the output that depends on them. The part is empty, because Weir does not record determinants yet.
 ``content_hash`` covers determinants and payload.
 """
 

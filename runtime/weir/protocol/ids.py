@@ -17,7 +17,7 @@ Generation = NewType("Generation", int)
 class Attempt(NamedTuple):
     """Attempt ``number`` of a generation. Attempts are ordered, and a newer attempt replaces the older one.
 
-    A generation deploys every slot once, so today ``number`` is always 0.
+    Today, ``number`` is always 0, because a generation deploys each slot only once.
     """
 
     generation: Generation

@@ -27,19 +27,19 @@ class Purpose(StrEnum):
 
     RUN = "run"
     MAINTENANCE = "maintenance"
-    """Garbage collection while the job has no run. It has a generation of its own, which fences a driver that was paused
-    and continues later."""
+    """Garbage collection while the job has no run. The garbage collection has its own generation, which fences a driver
+    that was paused and continues later."""
     IMPORT = "import"
     """The import of a checkpoint. See ``CheckpointImported``."""
 
 
 @dataclass(frozen=True, slots=True)
 class GenerationStarted:
-    """Fences all older generations, so that entries which they append later have no effect.
+    """Fences all older generations: later entries of an older generation have no effect.
 
     ``branch``: the branch that the generation continues (``LogView.branch_after``). ``first_checkpoint``: the lowest
-    checkpoint id that the generation will use. This id is higher than all ids in the log and all ids that the writer has
-    triggered.
+    checkpoint id that the generation will use. The first id is higher than all ids in the log and all ids that the writer
+    has triggered.
     """
 
     generation: Generation
@@ -67,7 +67,8 @@ class CheckpointCompleted:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointPublished:
-    """The sinks have published the output of the checkpoint and of all its ancestors. No sink is asked to publish it again."""
+    """The sinks have published the output of the checkpoint and of all its ancestors. The coordinator never commits this output
+    again."""
 
     generation: Generation
     checkpoint: CheckpointId

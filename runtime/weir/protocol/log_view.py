@@ -1,8 +1,8 @@
 """The state that the entries of a job log describe. The view depends only on the entries.
 
-The checkpoints form a tree. A generation restores one checkpoint. If the previous generation has completed checkpoints after
-the restored one, these are *abandoned*. Abandoned checkpoints are kept, and a rollback can return to them, but the current
-state does not descend from them.
+The checkpoints form a tree. A generation restores one checkpoint. Checkpoints that the previous generation completed after the
+restored one become *abandoned*. Abandoned checkpoints are kept, and a rollback can return to them, but the current state does
+not descend from them.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from weir.protocol.job_log import (
 )
 
 RETIRED_REMEMBERED = 100
-"""Maximum number of retired checkpoints in the view, for display. The view contains the newest ones."""
+"""Maximum number of retired checkpoints in the view, for display. The view contains the newest retired checkpoints."""
 
 GENERATIONS_REMEMBERED = 100
-"""The view contains a record for each of this number of newest generations. Older generations have a record only if a kept
-checkpoint descends from them, and generations that continued each other share a record."""
+"""The number of newest generations that each have a record in the view. An older generation has a record only if a kept
+checkpoint descends from it. Older generations that continued each other share one record."""
 
 SKIPPED_IDS_MAX = 100
 """An earlier process has possibly triggered up to this number of checkpoints after its last log entry. A new process skips this
@@ -62,8 +62,8 @@ class CheckpointRecord:
     timestamp_ms: int
     is_savepoint: bool
     published: bool = False
-    """Whether the output of the checkpoint and of its ancestors is known to be published. Logs of older versions do not contain
-    this fact (see ``Manifest.published_up_to``)."""
+    """Whether the output of the checkpoint and of its ancestors is known to be published. Logs of older versions do not record
+    publications (see ``Manifest.published_up_to``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +77,10 @@ class GenerationRecord:
     timestamp_ms: int
     purpose: Purpose
     continues: bool = False
-    """Whether the previous generation left no checkpoint that this generation abandons, so that this generation continues where
-    the previous one ended."""
+    """Whether this generation continues where the previous generation ended, and therefore abandons no checkpoint."""
     first_generation: Generation | None = None
-    """The first generation that this record stands for, if it stands for several generations that continued each other.
-    ``restored_from``, ``restored_generation``, ``first_checkpoint`` and ``continues`` then belong to this first generation."""
+    """If the record describes several generations that continued each other, the first of these generations. In this case,
+    ``restored_from``, ``restored_generation``, ``first_checkpoint`` and ``continues`` belong to the first generation."""
 
     @property
     def first(self) -> Generation:
@@ -92,9 +91,9 @@ class GenerationRecord:
 class AbandonedCheckpoint:
     """A completed checkpoint that a rollback has abandoned.
 
-    ``branch`` is the branch of the checkpoint. Sinks keep the revoked output under this name. ``after`` is the restored
-    checkpoint, or 0 if there is none. Sinks revoke all output that was committed after ``after``, including the output of
-    retired checkpoints, which ``kept`` does not contain.
+    ``branch`` is the branch of the checkpoint. Sinks keep the revoked output under the name of the branch. ``after``
+    is the restored checkpoint, or 0 for a start without state. Sinks revoke all output that was committed
+    after ``after``, including the output of retired checkpoints, which ``kept`` does not contain.
     """
 
     checkpoint: CheckpointId
@@ -211,8 +210,7 @@ class LogView:
         )
 
     def published_up_to(self, checkpoint: CheckpointId) -> CheckpointId:
-        """Return the newest ancestor of ``checkpoint`` whose output is known to be published, or 0. ``checkpoint`` counts as its
-        own ancestor."""
+        """Return the newest checkpoint in the ancestry of ``checkpoint`` whose output is known to be published, or 0."""
         ancestry = set(self.ancestry(checkpoint))
         return max(
             (kept.checkpoint for kept in self.kept if kept.published and kept.checkpoint in ancestry), default=_NO_CHECKPOINT
@@ -245,9 +243,9 @@ class LogView:
     def branch_after(self, restored_from: CheckpointId | None, generation: Generation) -> str:
         """Return the branch of a new ``generation``.
 
-        If the generation restores the newest checkpoint of the current branch, it continues this branch. The same applies if it
-        restores nothing and the current branch has no checkpoint. If the generation restores the newest kept checkpoint of an
-        abandoned branch, it continues that branch. Otherwise, it starts a new branch.
+        A generation that restores the newest checkpoint of the current branch continues this branch. A generation that starts
+        without state continues the current branch if this branch has no checkpoint. A generation that restores the newest kept
+        checkpoint of an abandoned branch continues the abandoned branch. Every other generation starts a new branch.
         """
         if (
             self.generation
@@ -300,7 +298,7 @@ class LogView:
             case BranchAbandoned():
                 due = {left.checkpoint for left in self.abandonment_due if left.branch == entry.branch}
                 if not set(entry.checkpoints) <= due:
-                    return f"no revocation of some of its checkpoints is due on branch {entry.branch}"
+                    return f"the entry contains checkpoints that need no revocation on branch {entry.branch}"
             case BranchReinstated():
                 if not set(entry.checkpoints) <= {left.checkpoint for left in self.reinstatement_due}:
                     return "the entry contains checkpoints that need no reinstatement"
@@ -358,8 +356,8 @@ class LogView:
         ancestry = self.ancestry(entry.restored_from)
         restored = self.find(entry.restored_from) if entry.restored_from is not None else None
         abandoned = set(self.current) - set(ancestry)
-        # A process that crashes during a revocation or reinstatement leaves it incomplete. To reverse an incomplete
-        # revocation or reinstatement, process all of its checkpoints.
+        # If a process crashed during a revocation or reinstatement, the operation is possibly incomplete. To reverse an
+        # incomplete operation, process all of its checkpoints.
         due = [left for left in self.abandonment_due if left.checkpoint not in ancestry]
         due += [AbandonedCheckpoint(checkpoint, self.branch, entry.restored_from or _NO_CHECKPOINT) for checkpoint in abandoned]
         returning = [left for left in self.abandonment_due if left.checkpoint in ancestry]
@@ -438,11 +436,11 @@ def _record_of(generations: Sequence[GenerationRecord], generation: Generation) 
 
 
 def _bounded(generations: tuple[GenerationRecord, ...], kept: Iterable[CheckpointRecord]) -> tuple[GenerationRecord, ...]:
-    """Join old records of generations that continued each other, and drop old records that no checkpoint in ``kept`` descends
-    from.
+    """Join the old records of generations that continued each other. Drop the old records of generations from which no
+    checkpoint in ``kept`` descends.
 
-    The number of old records then grows only with the rollbacks that kept checkpoints descend from. The newest generation that
-    ran the job keeps its record.
+    The number of old records then grows only with the number of rollbacks in the ancestries of kept checkpoints. The newest
+    generation that ran the job keeps its record.
     """
     newest_run = max((number for number, record in enumerate(generations) if record.purpose is Purpose.RUN), default=0)
     count = min(len(generations) - GENERATIONS_REMEMBERED, newest_run)
@@ -466,7 +464,7 @@ def _bounded(generations: tuple[GenerationRecord, ...], kept: Iterable[Checkpoin
 
 
 def _joined(earlier: GenerationRecord, later: GenerationRecord) -> GenerationRecord:
-    """Return one record for two records of which the later continues the earlier."""
+    """Return one record that describes the generations of ``earlier`` and of ``later``, which continues ``earlier``."""
     return replace(
         later,
         first_generation=earlier.first,

@@ -25,8 +25,8 @@ class AssignerState:
 
     ``split_list``: the state file with all splits of the source, in the order of assignment. Only manifests of formats 1 and 2
     have no split list. ``next``: the row of the first split in ``split_list`` that was never assigned. ``pending``: other
-    unassigned splits, which are assigned first. ``finished``: the number of finished splits. All other splits are unfinished. The
-    source's snapshots contain them with their positions.
+    unassigned splits, which are assigned first. ``finished``: the number of finished splits. All other splits are unfinished,
+    and the snapshots of the source contain these unfinished splits with their positions.
     """
 
     pending: tuple[Split, ...]
@@ -37,7 +37,8 @@ class AssignerState:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointStatistics:
-    """``state_bytes``: size of all state files of the operators. ``checkpointed_bytes``: size of the files that the checkpoint wrote.
+    """``state_bytes``: size of all state files of the operators. ``checkpointed_bytes``: size of the files that the checkpoint
+    wrote.
 
     ``end_to_end_ms``: from the trigger to the last acknowledgement. ``*_max``: maxima over subtasks.
     """
@@ -96,9 +97,9 @@ class Manifest:
             yield from subtask.operators
 
     def referenced_files(self) -> tuple[StateFile, ...]:
-        """Return every state file that a restore needs, once, sorted by path and offset. The split lists of sources are state files.
+        """Return all state files that a restore needs, including split lists. Each file occurs once, sorted by path and offset.
 
-        These files must not be deleted while the checkpoint is kept.
+        The returned files must not be deleted while the checkpoint is kept.
         """
         lists = [state.split_list for state in self.assigners.values() if state.split_list is not None]
         files = {(file.path, file.offset): file for operator in self.operators() for file in operator.files}
@@ -114,7 +115,8 @@ def count_finished(
 ) -> dict[OperatorUid, AssignerState]:
     """Return the states with the correct number of finished splits.
 
-    In ``assigners``, ``finished`` is the number of splits that are finished or in ``operators``, the snapshots of the sources.
+    In ``assigners``, the number ``finished`` also includes unfinished splits that are assigned. ``operators`` are the snapshots
+    of the sources, which contain these unfinished splits.
     """
     unfinished = dict.fromkeys(assigners, 0)
     for snapshot in operators:
@@ -124,11 +126,11 @@ def count_finished(
 
 
 def epoch_of(committables: Iterable[Committable], *, after: CheckpointId) -> tuple[Committable, ...]:
-    """Return those of a checkpoint's ``committables`` that its commit publishes. ``after``: the newest ancestor of the
-    checkpoint, or 0.
+    """Return the committables that the commit of a checkpoint publishes. ``committables``: all committables in the manifest of
+    the checkpoint. ``after``: the newest ancestor before the checkpoint, or 0.
 
-    A snapshot lists all epochs that were not known to be published at its barrier. So the ancestor's snapshot has listed all
-    epochs up to the ancestor, and the commit of the ancestor publishes them.
+    A snapshot contains the committables of all epochs that were not known to be published at its barrier. So the commit of
+    ``after`` publishes all epochs up to ``after``, and the commit of the checkpoint publishes only later epochs.
     """
     return tuple(committable for committable in committables if committable.checkpoint > after)
 
@@ -136,7 +138,8 @@ def epoch_of(committables: Iterable[Committable], *, after: CheckpointId) -> tup
 def aggregate_statistics(
     subtasks: Iterable[SubtaskSnapshot], *, end_to_end_ms: float, earlier_files: Collection[str] = ()
 ) -> CheckpointStatistics:
-    """``earlier_files``: the paths of files that earlier checkpoints wrote. An incremental checkpoint refers to such files."""
+    """``earlier_files``: the paths of files that earlier checkpoints wrote. An incremental checkpoint also refers to
+    earlier files."""
     snapshots = tuple(subtasks)
     files = {
         (file.path, file.offset): file.bytes
@@ -185,7 +188,7 @@ def _convert_assigners(assigners: object) -> None:
     """Convert the assigner states of formats 1 and 2 to arguments of ``count_finished``."""
     for state in assigners.values() if isinstance(assigners, dict) else ():
         if isinstance(state, dict):
-            state.pop("enumerated", None)  # Always true.
+            state.pop("enumerated", None)  # Older versions wrote this field, always with the value true.
             assigned, finished = state.pop("assigned", None), state.get("finished")
             if isinstance(assigned, list) and isinstance(finished, int):
                 state["finished"] = finished + len(assigned)

@@ -32,11 +32,11 @@ class Register:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """Sent by a thread that needs no GIL, so that a slot whose code holds the GIL does not look dead.
+    """Sent by a thread that never needs the GIL, so that a slot whose code holds the GIL does not look dead.
 
-    ``turns`` counts the turns of the loop. If this number stays constant, the loop is in one step. ``calls`` counts the starts and
-    the ends of blocking calls. So an odd number means that a call is running, and a constant odd number that it is the same call.
-    ``chain`` is the index of the chain whose step ran last, or -1.
+    ``turns`` counts the turns of the loop. While ``turns`` stays constant, the loop is in one step. ``calls`` counts the starts
+    and the ends of blocking calls. If ``calls`` is odd, a call is running. While ``calls`` keeps the same odd value, the same
+    call is running. ``chain`` is the index of the chain whose step ran last, or -1.
     """
 
     turns: int
@@ -47,14 +47,15 @@ class Heartbeat:
 @dataclass(frozen=True, slots=True)
 class StackSample:
     """A sample of the slot's stacks during a long step or blocking call. ``dump`` is text in the format of Python's faulthandler,
-    as hex digits, because the thread that sends a dump while other code holds the GIL can only copy bytes."""
+    encoded as hex digits. Hex digits need no JSON escapes, so the heartbeat thread can encode a dump without the GIL."""
 
     dump: str
 
 
 @dataclass(frozen=True, slots=True)
 class Restoring:
-    """The progress of the slot's restore, sent every second: how many bytes of its state files are restored."""
+    """The progress of a restore: how many bytes of the slot's state files are restored. The slot sends this message once a
+    second."""
 
     generation: Generation
     slot: SlotIndex
@@ -63,7 +64,7 @@ class Restoring:
 
 
 def describe_restores(restores: Collection[Restoring]) -> str:
-    """Return the progress of one or more slots together, such as ``restoring 3.2 of 8.0 GB``."""
+    """Return the total progress of one or more slots as text, such as ``restoring 3.2 of 8.0 GB``."""
     restored, total = (sum(sizes) for sizes in zip(*((one.restored_bytes, one.total_bytes) for one in restores), strict=True))
     unit, name = (1e9, "GB") if total >= 1e9 else (1e6, "MB")
     return f"restoring {restored / unit:.1f} of {total / unit:.1f} {name}"
@@ -184,7 +185,7 @@ class RestoredChannel:
     watermark_ms: int | None
     idle: bool = False
     ended: bool = False
-    """The sender had ended. It sends END again, but no data."""
+    """Whether the sender had ended. An ended sender sends END again, but no data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +225,7 @@ class NotifyCheckpointCompleted:
 
 @dataclass(frozen=True, slots=True)
 class NotifyCheckpointPublished:
-    """The sinks have published the output of the checkpoint, and the job log contains this fact."""
+    """The sinks have published the output of the checkpoint, and the job log records the publication."""
 
     generation: Generation
     checkpoint: CheckpointId

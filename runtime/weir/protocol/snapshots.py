@@ -15,7 +15,7 @@ class StateFile:
     """A state file: an object in checkpoint storage, or a part of a shared object.
 
     ``path`` is the object's path, relative to the job's directory, and ``offset`` is where the file starts in the object.
-    ``bytes`` is the size of the file. ``checksum`` is its XXH3-128, as ``xxh3:<32 hex digits>``.
+    ``bytes`` is the size of the file. ``checksum`` is the XXH3-128 of the file, as ``xxh3:<32 hex digits>``.
     """
 
     path: str
@@ -41,7 +41,7 @@ class Split:
     index: int | None = None
 
     def without_payload(self) -> Split:
-        """Return the split as a snapshot contains it: a split list that contains the split also contains the payload."""
+        """Return the split in the form for snapshots. If a split list contains the split, the result has no payload."""
         return self if self.index is None else replace(self, payload=None)
 
 
@@ -122,4 +122,5 @@ class SubtaskSnapshot:
     """All inputs (or splits) have ended, and on_end_of_input has run."""
     statistics: SubtaskStatistics
     watermark_ms: int | None = None
-    """The watermark that the subtask has emitted. None means minus infinity, and for older versions that it was not stored."""
+    """The watermark that the subtask has emitted. None means minus infinity. In snapshots of older versions, None can also
+    mean that the watermark was not stored."""
