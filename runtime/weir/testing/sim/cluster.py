@@ -114,7 +114,8 @@ class Cluster:
     def replace(self, slot: SimSlot, reason: str) -> None:
         """Kill and replace a slot.
 
-        Killing is best effort, so some slots continue as zombies until they detect that the driver has closed the connection.
+        Killing can fail. A slot that is not killed continues as a zombie until it detects that the driver has closed the
+        connection.
         """
         if self.simulation.chance(0.7) or slot.held_at_ns is not None:
             self.simulation.schedule(
@@ -176,8 +177,8 @@ class Cluster:
         self.storage.faults = NO_FAULTS
 
     def _take_output(self) -> None:
-        """A consumer takes some of the output that the log records as published. If a power cut can remove the record, the consumer
-        takes nothing."""
+        """Let a consumer take some of the output that the log records as published. If a power cut could still remove the log
+        entry, the consumer takes nothing."""
         if self.storage.is_synced():
             output = sorted(self.checker.recorded_as_published() & self.storage.published.keys())
             self.storage.take(self.simulation.random.sample(output, (len(output) + 1) // 2))

@@ -33,7 +33,7 @@ from weir.testing.sim.storage import SimStorage, Staged, Torn
 SUBTASK_ERRORS = frozenset({"StorageError", "UnknownOutcome", "SinkError", "SlotError"})
 """Errors with which a subtask is allowed to fail. Injected faults cause no other errors."""
 PROGRESS_MARGIN_MS = 300
-"""Maximum time from the end of a timeout until the slot is replaced. Heartbeats can be delayed by the network."""
+"""Maximum time from the end of a timeout until the slot is replaced. The network can delay heartbeats."""
 JOB_ERRORS = frozenset({"StorageError", "UnknownOutcome", "SinkError", "SlotError", "CheckpointError"})
 
 
@@ -45,12 +45,13 @@ class CompletedCheckpoint:
     sequences: dict[ChannelId, int]
     committed: frozenset[str]
     epoch: frozenset[str]
-    """The paths that the commit of this checkpoint adds."""
+    """The paths of the output that the commit of this checkpoint publishes."""
 
 
 @dataclass(frozen=True, slots=True)
 class _BeforeEntry:
-    """The checker's state before a log entry, to which it returns if a power cut removes the entry."""
+    """The checker's state before a log entry. If a power cut or a restored backup removes the entry, the checker returns to this
+    state."""
 
     tip: CheckpointId | None
     generation_of: str
@@ -128,7 +129,7 @@ class InvariantChecker:
                 pass
 
     def on_tick(self, driver: SimDriver) -> None:
-        """Every triggered checkpoint completes or aborts in bounded time."""
+        """Check that every triggered checkpoint completes or aborts in bounded time, and that no slot is stuck for too long."""
         limit_ns = (self._cluster.scenario.config.checkpoints.timeout_ms + 2_500) * MS
         for checkpoint, triggered_ns in self._open.get(driver.name, {}).items():
             if self._simulation.now_ns - driver.paused_ns - triggered_ns > limit_ns:
@@ -138,7 +139,7 @@ class InvariantChecker:
                 self._check_progress(slot)
 
     def _check_progress(self, slot: SimSlot) -> None:
-        """A slot that makes no progress is replaced in bounded time."""
+        """Check that a slot that makes no progress is replaced in bounded time."""
         config = self._cluster.scenario.config
         for what, since_ns, timeout_ms in (
             ("step", slot.held_at_ns, config.stuck_timeout_ms),
@@ -150,7 +151,7 @@ class InvariantChecker:
                     raise Violation(f"{slot.name} has been in one {what} for {limit_ns // MS} ms and still runs the job")
 
     def on_drop(self, slot: SimSlot, connection: SimConnection, reason: str) -> None:
-        """A slot that sends heartbeats is not replaced before a timeout for its step or call has passed."""
+        """Check that a slot that sends heartbeats while its code holds the GIL is not dropped as silent."""
         if slot.held_at_ns is not None and not connection.is_disturbed and "no message" in reason:
             raise Violation(f"{slot.name} was dropped as silent, although it sends heartbeats: {reason}")
 
@@ -158,7 +159,7 @@ class InvariantChecker:
         if isinstance(error, CheckpointError) and self.view.retired and ("missing" in str(error) or "retired" in str(error)):
             return  # A running job retired the checkpoint after the log was read.
         if isinstance(error, ConfigError) and self._is_put_back:
-            self._cluster.revoke_unknown = True  # the user decides how to continue
+            self._cluster.revoke_unknown = True  # The user starts the job again, with --revoke-unknown-output.
             return
         if isinstance(error, Superseded) and self._cluster.revoke_unknown:
             return  # Another driver revoked the unknown output while this driver was paused.
@@ -231,7 +232,9 @@ class InvariantChecker:
             total_ns = account.busy_ns + account.idle_ns + account.backpressured_ns + account.queued_ns
             age_ns = account._settled_ns - start_ns
             if total_ns != age_ns or min(account.busy_ns, account.idle_ns, account.backpressured_ns, account.queued_ns) < 0:
-                raise Violation(f"{slot.name}: times of subtask {runtime.subtask} add up to {total_ns} ns, its age is {age_ns}")
+                raise Violation(
+                    f"{slot.name}: times of subtask {runtime.subtask} add up to {total_ns} ns, but the subtask is {age_ns} ns old"
+                )
         assert slot.deployed is not None
         remote_bytes = 0
         for channel, waiting in deployment.inputs.items():
@@ -243,7 +246,8 @@ class InvariantChecker:
             raise Violation(f"{slot.name}: the channels from other slots hold {remote_bytes} bytes")
 
     def _network_bytes_max(self, deployment: SlotDeployment) -> int:
-        """Return the network memory of a slot, or more if the share of each channel is a minimum or a single row."""
+        """Return the maximum number of bytes that the channels from other slots may hold. This is the network memory of the slot,
+        or more if every channel needs the minimum share or a single row."""
         scenario = self._cluster.scenario
         channels = deployment.graph.remote_inputs_max()
         return max(scenario.network_bytes, channels * max(SHARE_BYTES_MIN, scenario.row_bytes))
@@ -371,7 +375,8 @@ class InvariantChecker:
                 held.setdefault(uid, set()).add(item.identity)
 
     def _prefix(self, effect: WriteManifest) -> Prefix:
-        """Raises Violation if the split list of a source is missing, or if the number of finished splits is wrong."""
+        """Return the prefix of the input that the checkpoint contains. Raises Violation if the split list of a source is missing,
+        or if the number of finished splits is wrong."""
         sources = self._cluster.scenario.sources
         prefix = dict(all_records(sources))
         unfinished = {uid: list(state.pending) for uid, state in effect.assigners.items()}
@@ -387,7 +392,10 @@ class InvariantChecker:
                 (uid, _number(split.id)): split.position if isinstance(split.position, int) else 0 for split in unfinished[uid]
             }
             if state.finished != state.next - len(unfinished[uid]):
-                raise Violation(f"{where}: {state.finished} of {splits} splits are finished, but {state} and {unfinished[uid]}")
+                raise Violation(
+                    f"{where}: {state.finished} of {splits} splits count as finished, but the state is {state}. "
+                    f"Unfinished splits: {unfinished[uid]}"
+                )
         return prefix
 
     def _rows_of(self, sink: OperatorUid, paths: frozenset[str]) -> list[Identity]:
@@ -398,7 +406,7 @@ class InvariantChecker:
         return [row.identity for staged in found if staged.committable.sink == sink for row in staged.rows]
 
     def on_published(self, paths: Collection[str]) -> None:
-        """Readers must see all of an epoch of a sink or nothing."""
+        """Check that readers see either all output of a sink in an epoch or nothing of it."""
         storage = self._cluster.storage
         unexpected = set(paths) - self._may_be_published
         if unexpected:

@@ -62,7 +62,7 @@ class LogChecker:
             raise Violation(f"{path} was deleted, but no summary covers it")
 
     def on_put_back(self, paths: Collection[str]) -> int | None:
-        """Return the number of the first entry that is not in ``paths``, a backup, or None."""
+        """``paths``: the objects of a backup. Return the number of the first entry that is not in the backup, or None."""
         first = 1 + max(number for path in paths if (number := log_number(LAYOUT.relative(path))) is not None)
         if first > self._length:
             return None
@@ -70,7 +70,7 @@ class LogChecker:
         return first
 
     def on_power_cut(self, lost: Collection[str]) -> int | None:
-        """Return the number of the first lost entry, or None. The entries after it must be lost, too."""
+        """Return the number of the first lost entry, or None. All later entries must be lost, too."""
         numbers = {number for path in lost if (number := log_number(LAYOUT.relative(path))) is not None and number >= self._base}
         if not numbers:
             return None

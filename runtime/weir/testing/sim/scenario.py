@@ -20,7 +20,7 @@ FAULTS_END_NS = 1_200 * MS
 DEADLINE_NS = 60_000 * MS
 EVENTS_MAX = 120_000
 RESTORE_HANGS_NS = 3_000 * MS
-"""Longer than the timeout of deployments."""
+"""Duration of a restore step that hangs. A hanging step is longer than the deploy timeout."""
 STEPS = (
     "create",
     "put",
@@ -58,13 +58,13 @@ class FaultKind(StrEnum):
     REPLACE_INPUT = "replace_input"
     """An input file is replaced by another version."""
     HOLD_GIL = "hold_gil"
-    """One step of a slot's loop takes long. The slot sends heartbeats, but its loop takes no turns."""
+    """One step of a slot's loop holds the GIL for a long time. The slot sends heartbeats, but its loop makes no turns."""
     HANG_CALL = "hang_call"
     """The next blocking call of a slot never ends."""
     TAKE_OUTPUT = "take_output"
     """A consumer takes published output."""
     PUT_BACK_LOG = "put_back_log"
-    """All processes end, and the checkpoint directory is replaced by an older backup."""
+    """All processes end, and an older backup replaces the checkpoint directory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +104,10 @@ class Scenario:
     summary_every: int
     """Number of log entries between summaries. This number is small, because a run is short."""
     restore_step_ns: int = 0
-    """The time of a step of a restore. A restore has several steps for each file, so it can exceed the timeout of deployments,
-    but each step is shorter."""
+    """Duration of one step of a restore. A restore has several steps for each file. So the whole restore can exceed the deploy
+    timeout, although each step is shorter than this timeout."""
     restore_hangs_at: int = 0
-    """The step of this number, counted over all restores of the run, takes RESTORE_HANGS_NS. 0: no step."""
+    """Number of the restore step that takes RESTORE_HANGS_NS, counted over all restores of the run. 0: no step."""
 
 
 def make_scenario(seed: int) -> Scenario:
@@ -200,7 +200,7 @@ def _config(rng: random.Random, *, often: bool) -> JobConfig:
 
 
 def _fault(rng: random.Random) -> Fault:
-    # ``make_scenario`` draws the kinds that have the weight 0 here.
+    # ``make_scenario`` separately draws the kinds that have the weight 0 here.
     kind = rng.choices(tuple(FaultKind), weights=(5, 4, 3, 5, 1, 2, 2, 1, 2, 1, 2, 2, 0, 0, 0, 0, 0))[0]
     duration_ns = rng.choice((5, 30, 120, 350, 900)) * MS
     if rng.random() < 0.5:
@@ -214,13 +214,13 @@ def _fault_during_a_restore(rng: random.Random) -> Fault:
 
 
 def _with_stalls(rng: random.Random, scenario: Scenario) -> Scenario:
-    """Add long steps, most of them longer than any timeout, and blocking calls that never end."""
+    """Add blocking calls that never end, and long steps. About half of the long steps are longer than the stuck timeout."""
     faults = list(scenario.faults)
     for _ in range(rng.choice((1, 1, 2))):
         kind = rng.choice((FaultKind.HANG_CALL, FaultKind.HOLD_GIL))
         step, count = rng.choice(("deploy", "trigger", "trigger", "acknowledge")), rng.randint(1, 4)
         faults.append(Fault(kind, rng.choice((260, 290, 5_000, 5_000)) * MS, step=step, count=count))
-    # With a longer checkpoint timeout, no failed checkpoint ends a stall before the timeout of the stall.
+    # With a short checkpoint timeout, failed checkpoints often cause a failover before the timeout of the stall has passed.
     checkpoints = scenario.config.checkpoints
     checkpoints = replace(checkpoints, timeout_ms=rng.choice((checkpoints.timeout_ms, 1_500)))
     config = replace(

@@ -125,7 +125,7 @@ class _SimEpoch:
 
 
 class SimCommitter(Committer):
-    """Publishes each epoch at once. Revokes and reinstates one object after the other."""
+    """Publishes each epoch in one atomic step. Revokes and reinstates one object after the other."""
 
     revocable = True
 

@@ -43,7 +43,7 @@ from weir.testing.sim.threads import Threads
 HEARTBEAT_NS = 40 * MS
 RESTORE_REPORT_NS = 50 * MS
 FILE_BYTES = 4
-"""Restoring a file takes this number of steps."""
+"""Size of each state file. A restore takes one step for each byte."""
 FOREVER_NS = 10**18
 LAYOUT = JobLayout(JOB)
 
@@ -116,7 +116,7 @@ class SimSlot(Process):
         self.next_call_hangs = False
         """Whether the next call of a user function never ends."""
         self.hung_at_ns: int | None = None
-        """The time at which a call began that never ends."""
+        """The start time of a call that never ends, or None."""
         self.held_at_ns: int | None = None
         """The time since which the loop's current step holds the GIL, or None."""
         self.backgrounds: list[SimBackground] = []
@@ -136,11 +136,11 @@ class SimSlot(Process):
         self._check_lease()
 
     def _beat(self) -> None:
-        """Send a heartbeat, which needs no GIL. A process that is stopped sends none."""
+        """Send a heartbeat. Heartbeats need no GIL, but a stopped process sends no heartbeats."""
         if not self.alive:
             return
         if not self.paused:
-            self._turns += 1  # an idle loop takes turns too
+            self._turns += 1  # An idle loop also makes turns.
         if not self.paused or self.held_at_ns is not None:
             self.send_control(Heartbeat(self._turns, self.calls, 0))
         self.simulation.schedule(HEARTBEAT_NS, self._beat)
@@ -155,7 +155,7 @@ class SimSlot(Process):
         return self._lease_until_ns is not None and self.simulation.now_ns > self._lease_until_ns
 
     def hold_gil(self, duration_ns: int) -> None:
-        """One step of the loop takes ``duration_ns``. Only heartbeats are sent during this time."""
+        """Let one step of the loop hold the GIL for ``duration_ns``. During this time, the slot sends only heartbeats."""
         if not self.paused:
             self.pause(duration_ns)
             self.held_at_ns = self.simulation.now_ns
@@ -270,7 +270,7 @@ class SimSlot(Process):
         return nullcontext(_Reader(self, progress))
 
     def restore_step(self) -> None:
-        """Take the time of one step of a restore. Call this method on an executor's thread."""
+        """Wait for the duration of one step of a restore. Call this method on an executor's thread."""
         scenario, executor = self.cluster.scenario, self.cluster.threads.current
         self.simulation.step("restore", self.name)
         duration_ns = scenario.restore_step_ns
@@ -344,7 +344,7 @@ class SimBackground:
             executor.cancel_queued()
 
     def close(self) -> None:
-        """Do nothing, because an executor without calls does nothing."""
+        """Do nothing, because a simulated executor has no resources."""
 
 
 class _Files:

@@ -57,7 +57,7 @@ class Staged:
 
 
 class StorageObserver(Protocol):
-    """Called at every effect."""
+    """Observes the effects on storage. Each method is called at one kind of effect."""
 
     def on_created(self, path: str, data: bytes, creator: str) -> None: ...
     def on_deleted(self, path: str) -> None: ...
@@ -85,10 +85,10 @@ class SimStorage:
         self.taken: dict[str, Staged] = {}
         """Output that a consumer has taken after it was published."""
         self.has_receipts = False
-        """Whether sinks know what a consumer has taken, as file sinks do. Without receipts, only the job log prevents that taken output
-        is committed again, so sinks have receipts only after the log was replaced by a backup."""
+        """Whether sinks keep receipts of published output, as file sinks do. In the simulator, sinks keep receipts only after a
+        backup has replaced the job log. Until then, only the job log prevents a second commit of taken output."""
         self.fenced_by = Generation(0)
-        """The newest generation that has revoked or reinstated output. Older generations can no longer revoke or reinstate."""
+        """The newest generation that has fenced older generations, which can no longer publish, revoke or reinstate output."""
         self.all_staged: dict[str, Staged] = {}
         self._unsynced: dict[str, Callable[[], None]] = {}
         """For each path whose newest change is not synced, a call that undoes this change."""
@@ -163,8 +163,8 @@ class SimStorage:
     def publish(self, paths: Sequence[str], generation: Generation) -> tuple[str, ...]:
         """Publish the staged output of one epoch.
 
-        Atomic and idempotent. Return the paths that are neither staged nor known to be published. If there are any, publish
-        nothing. Raises Superseded if a newer generation has fenced this one.
+        Atomic and idempotent. Return the paths that are neither staged nor known to be published. If there are such paths,
+        publish nothing. Raises Superseded if a newer generation has fenced ``generation``.
         """
         self._simulation.step("publish", " ".join(paths))
         staged = [path for path in paths if path in self.staged]
@@ -184,7 +184,7 @@ class SimStorage:
         return missing
 
     def take(self, paths: Collection[str]) -> None:
-        """A consumer removes published output."""
+        """Let a consumer take published output."""
         for path in paths:
             self.taken[path] = self.published.pop(path)
 
@@ -252,7 +252,7 @@ class SimStorage:
         return dict(self.objects)
 
     def put_back(self, backup: dict[str, object]) -> None:
-        """Replace the checkpoint directory by an older backup. The output stays."""
+        """Replace the checkpoint directory with an older backup. The output stays."""
         self.objects = dict(backup)
         self._unsynced.clear()
         self.has_receipts = True
