@@ -23,7 +23,7 @@ class Compatibility:
     fresh: tuple[OperatorUid, ...]
     """Stateful operators that are not in the checkpoint: they start without state."""
     dropped: tuple[OperatorUid, ...]
-    """Operators whose state in the checkpoint is not restored. Empty without ``allow_non_restored_state``."""
+    """Operators whose state in the checkpoint is not restored. The tuple is empty without ``allow_non_restored_state``."""
     notes: tuple[str, ...]
 
 

@@ -79,7 +79,7 @@ class GenerationRecord:
     continues: bool = False
     """Whether this generation continues where the previous generation ended, and therefore abandons no checkpoint."""
     first_generation: Generation | None = None
-    """If the record describes several generations that continued each other, the first of these generations. In this case,
+    """The first of the generations that the record describes, or None if the record describes only one generation.
     ``restored_from``, ``restored_generation``, ``first_checkpoint`` and ``continues`` belong to the first generation."""
 
     @property

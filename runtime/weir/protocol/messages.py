@@ -241,7 +241,7 @@ class NotifyCheckpointAborted:
 class AssignSplit:
     """``split`` is None if no splits remain.
 
-    ``precedes`` is the next checkpoint to be triggered, which this assignment precedes.
+    ``precedes`` is the next checkpoint to be triggered. The assignment arrives before the barrier of this checkpoint.
     """
 
     generation: Generation

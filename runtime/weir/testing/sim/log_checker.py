@@ -25,8 +25,8 @@ class LogChecker:
         self.trimmed = 0
         """Number of deleted entries."""
         self.created_late = 0
-        """How many entries a process created under the number of an entry that was already trimmed. Such entries are not part
-        of the log."""
+        """The number of entries that a process created with the number of a trimmed entry. These entries are not part of
+        the log."""
 
     def on_created(self, path: str, data: bytes, creator: str) -> Entry | None:
         """Return the new log entry, or None if the object is not an entry or its number was already trimmed."""
