@@ -40,9 +40,9 @@ class HeartbeatMonitor:
     def slow(self, slots: Iterable[Slot], now_ms: int) -> list[tuple[Slot, Stall, int]]:
         """Return each step and each blocking call that exceeds half its timeout, with its slot and the full timeout in ms. Return
         each step or call only once."""
-        found = [one for one in self._stalls(slots, now_ms, 0.5) if one[0].warned != one[1].identity]
+        found = [one for one in self._stalls(slots, now_ms, 0.5) if one[1].identity not in one[0].warned]
         for slot, stall, _ in found:
-            slot.warned = stall.identity
+            slot.warned.add(stall.identity)
         return found
 
     def _stalls(self, slots: Iterable[Slot], now_ms: int, part: float) -> list[tuple[Slot, Stall, int]]:

@@ -365,6 +365,8 @@ class JobMaster:
             effects.append(DropSlot(slot.incarnation, reason))
             effects += self.on_slot_lost(slot.incarnation, reason, now_ms)
         for slot, stall, timeout_ms in self._heartbeats.stalled(self._slots, now_ms):
+            if self._slots.get(slot.incarnation) is None:
+                continue  # both its step and its blocking call exceeded their timeouts
             reason = self._describe_stall(slot, stall, timeout_ms, now_ms)
             effects += [DropSlot(slot.incarnation, reason), *self._remove(slot, reason, now_ms)]
         if any(slot.end_warning() for slot in self._slots):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from weir.graph.physical import PhysicalGraph
@@ -65,8 +65,8 @@ class Slot:
     """The time at which ``heartbeat.calls`` last changed."""
     sample: tuple[Heartbeat, str] = (Heartbeat(-1), "")
     """The newest sample of the slot's stacks, with the newest heartbeat at the time of this sample."""
-    warned: tuple[bool, int] | None = None
-    """The identity of the stall that has been reported, or None if that stall has ended."""
+    warned: set[tuple[bool, int]] = field(default_factory=set)
+    """The identities of the stalls that have been reported, until one of them ends."""
 
     @property
     def incarnation(self) -> SlotIncarnation:
@@ -83,10 +83,10 @@ class Slot:
         return stalls
 
     def end_warning(self) -> bool:
-        """Return True once after the end of a stall that has been reported."""
-        if self.warned is None or any(stall.identity == self.warned for stall in self.stalls()):
+        """Return True once after the end of a stall that has been reported. A stall that continues can then be reported again."""
+        if self.warned <= {stall.identity for stall in self.stalls()}:
             return False
-        self.warned = None
+        self.warned.clear()
         return True
 
     def sample_of(self, *, in_call: bool) -> str:
@@ -133,8 +133,8 @@ class SlotTable:
     def add(self, registration: Register, *, now_ms: int) -> None:
         self._slots[registration.incarnation] = Slot(registration, now_ms, turned_ms=now_ms, called_ms=now_ms)
 
-    def remove(self, incarnation: SlotIncarnation) -> Slot | None:
-        return self._slots.pop(incarnation, None)
+    def remove(self, incarnation: SlotIncarnation) -> None:
+        del self._slots[incarnation]
 
     def deployed(self) -> list[Slot]:
         """Return the slots of the current deployment, by index."""

@@ -151,5 +151,5 @@ def test_the_connection_for_heartbeats_belongs_to_the_slot_of_its_incarnation() 
 def test_only_the_connection_that_has_registered_may_send_other_messages() -> None:
     intruding = [Connected(cast(Any, 2), OLD), Message(cast(Any, 2), encode(Cancelled(Generation(1))))]
     server = Server(_registers(1, OLD, 0), intruding)
-    assert "must register first" in _run(server, Master([]))[0].reason
+    assert "on the connection on which it registered" in _run(server, Master([]))[0].reason
     assert sorted(set(server.dropped)) == [1, 2]

@@ -413,6 +413,23 @@ def test_a_long_step_that_ends_is_reported_as_slow_and_then_as_ended() -> None:
     assert [bool(text) for text in reports] == [True, False, True, False, True]
 
 
+def test_a_long_step_and_a_long_call_of_one_slot_are_each_reported_once() -> None:
+    job = Job(replace(STALLS, call_timeout_ms=1_000)).running()
+    effects = beating(job, until_ms=900, heartbeats=lambda now_ms: (Heartbeat(now_ms), Heartbeat(1, calls=1)))
+    reports = [report.text for report in only(Report, effects) if report.kind is ReportKind.SLOW]
+    assert ["in one step" in text for text in reports] == [True, False]
+    effects = beating(job, from_ms=950, until_ms=950, heartbeats=lambda now_ms: (Heartbeat(now_ms), Heartbeat(2, calls=1)))
+    first, second = [report.text for report in only(Report, effects) if report.kind is ReportKind.SLOW]
+    assert first == ""
+    assert "in one blocking call" in second, "the call that continues is reported again"
+
+
+def test_a_slot_whose_step_and_call_exceed_their_timeouts_is_dropped_once() -> None:
+    job = Job(replace(STALLS, call_timeout_ms=STALLS.stuck_timeout_ms)).running()
+    effects = beating(job, until_ms=1_000, heartbeats=lambda now_ms: (Heartbeat(now_ms), Heartbeat(0, calls=1)))
+    assert [drop.incarnation for drop in only(DropSlot, effects)] == [register(1).incarnation]
+
+
 def test_a_long_deployment_is_not_a_stuck_step() -> None:
     job = Job(replace(STALLS, deploy_timeout_ms=100_000))
     job.log_created()
