@@ -42,7 +42,7 @@ class CheckpointContents:
 
 
 def read_checkpoint(directory: Path, job: str, sources: Mapping[OperatorUid, Source], parallelism: int) -> CheckpointContents:
-    """Read the newest checkpoint. Raises CheckpointError if a file is damaged, SystemExit if there is no checkpoint."""
+    """Read the newest checkpoint. Raises CheckpointError if a file is damaged, and SystemExit if the job has no checkpoint."""
     storage, layout = open_storage(str(directory)), JobLayout(job)
     view, _ = JobLog(storage, layout).read()
     if view.newest is None:

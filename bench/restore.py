@@ -1,9 +1,10 @@
-"""``make bench-restore``: how fast a slot restores keyed state, beside a reader that only verifies the checksums of the same files.
+"""``make bench-restore``: measures how fast a slot restores keyed state.
 
     make bench-restore ARGS='--gigabytes 8'
 
-Each measurement runs in a process of its own, after the files were dropped from the page cache. Appends one JSON object per
-measurement to build/bench/restore.jsonl.
+Each measurement compares the restore with a reader that only verifies the checksums of the same files. The restore and the
+reader run in separate processes. Before each process starts, the benchmark drops the files from the page cache. The benchmark
+appends one JSON object per measurement to build/bench/restore.jsonl.
 """
 
 from __future__ import annotations
@@ -47,7 +48,10 @@ RESULTS = Path("build/bench/restore.jsonl")
 
 @dataclass(frozen=True, slots=True)
 class RestoreMeasurement:
-    """``rss_ratio``: the peak memory, without that of the imported libraries, divided by the size of the restored state."""
+    """``ratio``: the throughput of the restore, divided by the throughput of the reader. ``state_bytes``: the size of the
+    restored state in memory. ``peak_rss_bytes``: the peak memory of the process, minus its memory before the restore.
+    ``rss_ratio``: ``peak_rss_bytes`` divided by ``state_bytes``. ``rss_to_files``: ``peak_rss_bytes`` divided by
+    ``file_bytes``."""
 
     key: str
     file_bytes: int
@@ -70,7 +74,7 @@ def table(key: str) -> ColumnarAggregates:
 
 
 def write_files(directory: Path, key: str, file_bytes: int, files: int) -> list[StateFile]:
-    """Write state files with distinct keys, each of about ``file_bytes / files`` bytes."""
+    """Write ``files`` state files of about ``file_bytes / files`` bytes each. All keys are distinct."""
     written, first = [], 0
     for number in range(files):
         path = state_path(UID, generation=Generation(1), checkpoint=CHECKPOINT, subtask=number, attempt="bench")
@@ -100,7 +104,7 @@ class _HashingSink:
     def write(self, data: bytes) -> int:
         self.digest.update(data)
         self.bytes += len(data)
-        return self.raw.write(data)  # type: ignore[attr-defined,no-any-return]  # a file
+        return self.raw.write(data)  # type: ignore[attr-defined,no-any-return]  # raw is a file
 
     def flush(self) -> None: ...
 
@@ -109,7 +113,8 @@ class _HashingSink:
 
 def _batch(key: str, first: int, schema: pa.Schema) -> pa.RecordBatch:
     numbers = np.arange(first, first + BATCH_ROWS, dtype=np.int64)
-    # An odd factor is a bijection of 64-bit integers, so the keys are distinct and their order is random.
+    # Multiplication by an odd factor is a bijection of the 64-bit integers, so the keys are distinct. Their order is
+    # pseudorandom.
     words = numbers * np.int64(0x5851F42D4C957F2D)
     keys = pa.array(words) if key == "int" else pa.array(words).cast(pa.string())
     groups = key_groups_of(hash_columns([keys]), MAX_PARALLELISM)
@@ -185,7 +190,7 @@ def _in_process(part: str, directory: Path, files: list[StateFile], key: str) ->
     return result
 
 
-def _parts(options: argparse.Namespace) -> Iterator[RestoreMeasurement]:
+def _measurements(options: argparse.Namespace) -> Iterator[RestoreMeasurement]:
     for key in options.keys:
         with tempfile.TemporaryDirectory(dir=options.directory) as directory:
             files = write_files(Path(directory), key, int(options.gigabytes * 1e9), options.files)
@@ -195,11 +200,11 @@ def _parts(options: argparse.Namespace) -> Iterator[RestoreMeasurement]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make bench-restore", description="Measure the restore of keyed state in one slot.")
-    parser.add_argument("--gigabytes", type=float, default=1.0, help="size of the state files, in 10^9 bytes (default 1)")
+    parser.add_argument("--gigabytes", type=float, default=1.0, help="total size of the state files, in 10^9 bytes (default 1)")
     parser.add_argument("--files", type=int, default=1, help="number of state files (default 1)")
     parser.add_argument("--keys", nargs="+", choices=("int", "string"), default=("int", "string"), help="types of the key column")
     parser.add_argument("--repeat", type=int, default=1, help="number of measurements of the same files (default 1)")
-    parser.add_argument("--directory", default=None, help="where to write the state files (default: the temporary directory)")
+    parser.add_argument("--directory", default=None, help="directory for the state files (default: the temporary directory)")
     parser.add_argument("--part", choices=("read", "restore"), help=argparse.SUPPRESS)
     parser.add_argument("--key", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -209,11 +214,11 @@ def main() -> int:
         print(json.dumps(read_only(directory, files) if options.part == "read" else restore(directory, files, options.key)))
         return 0
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    for one in _parts(options):
+    for one in _measurements(options):
         print(
             f"{one.key:6} {one.file_bytes / 1e9:.2f} GB, {one.rows / 1e6:.1f} M rows: restore {one.restore_mb_per_s:.0f} MB/s, "
             f"checksumming reader {one.reader_mb_per_s:.0f} MB/s, ratio {one.ratio:.2f}; peak memory {one.peak_rss_bytes / 1e9:.2f} GB "
-            f"= {one.rss_ratio:.2f} x state in memory ({one.state_bytes / 1e9:.2f} GB) = {one.rss_to_files:.2f} x files",
+            f"= {one.rss_ratio:.2f} x state in memory ({one.state_bytes / 1e9:.2f} GB) = {one.rss_to_files:.2f} x state files",
             flush=True,
         )
         with RESULTS.open("a") as results:

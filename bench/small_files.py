@@ -1,9 +1,10 @@
-"""``make bench-small-files``: the total time of ``weir run`` for a job that reads many small files, with a checkpoint every second.
+"""``make bench-small-files``: measures the total time of ``weir run`` for a job that reads many small files.
 
-    make bench-small-files                                 100,000 files of two rows of each kind, parallelism 2
+    make bench-small-files                                 all kinds: 100,000 files of two rows each, parallelism 2
     make bench-small-files ARGS='--only text --files 5000'
 
-Writes the files once, to build/bench/small-files. Prints one line per kind. Exit code 1 means that a result was wrong.
+The job takes a checkpoint every second. The first run of the benchmark writes the files to build/bench/small-files, and later
+runs read the same files. The benchmark prints one line for each kind of file. Its exit code is 1 if an output is wrong.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ import pyarrow.parquet as pq
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from bench.process_control import cpu_seconds  # noqa: E402  # the path is set above
-from weir import Job, Params, sinks, sources  # noqa: E402  # the path is set above
-from weir.connectors.base import Source  # noqa: E402  # the path is set above
+from bench.process_control import cpu_seconds  # noqa: E402  # the line above sets sys.path
+from weir import Job, Params, sinks, sources  # noqa: E402  # the line above sets sys.path
+from weir.connectors.base import Source  # noqa: E402  # the line above sets sys.path
 
 POLL_S = 1.0
 SCHEMA = pa.schema([("key", pa.int64()), ("value", pa.int64())])
@@ -37,7 +38,7 @@ KINDS: dict[str, Callable[[Path, list[dict[str, int]]], object]] = {
 
 
 def job(params: Params) -> Job:
-    """Copy the rows of the input."""
+    """Copy the input rows to the output."""
     job = Job("small-files")
     kind, path = params.str("kind"), params.path("input")
     kinds: dict[str, Callable[[str], Source]] = {
@@ -49,7 +50,7 @@ def job(params: Params) -> Job:
 
 
 def write_files(directory: Path, kind: str, files: int) -> Path:
-    """Write ``files`` files of two rows, unless they exist. The values of all rows are 0, 1, 2, ..."""
+    """Write ``files`` files of two rows each, unless the files already exist. The values of the rows are 0, 1, 2, ..."""
     folder = directory / f"{kind}-{files}"
     if not (folder / "_complete").exists():
         folder.mkdir(parents=True, exist_ok=True)
@@ -95,7 +96,7 @@ def measure(kind: str, folder: Path, arguments: argparse.Namespace) -> bool:
 
 def main(given: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="make bench-small-files", description="Pass options as ARGS='...'.")
-    parser.add_argument("--only", choices=tuple(KINDS), help="the kind of files (default: all kinds)")
+    parser.add_argument("--only", choices=tuple(KINDS), help="read only this kind of file (default: all kinds)")
     parser.add_argument("--files", type=int, default=100_000)
     parser.add_argument("--parallelism", type=int, default=2)
     parser.add_argument("--interval", default="1s", help="checkpoint interval")
