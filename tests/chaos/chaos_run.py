@@ -76,7 +76,7 @@ class ChaosRun:
         self._report = ChaosReport(plan)
         self._reader = OutputReader((directory / "keys", directory / "groups"), directory / "taken")
         self._put_back = False
-        """Whether a backup of the checkpoint directory was put back."""
+        """Whether a backup has replaced the checkpoint directory."""
 
     def run(self) -> ChaosReport:
         start_s = time.monotonic()
@@ -218,13 +218,13 @@ class ChaosRun:
         return True
 
     def _put_back_checkpoints(self, fault: Fault, driver: Driver) -> bool:
-        """Replace the checkpoint directory by an older backup, and check that a start with newer output is refused. Return False if
-        the fault cannot be injected now."""
+        """Kill the driver and replace the checkpoint directory with an older backup. If the output is newer than the backup,
+        check that the next driver refuses to start. Return False, and change nothing, if another driver is running."""
         if any(one is not driver and one.exit_code is None for one in self._drivers):
-            return False  # a process that uses the directory must not run while it is replaced
+            return False  # no other driver may use the directory while a backup replaces the directory
         checkpoints, backup = self._directory / "checkpoints", self._directory / "backup"
         shutil.rmtree(backup, ignore_errors=True)
-        driver.handle.suspend()  # the driver must not change the directory while it is copied
+        driver.handle.suspend()  # the driver must not change the directory during the copy
         shutil.copytree(checkpoints, backup)
         driver.handle.resume()
         self._sleep(fault.pause_ms / 1_000)
@@ -233,7 +233,7 @@ class ChaosRun:
         self._wait(lambda: driver.exit_code is not None, timeout_s=EXIT_S_MAX)
         shutil.rmtree(checkpoints)
         os.rename(backup, checkpoints)
-        known = _newest_in(checkpoints)
+        known = _highest_checkpoint(checkpoints)
         published = [part.checkpoint for name in ("keys", "groups") for part, _ in parts_of(self._directory / name)]
         if max(published, default=0) > known:
             self._start_driver()
@@ -241,7 +241,9 @@ class ChaosRun:
             refused.stopped = True
             self._wait(lambda: refused.exit_code is not None, timeout_s=DRIVER_EXIT_S_MAX)
             if refused.exit_code != Exit.USAGE or b"--revoke-unknown-output" not in refused.log.read_bytes():
-                self._report.problems.append(f"driver {refused.number} has not refused output that its job log does not contain")
+                self._report.problems.append(
+                    f"driver {refused.number} did not refuse to start, although the job log does not contain all published output"
+                )
         self._put_back = True
         return True
 
@@ -347,7 +349,7 @@ class ChaosRun:
             time.sleep(POLL_S)
 
 
-def _newest_in(checkpoints: Path) -> int:
+def _highest_checkpoint(checkpoints: Path) -> int:
     """Return the highest checkpoint id in the job log."""
     view, _ = JobLog(open_storage(str(checkpoints), {}), JobLayout("chaos")).read()
     return view.highest_checkpoint

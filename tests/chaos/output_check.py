@@ -3,7 +3,7 @@
 Polars computes the expected output from the input. The check requires:
 
 - No record is lost, duplicated or out of order, and no file is truncated.
-- No published file belongs to a checkpoint of an abandoned branch, and no file is staged any more.
+- No published file belongs to a checkpoint of an abandoned branch, and no published file is still staged.
 - All kept checkpoints are intact.
 """
 
@@ -29,8 +29,8 @@ SHOWN = 5
 
 
 def check_run(records: pl.DataFrame, *, keys: Path, groups: Path, checkpoints: Path, taken: Path | None = None) -> list[str]:
-    """Return a sentence for each problem. ``keys`` and ``groups`` are the output directories. ``taken`` contains the output that a
-    consumer has taken from them."""
+    """Return a sentence for each problem. ``keys`` and ``groups`` are the output directories. ``taken`` contains the output that
+    a consumer has removed from the output directories. Deletes the files in ``taken`` whose output was revoked later."""
     storage, layout = open_storage(str(checkpoints), {}), JobLayout("chaos")
     view, _ = JobLog(storage, layout).read()
     problems: list[str] = []
@@ -39,7 +39,8 @@ def check_run(records: pl.DataFrame, *, keys: Path, groups: Path, checkpoints: P
     for record in view.kept:
         report = verify(storage, layout, record.checkpoint)
         problems += [f"checkpoint {record.checkpoint}: {problem.path} {problem.problem}" for problem in report.problems]
-    # A consumer can have taken output that was revoked afterwards.
+    # A consumer can remove output that a later rollback revokes. The job publishes the records of this output again, so the check
+    # must not count both copies.
     for directory in (taken / keys.name, taken / groups.name) if taken is not None else ():
         for _, path in _abandoned(directory, view):
             os.unlink(path)
@@ -73,7 +74,7 @@ def _wrong_parts(directory: Path, view: LogView) -> Iterator[str]:
 
 
 def _abandoned(directory: Path, view: LogView) -> list[tuple[PartName, str]]:
-    """Return the files in ``directory`` whose checkpoints are on abandoned branches, or unknown."""
+    """Return the files in ``directory`` whose checkpoints are unknown or on abandoned branches."""
     limits = view.ancestry_limits(view.newest.checkpoint if view.newest else None)
     return [one for one in parts_of(directory) if one[0].checkpoint > limits.get(one[0].attempt.generation, 0)]
 

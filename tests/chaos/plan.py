@@ -20,8 +20,8 @@ class FaultKind(StrEnum):
     TAKEOVER = "takeover of a live driver"
     SUSPEND = "SIGTERM"
     TAKE_OUTPUT = "consumer takes output"
-    PUT_BACK = "backup put back"
-    """The driver is killed, and its checkpoint directory is replaced by a backup that was made ``pause_ms`` earlier."""
+    PUT_BACK = "older checkpoint directory restored"
+    """The driver is killed. Then a backup, which was made ``pause_ms`` before the kill, replaces the checkpoint directory."""
 
 
 NEW_DRIVER = frozenset(
@@ -59,9 +59,10 @@ class Fault:
     moment: Moment
     delay_ms: int
     pause_ms: int = 0
-    """Duration of the pause, or age of the backup. 0 for other faults."""
+    """Duration of the pause, or age of the backup. Other faults have the value 0."""
     target: float = 0.0
-    """A number from 0 to 1 that selects one of the possible target processes, or the share of the output that a consumer takes."""
+    """A number from 0 to 1. The number selects one of the possible target processes. For ``TAKE_OUTPUT``, the number is the share
+    of the published files that a consumer removes."""
     with_jvm: bool = False
     """Whether a pause of the driver also pauses its JVM."""
 
@@ -175,8 +176,8 @@ def _faults(rng: Random, *, standalone: bool) -> tuple[Fault, ...]:
         }
         moment = rng.choices(list(moments), list(moments.values()))[0]
         if kind in (FaultKind.SUSPEND, FaultKind.PUT_BACK) and moment is Moment.START:
-            # Before the job runs, the driver has no handler for SIGTERM, so the signal would end it without a checkpoint. There is
-            # also no checkpoint for a backup.
+            # Before the job runs, the driver has no handler for SIGTERM, so the signal would end the driver without a
+            # checkpoint. A backup that is made before the job runs contains no checkpoint.
             moment = Moment.RUNNING
         faults.append(
             Fault(
@@ -192,7 +193,8 @@ def _faults(rng: Random, *, standalone: bool) -> tuple[Fault, ...]:
 
 
 def _is_recovered_from(fault: Fault) -> bool:
-    """Return whether the fault causes a recovery or a start of another driver. A short pause or a consumer does not."""
+    """Return whether the fault causes a recovery or a start of another driver. A short pause or the removal of output
+    has no such effect."""
     if fault.kind is FaultKind.TAKE_OUTPUT:
         return False
     return not fault.pause_ms or fault.kind in NEW_DRIVER or (fault.kind is FaultKind.WORKER_PAUSE and fault.pause_ms > 6_000)

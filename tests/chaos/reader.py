@@ -1,4 +1,5 @@
-"""A reader of the output directories during a chaos run. It checks that each epoch becomes visible at once, and can take output."""
+"""A reader that polls the output directories during a chaos run. The reader checks that all files of an epoch become visible at
+once. The reader can also remove output, as a consumer does."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ POLL_S = 0.02
 
 
 class OutputReader(threading.Thread):
-    """Polls ``outputs``. Output that ``take`` removes is moved to ``taken``."""
+    """Polls the directories ``outputs``. ``take`` moves published files to the directory ``taken``."""
 
     def __init__(self, outputs: Sequence[Path], taken: Path) -> None:
         super().__init__(name="output-reader", daemon=True)
@@ -22,7 +23,7 @@ class OutputReader(threading.Thread):
         self._outputs = outputs
         self._taken = taken
         self._seen: dict[Path, frozenset[str]] = {}
-        """For each epoch, the files that the first poll has seen."""
+        """For each epoch, the files that were visible when a poll first found the epoch."""
         self._lock = threading.Lock()
         self._closed = threading.Event()
 
@@ -46,7 +47,8 @@ class OutputReader(threading.Thread):
         return any(self._epochs())
 
     def take(self, share: float) -> bool:
-        """Remove the first ``share`` of the visible files of each epoch, as a consumer does. Return False if no file is visible."""
+        """Remove the fraction ``share`` of the visible files of each epoch, as a consumer does. Return whether any file was
+        removed."""
         self.poll()
         moved = 0
         with self._lock:
