@@ -38,13 +38,13 @@ def test_a_start_without_state_abandons_all_checkpoints() -> None:
     assert branches_of({1: 1, 2: 2}, {2: None}) == Branches(frozenset({2}), frozenset())
 
 
-def test_the_newest_checkpoint_and_each_retained_checkpoint_have_a_reason() -> None:
+def test_the_newest_checkpoint_and_each_retained_checkpoint_have_a_reason_to_be_kept() -> None:
     assert reasons(4) == ["The job resumes from this checkpoint, because it is the newest."]
     assert reasons(3) == ["This checkpoint is one of the newest 2 checkpoints, which the job retains."]
     assert reasons(2) == []
 
 
-def test_the_newest_checkpoint_without_known_damage_has_a_reason() -> None:
+def test_the_newest_checkpoint_without_known_damage_has_a_reason_to_be_kept() -> None:
     assert reasons(2, newest_undamaged=2) == ["This checkpoint is the newest checkpoint without known damage."]
     assert reasons(4, newest_undamaged=4) == ["The job resumes from this checkpoint, because it is the newest."]
 
@@ -56,7 +56,7 @@ def test_a_savepoint_and_an_abandoned_checkpoint_stay_until_a_user_deletes_them(
     assert reasons(1, branches=rolled_back, retained=1) == ["An abandoned branch starts at this checkpoint."]
 
 
-def test_a_pin_for_an_undo_is_not_a_second_reason_besides_the_undo() -> None:
+def test_an_undo_and_its_pin_are_reported_as_one_reason() -> None:
     assert reasons(1, pin="before the release") == ["This checkpoint is pinned: before the release (not yet in the job log)."]
     assert reasons(1, pin="", pin_in_force=True) == ["This checkpoint is pinned."]
     undo = Refusal("referenced", "Until 2026-06-08, an undo of plan 3 would return to this checkpoint.", "Wait until that date.")

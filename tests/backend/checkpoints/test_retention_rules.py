@@ -45,7 +45,7 @@ ROLLED_BACK = fold(
     *(completed(2, number) for number in range(6, 9)),
 )
 """A job that was rolled back from checkpoint 5 to checkpoint 2, and then continued to checkpoint 8."""
-NEEDED_BY_PLAN = Refusal("referenced", "Plan 7 needs it.", "Wait a day.")
+NEEDED_BY_PLAN = Refusal("referenced", "Plan 7 needs this checkpoint.", "Wait a day.")
 
 
 def decision(
@@ -155,7 +155,7 @@ def test_a_savepoint_is_unpinned_and_deleted_on_request() -> None:
     [
         (5, {}, "because it is the newest"),
         (3, {"pinned": True}, "pinned"),
-        (2, {}, "Plan 7 needs it. Wait a day."),
+        (2, {}, "Plan 7 needs this checkpoint. Wait a day."),
         (4, {}, "commit the output"),
     ],
 )
@@ -326,7 +326,7 @@ def test_a_checkpoint_is_unpublished_until_a_later_manifest_reports_it_as_publis
     assert unpublished_checkpoints(FIVE, {1: 0, 2: 1, 3: 2, 4: 3}) == {4}, "checkpoint 5 has no readable manifest"
 
 
-def test_a_published_checkpoint_in_the_job_log_needs_no_manifest() -> None:
+def test_a_checkpoint_is_published_without_a_manifest_if_the_job_log_records_its_publication() -> None:
     view = FIVE.apply(CheckpointPublished(FIVE.generation, CheckpointId(4), "n", 0))
     assert unpublished_checkpoints(view, {}) == frozenset()
     view = FIVE.apply(CheckpointPublished(FIVE.generation, CheckpointId(2), "n", 0))

@@ -244,7 +244,8 @@ class Driver(threading.Thread):
         self.ended = threading.Event()
         self.log = worker.settings.data_dir / "runs" / directory / "driver.log"
         address = LinkAddress(f"{worker.url}/api/v1/runs/{run_id}", run_token(worker.settings, directory))
-        # A client may be used by only one thread. Tests also send events, so the lock guards the client for events.
+        # Only one thread at a time may use a client. The threads of tests also send events, so a lock guards the client for
+        # events.
         self._commands, self._events = LinkClient(address), LinkClient(address)
         self._sending = threading.Lock()
         self._sent = 0

@@ -72,7 +72,7 @@ def test_an_upgrade_keeps_settings_that_no_command_line_option_can_set(platform:
     assert not is_same(before | {"parameters": {}}, before | {"parameters": {"year": "2013"}}), "a removed parameter is a change"
 
 
-def test_limits_are_part_of_the_version(platform: Worker, weir: Weir, job_file: JobFile) -> None:
+def test_a_change_of_limits_or_timeouts_creates_a_new_version(platform: Worker, weir: Weir, job_file: JobFile) -> None:
     limits = (
         *("--checkpoint-timeout", "90s", "--min-pause", "5s", "--tolerable-failed-checkpoints", "none"),
         *("--stuck-timeout", "0", "--deploy-timeout", "5m", "--network-memory", "1GiB"),
@@ -108,7 +108,7 @@ def test_invalid_limits_are_refused_before_the_upload(
     assert result.code == 2 and f"{option} '{value}' {message}" in result.err and "Uploading" not in result.err
 
 
-def test_a_stored_version_without_a_newer_option_counts_as_unchanged(
+def test_a_stored_version_that_lacks_newer_options_counts_as_unchanged(
     platform: Worker, weir: Weir, job_file: JobFile, database: Database
 ) -> None:
     assert weir("deploy", job_file(), "--name", "flights", "--wait").code == 0

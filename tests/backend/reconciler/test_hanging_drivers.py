@@ -72,7 +72,7 @@ def test_a_driver_that_hangs_is_killed_and_its_run_fails(platform: Platform) -> 
         assert session.get_one(Run, job.driver.run_id).state is RunState.FAILED
 
 
-def test_a_driver_without_contact_is_not_killed_if_it_completes_checkpoints(
+def test_an_unreachable_driver_is_not_killed_if_it_completes_checkpoints(
     platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job = silent_job(platform)
