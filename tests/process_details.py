@@ -1,4 +1,4 @@
-"""Details of a process that only its own user may read, such as its open files and its environment."""
+"""Reads process details that only the owner of the process may read, such as open files and environment variables."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ _ENDED = (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
 def unless_ended(process: psutil.Process, read: Callable[[psutil.Process], T], *, wait_s: float = WAIT_S) -> T | None:
     """Return ``read(process)``, or None if the process has ended.
 
-    A process that ends belongs to root as soon as it has released its memory, so Linux denies its details to an ordinary user. A
-    denied access is therefore no proof that the process has ended. ``read`` is repeated until it succeeds or the process has
-    ended. Raises psutil.AccessDenied if the process still runs after ``wait_s`` seconds and denies the access.
+    A process that is ending belongs to root after the process has released its memory, so Linux denies an ordinary user access to
+    the details. A denied access is therefore no proof that the process has ended. The function repeats ``read`` until ``read``
+    succeeds or the process has ended. Raises psutil.AccessDenied if the process still runs after ``wait_s`` seconds and Linux
+    still denies access.
     """
     deadline_s = time.monotonic() + wait_s
     while True:

@@ -77,8 +77,8 @@ class PrintingJob:
         )
 
     def again(self, checkpoint: int) -> list[int]:
-        """Return the checkpoints whose output a restore of ``checkpoint`` prints again. The job log does not record that this
-        output was printed."""
+        """Return the checkpoints whose output a restore of ``checkpoint`` prints again. The job log does not record
+        these checkpoints as published."""
         storage, layout = open_storage(self.directory), JobLayout("small")
         view = JobLog(storage, layout).read()[0]
         published = view.published_up_to(CheckpointId(checkpoint))

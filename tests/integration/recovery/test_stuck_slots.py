@@ -1,4 +1,4 @@
-"""Slots whose user code does not return: an endless loop, a regular expression that holds the GIL, a hung blocking call."""
+"""Slots whose user code does not return: an endless loop, a regular expression that holds the GIL, or a hung blocking call."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def session() -> Iterator[LazySession]:
 
 
 def first_time(marker: str) -> bool:
-    """Return whether this is the first call with ``marker`` in any process. The file ``marker`` contains the process of that
-    call."""
+    """Return whether no process has called this function with ``marker`` before. The first call writes the id of its process to
+    the file ``marker``."""
     try:
         with open(marker, "x") as created:
             created.write(str(os.getpid()))
@@ -101,13 +101,13 @@ def finished(running: RunningJob, directory: Path) -> JobResult:
 
 
 def check(result: JobResult, directory: Path) -> None:
-    """Check that the job has finished, and that its output has each row exactly once."""
+    """Check that the job has finished, and that its output contains each row exactly once."""
     assert (result.outcome, result.reason) == (JobOutcome.FINISHED, "")
     rows = pq.read_table(directory / "output", partitioning=None).column("n").to_pylist()
     assert sorted(rows) == list(range(ROWS))
 
 
-def test_a_slot_in_an_endless_loop_or_regular_expression_is_replaced_and_its_function_is_named(
+def test_a_slot_that_hangs_in_a_loop_or_regular_expression_is_replaced_and_the_reason_names_the_function(
     session: LazySession, tmp_path: Path
 ) -> None:
     def add(rows: Any) -> Any:
@@ -134,7 +134,7 @@ def test_a_slot_with_a_hung_blocking_call_is_replaced_after_the_call_timeout(ses
     assert "function request (test_stuck_slots.py:" in recovery.reason
 
 
-def test_a_hung_blocking_call_does_not_stop_the_recovery_from_the_loss_of_another_slot(
+def test_a_hung_blocking_call_does_not_prevent_the_recovery_from_the_loss_of_another_slot(
     session: LazySession, tmp_path: Path
 ) -> None:
     def add(rows: Any) -> Any:
