@@ -165,7 +165,7 @@ SOURCE = OperatorUid("in")
 
 
 class Splits(Source):
-    """A source that counts its enumerations."""
+    """A source that counts how often its splits are enumerated."""
 
     kind = "splits"
     enumerated = 0
@@ -178,11 +178,11 @@ class Splits(Source):
         return (Split("a", {"file": "a"}), Split("b", {"file": "b"}))
 
     def reader(self) -> SourceOperator:
-        raise AssertionError("slots read the splits")
+        raise AssertionError("only slots read splits")
 
 
 def _prepared(storage: CheckpointStorage, source: Source, *points: RestorePoint | None) -> list[dict[OperatorUid, SplitList]]:
-    """Return the split lists of successive preparations in one process."""
+    """Prepare one generation for each restore point, in one process. Return the split lists of each generation."""
     log = JobLog(storage, LAYOUT)
     log.read()
     executor, master = _ImmediateExecutor(), RecordingMaster()
@@ -202,7 +202,7 @@ def _point(state: AssignerState) -> RestorePoint:
 
 
 class CountingStorage(MemoryStorage):
-    """Counts the reads of split lists."""
+    """A storage that counts how often split lists are read."""
 
     reads = 0
 
@@ -211,7 +211,7 @@ class CountingStorage(MemoryStorage):
         return super().get(path)
 
 
-def test_the_splits_of_a_source_are_enumerated_once_and_read_once_per_process() -> None:
+def test_the_splits_of_a_source_are_enumerated_once_and_their_list_is_read_once_per_process() -> None:
     storage, source = CountingStorage(), Splits()
     (listed,) = _prepared(storage, source, None)
     state = AssignerState((), 0, listed[SOURCE].file)
@@ -219,7 +219,7 @@ def test_the_splits_of_a_source_are_enumerated_once_and_read_once_per_process() 
     assert (source.enumerated, storage.reads) == (1, 1)
 
 
-def test_a_split_list_is_written_for_the_pending_splits_of_a_checkpoint_of_an_older_version() -> None:
+def test_a_restore_writes_the_pending_splits_of_a_checkpoint_of_an_older_version_to_a_split_list() -> None:
     storage, source = CountingStorage(), Splits()
     state = AssignerState((Split("started", {"file": "s"}, 7), Split("c", {"file": "c"})), 1)
     (listed,) = _prepared(storage, source, _point(state))
@@ -228,7 +228,7 @@ def test_a_split_list_is_written_for_the_pending_splits_of_a_checkpoint_of_an_ol
     assert _prepared(storage, source, _point(AssignerState((), 0, listed[SOURCE].file))) == [listed]
 
 
-def test_split_lists_of_two_preparations_have_different_names() -> None:
+def test_the_split_lists_of_two_preparations_have_different_paths() -> None:
     storage, source = CountingStorage(), Splits()
     first, second = _prepared(storage, source, None, None)
     assert first[SOURCE].splits == second[SOURCE].splits

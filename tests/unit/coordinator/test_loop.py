@@ -130,7 +130,7 @@ def test_a_finished_job_does_not_check_the_log_for_a_newer_generation() -> None:
     assert _run(Server(_registers(1, OLD, 0)), Master([DONE]), Runner(successor=2))[0] == DONE
 
 
-def test_the_connection_for_heartbeats_belongs_to_the_slot_of_its_incarnation() -> None:
+def test_a_heartbeat_connection_belongs_to_the_slot_with_the_same_incarnation() -> None:
     beat = [Connected(cast(Any, 2), OLD), Message(cast(Any, 2), encode(Heartbeat(1)))]
     server = Server(beat, _registers(1, OLD, 0), [Message(cast(Any, 2), encode(Heartbeat(2)))], [Closed(cast(Any, 2), "reset")])
     received: list[object] = []
@@ -144,11 +144,11 @@ def test_the_connection_for_heartbeats_belongs_to_the_slot_of_its_incarnation() 
     master.on_message = record  # type: ignore[method-assign]  # records the messages
     finish, _ = _run(server, master)
     assert received[1:] == [Heartbeat(2)], "a heartbeat before the registration is ignored"
-    assert finish.reason == "reset", "a slot that loses its heartbeats is lost"
+    assert finish.reason == "reset", "a slot is lost if its heartbeat connection closes"
     assert server.dropped == [1]
 
 
-def test_only_the_connection_that_has_registered_may_send_other_messages() -> None:
+def test_only_the_connection_that_has_registered_may_send_messages_other_than_heartbeats() -> None:
     intruding = [Connected(cast(Any, 2), OLD), Message(cast(Any, 2), encode(Cancelled(Generation(1))))]
     server = Server(_registers(1, OLD, 0), intruding)
     assert "on the connection on which it registered" in _run(server, Master([]))[0].reason

@@ -106,7 +106,7 @@ class JobWithSinks:
         published: int = 0,
         unconfirmed: Iterable[int] = (),
     ) -> None:
-        """``unconfirmed``: the earlier epochs that the manifest lists again."""
+        """Complete a checkpoint. ``unconfirmed``: earlier epochs whose committables the manifest repeats."""
         written = self._manifest(generation, checkpoint, sinks, published, epochs=(*unconfirmed, checkpoint))
         self.append(
             CheckpointCompleted(
@@ -193,7 +193,7 @@ def _prepare(
     return one
 
 
-def test_a_preparation_first_claims_the_sinks_then_revokes_then_commits_then_aborts(history: JobWithSinks) -> None:
+def test_a_preparation_claims_sinks_then_revokes_commits_and_aborts_output_in_this_order(history: JobWithSinks) -> None:
     one = _prepare(history, 2, 1)
     assert history.sink.calls == [
         "claim out start 1",
@@ -223,7 +223,7 @@ def test_a_checkpoint_that_the_log_records_as_published_is_not_committed_again(h
     assert not any(call.startswith("commit") for call in history.sink.calls)
 
 
-def test_a_rollback_and_its_undo_warn_about_output_that_a_consumer_has_taken(history: JobWithSinks) -> None:
+def test_a_rollback_and_its_undo_warn_about_output_that_a_consumer_has_removed(history: JobWithSinks) -> None:
     history.sink.target = "/out"
     history.sink.missing = (MissingOutput(CheckpointId(2), 1, 1), MissingOutput(CheckpointId(3), 2, 2_000))
     one = history.sink_coordinator()
@@ -237,7 +237,7 @@ def test_a_rollback_and_its_undo_warn_about_output_that_a_consumer_has_taken(his
     assert warning.endswith("had removed the files from /out before the rollback.")
 
 
-def test_only_the_ancestors_after_the_last_published_one_are_committed_again() -> None:
+def test_only_ancestors_after_the_last_published_checkpoint_are_committed_again() -> None:
     history = JobWithSinks()
     history.start(1, None, 1)
     for checkpoint in (1, 2, 3, 4):
@@ -249,7 +249,7 @@ def test_only_the_ancestors_after_the_last_published_one_are_committed_again() -
     assert commits == ["commit [3]", "commit [4]"], "each call publishes one epoch, and no epoch is published twice"
 
 
-def test_a_log_of_an_older_version_is_resumed_by_the_numbers_in_its_manifests() -> None:
+def test_with_a_log_of_an_older_version_the_manifests_say_which_checkpoints_are_published() -> None:
     history = JobWithSinks()
     history.start(1, None, 1)
     for checkpoint in (1, 2, 3):
@@ -259,7 +259,7 @@ def test_a_log_of_an_older_version_is_resumed_by_the_numbers_in_its_manifests() 
     assert [call for call in history.sink.calls if call.startswith("commit")] == ["commit [2]", "commit [3]"]
 
 
-def test_a_commit_is_recorded_in_the_log_before_the_checkpoint_counts_as_published(history: JobWithSinks) -> None:
+def test_a_checkpoint_counts_as_published_only_after_the_log_records_its_commit(history: JobWithSinks) -> None:
     def refuse(entry: Entry) -> None:
         raise UnknownOutcome("no answer")
 
@@ -274,7 +274,7 @@ def test_a_commit_is_recorded_in_the_log_before_the_checkpoint_counts_as_publish
     assert one.confirmed == 10 and history.log.read()[0].restore_point(CheckpointId(10)).published
 
 
-def test_a_commit_publishes_aborted_epochs_once(history: JobWithSinks) -> None:
+def test_the_epoch_of_a_failed_checkpoint_is_published_once_by_the_next_commit(history: JobWithSinks) -> None:
     one = _prepare(history, 2, 1)
     for checkpoint, epochs in ((11, (10, 11)), (12, (10, 11, 12))):
         history.complete(2, checkpoint)
@@ -360,7 +360,7 @@ def test_output_of_a_sink_that_the_graph_no_longer_has_is_committed_and_revoked(
     former.calls.clear()
     history.start(3, 1, 20)
     _prepare(history, 3, 1)
-    assert former.calls == ["claim former start 1", "abort after 1 before g3"], "also if all its output is published"
+    assert former.calls == ["claim former start 1", "abort after 1 before g3"], "the checkpoint is already published"
 
 
 def test_an_import_does_not_open_sinks_of_the_original_job(monkeypatch: pytest.MonkeyPatch) -> None:

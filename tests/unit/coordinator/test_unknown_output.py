@@ -1,4 +1,4 @@
-"""Published output that the job log does not contain, for example because a backup of the checkpoint directory was restored."""
+"""Published output that the job log does not contain, for example after the restore of an older checkpoint directory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OUT = OperatorUid("op")
 
 
 class JobWithOutput:
-    """A job whose sink ``op`` publishes into ``out``. Each checkpoint contains its number as the only value."""
+    """A job whose sink ``op`` publishes to ``out``. The output of a checkpoint is one row with the id of the checkpoint."""
 
     def __init__(self, root: Path) -> None:
         self.output = Output(str(root / "out"))
@@ -38,7 +38,7 @@ class JobWithOutput:
     def backup(self) -> dict[str, bytes]:
         return dict(self.log.storage._objects)
 
-    def put_back(self, backup: dict[str, bytes]) -> None:
+    def restore_backup(self, backup: dict[str, bytes]) -> None:
         self.log = JobWithSinks()
         self.log.storage._objects.update(backup)
 
@@ -49,14 +49,14 @@ class JobWithOutput:
 
 @pytest.fixture
 def job(tmp_path: Path) -> JobWithOutput:
-    """Generation 1 has published checkpoints 1 to 5. A backup was made after checkpoint 3, and is restored."""
+    """Generation 1 has published checkpoints 1 to 5. The job log is a backup that was made after checkpoint 3."""
     job = JobWithOutput(tmp_path)
     job.start(1, None, 1)
     job.run(1, 1, 2, 3)
     backup = job.backup()
     job.run(1, 4, 5)
     assert job.check() == FirstNumbers(), "the log contains all published output"
-    job.put_back(backup)
+    job.restore_backup(backup)
     return job
 
 
@@ -72,13 +72,13 @@ def test_a_start_from_an_older_backup_of_the_job_log_is_refused_and_nothing_is_c
     assert sorted(Path(job.output.out).rglob("*")) == before
 
 
-def test_output_that_a_consumer_has_taken_is_unknown_too(job: JobWithOutput) -> None:
+def test_unknown_output_is_detected_even_if_a_consumer_has_removed_it(job: JobWithOutput) -> None:
     take(job.output.out, directories=True)
     with pytest.raises(ConfigError, match="checkpoints 4 to 5 of generation 1"):
         job.check()
 
 
-def test_unknown_output_is_revoked_on_request_and_its_numbers_are_not_used_again(job: JobWithOutput) -> None:
+def test_unknown_output_is_revoked_on_request_and_its_generation_and_checkpoint_ids_are_not_reused(job: JobWithOutput) -> None:
     (Path(job.output.out) / "weir_checkpoint=4" / "part-c00000004-g1-w0000.parquet").unlink()
     first = job.check(revoke_unknown=True)
     assert (first.generation, first.checkpoint) == (2, 5 + 1 + SKIPPED_IDS_MAX)
@@ -99,19 +99,19 @@ def test_unknown_output_is_revoked_on_request_and_its_numbers_are_not_used_again
         job.output.abort_after(5, before_generation=1)
 
 
-def test_a_generation_that_has_published_nothing_is_unknown(tmp_path: Path) -> None:
+def test_an_unknown_generation_is_detected_even_if_it_has_published_nothing(tmp_path: Path) -> None:
     job = JobWithOutput(tmp_path)
     job.start(1, None, 1)
     backup = job.backup()
     job.start(2, None, 101)
-    job.put_back(backup)
+    job.restore_backup(backup)
     with pytest.raises(ConfigError, match=r"out: generation 2\). The log ends at generation 1 with no checkpoint"):
         job.check()
 
 
-def test_output_that_an_older_driver_publishes_during_the_check_is_known(job: JobWithOutput) -> None:
+def test_output_that_an_older_driver_publishes_during_the_check_counts_as_known(job: JobWithOutput) -> None:
     log = job.log
-    job.put_back(job.backup())
+    job.restore_backup(job.backup())
 
     class Publishing(Committer):
         """The older driver completes and publishes checkpoint 4 before the output is listed."""

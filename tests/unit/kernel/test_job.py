@@ -262,7 +262,7 @@ def test_after_the_loss_of_a_slot_the_job_restores_the_last_completed_checkpoint
     assert {deploy.next_checkpoint for deploy in deploys} == {2}
 
 
-def test_a_recovery_chooses_its_restore_point_only_after_an_open_append_and_commit_are_closed() -> None:
+def test_a_recovery_chooses_its_restore_point_only_after_the_open_append_and_the_open_commit_have_ended() -> None:
     job = Job().running()
     job.observe(job.master.savepoint(0))
     job.acknowledged(1)
@@ -272,7 +272,7 @@ def test_a_recovery_chooses_its_restore_point_only_after_an_open_append_and_comm
         job.receive(slot, Cancelled(Generation(1)))
     assert isinstance(job.log, RecordCompleted), "no second append is requested"
     (commit,) = only(Commit, job.log_created())
-    assert job.log is None, "the next generation would fence the commit, which could then not be recorded"
+    assert job.log is None, "the next generation waits for the commit, because the log cannot record a fenced commit"
     job.observe(job.master.on_committed(commit.permit, 0))
     assert job.log == StartGeneration(Generation(2), CheckpointId(1), CheckpointId(2))
 
@@ -339,10 +339,10 @@ def test_a_silent_slot_is_dropped_unless_the_coordinator_itself_was_paused() -> 
 STALLS = replace(CONFIG, stuck_timeout_ms=1_000, call_timeout_ms=2_000, checkpoints=CheckpointConfig(interval_ms=None))
 
 
-def beating(
+def send_heartbeats(
     job: Job, *, until_ms: int, heartbeats: Callable[[int], tuple[Heartbeat, Heartbeat]], from_ms: int = 0
 ) -> list[Effect]:
-    """Let both slots send heartbeats every 50 ms. Return the effects of all ticks."""
+    """Deliver heartbeats of both slots every 50 ms. Return the effects of all ticks."""
     effects: list[Effect] = []
     for now_ms in range(from_ms, until_ms + 1, 50):
         for slot, heartbeat in enumerate(heartbeats(now_ms)):
@@ -351,7 +351,7 @@ def beating(
     return effects
 
 
-def test_the_function_of_a_long_step_is_named_although_the_sample_arrives_in_two_parts() -> None:
+def test_a_stack_sample_in_two_messages_names_the_function_of_a_long_step() -> None:
     job = Job(STALLS).running()
     dump = (
         b'Thread 0x1 (most recent call first):\n  File "/jobs/flights.py", line 3 in parse\n'
@@ -360,7 +360,9 @@ def test_the_function_of_a_long_step_is_named_although_the_sample_arrives_in_two
     for part in (b"Timeout!\n" + dump[:60], dump[60:]):
         job.receive(1, Heartbeat(7, chain=1), 100)
         job.receive(1, StackSample(part.hex()), 100)
-    effects = beating(job, from_ms=150, until_ms=700, heartbeats=lambda now_ms: (Heartbeat(now_ms), Heartbeat(7, chain=1)))
+    effects = send_heartbeats(
+        job, from_ms=150, until_ms=700, heartbeats=lambda now_ms: (Heartbeat(now_ms), Heartbeat(7, chain=1))
+    )
     (warning,) = [report for report in only(Report, effects) if report.kind is ReportKind.SLOW]
     assert "function parse (flights.py:3)" in warning.text
 
@@ -372,42 +374,44 @@ def test_a_slot_that_sends_heartbeats_but_takes_no_turns_is_replaced_after_the_s
     def stuck(now_ms: int) -> tuple[Heartbeat, Heartbeat]:
         return Heartbeat(now_ms), Heartbeat(min(now_ms, 200), chain=1)
 
-    effects = beating(job, until_ms=1_150, heartbeats=stuck)
+    effects = send_heartbeats(job, until_ms=1_150, heartbeats=stuck)
     (warning,) = [report for report in only(Report, effects) if report.kind is ReportKind.SLOW]
     assert "slot 1 (pid 1) has been in one step for 0.5 s: aggregate 'totals' or sink 'sink'" in warning.text
     assert not only(DropSlot, effects)
-    effects = beating(job, from_ms=1_200, until_ms=1_200, heartbeats=stuck)
+    effects = send_heartbeats(job, from_ms=1_200, until_ms=1_200, heartbeats=stuck)
     assert [drop.incarnation for drop in only(DropSlot, effects)] == [register(1).incarnation]
     (failure,) = [report for report in only(Report, effects) if report.kind is ReportKind.FAILURE]
     assert "has been in one step for 1 s" in failure.text
     assert "increase --stuck-timeout" in failure.text
 
 
-def test_a_blocking_call_that_does_not_end_is_limited_by_the_call_timeout() -> None:
+def test_a_slot_with_a_blocking_call_that_does_not_end_is_replaced_after_the_call_timeout() -> None:
     job = Job(STALLS).running()
 
     def calling(now_ms: int) -> tuple[Heartbeat, Heartbeat]:
-        # Slot 0 makes one call after the other. Slot 1 makes one call that never ends.
+        # Slot 0 makes many short calls. Slot 1 makes one call that never ends.
         return Heartbeat(now_ms, calls=now_ms // 50), Heartbeat(now_ms, calls=1)
 
-    assert not only(DropSlot, beating(job, until_ms=1_950, heartbeats=calling))
-    effects = beating(job, from_ms=2_000, until_ms=2_000, heartbeats=calling)
+    assert not only(DropSlot, send_heartbeats(job, until_ms=1_950, heartbeats=calling))
+    effects = send_heartbeats(job, from_ms=2_000, until_ms=2_000, heartbeats=calling)
     (dropped,) = only(DropSlot, effects)
     assert dropped.incarnation == register(1).incarnation
     assert "has been in one blocking call for 2 s" in dropped.reason
     assert "increase --call-timeout" in dropped.reason
 
 
-def test_without_timeouts_a_step_and_a_blocking_call_may_take_any_time() -> None:
+def test_without_timeouts_steps_and_blocking_calls_have_no_time_limit() -> None:
     job = Job(replace(STALLS, stuck_timeout_ms=None, call_timeout_ms=None)).running()
-    effects = beating(job, until_ms=10_000, heartbeats=lambda now_ms: (Heartbeat(1), Heartbeat(now_ms, calls=1)))
+    effects = send_heartbeats(job, until_ms=10_000, heartbeats=lambda now_ms: (Heartbeat(1), Heartbeat(now_ms, calls=1)))
     assert not only(DropSlot, effects)
     assert not only(Report, effects)
 
 
 def test_a_long_step_that_ends_is_reported_as_slow_and_then_as_ended() -> None:
     job = Job(STALLS).running()
-    effects = beating(job, until_ms=2_000, heartbeats=lambda now_ms: (Heartbeat(now_ms), Heartbeat(min(now_ms // 700, 2))))
+    effects = send_heartbeats(
+        job, until_ms=2_000, heartbeats=lambda now_ms: (Heartbeat(now_ms), Heartbeat(min(now_ms // 700, 2)))
+    )
     assert not only(DropSlot, effects)
     reports = [report.text for report in only(Report, effects) if report.kind is ReportKind.SLOW]
     assert [bool(text) for text in reports] == [True, False, True, False, True]
@@ -415,10 +419,10 @@ def test_a_long_step_that_ends_is_reported_as_slow_and_then_as_ended() -> None:
 
 def test_a_long_step_and_a_long_call_of_one_slot_are_each_reported_once() -> None:
     job = Job(replace(STALLS, call_timeout_ms=1_000)).running()
-    effects = beating(job, until_ms=900, heartbeats=lambda now_ms: (Heartbeat(now_ms), Heartbeat(1, calls=1)))
+    effects = send_heartbeats(job, until_ms=900, heartbeats=lambda now_ms: (Heartbeat(now_ms), Heartbeat(1, calls=1)))
     reports = [report.text for report in only(Report, effects) if report.kind is ReportKind.SLOW]
     assert ["in one step" in text for text in reports] == [True, False]
-    effects = beating(job, from_ms=950, until_ms=950, heartbeats=lambda now_ms: (Heartbeat(now_ms), Heartbeat(2, calls=1)))
+    effects = send_heartbeats(job, from_ms=950, until_ms=950, heartbeats=lambda now_ms: (Heartbeat(now_ms), Heartbeat(2, calls=1)))
     first, second = [report.text for report in only(Report, effects) if report.kind is ReportKind.SLOW]
     assert first == ""
     assert "in one blocking call" in second, "the call that continues is reported again"
@@ -426,17 +430,17 @@ def test_a_long_step_and_a_long_call_of_one_slot_are_each_reported_once() -> Non
 
 def test_a_slot_whose_step_and_call_exceed_their_timeouts_is_dropped_once() -> None:
     job = Job(replace(STALLS, call_timeout_ms=STALLS.stuck_timeout_ms)).running()
-    effects = beating(job, until_ms=1_000, heartbeats=lambda now_ms: (Heartbeat(now_ms), Heartbeat(0, calls=1)))
+    effects = send_heartbeats(job, until_ms=1_000, heartbeats=lambda now_ms: (Heartbeat(now_ms), Heartbeat(0, calls=1)))
     assert [drop.incarnation for drop in only(DropSlot, effects)] == [register(1).incarnation]
 
 
-def test_a_long_deployment_is_not_a_stuck_step() -> None:
+def test_a_long_deployment_does_not_count_as_a_stuck_step() -> None:
     job = Job(replace(STALLS, deploy_timeout_ms=100_000))
     job.log_created()
     job.observe(job.master.on_prepared({SOURCE: SPLITS}, 0))
     for slot in range(SLOTS):
         job.receive(slot, register(slot), 0)
-    assert not only(DropSlot, beating(job, until_ms=5_000, heartbeats=lambda now_ms: (Heartbeat(1), Heartbeat(1))))
+    assert not only(DropSlot, send_heartbeats(job, until_ms=5_000, heartbeats=lambda now_ms: (Heartbeat(1), Heartbeat(1))))
     for slot in range(SLOTS):
         job.receive(slot, Deployed(job.generation), 5_000)
     assert job.master.phase is JobPhase.RUNNING
@@ -445,7 +449,7 @@ def test_a_long_deployment_is_not_a_stuck_step() -> None:
 
 def test_a_pause_of_the_coordinator_does_not_count_as_a_stuck_step() -> None:
     job = Job(STALLS).running()
-    beating(job, until_ms=500, heartbeats=lambda now_ms: (Heartbeat(now_ms), Heartbeat(now_ms)))
+    send_heartbeats(job, until_ms=500, heartbeats=lambda now_ms: (Heartbeat(now_ms), Heartbeat(now_ms)))
     assert not only(DropSlot, job.observe(job.master.tick(9_000)))
 
 
@@ -461,7 +465,7 @@ def test_a_slot_that_waits_for_a_blocking_call_instead_of_cancelling_is_replaced
     assert "slot 1 (pid 1) did not cancel its subtasks in 0.1 s" in report.text
 
 
-def test_a_slot_that_waits_for_a_snapshot_instead_of_cancelling_is_replaced_with_this_reason() -> None:
+def test_the_reason_for_dropping_a_slot_that_does_not_cancel_in_time_lists_the_possible_causes() -> None:
     job = Job(STALLS).running()
     job.receive(0, SubtaskFailed(job.generation, None, "InputError", "broken", True), 0)
     job.receive(0, Cancelled(Generation(1)), 0)
@@ -677,7 +681,7 @@ def test_a_restore_that_makes_progress_can_take_longer_than_the_deployment_timeo
     assert job.master.phase is JobPhase.RUNNING
 
 
-def test_a_restore_without_progress_fails_although_other_slots_make_progress() -> None:
+def test_a_restore_without_progress_fails_even_if_other_slots_make_progress() -> None:
     job = _deploying()
     for now_ms in range(0, 200, 50):
         job.receive(0, Restoring(job.generation, SlotIndex(0), min(now_ms, 50), 2_000), now_ms)

@@ -148,7 +148,7 @@ def test_the_state_of_an_assigner_does_not_grow_with_the_number_of_splits() -> N
     assert assigner.snapshot() == AssignerState((), 9_000, many.file, next=9_000)
 
 
-def test_splits_that_a_restore_returned_are_pending_without_their_payload() -> None:
+def test_the_state_of_an_assigner_contains_returned_splits_without_their_payload() -> None:
     started = Split("split1", None, 30, 1)
     assigner = SplitAssigner.restored(AssignerState((), 2, LIST.file, next=3), (started,), LIST)
     assert assigner.snapshot() == AssignerState((started,), 2, LIST.file, next=3)
@@ -161,7 +161,7 @@ def test_splits_in_the_snapshots_of_a_source_do_not_count_as_finished() -> None:
     assert count_finished(states, snapshots)[SOURCE].finished == 7 - 2
 
 
-def test_a_checkpoint_of_a_version_without_split_lists_is_restored() -> None:
+def test_a_checkpoint_of_an_older_version_without_split_lists_can_be_restored() -> None:
     waiting, started, unfinished = Split("a", "payload of a"), Split("b", {"file": "b"}, 9), Split("c", {"file": "c"}, 2)
     state = AssignerState((waiting, started), 4)
     assert unlisted_splits(state) == (waiting,)

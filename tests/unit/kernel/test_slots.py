@@ -93,7 +93,7 @@ def test_a_deployment_is_cancelled_when_all_slots_have_confirmed_the_cancel() ->
     assert deployment.is_cancelled
 
 
-def test_a_slot_is_removed_if_it_does_not_answer_a_cancel() -> None:
+def test_a_slot_is_removed_if_it_does_not_confirm_a_cancel() -> None:
     slots = table(2)
     deployment, (first, second), _ = deployed(slots)
     deployment.cancel(ONE)

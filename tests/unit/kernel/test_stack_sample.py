@@ -53,12 +53,12 @@ def step(sample: str) -> str:
     return describe_stall(GRAPH, chain=0, in_call=False, sample=sample)
 
 
-def test_the_description_names_the_operator_of_the_function_that_weir_has_called() -> None:
+def test_the_description_names_the_operator_that_called_the_user_function() -> None:
     sample = dump('File "/lib/python/re/__init__.py", line 176 in search', 'File "/home/me/job.py", line 12 in parse')
     assert step(sample) == "map 'clean' (at job.py:10), function parse (job.py:12) in search (__init__.py:176)"
 
 
-def test_of_two_functions_with_the_same_name_the_line_decides() -> None:
+def test_the_line_distinguishes_two_functions_with_the_same_name() -> None:
     assert (
         step(dump('File "/home/me/job.py", line 21 in <lambda>'))
         == "filter_rows 'even' (at job.py:21), function <lambda> (job.py:21)"
@@ -67,20 +67,20 @@ def test_of_two_functions_with_the_same_name_the_line_decides() -> None:
     assert step(dump('File "/home/me/job.py", line 22 in <lambda>')) == f"{both}, function <lambda> (job.py:22)"
 
 
-def test_for_a_callable_object_all_operators_of_the_chain_with_a_function_are_named() -> None:
+def test_the_description_of_a_callable_object_names_all_operators_of_the_chain_that_have_a_function() -> None:
     described = step(dump('File "/home/me/job.py", line 5 in __call__'))
     assert all(f"'{uid}'" in described for uid in ("clean", "odd", "even", "call"))
     assert described.endswith("function __call__ (job.py:5)")
 
 
-def test_code_of_weir_is_described_by_its_innermost_frame() -> None:
+def test_a_stack_without_user_code_is_described_by_its_innermost_frame() -> None:
     described = step(dump())
     assert "sink 'write'" in described
     assert described.endswith("at _call_each (row_operators.py:47)")
 
 
 @pytest.mark.parametrize("sample", ["", "no stack", dump(outermost="")])
-def test_without_a_stack_of_the_loop_the_operators_with_functions_are_named(sample: str) -> None:
+def test_without_a_stack_of_the_loop_the_description_names_all_operators_with_functions(sample: str) -> None:
     assert step(sample).startswith("map 'clean' (at job.py:10) or filter_rows 'odd'")
 
 
@@ -95,7 +95,7 @@ def test_a_blocking_call_is_described_by_the_stack_of_its_own_thread() -> None:
     assert describe_stall(GRAPH, chain=-1, in_call=True, sample="") == "map_batches 'call' (at job.py:30)"
 
 
-def test_an_unknown_chain_or_an_invalid_dump_is_not_an_error() -> None:
+def test_an_unknown_chain_or_an_invalid_dump_gives_an_empty_result() -> None:
     assert describe_stall(GRAPH, chain=99, in_call=False, sample="") == ""
     assert decode_sample("xyz") == ""
     assert decode_sample(b"text".hex()) == "text"

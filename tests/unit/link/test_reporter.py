@@ -70,7 +70,7 @@ def test_a_start_is_reported_once(recorder: Recorder) -> None:
 def test_a_wait_for_slots_is_the_reason_of_the_state_until_the_next_phase(recorder: Recorder) -> None:
     recorder.reporter.on_phase(JobPhase.ALLOCATING, ONE)
     recorder.reporter.on_report(Report.waiting_for_slots(ONE, "only 1 of 2 slots registered in 60 s"))
-    recorder.reporter.on_phase(JobPhase.ALLOCATING, ONE)  # the loop calls this method after every turn
+    recorder.reporter.on_phase(JobPhase.ALLOCATING, ONE)  # the loop calls ``on_phase`` after every turn
     recorder.reporter.on_phase(JobPhase.DEPLOYING, ONE)
     recorder.reporter.on_phase(JobPhase.RUNNING, ONE)
     assert recorder.new_events() == [
@@ -102,7 +102,7 @@ def test_the_progress_of_a_long_restore_is_the_reason_of_the_state(recorder: Rec
     for second in range(13):
         for slot in range(2):
             recorder.reporter.on_message(Restoring(ONE, SlotIndex(slot), second * 100_000_000, 4_000_000_000))
-        recorder.reporter.on_phase(JobPhase.DEPLOYING, ONE)  # the loop calls this method after every turn
+        recorder.reporter.on_phase(JobPhase.DEPLOYING, ONE)  # the loop calls ``on_phase`` after every turn
         recorder.now_ms += 1_000
     (reported,) = recorder.new_events()
     assert reported == RunStateChanged(DriverState.INITIALIZING, ONE, "restoring 1.9 of 8.0 GB")
@@ -110,12 +110,12 @@ def test_the_progress_of_a_long_restore_is_the_reason_of_the_state(recorder: Rec
     assert recorder.new_events() == [RunStateChanged(DriverState.RUNNING, ONE)]
 
 
-def test_a_warning_is_an_event_of_its_own(recorder: Recorder) -> None:
+def test_a_warning_is_reported_as_a_separate_event(recorder: Recorder) -> None:
     recorder.reporter.on_report(Report.warning(ONE, "Sink 'out' could not revoke 3 records"))
     assert recorder.new_events() == [WarningReported(ONE, "Sink 'out' could not revoke 3 records")]
 
 
-def test_a_slow_slot_is_the_reason_of_the_state_until_it_continues(recorder: Recorder) -> None:
+def test_a_slow_slot_is_the_reason_of_the_state_until_the_slot_continues(recorder: Recorder) -> None:
     recorder.reporter.on_phase(JobPhase.RUNNING, ONE)
     recorder.reporter.on_report(Report.slow(ONE, "slot 1 has been in one step for 30 s: map 'parse'"))
     recorder.reporter.on_report(Report.slow(ONE, ""))

@@ -29,7 +29,7 @@ def context(
 
 
 def process(operator: Operator, *batches: pa.RecordBatch, batch_rows: int = 65_536) -> list[pa.RecordBatch]:
-    """Open the operator, process the batches, and return the batches that it sends. Nones and empty batches are left out."""
+    """Open the operator, process the batches, and return the output batches. The result contains no None and no empty batch."""
     operator.open(context(batch_rows))
     return [made for batch in batches for made in operator.process(batch, 0) if made is not None and made.num_rows]
 

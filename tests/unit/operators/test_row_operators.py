@@ -194,13 +194,13 @@ def test_filter_rows_requires_a_function_that_returns_true_or_false(returned: ob
     lambda function: FilterRowsOperator(lambda row: function(), "filter_rows 'f'"),
     lambda function: FlatMapOperator(lambda row: [] if not function() else [row], pa.schema([("n", pa.int64())]), "flat_map 'f'"),
 ])  # fmt: skip
-def test_a_slow_function_returns_control_to_the_loop_even_without_output_rows(
+def test_an_operator_with_a_slow_function_returns_control_to_the_loop_even_without_output_rows(
     make: Callable[[Callable[[], bool]], Operator], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clock = iter(range(0, 10**15, 10**9))  # each reading is one second later
+    clock = iter(range(0, 10**15, 10**9))  # each reading of the clock is one second after the previous one
     monkeypatch.setattr("weir.operators.row_operators.time.perf_counter_ns", lambda: next(clock))
     operator = make(lambda: False)
     operator.open(context())
     results = list(operator.process(pa.record_batch({"n": list(range(40))}), 0))
-    assert len(results) >= 24, "16 rows, then one row at a time"
+    assert len(results) >= 24, "the first slice has 16 rows, and each later slice has one row"
     assert all(batch is not None and batch.num_rows == 0 for batch in results)

@@ -268,8 +268,9 @@ def test_a_state_file_with_a_duplicate_key_is_refused(files: MemoryFiles) -> Non
         table().restore([snapshot, snapshot], files)
 
 
-def test_the_restore_of_a_damaged_file_raises_an_error_but_reads_no_other_memory(files: MemoryFiles) -> None:
-    """The checksum is verified only after the rows are restored, so the restore itself must survive damaged lengths and offsets."""
+def test_a_restore_of_a_damaged_file_reads_no_memory_outside_the_file(files: MemoryFiles) -> None:
+    """The reader verifies the checksum only after the rows are restored. The restore must therefore not crash on damaged
+    lengths and offsets."""
     snapshot, rng = snapshot_of(table(("w", "k")), files), random.Random(1)
     intact = files.files["sums-0"]
     refused = 0
