@@ -92,7 +92,7 @@ def test_unknown_output_is_revoked_on_request_and_its_generation_and_checkpoint_
     again = job.check(revoke_unknown=True)
     assert again.generation == 3
     job.start(3, 3, again.checkpoint)
-    assert job.check() == FirstNumbers(), "the log now contains a higher generation and checkpoint"
+    assert job.check() == FirstNumbers(), "the log now contains a higher generation and checkpoint id than the output"
     job.run(3, again.checkpoint)
     assert job.output.visible() == [1, 2, 3, again.checkpoint]
     with pytest.raises(Superseded):

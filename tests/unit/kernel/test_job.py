@@ -324,7 +324,7 @@ def test_a_slot_that_does_not_confirm_a_cancel_in_time_is_dropped() -> None:
     assert job.log == StartGeneration(Generation(2), None, CheckpointId(1))
 
 
-def test_a_silent_slot_is_dropped_unless_the_coordinator_itself_was_paused() -> None:
+def test_a_slot_without_heartbeats_is_dropped_unless_the_coordinator_itself_was_paused() -> None:
     job = Job().running()
     assert job.master.tick(0) == []
     assert job.master.tick(5_000 - 4_000) != [], "the periodic checkpoint is due"
