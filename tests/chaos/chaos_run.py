@@ -80,18 +80,16 @@ class ChaosRun:
 
     def run(self) -> ChaosReport:
         start_s = time.monotonic()
+        self._reader.start()
         try:
             records = write_input(self._plan, self._directory / "input")
             self._report.rows = records.height
-            self._reader.start()
             self._start_driver()
             self._inject_faults()
             self._release()
             self._await_end()
             self._await_exits()
             self._report.log_entries = self._count_log_entries()
-            self._reader.close()
-            self._report.problems += self._reader.problems
             self._report.problems += check_run(
                 records,
                 keys=self._directory / "keys",
@@ -106,6 +104,8 @@ class ChaosRun:
                 timer.cancel()
             if self._drivers:
                 kill_all(self._drivers[0].mark.partition("/")[0] + "/")
+            self._reader.close()
+            self._report.problems += self._reader.problems
             self._report.exits = [driver.process.wait() for driver in self._drivers]
             self._report.took_s = time.monotonic() - start_s
         return self._report

@@ -150,13 +150,13 @@ def check_published_output(
         other = (
             f"The option --revoke-unknown-output does not help, because sink '{irrevocable[0]}' cannot revoke output."
             if irrevocable
-            else "Or run again with --revoke-unknown-output: Weir then hides this output from readers, moves the output to the "
+            else "If it is lost, run again with --revoke-unknown-output: Weir then hides this output from readers, moves the output to the "
             f"directory _weir of the sink, and processes {again} again."
         )
         raise ConfigError(
             f"Cannot start job '{job}': its sinks have published output that the job log in {storage.url} does not contain ({listed}). "
             f"The log ends at generation {view.generation} with {newest}, so it is older than the output, for example "
-            "because a backup was restored. The job would publish the same records twice. Nothing was changed. Bring back the newer "
+            "because a backup was restored. The job would publish the same records twice. Nothing was changed. Restore the newer "
             f"checkpoint directory. {other}"
         )
     generation = Generation(max(generation for pairs in unknown.values() for generation, _ in [*pairs, (view.generation, 0)]) + 1)

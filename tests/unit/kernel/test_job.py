@@ -422,7 +422,9 @@ def test_a_long_step_and_a_long_call_of_one_slot_are_each_reported_once() -> Non
     effects = send_heartbeats(job, until_ms=900, heartbeats=lambda now_ms: (Heartbeat(now_ms), Heartbeat(1, calls=1)))
     reports = [report.text for report in only(Report, effects) if report.kind is ReportKind.SLOW]
     assert ["in one step" in text for text in reports] == [True, False]
-    effects = send_heartbeats(job, from_ms=950, until_ms=950, heartbeats=lambda now_ms: (Heartbeat(now_ms), Heartbeat(2, calls=1)))
+    effects = send_heartbeats(
+        job, from_ms=950, until_ms=950, heartbeats=lambda now_ms: (Heartbeat(now_ms), Heartbeat(2, calls=1))
+    )
     first, second = [report.text for report in only(Report, effects) if report.kind is ReportKind.SLOW]
     assert first == ""
     assert "in one blocking call" in second, "the call that continues is reported again"
