@@ -202,14 +202,14 @@ def test_a_suspend_operation_fails_and_the_job_is_not_restarted_if_the_driver_cr
     assert platform.job(job_id)["run"]["number"] == 1
 
 
-def test_a_failed_suspend_operation_reports_that_a_job_without_a_checkpoint_would_start_without_state() -> None:
+def test_a_failed_suspension_of_a_job_without_a_checkpoint_says_that_the_next_run_starts_without_state() -> None:
     facts = OperationFacts(
         SpecState.VALID, None, to_run=False, run_state=RunState.FAILED, run_reason="killed", live=False, restarts_stopped_reason=None,
         newest_checkpoint=None,
     )  # fmt: skip
     outcome = judge(OperationKind.SUSPEND, facts, now=now(), deadline=now())
     assert outcome is not None and outcome.problem == (
-        "The job stopped without a final checkpoint: killed. The job has no checkpoint, so it would start without state."
+        "The job stopped without a final checkpoint: killed. The job has no checkpoint, so the next run starts without state."
     )
 
 

@@ -36,9 +36,9 @@ from weir_backend.settings import Settings
 class JobRetention:
     """The facts about a job that decide which of its checkpoints are kept. ``references`` contains the reasons that
     ``plan_references`` returns. ``newest`` is the newest checkpoint of the current branch. ``newest_undamaged`` is the newest
-    checkpoint of the current branch without known damage, or None if the job is running, because drivers do not know the results of
-    verifications. ``obstacle`` is the reason why no checkpoint can be deleted now, or None. ``location`` is the location of the
-    newest run's checkpoints, or None if the location is unknown."""
+    checkpoint of the current branch without known damage. While the job is running, ``newest_undamaged`` is None, because the driver
+    retires checkpoints and does not know the results of verifications. ``obstacle`` is the reason why no checkpoint can be deleted
+    now, or None. ``location`` is the location of the newest run's checkpoints, or None if the location is unknown."""
 
     job_name: str
     applying: int | None
@@ -90,8 +90,8 @@ def load(session: Session, settings: Settings, jobs: Sequence[Job], moment: date
 
 
 def _job_sharing_log(session: Session, settings: Settings, job: Job, location: CheckpointLocation | None) -> str | None:
-    """Return the name of another job with the same job log, or None. If the platform has chosen the checkpoint directory, make no query, because jobs
-    never share such directories."""
+    """Return the name of another job with the same job log, or None. If the platform has chosen the checkpoint directory, this function makes no
+    query, because jobs never share such directories."""
     if location is None or is_within(location.directory, str(settings.data_dir / "checkpoints" / f"{job.id}-{job.name}")):
         return None
     return repository.job_sharing_log(session, job.id, location)

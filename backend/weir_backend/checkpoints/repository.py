@@ -353,7 +353,7 @@ def retained_of_jobs(session: Session, job_ids: Collection[int]) -> dict[int, in
 
 @dataclass(frozen=True, slots=True)
 class KeptCheckpoint:
-    """``run`` is the number of the run that completed the checkpoint. ``undamaged`` is True if the files of the checkpoint exist and
+    """A checkpoint of a job. ``run`` is the number of the run that completed the checkpoint. ``undamaged`` is True if the files of the checkpoint exist and
     have no known damage."""
 
     run: int
@@ -361,7 +361,7 @@ class KeptCheckpoint:
 
 
 def kept_of_jobs(session: Session, job_ids: Collection[int], numbers: Collection[int]) -> dict[int, dict[int, KeptCheckpoint]]:
-    """Return all checkpoints whose files exist, and the checkpoints in ``numbers``, by job and number of the checkpoint."""
+    """Return all checkpoints whose files exist, and the checkpoints in ``numbers``, by job id and checkpoint number."""
     rows = session.execute(
         select(
             Checkpoint.job_id,

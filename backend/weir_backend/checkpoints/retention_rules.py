@@ -60,7 +60,7 @@ def gc_obstacle(facts: GcJobFacts, *, log_generation: int | None = None) -> Refu
     """Return the reason why no worker may delete files of this job now, or None if workers may delete files. ``log_generation`` is
     ``LogFacts.run_generation``, or None if this generation is unknown."""
     if facts.applying is not None:
-        # A job cannot be suspended while a plan is being applied, so a live run is not the reason.
+        # Check this before ``live_run``: while a plan is being applied, a user cannot suspend the job.
         return applying_refusal(facts.applying)
     if facts.live_run is not None:
         reason = f"Run {facts.live_run} has not ended, and only its driver may delete checkpoints of this job."
@@ -83,8 +83,8 @@ def gc_obstacle(facts: GcJobFacts, *, log_generation: int | None = None) -> Refu
 @dataclass(frozen=True, slots=True)
 class PlanReference:
     """A plan that can refer to checkpoints. ``target`` is the checkpoint that the plan restores. ``safety`` is the
-    checkpoint that was the newest when the plan had stopped the job. An undo of the plan restores this checkpoint. ``undone`` is
-    True if an undo of the plan was applied."""
+    newest checkpoint at the time when the plan had stopped the job. An undo of the plan restores the checkpoint ``safety``.
+    ``undone`` is True if an undo of the plan was applied."""
 
     id: int
     state: PlanState
@@ -98,7 +98,7 @@ class PlanReference:
 def plan_references(
     plans: Iterable[PlanReference], next_start: int | None, now: datetime, *, undo_kept: timedelta
 ) -> dict[int, list[Refusal]]:
-    """Return why plans and the next run need checkpoints: a list of reasons for each checkpoint number."""
+    """Return the reasons why plans or the next run need checkpoints, by checkpoint number."""
     found: defaultdict[int, list[Refusal]] = defaultdict(list)
 
     def keep(number: int, reason: str, next_step: str) -> None:
@@ -297,10 +297,11 @@ def kept_because(
     branches: Branches,
     retained: int,
 ) -> list[str]:
-    """Return why the files of a completed checkpoint are kept, as sentences, the strongest reason first. The result contains only
-    reasons that the database knows. If the result is empty, the job log can still contain a reason. ``pin`` is the reason of the
-    checkpoint's pin, or None if the checkpoint is not pinned. ``newest_undamaged`` is the newest checkpoint of the current branch
-    without known damage, or None if the job is running. ``retained`` is the number of checkpoints that the job retains."""
+    """Return the reasons why the files of a completed checkpoint are kept, as sentences, with the strongest reason first. The result
+    contains only reasons that are stored in the database. The job log can contain further reasons, even if the result is empty.
+    ``pin`` is the reason of the checkpoint's pin, or None if the checkpoint is not pinned. ``newest_undamaged`` is the newest
+    checkpoint of the current branch without known damage, or None if the job is running. ``retained`` is the number of
+    checkpoints that the job retains."""
     found = []
     if number == newest:
         found.append("The job resumes from this checkpoint, because it is the newest.")
@@ -327,7 +328,8 @@ def _kept_because(
     log: LogFacts, rows: Mapping[int, CheckpointFacts], references: Mapping[int, Sequence[Refusal]]
 ) -> dict[int, str]:
     """Return the reasons to keep checkpoints, by checkpoint number. The reasons apply to expired checkpoints and to requested deletions.
-    Savepoints as such are not included: users may delete them, and ``decide`` never deletes them because of their age."""
+    Being a savepoint is not one of these reasons: users may delete savepoints, and ``decide`` never deletes savepoints because of
+    their age."""
     view = log.view
     reasons = {number: found[0].sentence for number, found in references.items()}
     for row in rows.values():
@@ -375,9 +377,9 @@ def branch_points(view: LogView) -> dict[int, str]:
 
 def unpublished_checkpoints(view: LogView, published_up_to: Mapping[int, int]) -> frozenset[int]:
     """Return the kept checkpoints whose output Weir may have to commit again when a later checkpoint on their branch is restored.
-    ``published_up_to`` maps kept checkpoints to the field ``published_up_to`` of their manifests. This field counts for logs of
-    older versions, which do not record publications. A checkpoint that is missing in the mapping counts as 0: it does not prove
-    that the output of any earlier checkpoint is published."""
+    ``published_up_to`` maps kept checkpoints to the field ``published_up_to`` of their manifests. This field is needed for
+    job logs of older versions, which do not record publications. A kept checkpoint that is missing in the
+    mapping has the value 0: its manifest does not prove any publication."""
     ancestries = {record.checkpoint: view.ancestry(record.checkpoint) for record in view.kept}
     unpublished: set[int] = set()
     published: set[int] = set()

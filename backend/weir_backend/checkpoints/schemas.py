@@ -51,8 +51,8 @@ class CheckpointRead(ResponseModel):
     damage: str | None
     actions: list[ActionRead]
     kept_because: list[str]
-    """Why the files are kept, as sentences, the strongest reason first. The list contains only reasons that the database knows. If the list
-    is empty, the files are deleted or can be deleted, unless the job log contains a reason to keep them."""
+    """The reasons why the files are kept, as sentences, with the strongest reason first. The list contains only reasons that are stored in the
+    database. If the list is empty, Weir has deleted the files, or can delete them unless the job log contains a reason to keep them."""
 
 
 class PhaseDurationsRead(BaseModel):

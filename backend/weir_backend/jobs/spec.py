@@ -49,14 +49,14 @@ Scalar = Annotated[StrictBool | StrictInt | FiniteFloat | str, AfterValidator(_s
 
 
 def seconds(duration: str) -> float:
-    """Convert a duration such as ``500ms``, ``10s``, ``1.5m`` or ``2h``."""
+    """Convert a duration such as ``500ms``, ``10s``, ``1.5m`` or ``2h`` to seconds."""
     found = re.fullmatch(_DURATION, duration)
     assert found is not None, f"{duration!r} is not a duration"
     return float(found[1]) * _UNITS[found[2]]
 
 
 def size_bytes(size: str) -> int:
-    """Convert a size such as ``256MiB``."""
+    """Convert a size such as ``256MiB`` to bytes."""
     found = re.fullmatch(_SIZE, size)
     assert found is not None, f"{size!r} is not a size"
     return int(found[1]) << _SHIFTS[found[2]]
@@ -77,7 +77,7 @@ def _positive(duration: str) -> str:
 def _heartbeat(duration: str) -> str:
     if seconds(_at_most_limit(duration)) < _HEARTBEAT_S_MIN:
         raise ValueError(
-            f"the duration '{duration}' is below the minimum of {_HEARTBEAT_S_MIN:g}s, because a slot sends two heartbeats per second"
+            f"the duration '{duration}' is below the minimum of {_HEARTBEAT_S_MIN:g}s (a slot sends two heartbeats per second)"
         )
     return duration
 
@@ -85,7 +85,7 @@ def _heartbeat(duration: str) -> str:
 def _step_or_none(duration: str) -> str:
     if duration != "none" and seconds(_at_most_limit(duration)) < _STEP_S_MIN:
         raise ValueError(
-            f"the duration '{duration}' is below the minimum of {_STEP_S_MIN:g}s, because a slot reports its steps twice per second"
+            f"the duration '{duration}' is below the minimum of {_STEP_S_MIN:g}s (a slot reports its steps twice per second)"
         )
     return duration
 
@@ -106,8 +106,8 @@ Interval = Annotated[str, StringConstraints(pattern=rf"^none$|{_DURATION}"), Aft
 StepTimeout = Annotated[str, StringConstraints(pattern=rf"^none$|{_DURATION}"), AfterValidator(_step_or_none)]
 HeartbeatTimeout = Annotated[str, StringConstraints(pattern=_DURATION), AfterValidator(_heartbeat)]
 Size = Annotated[str, StringConstraints(pattern=_SIZE), AfterValidator(_size)]
-"""The types ``Pause``, ``Duration``, ``Interval``, ``StepTimeout``, ``HeartbeatTimeout`` and ``Size`` accept the same values as ``weir run``.
-The API therefore refuses an invalid value before the driver starts."""
+"""The types ``Pause``, ``Duration``, ``Interval``, ``StepTimeout``, ``HeartbeatTimeout`` and ``Size`` accept only values that the options of
+``weir run`` accept. The API therefore refuses an invalid value before the driver starts. ``StepTimeout`` does not accept ``0`` for ``none``."""
 
 
 class Checkpointing(RequestModel):
@@ -137,11 +137,13 @@ def min_distance_s(interval: str, min_pause: str) -> float | None:
 
 
 class Timeouts(RequestModel):
-    """The timeouts of a job, except for the checkpoint timeout. A slot that sends nothing for `heartbeat` is replaced. A slot is also replaced if
-    one step, such as a call of a user function, takes longer than `stuck`, or if one blocking call takes longer than `call`; with `none`, there is
-    no limit. If the slots of the job do not start within `slots`, the job fails; with `none`, it waits until it is cancelled. If a deployment
-    makes no progress for `deploy`, the job restarts. A slot that does not cancel its subtasks within `cancel` before a restart is replaced. A slot
-    that cannot connect to the driver within `connect` is replaced; if it cannot connect to another slot, the job restarts."""
+    """The timeouts of a job, except for the checkpoint timeout. The timeouts `stuck`, `call` and `slots` can be `none`, which means no limit.
+
+    Weir replaces a slot that sends nothing for `heartbeat`. Weir also replaces a slot if one step, such as a call of a user function, takes longer
+    than `stuck`, or if one blocking call takes longer than `call`. If the slots of the job do not start within `slots`, the job fails. If a
+    deployment makes no progress for `deploy`, the job restarts. Before a restart, each slot cancels its subtasks, and Weir replaces a slot that
+    needs longer than `cancel`. Weir replaces a slot that cannot connect to the driver within `connect`. If a slot cannot connect to another slot
+    within `connect`, the job restarts."""
 
     heartbeat: HeartbeatTimeout = "5s"
     stuck: StepTimeout = "60s"
@@ -187,7 +189,7 @@ class JobSpec(RequestModel):
 
 
 def with_defaults(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a stored spec with the default of each setting that did not exist yet when the spec was stored."""
+    """Return the stored spec ``body``, with the defaults of the settings that did not exist when the spec was stored."""
     return {
         "network_memory": JobSpec.model_fields["network_memory"].default,
         **body,

@@ -77,7 +77,7 @@ class PlanPhase(StrEnum):
     STOPPING = "STOPPING"
     STARTING = "STARTING"
     REVERTING = "REVERTING"
-    """The job did not start as planned. The job gets the version of the spec and the desired state that it had before the plan."""
+    """The job did not start as planned. Weir restores the desired state and the version of the spec that the job had before the plan."""
 
 
 class PlanState(StrEnum):

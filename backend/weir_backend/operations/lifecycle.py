@@ -110,9 +110,9 @@ def _stopped(kind: OperationKind, job: OperationFacts) -> OperationOutcome:
     result = {"state": job.run_state.value if job.run_state else None, "checkpoint": job.newest_checkpoint}
     if kind is OperationKind.SUSPEND and job.run_state is RunState.FAILED:
         next_start = (
-            f"The job would resume from checkpoint {job.newest_checkpoint}."
+            f"The next run resumes from checkpoint {job.newest_checkpoint}."
             if job.newest_checkpoint is not None
-            else "The job has no checkpoint, so it would start without state."
+            else "The job has no checkpoint, so the next run starts without state."
         )
         return OperationOutcome(
             OperationState.FAILED,

@@ -90,9 +90,9 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class FailPlan:
-    """End the plan as failed. ``bring_back`` is True if the plan may have stopped the job. If ``bring_back`` is True, the job gets the version
-    of the spec and the desired state that it had before the plan. If the job was running, it resumes from the last checkpoint that it completed
-    before the stop."""
+    """End the plan as failed. ``bring_back`` is True if the plan may have stopped the job. If ``bring_back`` is True, Weir restores the
+    desired state and the version of the spec that the job had before the plan. A job that was running before the plan then resumes from the last
+    checkpoint that it completed before the stop."""
 
     problem: str
     bring_back: bool

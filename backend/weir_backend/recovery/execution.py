@@ -100,8 +100,8 @@ def mark_applied(session: Session, job: Job, plan: RecoveryPlan) -> None:
 
 
 def mark_failed(session: Session, job: Job, plan: RecoveryPlan, problem: str, *, bring_back: bool) -> None:
-    """End the plan as failed. If ``bring_back`` is True, the job gets the version of the spec and the desired state that it had before the plan.
-    If the plan has stopped a running job, the job resumes from the last checkpoint that it completed before the stop."""
+    """End the plan as failed. If ``bring_back`` is True, restore the desired state and the version of the spec that the job had before the plan.
+    If the plan has stopped a running job, this job then resumes from the last checkpoint that it completed before the stop."""
     _release_target_pin(session, plan)
     release_undo_pin(session, plan)
     if bring_back:

@@ -231,7 +231,8 @@ def _preview(session: Session, job: Job, computed: PlannedChange) -> PlanPreview
     graph = session.get(Graph, graph_id) if graph_id is not None else None
     sinks = list(sinks_of(graph.body)) if graph is not None else []
     live = runs.live_run(session, job.id) is not None
-    # A job that has never run has published no output. A job that resumes from a checkpoint commits the output of this checkpoint again.
+    # A job that has never run has published no output. A job that resumes from a checkpoint commits the output of this checkpoint again
+    # if the job log does not record the publication.
     duplicates = [uid for uid, _, revocable in sinks if not revocable] if computed.abandons or job.run_number > 0 else []
     age_s = (now() - target.completed_at).total_seconds() if target is not None and target.completed_at is not None else None
     return PlanPreview(
@@ -291,7 +292,7 @@ def _warnings(computed: PlannedChange, job: Job, duplicates: list[str], *, live:
         found.append("All input since the newest checkpoint is read again.")
     if duplicates and not computed.abandons:
         stopped = "the newest checkpoint" if computed.stop_with == "Cancel" else "the last checkpoint before the stop"
-        found.append(f"These sinks publish the output of {stopped} a second time: {', '.join(duplicates)}.")
+        found.append(f"These sinks can publish the output of {stopped} a second time: {', '.join(duplicates)}.")
     if not graph_known:
         found.append("The graph is not known yet, so sinks and operators are not listed.")
     return found

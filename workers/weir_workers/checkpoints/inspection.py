@@ -189,7 +189,7 @@ def _open(subject: InspectionRequest) -> _Storage:
 
 
 def _sink_effects(subject: InspectionRequest, seen: _Storage, checkpoints: Iterable[CheckpointId]) -> list[SinkEffect]:
-    """Return the sinks. For each sink that is not revocable, include the number of records that it committed in these checkpoints, if
+    """Return the sinks. A sink that is not revocable includes the number of records that it committed in ``checkpoints``, if this number is
     known."""
     numbers = sorted(set(checkpoints))
     kinds = {sink.sink: sink.kind for sink in subject.sinks if not sink.revocable}
@@ -205,7 +205,7 @@ def _sink_effects(subject: InspectionRequest, seen: _Storage, checkpoints: Itera
 
 
 def _committed_payloads(seen: _Storage, checkpoints: Iterable[CheckpointId]) -> Iterator[tuple[str, Any]]:
-    """Yield the sink and the payload of each committable that the commits of ``checkpoints`` publish. Raises CheckpointError."""
+    """Yield the sink and the payload of each committable that is published by a commit of ``checkpoints``. Raises CheckpointError."""
     for number in checkpoints:
         manifest = read_manifest(seen.storage, seen.layout, seen.view.restore_point(number))
         before = [one for one in seen.view.ancestry(number) if one < number]

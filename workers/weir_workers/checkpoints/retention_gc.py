@@ -72,7 +72,8 @@ def facts(seen: JobStorage, *, retained: int, asked: bool) -> LogFacts:
 
 
 def _published_up_to(seen: JobStorage) -> dict[int, int]:
-    """Return ``Manifest.published_up_to`` of the checkpoints whose publication the log does not record."""
+    """Return ``Manifest.published_up_to`` of each kept checkpoint whose publication the job log does not record, by checkpoint. The
+    result does not contain checkpoints with unreadable manifests."""
     found: dict[int, int] = {}
     for record in seen.view.kept:
         if record.published:

@@ -108,9 +108,10 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
 
 def environment(worker: Mapping[str, str], more: Mapping[str, str], *, code: Path) -> dict[str, str]:
     """Return the environment of a driver: the environment of the worker without the settings of the control plane, plus the
-    variables in ``more``, which take precedence.
+    variables in ``more``. The variables in ``more`` take precedence.
 
-    Other credentials are kept, because the driver needs them to read and write the data of the job.
+    The result contains credentials of the worker that are not settings of the control plane. The driver needs these credentials
+    to read and write the data of the job.
     """
     kept = {
         name: value

@@ -15,8 +15,8 @@ BATCH_EVENTS_MAX = 1_000
 def batches(spool: Path, *, after: int) -> Iterator[tuple[NumberedEvent, ...]]:
     """Yield the events whose numbers are larger than ``after``, in order, in batches of at most ``BATCH_EVENTS_MAX`` events. Raises OSError.
 
-    Stops at the first unreadable event, and at a gap between two events. ``link.service.store_unsent`` records a gap between
-    ``after`` and the first event."""
+    The iterator stops at the first unreadable event, and at a gap between two events. ``link.service.store_unsent`` records a gap
+    between ``after`` and the first event."""
     waiting: list[NumberedEvent] = []
     last: int | None = None
     for line in read_unconfirmed(spool):

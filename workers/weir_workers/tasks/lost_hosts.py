@@ -1,5 +1,5 @@
-"""Reassign the jobs of lost hosts. The host of a run is lost if neither its workers nor the driver of the run have contacted the control plane
-for ``HOST_UNREACHABLE_AFTER``. Nothing watches the drivers of a lost host."""
+"""Reassign the jobs of lost hosts. The host of a run is lost if neither the workers of the host nor the driver of the run have contacted the
+control plane for ``HOST_UNREACHABLE_AFTER``. No worker watches the drivers of a lost host."""
 
 from __future__ import annotations
 

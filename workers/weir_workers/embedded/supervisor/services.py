@@ -27,9 +27,10 @@ from weir_workers.embedded.supervisor.state_machine import Child
 from weir_workers.host import host_id
 
 START_S_MAX = 120.0
-"""Default time limit for the start of the API, the workers and beat. It is sufficient on a busy host."""
+"""Default time limit for the start of the API, the workers and beat. This limit is sufficient on a busy host."""
 START_VARIABLE = "WEIR_START_S_MAX"
-"""The time limit for the start, in seconds, for the API, the workers and beat (``300``) or for some of these (``api=300,worker=200``)."""
+"""The environment variable with the time limit for starts, in seconds. ``300`` is the limit of the API, the workers and beat;
+``api=300,worker=200`` contains the limits of some of these processes."""
 PROCESSES = {WORKER: 2, COMPILER: 1, CHORES: 2}
 """Pool processes of each worker."""
 TRUSTED_PROXIES = "WEIR_TRUSTED_PROXIES"
@@ -167,7 +168,7 @@ def _postgres(server: Postgres, binaries: Path) -> Service:
             return False
         return True
 
-    # Postgres and Valkey have no time limit for their start, because each can have a long log to replay. SIGINT is Postgres' fast shutdown.
+    # Postgres and Valkey have no time limit for their start, because they may have to replay a long log. SIGINT is Postgres' fast shutdown.
     return Service(Child(POSTGRES, stop_s_max=60.0), lambda: server.start(binaries), answers, signal.SIGINT, server.port)
 
 

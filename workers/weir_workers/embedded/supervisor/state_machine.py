@@ -49,10 +49,10 @@ RUNS = frozenset({State.STARTING, State.READY, State.STOPPING})
 class Child:
     """A process that the supervisor runs.
 
-    If ``once`` is set, the child is a program that ends by itself, and counts as ready when it has ended successfully. If it fails, it is
-    started again after a delay. The child is killed if it is not ready ``start_s_max`` seconds after its start, or has not ended
-    ``stop_s_max`` seconds after the stop signal. If ``start_s_max`` is None, the start has no time limit, because a restart would
-    repeat long work, such as a database recovery."""
+    If ``once`` is set, the child is a program that ends by itself, and counts as ready when it has ended successfully. If such a program
+    fails, the supervisor starts it again after a delay. The supervisor kills a child that is not ready ``start_s_max`` seconds after its
+    start, or has not ended ``stop_s_max`` seconds after the stop signal. A child whose ``start_s_max`` is None has no time limit for its
+    start, because a restart would repeat long work, such as a database recovery."""
 
     name: str
     needs: tuple[str, ...] = ()
