@@ -9,7 +9,7 @@ type Job = Schemas['JobRead'];
 export const INTERVAL_MS = 10_000;
 /** The typical duration of simulated checkpoints. Real checkpoints take less than 100 ms, which is too short to observe. */
 export const TEMPO_MS = 3_000;
-/** The timeouts of a job whose spec sets none. */
+/** The default timeouts of a job. */
 export const DEFAULT_TIMEOUTS = { heartbeat: '5s', stuck: '60s', call: '10m', slots: 'none', deploy: '60s', cancel: '3s', connect: '60s' };
 const HISTORY = 60;
 const DRIVER_LOST = 'DriverLost';
@@ -28,8 +28,8 @@ export class JobSimulator {
   nowMs: number;
 
   /**
-   * `nowMs` is rounded down to a whole second, as in the page's clock. Otherwise, the page could show a timestamp that is
-   * exactly one minute old as "59 s ago".
+   * `nowMs` is rounded down to a whole second, because the clock of the page is rounded down, too. Otherwise, the page could show a timestamp that
+   * is exactly one minute old as "59 s ago".
    */
   constructor(nowMs: number, seed: number, templates: readonly JobTemplate[]) {
     this.nowMs = Math.floor(nowMs / 1_000) * 1_000;

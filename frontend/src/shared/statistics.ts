@@ -19,7 +19,7 @@ export function summarize(values: readonly number[]): Summary | null {
 }
 
 /**
- * Return the shortest duration with which a subtask counts as a straggler: the 95th percentile of the durations, but at least 1.5 times their median.
+ * Return the minimum duration of a subtask that counts as a straggler: the 95th percentile of the durations, but at least 1.5 times their median.
  * Return null if there are fewer than two durations.
  */
 export function stragglerThreshold(durations: readonly number[]): number | null {

@@ -81,13 +81,13 @@ export function SpecForm({ initial, isNewVersion, defaultFile, busy, error, onSe
       </Panel>
       <Panel title="Timeouts and memory">
         <FieldGrid>
-          {field('heartbeatTimeout', 'Heartbeat timeout', 'A slot that sends nothing for this time is replaced')}
-          {field('stuckTimeout', 'Stuck timeout', 'A slot that is in one step for longer is replaced. Enter none for no limit')}
-          {field('callTimeout', 'Call timeout', 'A slot that is in one blocking call for longer is replaced. Enter none for no limit')}
+          {field('heartbeatTimeout', 'Heartbeat timeout', 'Weir replaces a slot that sends nothing for this time')}
+          {field('stuckTimeout', 'Stuck timeout', 'Weir replaces a slot if one of its steps takes longer than this. Enter none for no limit')}
+          {field('callTimeout', 'Call timeout', 'Weir replaces a slot if one of its blocking calls takes longer than this. Enter none for no limit')}
           {field('slotsTimeout', 'Slots timeout', 'The job fails if its slots do not start within this time. Enter none for no limit')}
           {field('deployTimeout', 'Deploy timeout', 'The job restarts if a deployment makes no progress for this time')}
-          {field('cancelTimeout', 'Cancel timeout', 'A slot that does not cancel its subtasks within this time is replaced')}
-          {field('connectTimeout', 'Connect timeout', 'The maximum time of a slot to connect to the driver or another slot')}
+          {field('cancelTimeout', 'Cancel timeout', 'Weir replaces a slot that does not cancel its subtasks within this time before a restart')}
+          {field('connectTimeout', 'Connect timeout', 'Maximum time for a slot to connect to the driver or to another slot')}
           {field('networkMemory', 'Network memory', 'Memory of each slot for records from other slots, for example 256MiB')}
         </FieldGrid>
       </Panel>

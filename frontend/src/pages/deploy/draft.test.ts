@@ -27,7 +27,7 @@ describe('a version', () => {
     expect(specFromDraft(draftFromSpec({ name: 'a', description: '' }, body), 'ab').checkpointing).toEqual(body.checkpointing);
   });
 
-  it('timeouts and network memory are converted to a version and back', () => {
+  it('timeouts and network memory keep their values when a draft is converted to a version and back', () => {
     const body = specFromDraft({ ...typed, slotsTimeout: ' 1h ', deployTimeout: '5m', networkMemory: '1GiB' }, 'ab');
     expect(body).toMatchObject({ timeouts: { slots: '1h', deploy: '5m', heartbeat: '5s' }, network_memory: '1GiB' });
     expect(specFromDraft(draftFromSpec({ name: 'a', description: '' }, body), 'ab')).toEqual(body);

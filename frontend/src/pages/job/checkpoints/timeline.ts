@@ -33,8 +33,8 @@ export interface Timeline {
   /** The length of the longest bar that is not open. */
   spanMs: number;
   /**
-   * The shortest duration with which a subtask counts as a straggler. Null if there are too few subtasks to compare, or if the checkpoint is not
-   * completed.
+   * The minimum duration of a subtask that counts as a straggler. The value is null if there are too few subtasks to compare, or if the checkpoint
+   * is not completed.
    */
   limitMs: number | null;
   /** Whether phases are measured. Without measurements, only acknowledgements are known. */
