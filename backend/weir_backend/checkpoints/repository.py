@@ -353,8 +353,8 @@ def retained_of_jobs(session: Session, job_ids: Collection[int]) -> dict[int, in
 
 @dataclass(frozen=True, slots=True)
 class KeptCheckpoint:
-    """A checkpoint of a job. ``run`` is the number of the run that completed the checkpoint. ``undamaged`` is True if the files of the checkpoint exist and
-    have no known damage."""
+    """A checkpoint of a job. ``run`` is the number of the run that completed the checkpoint. ``undamaged`` is True if the files of
+    the checkpoint exist and have no known damage."""
 
     run: int
     undamaged: bool
