@@ -332,7 +332,7 @@ def confirm_abandoning(
     if revocable:
         print_message(f"  revokes their output in: {', '.join(revocable)} (an undo reinstates it)")
     if others:
-        print_message(f"  cannot revoke output in: {', '.join(others)} (readers see these records twice)")
+        print_message(f"  cannot revoke output in: {', '.join(others)} (readers can see records twice)")
     print_message("  deletes nothing, so abandoned checkpoints can be restored with --from")
     if not yes:
         if not sys.stdin.isatty():

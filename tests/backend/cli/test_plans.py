@@ -31,7 +31,7 @@ def test_a_dry_run_shows_the_plan_and_changes_nothing(with_checkpoints: Worker, 
         "replays read: 1 unfinished split",
         "flights.csv from 4711",
         "revokes output in: files (an undo reinstates it)",
-        "cannot revoke output in: console (readers see these records twice)",
+        "cannot revoke output in: console (readers can see records twice)",
         "1. Verify the files of checkpoint 1. If a file is damaged, the job stays unchanged.",
         "Dry run: the plan was discarded.",
     ):
@@ -107,7 +107,7 @@ def test_a_job_can_restore_a_checkpoint_of_another_directory(with_checkpoints: W
         f"restores a copy of savepoint 12 of job 'old flights' in {path}; completed ",
         "abandons checkpoints 1, 2, 3 ",
         "revokes output in: files (an undo reinstates it)",
-        "cannot revoke output in: console (readers see these records twice)",
+        "cannot revoke output in: console (readers can see records twice)",
         f"1. Verify the files of the checkpoint in {path}. If a file is damaged, the job stays unchanged.",
     ):
         assert line in result.out

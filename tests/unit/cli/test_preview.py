@@ -71,7 +71,7 @@ def test_the_preview_shows_which_sinks_and_checkpoints_have_duplicate_output() -
     inspection = INSPECTION | {"abandoned": [8, 9], "recommitted": [7], "sinks": sinks}
     plan = {"id": 3, "kind": "rollback", "preview": PREVIEW | {"sinks_with_duplicates": ["shown"], "inspection": inspection}}
     out = "\n".join(preview_lines(JOB, cast(PlanRead, plan)))
-    assert "cannot revoke output in: shown (readers see these records twice)" in out
+    assert "cannot revoke output in: shown (readers can see records twice)" in out
     assert "output of checkpoints 8, 9, and output committed until the job stops" in out
     assert "output of checkpoint 7, if it was already published" in out and "shown: 41 records so far" in out
 

@@ -105,7 +105,7 @@ def _sink_lines(preview: PlanPreview, inspection: PlanInspection | None) -> Iter
     if revocable and (preview["checkpoint"] is not None or preview["path"] is not None or preview["without_state"]):
         yield f"  revokes output in: {sanitized(', '.join(revocable))} (an undo reinstates it)"
     if preview["sinks_with_duplicates"]:
-        yield f"  cannot revoke output in: {sanitized(', '.join(preview['sinks_with_duplicates']))} (readers see these records twice)"
+        yield f"  cannot revoke output in: {sanitized(', '.join(preview['sinks_with_duplicates']))} (readers can see records twice)"
         yield from _duplicate_lines(preview, inspection) if inspection is not None else ()
 
 

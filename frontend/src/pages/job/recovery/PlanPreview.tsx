@@ -28,7 +28,7 @@ export function PlanPreview({ plan }: { plan: Plan }) {
       {preview.warnings.map((warning) => <Alert key={warning} severity="warning" variant="outlined">{sentence(warning)}</Alert>)}
       {preview.sinks_with_duplicates.length > 0 && (
         <Alert severity="warning" variant="outlined">
-          Readers of {preview.sinks_with_duplicates.join(', ')} will see duplicate records, because this output cannot be revoked.
+          Readers of {preview.sinks_with_duplicates.join(', ')} can see duplicate records, because this output cannot be revoked.
           {inspection && duplicatedRecords(inspection).map((text) => <Box key={text}>{sentence(text)}</Box>)}
         </Alert>
       )}
