@@ -132,7 +132,7 @@ class InputProcessor:
             case FrameKind.END:
                 return self._on_end(frame.channel, now_ns)
             case FrameKind.CREDIT:
-                raise ProtocolError(f"{frame.channel}: a CREDIT frame is not part of the channel's order")
+                raise ProtocolError(f"{frame.channel}: received a CREDIT frame, which only the sender of a channel may receive")
             case _:
                 assert_never(frame.kind)
 

@@ -189,8 +189,8 @@ class JobMaster:
     def superseded(self, reason: str, now_ms: int) -> list[Effect]:
         """Stop without a checkpoint, because another driver has taken over the job.
 
-        The log possibly does not contain the other driver's generation yet, so an open append can still succeed. In contrast to
-        ``on_log_superseded``, the job therefore ends only after the answer to an open append. The job does not wait for an open
+        The log possibly does not contain the other driver's generation yet. If an append is open, it can still succeed, so the job
+        ends only when this append is closed. ``on_log_superseded`` drops the append instead. The job does not wait for an open
         commit, because the next generation repeats this commit.
         """
         return self._end(Finish(JobOutcome.SUPERSEDED, reason, "Superseded"), now_ms)

@@ -122,8 +122,10 @@ class HashChainCheck:
         last_of[sequence] = order
 
     def _ordered(self, route: tuple[str, ...]) -> bool:
-        """Return whether ``route`` preserves order, that is, contains no round robin and no delaying operator whose
-        records can move to another subtask.
+        """Return whether records keep their order on ``route``.
+
+        A REBALANCE edge changes the order, and so does a FORWARD edge between different parallelisms. If splits can be assigned
+        to another subtask, an operator that delays records also changes the order.
         """
         uids = [OperatorUid(step.split("#")[0]) for step in route]
         for upstream, uid in zip(uids, uids[1:], strict=False):

@@ -70,7 +70,7 @@ class LogChecker:
         return first
 
     def on_power_cut(self, lost: Collection[str]) -> int | None:
-        """Return the number of the first lost entry, or None. All later entries must be lost, too."""
+        """Return the number of the first lost entry, or None. Raises Violation if a later entry is not lost."""
         numbers = {number for path in lost if (number := log_number(LAYOUT.relative(path))) is not None and number >= self._base}
         if not numbers:
             return None
