@@ -95,4 +95,5 @@ def checksum(data: Iterable[bytes | memoryview]) -> str:
 
 
 def checksum_text(digest: xxhash.xxh3_128) -> str:
+    """Return the digest in the format of ``checksum``."""
     return f"xxh3:{digest.hexdigest()}"

@@ -94,15 +94,15 @@ def list_checkpoints(storage: CheckpointStorage, layout: JobLayout) -> tuple[Che
 
 
 def verify(storage: CheckpointStorage, layout: JobLayout, checkpoint: CheckpointId) -> VerifyReport:
-    """Read every file of ``checkpoint`` and compare it with its checksum, one file at a time, and large files in parts.
+    """Read every file of ``checkpoint`` and compare it with its checksum. Files are read one at a time, and large files in parts.
 
-    The report lists damaged and missing files. Raise CheckpointError if the checkpoint does not exist, or if files are missing because
-    a running job has retired the checkpoint during the verification.
+    The report lists damaged and missing files. Raise CheckpointError if the checkpoint does not exist. Also raise CheckpointError
+    if a running job has retired the checkpoint during the verification, and files are therefore missing or damaged.
     """
     log = JobLog(storage, layout)
     report = _verify(storage, layout, log.read()[0].restore_point(checkpoint))
     if not report.intact:
-        # A running job has possibly retired the checkpoint and deleted its files.
+        # A running job has possibly retired the checkpoint and deleted the files. If so, raise CheckpointError.
         log.read()[0].restore_point(checkpoint)
     return report
 

@@ -173,7 +173,8 @@ class JobLog:
         return self._outcome(entry, at)
 
     def _outcome(self, entry: Entry, at: int) -> AppendOutcome:
-        """Return the outcome of an attempt to create ``entry`` with number ``at``. The log must already extend beyond this number.
+        """Return the outcome of an attempt to create ``entry`` with number ``at``. ``next_number`` must already be higher than
+        ``at``.
 
         Entries below the newest summary are not part of the log and cannot be read. But the following rules determine the
         outcome:
@@ -183,8 +184,8 @@ class JobLog:
           all, the newer generation knows the entry from the summary and acts on it.
         - A GenerationStarted in the log uses up its generation number, so the entry then counts as stale. A GenerationStarted
           that is not stale is therefore not in the log.
-        - Other entries of a process that owns no generation (a pin by the command line) are idempotent. For them NumberTaken is
-          returned, and the caller retries.
+        - Other entries of a process that owns no generation (a pin by the command line) are idempotent. For such entries
+          NumberTaken is returned, and the caller retries.
         """
         state = self._current_state
         if at < state.base:

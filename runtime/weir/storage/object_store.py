@@ -31,14 +31,14 @@ _CLIENT_ERROR = re.compile(r"non-2xx status code: 4(?!08|09|29)\d\d")
 
 class ObjectStorage:
     """An object store as checkpoint storage. ``options`` are the store's settings (``endpoint``, ``region``, ...). Settings
-    that ``options`` does not contain come from the environment.
+    that ``options`` does not contain come from environment variables.
 
     When the network fails, the client retries reads, and also writes that may overwrite an object (``put``). The client never
     retries ``create``. A retry could find the object that the first attempt has created, and would report that another process
     has created the object.
 
-    The timeouts of requests are internal. After a failed request, the caller retries a log entry, declines a checkpoint or restarts
-    the job.
+    Users cannot set the timeouts of requests. If a request fails, the caller retries the write of a log entry, declines
+    the checkpoint, or restarts the job.
     """
 
     def __init__(self, url: str, options: Mapping[str, str] | None = None, *, create_timeout_s: float = 20.0) -> None:

@@ -1,4 +1,4 @@
-"""State files: subtasks write them for each checkpoint attempt and read them on restore."""
+"""State files. A subtask writes state files in each checkpoint attempt, and reads them when its state is restored."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ from weir.storage.base import CheckpointStorage, checksum, checksum_text
 from weir.storage.layout import JobLayout, is_pack, pack_path, state_path
 
 PART_BYTES_MAX = 8 << 20
-"""A separate object is read in parts of at most this size, because a state file can be larger than memory."""
+"""Maximum size of one read of a separate object. A whole state file can be larger than memory."""
 PARTS_AHEAD = 12
-"""A restore fetches at most this number of parts before they are needed."""
+"""Maximum number of parts that a restore requests before it needs them."""
 FETCH_THREADS = 4
-"""The number of parts that a restore fetches at the same time. One request to an object store is far slower than a network."""
+"""Maximum number of parts that a restore fetches at the same time. A single request to an object store uses only a small part of
+the network's bandwidth."""
 PACKED_BYTES_MAX = 4 << 20
 """A file larger than this becomes a separate object. Smaller files share objects of up to about this size, because creating an
 object (two fsyncs, or a request to a store) costs more than writing its bytes."""
@@ -35,15 +36,16 @@ ALIGNMENT = 64
 
 
 _numbers = itertools.count()
-"""A counter for the names of all objects of this process. Names need a number because a slot can write its part of a checkpoint
-in several steps."""
+"""A counter that makes the object names of this process unique. A slot can write its part of a checkpoint in several steps, and
+each step creates new objects."""
 
 
 class StateFiles:
-    """Writes the state files of one slot for one checkpoint attempt, or for a part of it. Instances with the same ``numbers`` never
-    share an object. By default, these are all instances of the process.
+    """Writes the state files of one slot for one checkpoint attempt, or for a part of the attempt.
 
-    ``attempt`` distinguishes the files from those of any other process, including a zombie. Used by one thread.
+    ``numbers`` gives the objects their numbers. Instances with the same ``numbers`` never write to the same object. By default,
+    all instances in a process have the same ``numbers``. ``attempt`` distinguishes the files from those of any other process,
+    including a zombie. Only one thread may use an instance.
     """
 
     def __init__(
@@ -149,24 +151,26 @@ class RestoreCancelled(Exception):
 
 @dataclass(slots=True)
 class RestoreProgress:
-    """The progress of a restore, in bytes of state files. The restore thread advances it, and the loop reads and cancels it."""
+    """The progress of a restore, in bytes of state files. The thread that restores calls ``advance``. The loop reads the
+    progress, and sets ``cancelled`` to cancel the restore."""
 
     total_bytes: int
     restored_bytes: int = 0
     cancelled: bool = False
 
     def advance(self, count: int) -> None:
-        """Raise RestoreCancelled if the restore is cancelled."""
+        """Add ``count`` restored bytes. Raise RestoreCancelled if the restore is cancelled."""
         if self.cancelled:
             raise RestoreCancelled
         self.restored_bytes += count
 
 
 class StateReader:
-    """Reads the state files of one checkpoint, each from its start to its end, and verifies their checksums.
+    """Reads the state files of one checkpoint, and verifies their checksums. Each file is read from its start to its end.
 
-    While one file is read, other threads fetch its next parts and the following files. ``files`` is the order in which the
-    files will be opened. A caller may leave out files. Call ``open`` inside ``with reader``, from one thread.
+    While the caller reads a file, other threads fetch the next parts of this file and the files after it. ``files`` lists the
+    files in the order in which the caller opens them. The caller may skip files. Call ``open`` inside ``with reader``, from one
+    thread.
     """
 
     def __init__(
@@ -186,21 +190,21 @@ class StateReader:
         self._planned: deque[_Fetch] = deque()
         self._parts_ahead = 0
         self._pack: tuple[str, Future[memoryview]] | None = None
-        """The last pack that was requested. The next file is usually in the same pack."""
+        """The path and the content of the newest requested pack. The next file is usually in the same pack."""
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Drop the requests that have not started, and wait for the others."""
+        """Cancel the requests that have not started, and wait for the running requests."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     @contextlib.contextmanager
     def open(self, file: StateFile) -> Iterator[IO[bytes]]:
-        """Return the content of the file as a stream. At the end of the block, verify the checksum of the whole file.
+        """Return the content of the file as a stream. At the end of the ``with`` block, verify the checksum of the whole file.
 
-        Raise CheckpointError if the file is missing or damaged. This error replaces an error of the block, which possibly read
-        damaged data. Raise RestoreCancelled if the restore is cancelled.
+        Raise CheckpointError if the file is missing or damaged. The CheckpointError also replaces any error that the block has
+        raised, because damaged data can be the cause of such an error. Raise RestoreCancelled if the restore is cancelled.
         """
         stream = _Stream(file.bytes, self._parts(file), self._progress)
         try:
@@ -231,7 +235,8 @@ class StateReader:
             yield part.result() if not is_pack(file.path) else _part_of_pack(file, part.result())
 
     def _take_planned(self, file: StateFile) -> _Fetch | None:
-        """Remove the file, and the files before it, from the plan. Return None if the file is not planned."""
+        """Remove the file, and all files before it, from the plan. Return the fetch of the file, or None if the file is not
+        planned."""
         while self._planned or self._unplanned:
             fetch = self._planned.popleft() if self._planned else _Fetch.of(self._unplanned.popleft())
             if fetch.file == file:
@@ -240,7 +245,7 @@ class StateReader:
         return None
 
     def _request_ahead(self, current: _Fetch) -> None:
-        """Request the next parts of the current file, and then the following files."""
+        """Request the next parts of the current file, then parts of the files after it."""
         self._request(current)
         for fetch in self._planned:
             self._request(fetch)
@@ -271,8 +276,8 @@ class StateReader:
 
 @dataclass(slots=True)
 class _Fetch:
-    """The parts of a file that are not used yet: those that are requested, and (offset, bytes) of the others. A file in a pack is
-    one part."""
+    """The parts of a file that have not been read yet. ``requests`` contains the requested parts, and ``unrequested`` contains
+    (offset, bytes) of the other parts. A file in a pack is one part."""
 
     file: StateFile
     unrequested: deque[tuple[int, int]]
@@ -285,7 +290,7 @@ class _Fetch:
 
 
 class _WrongSize(Exception):
-    """The stored object is too short or too long. The message follows the file's name in a sentence."""
+    """The stored object is too short or too long. The message is a predicate, such as "has 3 bytes, but 5 were written"."""
 
 
 def _part_of_pack(file: StateFile, pack: memoryview) -> memoryview:
@@ -295,7 +300,8 @@ def _part_of_pack(file: StateFile, pack: memoryview) -> memoryview:
 
 
 class _Stream(io.RawIOBase):
-    """The content of a state file. If a part of the file cannot be read, the methods raise the error of this request."""
+    """A state file as a stream. If the request for a part fails, ``read`` and ``next_part`` raise the error of this request, also
+    in later calls."""
 
     def __init__(self, bytes_left: int, parts: Iterator[memoryview], progress: RestoreProgress) -> None:
         self._bytes_left = bytes_left
@@ -309,7 +315,10 @@ class _Stream(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> memoryview:
-        """Return a view of a part if the part contains all bytes, else a copy."""
+        """Return the next ``size`` bytes, or fewer at the end of the file. If ``size`` is negative, return the rest of the file.
+
+        The result is a view if one part contains all these bytes, and otherwise a copy.
+        """
         if not self._part.nbytes:
             self.next_part()
         if size < 0:
@@ -317,7 +326,8 @@ class _Stream(io.RawIOBase):
         if size <= self._part.nbytes:
             data, self._part = self._part[:size], self._part[size:]
             return data
-        # A damaged file can ask for any size. Arrow's memory pool reuses freed pages; new pages would cost more than the copy.
+        # Limit the size, because the size can come from damaged data. Allocate from Arrow's memory pool, because the pool reuses
+        # freed pages. New pages would cost more than the copy.
         size = min(size, self._part.nbytes + self._bytes_left)
         data, filled = memoryview(pa.allocate_buffer(size)).cast("B"), 0
         while filled < size and (self._part.nbytes or self.next_part()):
@@ -347,12 +357,12 @@ class _Stream(io.RawIOBase):
         return self._part.nbytes > 0
 
     def checksum(self) -> str:
-        """Return the checksum of all parts so far."""
+        """Return the checksum of all parts that have been read."""
         return checksum_text(self._digest)
 
 
 def _problem(file: StateFile, stream: _Stream) -> str:
-    """Read the rest of the file. Return its problem as a predicate, or "" if the file is intact."""
+    """Read the rest of the file. Return the problem of the file as a predicate, or "" if the file is intact."""
     try:
         while stream.next_part():
             pass
@@ -364,7 +374,7 @@ def _problem(file: StateFile, stream: _Stream) -> str:
 
 
 class StateFileChecker:
-    """Reads state files and compares them with their checksums. Used by one thread."""
+    """Reads state files and compares them with their checksums. Only one thread may use an instance."""
 
     def __init__(self, storage: CheckpointStorage, layout: JobLayout) -> None:
         self._storage = storage

@@ -34,15 +34,15 @@ Beyond this number, a new connection replaces the oldest connection that is in t
 milliseconds, so they are not affected.
 """
 HANDSHAKE_NS_MAX = 5_000_000_000
-"""Internal: maximum duration of a handshake at the acceptor. The dialer tries again until its dial timeout."""
+"""Internal: maximum duration of a handshake at the acceptor. The dialer retries until its dial timeout has passed."""
 _ACCEPTS_PER_TURN = 64
 DIAL_TIMEOUT_NS = 60_000_000_000
 """Default of the connect timeout (``Timeouts.connect_timeout_ms``)."""
 DELAY_NS_MIN = 10_000_000
 DELAY_NS_MAX = 500_000_000
 ATTEMPT_NS_MAX = 10_000_000_000
-"""Internal: timeout of one attempt to connect. Within this time, the acceptor must prove its identity. After that, the acceptor may delay
-the admission."""
+"""Internal: timeout of one attempt to connect. Within this time, the acceptor must prove its identity. After the proof, the
+acceptor may delay the admission of the connection."""
 
 
 class HandshakeSession(Generic[M]):
@@ -253,13 +253,15 @@ class Acceptor:
 
 
 class Dialer:
-    """The dialing side. A Dialer retries with growing delays until the acceptor admits it or the dial timeout has passed.
+    """The dialing side. A Dialer retries with growing delays until the acceptor admits the connection or the dial timeout has
+    passed.
 
-    The time during which an authenticated acceptor delays the admission does not count towards the dial timeout. The acceptor is
-    alive then, and the coordinator judges the progress of its deployment.
+    The time during which an authenticated acceptor delays the admission does not count towards the dial timeout. While an
+    authenticated acceptor delays the admission, the deploy timeout applies.
 
     The poller and calls of ``advance`` drive the Dialer. In the end, the Dialer calls either ``connected`` with the socket and
-    the acceptor's incarnation, or ``failed`` with the reason. If the Dialer is closed before that, it calls neither.
+    the acceptor's incarnation, or ``failed`` with the reason. A Dialer that is closed earlier calls neither ``connected`` nor
+    ``failed``.
     """
 
     def __init__(

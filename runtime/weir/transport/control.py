@@ -72,7 +72,7 @@ def _parse(data: memoryview) -> tuple[None, tuple[int]]:
 
 
 def frame_message(data: bytes) -> bytes:
-    """Return a message in the form in which it travels on a control connection."""
+    """Return ``data`` in the format of a control connection: the length, then the data."""
     return _LENGTH.pack(len(data)) + data
 
 
