@@ -1,4 +1,5 @@
-"""The background executors of a deployment in a slot process: user functions, encoding of sinks, and snapshots."""
+"""The background executors of a deployment in a slot process. The executors run user functions, the encoding of sinks, snapshots
+and restores."""
 
 from __future__ import annotations
 
@@ -12,11 +13,11 @@ from weir.subtask.environment import Done
 
 
 class SerialExecutor:
-    """Runs calls one after the other, on a thread that starts with the first call. ``began_or_ended`` is called on that thread
-    before and after each call.
+    """Runs calls one after the other on one thread, which starts with the first call. The executor's thread calls
+    ``began_or_ended`` before and after each call.
 
-    In contrast to ``ThreadPoolExecutor``, queued calls can be cancelled without closing the executor, and a call that never
-    returns does not prevent the end of the process.
+    Unlike a ``ThreadPoolExecutor``, a SerialExecutor can cancel its queued calls and continue to run. A call that never returns
+    does not prevent the end of the process.
     """
 
     def __init__(self, name: str, began_or_ended: Callable[[], None]) -> None:
@@ -55,7 +56,7 @@ class SerialExecutor:
             future.cancel()
 
     def close(self) -> None:
-        """Accept no more calls. The thread ends after the queued calls."""
+        """Accept no more calls. The thread ends after it has run the queued calls."""
         with self._changed:
             self._closed = True
             self._changed.notify()
@@ -88,11 +89,12 @@ class SerialExecutor:
 
 
 class DeploymentExecutors:
-    """The Background of one deployment: an executor for each kind of call, so that a call that hangs stops no call of another kind
-    and no call of a later deployment.
+    """The Background of one deployment. Each kind of call has its own executor. So a call that hangs does not delay calls of
+    other kinds, or calls of a later deployment.
 
-    ``on_call`` is called when a call of a user function begins and when it ends, ``wake`` when any call has ended, and
-    ``finished(done, result, error)`` when a snapshot is written. All are called on the threads of the executors.
+    ``on_call`` is called when a user function begins and when it ends. ``wake`` is called when a call of any kind has ended or
+    was cancelled. ``finished(done, result, error)`` is called when a snapshot or a restore has ended. The threads of the
+    executors call these callbacks. ``cancel_queued`` also calls ``wake``, on the thread of the caller.
     """
 
     def __init__(

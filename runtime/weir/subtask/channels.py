@@ -4,8 +4,8 @@ A channel has room while the sum of its bytes in transit and its waiting bytes i
 accepts one batch larger than the window. Control events need no credit, but do not overtake waiting data. ``Outputs`` combines
 the output channels of a subtask. For each outgoing edge, ``Outputs`` has one partitioner and a set of channels.
 
-The channels from other slots share the network memory of the receiving slot (see ``ChannelLimits``). Channels inside a slot do
-not use network memory, because their number does not grow with the parallelism.
+The channels from other slots share the network memory of the receiving slot (see ``ChannelLimits``). Channels inside a slot use
+no network memory, because the number of these channels does not grow with the parallelism.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ from weir.subtask.environment import BatchPartitioner
 
 WINDOW_BYTES = 4 * 1024 * 1024
 SHARE_BYTES_MIN = 64 * 1024
-"""Minimum share of a channel in the network memory. With smaller batches, the fixed cost of a batch would dominate."""
+"""Minimum share of a channel in the network memory. With a smaller share, the fixed cost of each batch would dominate."""
 SliceBatch = Callable[[Batch, int], Iterable[Batch]]
-"""Slices a batch into batches of at most the given number of bytes. A single row can be larger."""
+"""A function that slices a batch into batches of at most the given number of bytes. A row that is larger than this number
+becomes a batch with one row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +37,9 @@ class ChannelLimits:
     """Limits of each channel between slots. ``window_bytes`` is the credit of the channel. ``batch_bytes`` is the maximum size
     of a batch.
 
-    Each channel has a fixed share of the receiving slot's network memory, and uses the share of no other channel. A channel that
-    is blocked by an alignment can therefore fill only its own share, and cannot stop the channels whose barriers are missing. The
-    sender does not have to ask for memory, so a channel needs no additional messages.
+    Each channel has a fixed share of the receiving slot's network memory, and never uses the share of another channel. So a
+    channel that is blocked during an alignment fills only its own share, and the channels whose barriers are missing can
+    continue. A sender does not request memory, so flow control needs no messages except the returned credit.
     """
 
     window_bytes: int = WINDOW_BYTES
@@ -48,12 +49,14 @@ class ChannelLimits:
     def of(cls, graph: PhysicalGraph, network_bytes: int) -> Self:
         """Return the limits for ``network_bytes`` of network memory per slot. All slots compute the same limits.
 
-        The frames in transit to a slot and the frames that wait there have at most ``network_bytes`` together, or
-        SHARE_BYTES_MIN per channel if that is more. The only exception is a row that is larger than a share.
+        ``network_bytes`` limits the total size of the frames that are in transit to a slot or wait in the slot. If
+        ``network_bytes`` is less than SHARE_BYTES_MIN per channel, the limit is SHARE_BYTES_MIN per channel. Only a row that is
+        larger than a share can exceed the limit.
         """
         share = max(SHARE_BYTES_MIN, network_bytes // max(1, graph.remote_inputs_max()))
         window_bytes = min(WINDOW_BYTES, share)
-        # Two batches fit into a small window, so the sender can prepare a batch while the receiver consumes another.
+        # In a small window, a batch uses at most half of the window. So the sender can send a batch while the receiver consumes
+        # another batch.
         return cls(window_bytes, BATCH_BYTES if share >= BATCH_BYTES else window_bytes // 2)
 
 
@@ -97,8 +100,8 @@ class InputChannel:
         return self._frames.popleft()
 
     def release(self, frame: Frame) -> None:
-        """Release a consumed frame. The frame's bytes no longer count against the window, and the sender gets the credit
-        back."""
+        """Release a consumed frame. The frame's bytes no longer count against the window, and the credit is returned to the
+        sender."""
         self._bytes_held -= frame.bytes_held
         if self._return_credit is None:
             return

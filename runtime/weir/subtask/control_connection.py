@@ -1,7 +1,7 @@
 """The slot's control connection to the coordinator, on a separate thread.
 
-This thread ends the process if the lease has expired, if the coordinator is lost, or if the loop does not react to Cancel or
-Stop. The loop could not detect these conditions while it is busy. The heartbeats are sent by another thread (heartbeats.py).
+The control thread ends the process if the lease has expired, if the coordinator is lost, or if the loop does not react to Cancel
+or Stop. A busy loop cannot detect an expired lease or a lost coordinator. Another thread sends the heartbeats (heartbeats.py).
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from weir.transport.handshake import JobCredentials
 
 CHECK_NS = 500_000_000
 REPORT_NS = 1_000_000_000
-"""If the loop has not answered Cancel after this time, the slot reports what it is doing."""
+"""If the loop has not answered Cancel after this time, the slot sends a sample of its stacks."""
 REACTION_MS_EXTRA = 2_000
-"""The loop may take this much longer than the cancel timeout to start handling Cancel or Stop. The coordinator replaces the slot
-before the process ends itself."""
+"""The process ends itself if the loop has not reacted to Cancel or Stop within the cancel timeout plus this time. Because of
+the extra time, the coordinator replaces the slot before the process ends itself."""
 EXIT_FENCED = 77
 """Exit code of a slot that ends its own process."""
 
@@ -42,10 +42,10 @@ class ControlConnection:
     """The control connection of a slot. Call ``start`` first. Then the loop calls ``send`` for each message, and ``receive``
     whenever ``wake`` was called. Finally, the loop calls ``close``.
 
-    ``lease_ms`` is the duration of the first lease. The coordinator's first Lease message replaces this lease. ``timeouts`` limits
-    the time to connect, and the time that the loop may take to react to Cancel or Stop. The thread calls
-    ``supervise(now_ns, slow_cancel)`` about twice per second, with the monotonic time. If the loop is slow to answer Cancel,
-    ``slow_cancel`` is True in one of these calls. ``end`` ends the process, and returns only in tests.
+    ``lease_ms`` is the duration of the first lease. The coordinator's first Lease message replaces the first lease. ``timeouts``
+    limits the time to connect, and the time in which the loop must react to Cancel or Stop. The control thread calls
+    ``supervise(now_ns, slow_cancel)`` about twice per second. ``now_ns`` is the monotonic time. If the loop is slow to answer
+    Cancel, ``slow_cancel`` is True in one call of ``supervise``. ``end`` ends the process, and returns only in tests.
     """
 
     def __init__(
@@ -83,7 +83,8 @@ class ControlConnection:
         self._lease_until_ns: int | None = None
         self._order_at_ns: int | None = None
         self._cancel_at_ns: int | None = None
-        """The time at which Cancel arrived, until it is answered or reported as slow."""
+        """The arrival time of Cancel. None if no Cancel has arrived, or if the newest Cancel has been answered or reported as
+        slow."""
         self._thread = threading.Thread(target=self._run, name="weir-control", daemon=True)
 
     def start(self, register: Register) -> None:
@@ -104,7 +105,7 @@ class ControlConnection:
         self._client.send(encode(message))
 
     def receive(self) -> list[ToSlot]:
-        """Return the messages since the last call. The loop calls ``receive``, and the call counts as a reaction to Cancel or
+        """Return the messages that have arrived since the last call. Each call by the loop counts as a reaction to Cancel or
         Stop."""
         received = []
         while self._inbox:
@@ -147,7 +148,8 @@ class ControlConnection:
                     self._cancel_at_ns = None
                 self._supervise(now_ns, slow_cancel)
             if self._lease_has_expired():
-                # This thread has possibly waited for the GIL since it last received. A lease that arrived meanwhile counts.
+                # Receive again, because this thread has possibly waited for the GIL. A new lease can have arrived in the
+                # meantime.
                 self._receive(0)
             self._check(time.monotonic_ns())
         # Send queued messages before the connection is closed.
@@ -171,9 +173,9 @@ class ControlConnection:
                     self._lease_until_ns = time.monotonic_ns() + message.lease_ms * 1_000_000
                     return
                 self._inbox.append(message)
-                # Append the message before setting ``_order_at_ns``.
-                # In the reverse order, a ``receive`` in between would clear ``_order_at_ns`` without returning the message.
-                # If a ``receive`` has already returned the message, ``wake`` only causes an additional ``receive``.
+                # Append the message before ``_order_at_ns`` is set. In the reverse order, a ``receive`` between the two steps
+                # would clear ``_order_at_ns`` without returning the message. If a ``receive`` has already returned the message,
+                # ``wake`` only causes an additional ``receive``.
                 if isinstance(message, CancelSubtasks | Stop) and self._order_at_ns is None:
                     self._order_at_ns = time.monotonic_ns()
                 if isinstance(message, CancelSubtasks):

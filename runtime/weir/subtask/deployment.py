@@ -35,13 +35,14 @@ from weir.subtask.subtask import SubtaskParts, SubtaskRuntime
 
 @dataclass(frozen=True, slots=True)
 class SlotSettings:
-    """Settings of a slot, equal in all slots of a run. ``network_bytes`` is the memory for batches from other slots."""
+    """Settings of a slot. All slots of a run have the same settings. ``network_bytes`` is the memory for batches from other
+    slots."""
 
     batch_rows: int = 65_536
     network_bytes: int = NETWORK_BYTES
     mode: CheckpointMode = CheckpointMode.EXACTLY_ONCE
     restore_report_ns: int = 1_000_000_000
-    """The slot reports the progress of a restore at this interval, which must be shorter than the timeout of deployments."""
+    """The interval at which the slot reports the progress of a restore. The interval must be shorter than the deploy timeout."""
 
 
 class SlotDeployment:
@@ -60,14 +61,15 @@ class SlotDeployment:
         self.remote_outputs: dict[ChannelId, RemoteOutput] = {}
         self.checkpoints = SlotCheckpoints(sum(1 for _ in graph.subtasks_of_slot(deploy.slot)))
         self.restore: StateRestore | None = None
-        """The restore of state files that runs beside the loop, or None."""
+        """The running restore of state files, or None."""
         self.announced = False
         self.running = False
         self.failed = False
 
 
 class StateRestore:
-    """Restores the operators that have state files. ``run`` runs beside the loop, which reads and cancels ``progress``."""
+    """Restores the operators that have state files. The snapshot thread calls ``run``. Meanwhile, the loop reads ``progress``,
+    and can cancel the restore."""
 
     def __init__(self, restored: Sequence[tuple[Operator, Sequence[OperatorSnapshot]]], environment: SlotEnvironment) -> None:
         self.operators = [operator for operator, _ in restored]
@@ -78,15 +80,15 @@ class StateRestore:
         self.report_at_ns = 0
 
     def run(self) -> None:
-        # All operators share one reader, because their state is often in the same object.
+        # All operators share one reader, because the state files of several operators are often in the same object.
         with self._environment.snapshot_reader(self._files, self.progress) as reader:
             for operator, snapshots in self._restored:
                 operator.restore(snapshots, reader)
 
 
 class DeploymentBuilder:
-    """Builds a deployment. Call ``build`` once, then run the deployment's ``restore`` if it is not None. If ``build`` raises an
-    error, the deployment's ``parts`` can still be closed."""
+    """Builds a deployment. Call ``build`` once. Then run the ``restore`` of the deployment, unless the field is None. If ``build``
+    raises an error, the deployment's ``parts`` can still be closed."""
 
     def __init__(
         self,
@@ -170,7 +172,8 @@ class DeploymentBuilder:
     # ---- operators -------------------------------------------------------------------------------
 
     def _open(self, subtask: SubtaskId) -> tuple[SourceOperator | None, list[Operator]]:
-        """Open all operators of the chain, then restore the state that is not in files."""
+        """Open all operators of the chain. Then restore the operators that have a snapshot but no state files. The StateRestore
+        restores the operators that have state files."""
         parts = list(self._program.operators(self._graph, subtask))
         uids = self._graph.chains[subtask.chain].operators
         for uid, part in zip(uids, parts, strict=True):

@@ -19,7 +19,7 @@ from weir.storage.state_files import RestoreProgress
 
 
 class BatchPartitioner(Protocol):
-    """Distributes batches to the subtasks of an edge's target. A partitioner can keep rows back until a batch is full."""
+    """Distributes batches to the subtasks of an edge's target. A partitioner can hold rows until a batch is full."""
 
     def add(self, batch: Batch) -> list[tuple[int, Batch]]: ...
     def flush(self) -> list[tuple[int, Batch]]: ...
@@ -47,13 +47,14 @@ class Program(Protocol):
         ...
 
     def slice_batch(self, batch: Batch, bytes_max: int) -> Iterable[Batch]:
-        """Slice a batch into batches of at most ``bytes_max`` bytes, and keep the order of the records. A record that is larger
-        becomes a batch by itself."""
+        """Slice a batch into batches of at most ``bytes_max`` bytes. The records keep their order. A record that is larger than
+        ``bytes_max`` becomes a batch with one record."""
         ...
 
 
 Done: TypeAlias = Callable[[object, BaseException | None], None]
-"""A callback with the result and the error of a call. One of the two is None."""
+"""A callback with the result and the error of a call. The error is None if the call succeeded, and the result
+is None if the call failed."""
 
 
 class Background(Protocol):
@@ -63,7 +64,7 @@ class Background(Protocol):
 
     @property
     def is_idle(self) -> bool:
-        """Whether no call is running or queued. The loop is woken when the last call ends."""
+        """Whether no call is running or queued. The loop wakes up when the last call ends."""
         ...
 
     def call(self, work: Callable[[], object]) -> BackgroundCall:
@@ -71,7 +72,7 @@ class Background(Protocol):
         ...
 
     def encode(self, work: Callable[[], object]) -> BackgroundCall:
-        """Run the encoding of a sink."""
+        """Run the encoding of a sink's output."""
         ...
 
     def write(self, work: Callable[[], object], done: Done) -> None:
@@ -83,7 +84,7 @@ class Background(Protocol):
         ...
 
     def close(self) -> None:
-        """Accept no more calls. A running call cannot be stopped, so check ``is_idle``."""
+        """Accept no more calls. ``close`` does not stop a running call, so check ``is_idle`` afterwards."""
         ...
 
 
@@ -101,7 +102,7 @@ class SlotEnvironment(Protocol):
     def send_frame(self, slot: int, frame: Frame) -> None: ...
 
     def open_channels(self, deploy: Deploy, graph: PhysicalGraph) -> None:
-        """Start to connect to the peers of this generation. ``channels_ready`` returns True once all peers are connected."""
+        """Start to connect to the peers of this generation. ``channels_ready`` returns True when all peers are connected."""
         ...
 
     def channels_ready(self) -> bool: ...
@@ -112,12 +113,13 @@ class SlotEnvironment(Protocol):
         ...
 
     def step_begins(self, chain: int) -> None:
-        """The loop runs a step of the chain with this index."""
+        """Record the chain of the next step. The loop calls ``step_begins`` before each step. ``chain`` is the index of the
+        chain."""
         ...
 
     def snapshot_files(self, generation: Generation, checkpoint: CheckpointId) -> SnapshotFiles: ...
     def snapshot_reader(self, files: Sequence[StateFile], progress: RestoreProgress) -> AbstractContextManager[SnapshotReader]:
-        """Return a reader of ``files``, which will be opened in this order. The reader advances ``progress``."""
+        """Return a reader of ``files``. The caller opens the files in this order. The reader advances ``progress``."""
         ...
 
     def rss_bytes(self) -> int: ...

@@ -1,9 +1,9 @@
 """The heartbeats of a slot, and the samples of its stacks.
 
-A thread in compiled code sends the heartbeats, on a control connection of its own. This thread never needs the GIL. So a slot whose
-code holds the GIL for a long time (a regular expression, a C extension) stays alive, but a slot that is stopped or dead falls
-silent. The coordinator judges progress by the numbers in the heartbeats: the loop and the background executor write these numbers
-to shared memory.
+A thread that runs compiled code sends the heartbeats on a separate control connection. The heartbeat thread never needs the GIL.
+So a slot sends heartbeats even while its code holds the GIL for a long time, for example in a regular expression or a C
+extension. A slot that is stopped or dead sends no heartbeats. The loop and the background executor count turns and calls in
+shared memory. Each heartbeat contains the counts of turns and calls, so the coordinator can detect a slot that makes no progress.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from weir.transport.handshake import Claim, ConnectionPurpose, JobCredentials
 from weir.transport.poller import Poller
 
 HEARTBEAT_MS = 500
-# Functions of the C library, as numba types. Pointers are addresses.
+# Functions of the C library, as numba types. Pointers are passed as integer addresses.
 _poll: Any = types.ExternalFunction("poll", types.int32(types.int64, types.uint64, types.int32))
 _send: Any = types.ExternalFunction("send", types.int64(types.int32, types.int64, types.uint64, types.int32))
 _read: Any = types.ExternalFunction("read", types.int64(types.int32, types.int64, types.uint64))
 _NO_SIGNAL = int(getattr(socket, "MSG_NOSIGNAL", 0))
 _POLLIN = 1
-# The words of the shared memory.
+# Indices of the 64-bit words in the shared memory.
 _TURNS, _CALLS, _CHAIN, _STOP, _STARTED, _POLLED, _WORDS = 0, 1, 2, 3, 4, 5, 7
 _DIGITS = 20
-"""Number of characters of each number in a heartbeat, padded with spaces."""
+"""Width of each number in a heartbeat, in characters. Shorter numbers are padded with spaces."""
 _DUMP_MS = 50
-"""Time for the rest of a dump to arrive in the pipe."""
+"""After the first bytes of a dump have arrived in the pipe, the thread waits this long for the rest of the dump."""
 
 
 @kernel
@@ -78,9 +78,14 @@ def _beat(
     connection: int, pipe: int, words: int, heartbeat: int, heartbeat_bytes: int, first_number: int, number_stride: int,
     sample: int, sample_prefix: int, raw: int,
 ) -> int:  # fmt: skip
-    """Send heartbeats until the word _STOP is set or the connection ends. Addresses: ``words``, ``heartbeat`` (a message whose
-    numbers are at ``first_number``, ``number_stride`` apart), ``sample`` (a message with ``sample_prefix`` bytes before the hex
-    digits), ``raw`` (a buffer for a dump)."""
+    """Send heartbeats until the word _STOP is set or the connection ends. Return 0 after _STOP, or another number after
+    a failure.
+
+    ``words``, ``heartbeat``, ``sample`` and ``raw`` are addresses. ``words`` is the shared memory. ``heartbeat`` is a message of
+    ``heartbeat_bytes`` bytes. The first number of the heartbeat is at byte ``first_number``, and each later number is
+    ``number_stride`` bytes further. ``sample`` is a message that has ``sample_prefix`` bytes before the hex digits. ``raw`` is a
+    buffer for a dump.
+    """
     store64(words + 8 * _STARTED, signed(1))
     size = 0
     while load64(words + 8 * _STOP) == 0:
@@ -88,7 +93,7 @@ def _beat(
             _write_number(heartbeat + first_number + number * number_stride, load64(words + 8 * number))
         if _send(connection, heartbeat, heartbeat_bytes, _NO_SIGNAL) != heartbeat_bytes:
             return 1
-        # The coordinator compares a sample with the heartbeat before it, so send the sample after a new heartbeat.
+        # Send a new heartbeat before the sample. The coordinator assigns a sample to the step in its newest heartbeat.
         if size and _send(connection, sample, size, _NO_SIGNAL) != size:
             return 4
         size = 0
@@ -96,7 +101,8 @@ def _beat(
         store64(polled, signed(connection | (_POLLIN << 32)))
         store64(polled + 8, signed(pipe | (_POLLIN << 32)))
         _poll(polled, 2, HEARTBEAT_MS)
-        # The upper 16 bits are the returned events. The coordinator sends nothing here, so an event is the end of the connection.
+        # The upper 16 bits of the word are the returned events. The coordinator sends nothing on this connection, so any event
+        # means that the connection has ended.
         if load64(polled) >> 48 != 0:
             return 2
         if load64(polled + 8) >> 48 != 0:
@@ -123,7 +129,8 @@ def warm_up_heartbeats() -> None:
 
 
 class HeartbeatSender:
-    """The heartbeats of a slot process. Call order: start -> { turn | step | call }* -> close. ``close`` may be called at any time."""
+    """Sends the heartbeats of a slot process. Call order: start -> { turn | step | call }* -> close. ``close`` may be called at
+    any time."""
 
     def __init__(self, credentials: JobCredentials, *, host: str, port: int, run: int, incarnation: SlotIncarnation) -> None:
         self._credentials = credentials
@@ -137,8 +144,8 @@ class HeartbeatSender:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Connect, then send the first heartbeat and one each HEARTBEAT_MS. When ``start`` returns, the heartbeats no longer need
-        the GIL. Raise ConnectionError if the coordinator refuses the connection or cannot be reached."""
+        """Connect, and start the thread that sends a heartbeat every HEARTBEAT_MS. When ``start`` returns, the heartbeat thread
+        no longer needs the GIL. Raise ConnectionError if the coordinator refuses the connection or cannot be reached."""
         warm_up_heartbeats()
         self._connection = self._connect()
         self._connection.setblocking(True)
@@ -152,7 +159,8 @@ class HeartbeatSender:
 
     @property
     def dump_descriptor(self) -> int | None:
-        """A descriptor for Python's faulthandler: a dump that is written here is sent to the coordinator."""
+        """A file descriptor for Python's faulthandler, or None before ``start``. Each dump that is written to this descriptor is
+        sent to the coordinator."""
         return None if self._pipe is None else self._pipe[1]
 
     @property
@@ -164,22 +172,22 @@ class HeartbeatSender:
         return int(self._numbers[_CALLS])
 
     def turn(self) -> None:
-        """The loop begins a turn."""
+        """Count a turn. The loop calls ``turn`` when a turn begins."""
         self._numbers[_TURNS] += 1
 
     def step(self, chain: int) -> None:
-        """The loop runs a step of ``chain``."""
+        """Record the chain of the next step. The loop calls ``step`` before each step."""
         self._numbers[_CHAIN] = chain
 
     def call(self) -> None:
-        """A blocking call begins or ends."""
+        """Count the start or the end of a blocking call. The background executor calls ``call`` at both times."""
         self._numbers[_CALLS] += 1
 
     def close(self) -> None:
         self._numbers[_STOP] = 1
         if self._connection is not None:
             try:
-                self._connection.shutdown(socket.SHUT_RDWR)  # ends the wait of the thread
+                self._connection.shutdown(socket.SHUT_RDWR)  # wakes the thread, which waits in poll
             except OSError:
                 pass  # the coordinator has closed the connection
         if self._thread is not None:
@@ -212,7 +220,7 @@ class HeartbeatSender:
         return connected[0]
 
     def _run(self, connection: int, pipe: int) -> None:
-        # A signal handler in this thread would interrupt its system calls, and would wait for the GIL.
+        # A signal handler in this thread would interrupt the thread's system calls, and would wait for the GIL.
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         mark = 10 ** (_DIGITS - 1)
         message = frame_message(encode(Heartbeat(mark, mark, mark)))
@@ -229,11 +237,12 @@ class HeartbeatSender:
 
 
 class StackSampler:
-    """Sends a sample of all stacks once in each step that takes ``step_ns`` and in each blocking call that takes ``call_ns``.
+    """Sends a sample of all stacks during each step that takes longer than ``step_ns``, and during each blocking call that takes
+    longer than ``call_ns``.
 
-    Call ``arm`` when the heartbeats have started. The control thread calls ``check`` several times per second. If another thread
-    holds the GIL, ``check`` cannot run, and after ``step_ns`` a watchdog of Python's faulthandler, which needs no GIL, writes the
-    sample.
+    Call ``arm`` when the heartbeats have started. The control thread calls ``check`` about twice per second. While another thread
+    holds the GIL, ``check`` cannot run, and the watchdog of Python's faulthandler writes the sample after ``step_ns``. The
+    watchdog needs no GIL.
     """
 
     def __init__(self, heartbeats: HeartbeatSender, *, step_ns: int, call_ns: int, send: Callable[[FromSlot], None]) -> None:
@@ -246,7 +255,10 @@ class StackSampler:
         self._armed_ns = 0
 
     def check(self, now_ns: int, slow_cancel: bool) -> None:
-        """``slow_cancel`` is True if the loop is slow to answer Cancel."""
+        """Send a sample if one is due. Also send a sample if ``slow_cancel`` is True, because the loop is slow to answer Cancel.
+
+        ``now_ns`` is the monotonic time.
+        """
         if slow_cancel:
             self._sample()
         turns, calls = self._heartbeats.turns, self._heartbeats.calls
@@ -264,11 +276,11 @@ class StackSampler:
             self.arm(now_ns)
 
     def arm(self, now_ns: int) -> None:
-        """Start the watchdog, or start it again. Call first in the thread that will run the loop, because the first step can
-        already hold the GIL."""
+        """Start or restart the watchdog. The thread of the loop must call ``arm`` before the first step of the loop, because
+        even the first step can hold the GIL for a long time."""
         descriptor = self._heartbeats.dump_descriptor
         if descriptor is not None:
-            # A dump can come before the step that holds the GIL, if the control thread was late. So repeat it.
+            # Repeat the dump. If the control thread was late, the first dump can precede the step that holds the GIL.
             faulthandler.dump_traceback_later(self._step_ns / 1e9, repeat=True, file=descriptor)
             self._armed_ns = now_ns
 

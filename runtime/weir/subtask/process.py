@@ -44,7 +44,7 @@ TURNS_NS = 1_000_000
 """The loop runs turns for this long before it polls the sockets again."""
 METRICS_NS = 500_000_000
 CALLS_NS_MAX = 1_000_000_000
-"""After Stop, the process waits up to this time for its background calls."""
+"""After Stop, the process waits at most this time until its background calls have ended."""
 
 log = structlog.get_logger(__name__)
 
@@ -206,8 +206,8 @@ class SlotProcess:
             self._end_background_calls()
 
     def _end_background_calls(self) -> None:
-        """Wait until the calls of the last deployment have ended. If a call does not end, exit, because Spark would otherwise use
-        this process and its hung thread again."""
+        """Wait until all background calls have ended. If a call does not end, exit the process. Otherwise Spark would reuse this
+        process, in which the thread of the call still hangs."""
         until_ns = time.monotonic_ns() + CALLS_NS_MAX
         while self._runtime.has_background_calls:
             if time.monotonic_ns() > until_ns:

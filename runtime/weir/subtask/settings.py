@@ -42,6 +42,7 @@ def configure_logs(settings: LogSettings) -> None:
 
 
 SAMPLE_MS = 24_000
+"""Default time after which the slot samples a step or a blocking call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,5 +60,6 @@ class ProcessSettings:
     timeouts: Timeouts = field(default_factory=Timeouts)
     step_sample_ms: int = SAMPLE_MS
     call_sample_ms: int = SAMPLE_MS
-    """Time after which a step or a blocking call counts as long, so that the slot sends a sample of its stacks."""
+    """``step_sample_ms`` and ``call_sample_ms``: if a step or a blocking call takes longer than the given time, the slot sends
+    a sample of its stacks."""
     logs: LogSettings = field(default_factory=LogSettings)

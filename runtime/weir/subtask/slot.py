@@ -71,9 +71,9 @@ class SlotRuntime:
         self._fenced = Generation(0)
         """Messages and frames of this generation, or of an older generation, no longer have an effect in this slot."""
         self._closing: list[SlotDeployment] = []
-        """Earlier deployments whose last background calls have not ended yet."""
+        """Earlier deployments whose background calls have possibly not ended yet."""
         self._cancelled: Generation | None = None
-        """The generation whose cancel is not answered yet, because background calls are running."""
+        """The generation of a Cancel that the slot has not answered yet, because background calls are running, or None."""
         self._busy_ns = 0
         self._rested = True
         """Whether no subtask could run at the last turn."""
@@ -86,8 +86,8 @@ class SlotRuntime:
 
     @property
     def has_background_calls(self) -> bool:
-        """Whether calls of earlier deployments are still running in the background. Closes the operators of cancelled restores that
-        have ended, because a running restore still uses its operators."""
+        """Whether background calls of earlier deployments are still running. Also close the operators of cancelled
+        restores that have ended. The operators of a running restore cannot be closed, because the restore uses the operators."""
         ended = [deployment for deployment in self._closing if deployment.background.is_idle]
         for deployment in ended:
             self._closing.remove(deployment)
@@ -326,8 +326,8 @@ class SlotRuntime:
         return worked or bool(due)
 
     def _write(self, deployment: SlotDeployment, checkpoint: CheckpointId, due: Sequence[SubtaskCheckpoint]) -> None:
-        """Write all snapshots in one background call, because each switch between the writer thread and the loop costs time in
-        both."""
+        """Write all snapshots in ``due`` in one background call. One call per snapshot would be slower, because each switch
+        between the loop and the snapshot thread takes time."""
         files = self._environment.snapshot_files(deployment.generation, checkpoint)
 
         def work() -> list[Sequence[OperatorSnapshot] | Exception]:
@@ -415,9 +415,11 @@ class SlotRuntime:
         self._answer_cancel(generation)
 
     def _answer_cancel(self, generation: Generation) -> None:
-        """Answer when all background calls have ended. Until then the slot is not free, because a call that never ends would use
-        the memory and the thread of the slot, and could have effects during the next generation. If a call never ends, the
-        coordinator replaces the slot."""
+        """Send Cancelled if all background calls have ended. Otherwise store the generation, and a later turn tries again.
+
+        A running call still uses memory and a thread of the slot, and can have effects during the next generation. So the slot is
+        not free before all calls have ended. If a call never ends, the coordinator replaces the slot.
+        """
         self._cancelled = generation if self.has_background_calls else None
         if self._cancelled is None:
             self._environment.send_control(Cancelled(generation))

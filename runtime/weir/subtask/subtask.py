@@ -56,7 +56,7 @@ class OperatorChain:
     def _process_rest(self, position: int, step: Step) -> Step:
         for out in step:
             if out is None or not out.num_rows:
-                yield out  # an empty batch only returns control to the loop
+                yield out  # None or an empty batch only returns control to the loop
             else:
                 yield from self._process_from(position + 1, out)
 
