@@ -26,7 +26,8 @@ from weir.protocol.snapshots import JsonValue
 POLL_S = 20.0
 COMMANDS_PAUSE_S = (0.5, 15.0)
 CLOSE_TIMEOUT_S = 5.0
-"""Internal: how long ``close`` tries to send unconfirmed events. Events that are still unconfirmed then stay in the spool's files."""
+"""Internal: maximum time for which ``close`` tries to send unconfirmed events. Events that are still unconfirmed after this
+time stay in the spool's files."""
 
 CLOSING_POLL_MS = 50
 

@@ -27,7 +27,7 @@ from weir.protocol.snapshots import JsonValue
 from weir.storage.manifests import checkpoint_statistics
 
 RESTORE_EVERY_MS = 10_000
-"""The time between two recorded events about a restore. A restore that takes less time causes no event."""
+"""The minimum time between two recorded events about a restore. A restore that takes less time than this causes no event."""
 SAMPLE_EVERY_MS = 2_000
 """The minimum time between two recorded samples of a slot. Slots report twice a second, which is more than the charts can
 show."""
@@ -65,7 +65,7 @@ class Reporter:
 
     def on_phase(self, phase: JobPhase, generation: Generation) -> None:
         if (phase, generation) == self._phase:
-            return  # the reason of the state, if any, is valid until the next phase
+            return  # the phase has not changed, so keep the reason of the state
         self._phase, self._generation = (phase, generation), generation
         if phase is JobPhase.ENDED:
             return  # ``on_finish`` reports the outcome
@@ -100,7 +100,7 @@ class Reporter:
                 self._record(Recovered(report.generation, self._failure, report.value_ms))
             case ReportKind.WAITING_FOR_SLOTS:
                 assert report.generation is not None
-                # The reason of the state says why the job does not run yet. The next phase removes this reason.
+                # The reason explains why the job does not run yet. A change of the phase removes the reason.
                 self._report_state(self._state(JobPhase.ALLOCATING), report.generation, f"waiting for slots: {report.text}")
             case ReportKind.RETRYING:
                 if self._reported is not None and self._reported.state is not DriverState.RUNNING:
@@ -140,7 +140,8 @@ class Reporter:
             self._record(changed)
 
     def _report_restore(self, message: Restoring) -> None:
-        """Report a long restore as the reason of the run's state, which says why the job does not run yet."""
+        """If a restore takes long, report its progress as the reason of the run's state. The reason explains why the job does not
+        run yet."""
         now_ms = self._now_ms()
         if message.generation != self._generation or self._reported is None:
             return

@@ -53,7 +53,7 @@ class PlannedRun:
 
     def job_master(self, first: FirstNumbers) -> JobMaster:
         """Return a job master that is not started. The job master's generation and checkpoint ids continue the numbers in the
-        job log, and are at least ``first``."""
+        job log, and are not lower than the numbers in ``first``."""
         view, manifest = self.start.view, self.start.manifest
         return JobMaster(
             self.plan.graph,

@@ -23,7 +23,7 @@ _NOISE = (b"WARNING: Using incubator modules", b"Using Spark's default log4j pro
 
 _EARLY_LINES_MAX = 100
 _END_S = 10.0
-"""Internal: maximum time that the JVM has to end before it is killed."""
+"""Internal: maximum time to wait for the end of the JVM. Weir kills a JVM that has not ended after this time."""
 _launch: Callable[..., Any] = launch_gateway  # which declares no types
 
 _RAISED = re.compile(r"[\w.]*(Error|Exception|Interrupt|Exit)\b(:|$)")

@@ -227,7 +227,8 @@ def _process_settings(run: int, storage: CheckpointStorage, options: RunOptions)
 
 
 def _sample_ms(timeout_ms: int | None) -> int:
-    """Return the time after which a slot samples the stack of a step or call. The sample arrives before the warning at half the
+    """Return the time after which a slot samples its stacks during a step or a blocking call. The returned time is less than
+    half the timeout. So the coordinator normally has the sample when the coordinator reports a slow step or call at half the
     timeout."""
     return SAMPLE_MS if timeout_ms is None else min(SAMPLE_MS, timeout_ms * 2 // 5)
 

@@ -32,12 +32,13 @@ class RunOptions:
     retained: int = 3
     batch_rows: int = 65_536
     network_bytes: int = NETWORK_BYTES
-    """Memory of a slot for batches that have arrived from other slots and are not yet consumed."""
+    """Memory of each slot for batches from other slots, including batches in transit."""
     restarts: RestartConfig = field(default_factory=RestartConfig)
     timeouts: Timeouts = field(default_factory=Timeouts)
     allow_non_restored_state: bool = False
     revoke_unknown_output: bool = False
-    """Whether to revoke published output that the job log does not contain, instead of refusing to start."""
+    """Whether to revoke published output that the job log does not contain. If False, the run refuses to start with such
+    output."""
     data_ports: tuple[int, int] = (0, 0)
     control_ports: tuple[int, int] = (0, 0)
     storage_options: Mapping[str, str] = field(default_factory=dict, repr=False)

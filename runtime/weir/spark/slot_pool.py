@@ -36,7 +36,7 @@ ENTRY = "weir.subtask.process:run_slot"
 log = structlog.get_logger(__name__)
 _REASON_CHARS_MAX = 4_000
 _CANCEL_S = 10.0
-"""Internal: maximum time that Spark has to end cancelled slots when the pool is closed."""
+"""Internal: maximum time in which ``close`` waits until Spark has ended the cancelled slots."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +145,8 @@ class SlotPool:
     """The pool of slots. Call order: start -> report_failures -> release (when the job has ended, before the slots stop) ->
     close. Only one thread may call these methods.
 
-    ``capacity_timeout_s`` is internal: after this time, the pool submits the slots even if the cluster has too few task slots, and the
-    slots timeout of the job applies.
+    ``capacity_timeout_s`` is internal, and limits the wait for free task slots. After the wait, the pool submits the slots even
+    if the cluster has too few task slots, and the slots timeout of the job limits the further wait.
 
     ``on_loss(loss)`` is called for every Spark job that ended early and will be submitted again. ``report_failures`` sets the
     callback for failures. The pool's threads call ``on_loss`` and the callback for failures, which must not block.
