@@ -84,7 +84,7 @@ def run_command(
         bool,
         typer.Option(
             "--revoke-unknown-output",
-            help="If the sinks have published output that the job log does not contain, hide this output instead of refusing to start.",
+            help="Revoke published output that the job log does not contain, instead of refusing to start.",
         ),
     ] = False,
     spares: options.SparesOption = 0,

@@ -51,10 +51,10 @@ TolerableFailedCheckpointsOption = Annotated[
 ]
 HeartbeatTimeoutOption = Annotated[str, typer.Option(help="Replace a slot that sends nothing for this time.")]
 StuckTimeoutOption = Annotated[
-    str, typer.Option(help="Replace a slot whose step, such as a call of a user function, takes longer. none: no limit.")
+    str, typer.Option(help="Replace a slot if one step, such as a call of a user function, exceeds this time. none: no limit.")
 ]
 CallTimeoutOption = Annotated[
-    str, typer.Option(help="Replace a slot whose blocking call of a user function takes longer. none: no limit.")
+    str, typer.Option(help="Replace a slot if one blocking call of a user function exceeds this time. none: no limit.")
 ]
 SlotsTimeoutOption = Annotated[
     str, typer.Option(help="Fail the job if its slots do not start within this time. none: wait until the job is cancelled.")
@@ -63,7 +63,7 @@ DeployTimeoutOption = Annotated[str, typer.Option(help="Restart the job if its d
 CancelTimeoutOption = Annotated[
     str, typer.Option(help="Replace a slot that does not cancel its subtasks within this time before a restart.")
 ]
-ConnectTimeoutOption = Annotated[str, typer.Option(help="Maximum time of a slot to connect to the driver or to another slot.")]
+ConnectTimeoutOption = Annotated[str, typer.Option(help="Maximum time for a slot to connect to the driver or to another slot.")]
 NetworkMemoryOption = Annotated[
     str, typer.Option(metavar="SIZE", help="Memory of each slot for records from other slots, such as 256MiB or 1GiB.")
 ]
@@ -76,11 +76,12 @@ TIMEOUTS = {
     "cancel": "3s",
     "connect": "60s",
 }
-"""The timeouts of a job, and their defaults. The option of timeout ``x`` is ``--x-timeout``."""
+"""The default of each timeout of a job. The option for the timeout ``x`` is ``--x-timeout``."""
 _UNLIMITED = {"stuck": ("none", "0", "0s"), "call": ("none", "0", "0s"), "slots": ("none",)}
-"""The values that mean no limit, for the timeouts that can be unlimited."""
+"""For each timeout that can be unlimited, the values that mean "no limit"."""
 _TIMEOUT_MS_MIN = {"heartbeat": 2_000, "stuck": 1_000, "call": 1_000}
-"""Minimum of a timeout, if it is more than 1 ms. A slot sends two heartbeats per second."""
+"""Minimum values of the timeouts whose minimum is not 1 ms. The heartbeat timeout must cover several heartbeats, of which a slot
+sends two per second."""
 NETWORK_MEMORY = "256MiB"
 INTERVAL = "10s"
 RETAINED = 3

@@ -37,8 +37,8 @@ def print_json(value: Any, to: TextIO | None = None) -> None:
 def result_stream(output: OutputFormat) -> Iterator[TextIO | None]:
     """Yield the stream for the JSON document, or None if the output is text.
 
-    If the output is JSON, text that is printed inside the ``with`` block, even by user code, goes to standard error. Only the
-    yielded stream leads to standard output.
+    If the output is JSON, all text that is printed inside the ``with`` block goes to standard error, including the output of user
+    code. Only the yielded stream writes to standard output.
     """
     if output is OutputFormat.TEXT:
         yield None

@@ -32,7 +32,7 @@ class Deadline:
         self._pause_s = PAUSE_S
 
     def pause(self, status: str) -> None:
-        """Sleep until the next poll. Raises TimeoutError after the deadline. The error message starts with ``status``."""
+        """Sleep until the next poll. Raises TimeoutError after the deadline. The error message begins with ``status``."""
         now = time.monotonic()
         if self._until is not None and now >= self._until:
             assert self._timeout_s is not None
@@ -45,8 +45,9 @@ class Deadline:
 def _waiting(client: ApiClient, background: str) -> Iterator[None]:
     """Retry requests for a longer time inside the ``with`` block.
 
-    If the user interrupts the wait, the deadline passes or the API does not respond, the error message contains ``background``. This
-    sentence states what happens on the platform after the wait has ended. Raises AbortedByUser, OperationFailed, Unreachable.
+    ``background`` is a sentence that states what happens on the platform after the wait has ended. Error messages contain
+    ``background`` if the user interrupts the wait, the deadline passes, or the API does not respond. Raises AbortedByUser,
+    OperationFailed, Unreachable.
     """
     try:
         with client.long_retries():
