@@ -43,11 +43,11 @@ down: setup ## Suspend the live job of the demo and stop the platform
 demo-runtime: setup ## Run two jobs without a platform, kill a slot of each job, verify the result
 	@$(RUN) examples/demo_runtime.py $(ARGS)
 
-test: ## Run all tests: first those of test-quick, then those of test-integration
+test: ## Run all tests: test-quick, then test-integration
 	$(MAKE) test-quick
 	$(MAKE) test-integration
 
-test-quick: setup ## Run the tests of the web UI, the unit tests, the simulator and the tests of the control plane
+test-quick: setup ## Run the tests of the web UI and the control plane, the unit tests and the simulator
 	$(RUN) tools/node.py test
 	$(RUN) -m pytest -n $(TEST_WORKERS) --durations=10 $(QUICK_TESTS) $(ARGS)
 
@@ -97,7 +97,7 @@ bench-small-files: setup ## Measure a job that reads 100,000 small files, with a
 bench-platform: setup ## Measure the control plane with a million events: reads, ingest, streams, growth; appends to build/bench/platform.jsonl
 	@$(RUN) bench/platform/run.py $(ARGS)
 
-bench-restore: setup ## Measure how fast a slot restores keyed state, and its memory; appends to build/bench/restore.jsonl: ARGS='--gigabytes 8'
+bench-restore: setup ## Measure the restore of keyed state in a slot: duration and memory; appends to build/bench/restore.jsonl: ARGS='--gigabytes 8'
 	@$(RUN) bench/restore.py $(ARGS)
 
 bench-ui: setup ## Measure the web UI in Chromium: first page, and a job of 200 operators x 8 subtasks; appends to build/bench/ui.jsonl

@@ -63,7 +63,8 @@ class Live:
 
         Raises DemoFailed if there is no output, or if the running counts of a route are not 1, 2, 3 and so on.
         """
-        # ``make upgrade-check`` also counts the output of older versions, which is directly in the output directory.
+        # Search the output directory and its subdirectories. Older versions of Weir, which ``make upgrade-check`` runs, write
+        # files directly to the output directory.
         files = sorted((self._output / "routes").rglob("*.parquet"))
         committed = [file for file in files if "_weir" not in file.parts]
         if not committed:

