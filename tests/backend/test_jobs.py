@@ -114,6 +114,7 @@ def test_a_job_that_is_deployed_but_not_started_waits_until_a_user_starts_it(pla
         ),
         ({"checkpointing": {"tolerable_failed_checkpoints": -1}}, "spec.checkpointing.tolerable_failed_checkpoints"),
         ({"timeouts": {"heartbeat": "1s"}}, "spec.timeouts.heartbeat: the duration '1s' is below the minimum of 2s"),
+        ({"timeouts": {"deploy": "1s"}}, "spec.timeouts.deploy: the duration '1s' is below the minimum of 2s"),
         ({"timeouts": {"stuck": "100ms"}}, "spec.timeouts.stuck: the duration '100ms' is below the minimum of 1s"),
         ({"timeouts": {"deploy": "none"}}, "spec.timeouts.deploy: String should match"),
         ({"timeouts": {"deployment": "5m"}}, "Extra inputs are not permitted"),

@@ -380,5 +380,5 @@ def counts_a_slot_that_takes_no_turns_as_silent() -> Iterator[None]:
 @mutant
 def reuses_a_slot_whose_background_call_has_not_ended() -> Iterator[None]:
     """The slot answers Cancel although a call of the cancelled deployment still hangs."""
-    with patch.object(SlotRuntime, "has_background_calls", False):
+    with patch.object(SlotRuntime, "close_earlier_deployments", lambda self: True):
         yield

@@ -14,7 +14,7 @@ _SECRET = re.compile(r"password|passwd|secret|token|credential|access[._-]?key|a
 _DURATION = r"^(\d{1,9}(?:\.\d{1,6})?)(ms|s|m|h)$"
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION_H_MAX = 10_000
-_HEARTBEAT_S_MIN, _STEP_S_MIN = 2.0, 1.0
+_HEARTBEAT_S_MIN, _STEP_S_MIN, _DEPLOY_S_MIN = 2.0, 1.0, 2.0
 _SIZE = r"^(\d{1,9})(KiB|MiB|GiB)$"
 _SHIFTS = {"KiB": 10, "MiB": 20, "GiB": 30}
 _SIZE_MIB_MIN, _SIZE_GIB_MAX = 1, 1_024
@@ -82,6 +82,14 @@ def _heartbeat(duration: str) -> str:
     return duration
 
 
+def _deployment(duration: str) -> str:
+    if seconds(_at_most_limit(duration)) < _DEPLOY_S_MIN:
+        raise ValueError(
+            f"the duration '{duration}' is below the minimum of {_DEPLOY_S_MIN:g}s (a slot reports the progress of a restore once per second)"
+        )
+    return duration
+
+
 def _step_or_none(duration: str) -> str:
     if duration != "none" and seconds(_at_most_limit(duration)) < _STEP_S_MIN:
         raise ValueError(
@@ -104,10 +112,11 @@ Pause = Annotated[str, StringConstraints(pattern=_DURATION), AfterValidator(_at_
 Duration = Annotated[str, StringConstraints(pattern=_DURATION), AfterValidator(_positive)]
 Interval = Annotated[str, StringConstraints(pattern=rf"^none$|{_DURATION}"), AfterValidator(_positive_or_none)]
 StepTimeout = Annotated[str, StringConstraints(pattern=rf"^none$|{_DURATION}"), AfterValidator(_step_or_none)]
+DeployTimeout = Annotated[str, StringConstraints(pattern=_DURATION), AfterValidator(_deployment)]
 HeartbeatTimeout = Annotated[str, StringConstraints(pattern=_DURATION), AfterValidator(_heartbeat)]
 Size = Annotated[str, StringConstraints(pattern=_SIZE), AfterValidator(_size)]
-"""The types ``Pause``, ``Duration``, ``Interval``, ``StepTimeout``, ``HeartbeatTimeout`` and ``Size`` accept only values that the options of
-``weir run`` accept. The API therefore refuses an invalid value before the driver starts. ``StepTimeout`` does not accept ``0`` for ``none``."""
+"""These types accept only values that the options of ``weir run`` accept, so the API refuses an invalid value before the driver starts.
+``StepTimeout`` does not accept ``0`` for ``none``."""
 
 
 class Checkpointing(RequestModel):
@@ -149,7 +158,7 @@ class Timeouts(RequestModel):
     stuck: StepTimeout = "60s"
     call: StepTimeout = "10m"
     slots: Interval = "none"
-    deploy: Duration = "60s"
+    deploy: DeployTimeout = "60s"
     cancel: Duration = "3s"
     connect: Duration = "60s"
 

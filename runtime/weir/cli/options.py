@@ -79,9 +79,9 @@ TIMEOUTS = {
 """The default of each timeout of a job. The option for the timeout ``x`` is ``--x-timeout``."""
 _UNLIMITED = {"stuck": ("none", "0", "0s"), "call": ("none", "0", "0s"), "slots": ("none",)}
 """For each timeout that can be unlimited, the values that mean "no limit"."""
-_TIMEOUT_MS_MIN = {"heartbeat": 2_000, "stuck": 1_000, "call": 1_000}
+_TIMEOUT_MS_MIN = {"heartbeat": 2_000, "stuck": 1_000, "call": 1_000, "deploy": 2_000}
 """Minimum values of the timeouts whose minimum is not 1 ms. The heartbeat timeout must cover several heartbeats, of which a slot
-sends two per second."""
+sends two per second. The deploy timeout must cover a report of the progress of a restore, which a slot sends once per second."""
 NETWORK_MEMORY = "256MiB"
 INTERVAL = "10s"
 RETAINED = 3

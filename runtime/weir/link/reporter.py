@@ -107,7 +107,10 @@ class Reporter:
                     self._report_state(self._reported.state, self._reported.generation, f"retrying: {report.text}")
             case ReportKind.SLOW:
                 if self._reported is not None:
-                    self._report_state(self._reported.state, self._reported.generation, report.text)
+                    # When the slot continues, the text is empty. The reason of a restart is then its failure again.
+                    state = self._reported.state
+                    text = report.text or (self._failure if state is DriverState.RESTARTING else "")
+                    self._report_state(state, self._reported.generation, text)
             case ReportKind.WARNING:
                 assert report.generation is not None
                 self._record(WarningReported(report.generation, report.text))

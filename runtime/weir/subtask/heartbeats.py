@@ -26,7 +26,7 @@ from weir.kernel.stack_sample import SAMPLE_BYTES_MAX
 from weir.protocol.ids import SlotIncarnation
 from weir.protocol.messages import FromSlot, Heartbeat, StackSample, encode
 from weir.state.numba_support import Words, address_of, kernel, load8, load64, signed, store8, store64
-from weir.transport.connection_setup import Dialer
+from weir.transport.connection_setup import DIAL_TIMEOUT_NS, Dialer
 from weir.transport.control import frame_message
 from weir.transport.handshake import Claim, ConnectionPurpose, JobCredentials
 from weir.transport.poller import Poller
@@ -132,8 +132,18 @@ class HeartbeatSender:
     """Sends the heartbeats of a slot process. Call order: start -> { turn | step | call }* -> close. ``close`` may be called at
     any time."""
 
-    def __init__(self, credentials: JobCredentials, *, host: str, port: int, run: int, incarnation: SlotIncarnation) -> None:
+    def __init__(
+        self,
+        credentials: JobCredentials,
+        *,
+        host: str,
+        port: int,
+        run: int,
+        incarnation: SlotIncarnation,
+        dial_timeout_ns: int = DIAL_TIMEOUT_NS,
+    ) -> None:
         self._credentials = credentials
+        self._dial_timeout_ns = dial_timeout_ns
         self._claim = Claim(ConnectionPurpose.CONTROL, run, 0, 0, incarnation)
         self._address = (host, port)
         self._words: Words = np.zeros(_WORDS, np.int64)
@@ -205,6 +215,7 @@ class HeartbeatSender:
         dialer = Dialer(
             poller, self._credentials, self._claim, self._address,
             connected=lambda accepted, _incarnation: connected.append(accepted), failed=failures.append,
+            dial_timeout_ns=self._dial_timeout_ns,
         )  # fmt: skip
         try:
             while not connected and not failures:

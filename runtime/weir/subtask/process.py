@@ -95,7 +95,12 @@ class SlotProcess:
         self._wakeup = Wakeup(self._inbox_poller)
         self._exchange.register(self._inbox_poller.fileno(), "inbox")
         self._heartbeats = HeartbeatSender(
-            credentials, host=bootstrap.host, port=bootstrap.port, run=settings.run, incarnation=self._incarnation
+            credentials,
+            host=bootstrap.host,
+            port=bootstrap.port,
+            run=settings.run,
+            incarnation=self._incarnation,
+            dial_timeout_ns=settings.timeouts.connect_timeout_ms * 1_000_000,
         )
         opened.callback(self._heartbeats.close)
         self._sampler = StackSampler(
@@ -209,7 +214,7 @@ class SlotProcess:
         """Wait until all background calls have ended. If a call does not end, exit the process. Otherwise Spark would reuse this
         process, in which the thread of the call still hangs."""
         until_ns = time.monotonic_ns() + CALLS_NS_MAX
-        while self._runtime.has_background_calls:
+        while not self._runtime.close_earlier_deployments():
             if time.monotonic_ns() > until_ns:
                 exit_process("a background call has not ended after Stop")
             time.sleep(0.01)

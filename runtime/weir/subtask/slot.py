@@ -84,16 +84,16 @@ class SlotRuntime:
     def generation(self) -> Generation | None:
         return self._deployment.generation if self._deployment is not None else None
 
-    @property
-    def has_background_calls(self) -> bool:
-        """Whether background calls of earlier deployments are still running. Also close the operators of cancelled
-        restores that have ended. The operators of a running restore cannot be closed, because the restore uses the operators."""
+    def close_earlier_deployments(self) -> bool:
+        """Close the earlier deployments whose background calls have ended. Return whether all are closed.
+
+        The operators of a cancelled restore can be closed only after the restore has ended, because it uses them."""
         ended = [deployment for deployment in self._closing if deployment.background.is_idle]
         for deployment in ended:
             self._closing.remove(deployment)
             if deployment.restore is not None:
                 self._close(deployment.restore.operators)
-        return bool(self._closing)
+        return not self._closing
 
     # ---- messages and frames ---------------------------------------------------------------------
 
@@ -420,7 +420,7 @@ class SlotRuntime:
         A running call still uses memory and a thread of the slot, and can have effects during the next generation. So the slot is
         not free before all calls have ended. If a call never ends, the coordinator replaces the slot.
         """
-        self._cancelled = generation if self.has_background_calls else None
+        self._cancelled = None if self.close_earlier_deployments() else generation
         if self._cancelled is None:
             self._environment.send_control(Cancelled(generation))
 

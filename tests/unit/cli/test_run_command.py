@@ -178,6 +178,7 @@ def test_the_option_min_pause_is_accepted_without_periodic_checkpoints(tmp_path:
         ("--tolerable-failed-checkpoints", "1001", "--tolerable-failed-checkpoints '1001' is not a count"),
         ("--tolerable-failed-checkpoints", "many", "--tolerable-failed-checkpoints 'many' is not a count"),
         ("--heartbeat-timeout", "1s", "--heartbeat-timeout '1s' is out of range. Use a duration from 2000ms to 10000h"),
+        ("--deploy-timeout", "1s", "--deploy-timeout '1s' is out of range. Use a duration from 2000ms to 10000h"),
         ("--deploy-timeout", "none", "--deploy-timeout 'none' is not a duration"),
         ("--slots-timeout", "5", "--slots-timeout '5' is not a duration. Write a number with ms, s, m or h"),
         ("--network-memory", "256", "--network-memory '256' is not a size. Write a number with KiB, MiB or GiB"),

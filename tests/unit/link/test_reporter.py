@@ -126,6 +126,16 @@ def test_a_slow_slot_is_the_reason_of_the_state_until_the_slot_continues(recorde
     ]
 
 
+def test_the_end_of_a_slow_step_does_not_remove_the_reason_of_a_restart(recorder: Recorder) -> None:
+    running(recorder)
+    recorder.reporter.on_report(Report.failure(ONE, "slot 0 was lost"))
+    recorder.reporter.on_phase(JobPhase.CANCELLING, ONE)
+    recorder.reporter.on_report(Report.slow(ONE, "slot 1 has been in one step for 30 s: map 'parse'"))
+    recorder.reporter.on_report(Report.slow(ONE, ""))
+    reasons = [event.reason for event in recorder.new_events() if isinstance(event, RunStateChanged)]
+    assert reasons == ["slot 0 was lost", "slot 1 has been in one step for 30 s: map 'parse'", "slot 0 was lost"]
+
+
 def test_a_failure_is_reported_with_its_reason_and_a_recovery_is_reported_with_its_downtime(recorder: Recorder) -> None:
     running(recorder)
     recorder.reporter.on_report(Report.failure(ONE, "slot 1 was lost"))
