@@ -25,13 +25,13 @@ Ancestry: TypeAlias = Mapping[Generation, CheckpointId]
 
 
 Epochs: TypeAlias = Mapping[CheckpointId, Sequence[Committable]]
-"""Maps completed checkpoints to the committables that their commits publish."""
+"""Maps each completed checkpoint to the committables that the commit of the checkpoint publishes."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MissingOutput:
-    """Published output of ``checkpoint`` that is no longer in the output target, because a consumer has taken it. ``items`` is the
-    number of files or messages."""
+    """Output that ``checkpoint`` published and a consumer has removed from the output target. ``items`` is the number of removed
+    files or messages."""
 
     checkpoint: CheckpointId
     items: int
@@ -58,8 +58,8 @@ class Source(ABC):
         Raises InputError, ConfigError."""
 
     def resolved(self) -> Source:
-        """Return this source with its schema, so that ``schema`` and ``describe`` of the result do not read the input. The graph
-        builder calls this method once.
+        """Return a source that contains its schema. The methods ``schema`` and ``describe`` of the returned source do not read
+        the input. The graph builder calls ``resolved`` once.
 
         Raises InputError, ConfigError."""
         return self
@@ -67,7 +67,7 @@ class Source(ABC):
     @abstractmethod
     def splits(self, parallelism: int) -> tuple[Split, ...]:
         """Enumerate the splits of the input. The coordinator calls this method when the job starts without state, and stores the
-        splits in a split list. The ids of splits are unique, and subtasks receive the splits in the order of the result."""
+        splits in a split list. Each split has a unique id. The coordinator assigns the splits in the returned order."""
 
     @abstractmethod
     def reader(self) -> SourceOperator: ...
@@ -120,18 +120,20 @@ class Committer(ABC):
     """The part of a sink that commits, aborts or revokes the output of writers. Runs in the coordinator. Every method is
     idempotent.
 
-    Call order before a generation starts: published. When it is prepared: claim -> revoke* -> reinstate* -> commit* (the
-    checkpoints up to the restored one that are not published yet) -> abort_after. Then commit*.
+    The coordinator calls ``published`` before a generation starts. While the generation is prepared, the call order is: claim ->
+    revoke* -> reinstate* -> commit* -> abort_after. During the preparation, the coordinator commits all unpublished checkpoints in
+    the ancestry of the restored checkpoint. While the generation runs, the coordinator calls ``commit`` for completed checkpoints.
 
-    The job log records each publication. **No sink is asked to repeat a commit that the log records as published.** A sink is
-    asked to repeat a commit only if the coordinator failed between the end of the commit and the log entry. A consumer can take
-    published output at any time, and must not make the repetition fail. So a sink whose consumers can remove output keeps
-    a durable record of each publication in the target.
+    The job log records each publication. **The coordinator never repeats a commit that the job log records as published.** The
+    coordinator repeats a commit only after a failure between the commit and its log entry. A repeated commit must not fail if a
+    consumer has already removed the published output. So a sink whose consumers can remove output keeps a durable record of each
+    publication in the target.
 
     The coordinator of an old generation can pause before any call and continue after a newer generation has run. Therefore, no
-    method may change the output of newer generations. ``before`` is the generation that is being prepared, with its attempt. A
-    method with this parameter changes only output of older attempts. ``abort_after`` fences older attempts: from then on, all
-    methods raise Superseded for an older attempt and change nothing.
+    method may change the output of newer generations. The parameter ``before`` is the attempt that is being prepared. A method
+    with this parameter changes only output of older attempts. If the output is persistent, ``abort_after`` fences older attempts.
+    After ``abort_after``, the methods ``commit``, ``revoke``, ``reinstate`` and ``abort_after`` raise Superseded for an older attempt
+    and change nothing.
     """
 
     revocable: bool = False
@@ -139,41 +141,41 @@ class Committer(ABC):
     """The output target, for messages: a directory, a topic, a table."""
 
     def published(self, *, job: str, sink: str, history: str | None = None) -> frozenset[tuple[Generation, CheckpointId]] | None:
-        """Return the generation and checkpoint of all output in the target, or None if the sink cannot list its output. A pair
-        with checkpoint 0 is a generation that has prepared the target and published nothing. Changes nothing.
+        """Return a pair (generation, checkpoint) for each published epoch in the target, or None if the sink cannot list its
+        output. A pair with checkpoint 0 represents a generation that has prepared the target. ``published`` changes nothing.
 
-        Output that a consumer has taken counts, if the sink has a record of it. Raises SinkError, also if the target belongs to
-        another job, sink or job log (see ``claim``)."""
+        The result includes output that a consumer has removed, if the target still contains a record of the publication. Raises
+        SinkError, for example if the target belongs to another job, sink or job log (see ``claim``)."""
         return None
 
     def claim(self, *, job: str, sink: str, history: str | None = None) -> None:
         """Mark the output target as owned by this sink of this job. The coordinator calls ``claim`` before it changes the
         target in any other way.
 
-        ``history`` is the id of the job log, or None if it is unknown. A run must not change output that a run with another job
+        ``history`` is the id of the job log, or None if the id is unknown. A run must not change output that a run with another job
         log has committed. Raises SinkError if the target belongs to another job, sink or job log. Sinks without persistent output
         do nothing."""
 
     @abstractmethod
     def commit(self, permit: CommitPermit, committables: Sequence[Committable]) -> None:
         """Publish one epoch: the output after the previous published checkpoint, up to ``permit.checkpoint``. Readers should see
-        all of the epoch or nothing.
+        either the whole epoch or nothing of the epoch.
 
-        Does nothing if the epoch is already published, even if a consumer has taken the output. Raises SinkError if data is
-        missing, and never drops data silently. Raises Superseded."""
+        Does nothing if the epoch is already published, even if a consumer has removed the output. Raises Superseded. Raises
+        SinkError if data is missing, and never drops data silently."""
 
     @abstractmethod
     def abort_after(self, checkpoint: CheckpointId, *, before: Attempt) -> None:
-        """Delete the output that attempts older than ``before`` staged for checkpoints after ``checkpoint``,
-        including output of subtasks that no longer exist. The coordinator commits or revokes the output of completed checkpoints
+        """Delete the output that attempts older than ``before`` staged for checkpoints after ``checkpoint``. Also delete
+        output of subtasks that no longer exist. The coordinator commits or revokes the output of completed checkpoints
         before this call, so an implementation can delete all staged output of older attempts. Raises Superseded, SinkError."""
 
     def revoke(self, epochs: Epochs, *, ancestry: Ancestry, branch: str, before: Attempt) -> Sequence[MissingOutput]:
-        """Hide the committed output of checkpoints outside ``ancestry`` from readers, and keep it under ``branch``. Return the
-        output that could not be revoked, because it is no longer in the target.
+        """Hide the committed output of checkpoints outside ``ancestry`` from readers, and keep this output under ``branch``.
+        Return the output that is no longer in the target, and therefore cannot be revoked.
 
-        Only revocable sinks implement this method. ``epochs`` contains the completed checkpoints outside ``ancestry`` whose
-        manifests exist. Some of these epochs may not be published. An implementation must also find published output of
+        Only revocable sinks implement this method. ``epochs`` contains each completed checkpoint outside ``ancestry`` whose
+        manifest exists. Some epochs in ``epochs`` may not be published. An implementation must also find published output of
         checkpoints whose manifests are deleted, because ``epochs`` does not contain that output. The coordinator calls ``revoke``
         before ``abort_after``. Raises Superseded, SinkError.
         """
@@ -181,8 +183,8 @@ class Committer(ABC):
 
     def reinstate(self, *, ancestry: Ancestry, branch: str, before: Attempt) -> Sequence[MissingOutput]:
         """Publish again the revoked output of all checkpoints in ``ancestry``. The revoked output can be under any branch. Return
-        the output that could not be published again, because it was no longer in the target when it was revoked. Raises
-        Superseded, SinkError."""
+        the output that cannot be published again, because a consumer removed it before the revocation. Raises Superseded,
+        SinkError."""
         raise NotImplementedError
 
     def result(self) -> object:

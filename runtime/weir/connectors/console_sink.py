@@ -33,7 +33,8 @@ class PrintedRows:
 class ConsoleSink(Sink):
     """Prints at most ``rows`` rows per writer and checkpoint.
 
-    If the driver fails between printing a checkpoint and recording it in the job log, the next driver prints the checkpoint again.
+    If the driver fails after it has printed a checkpoint, and before the job log contains the publication, the next driver prints
+    the checkpoint again.
     """
 
     rows: int = 20

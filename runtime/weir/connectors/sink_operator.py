@@ -18,12 +18,13 @@ T = TypeVar("T")
 
 
 class SinkOperator(Operator):
-    """Calls the writer of a sink. Until the output of an epoch is published, every snapshot includes its committables.
+    """Calls the writer of a sink. Until the output of an epoch is published, every snapshot includes the committables of the
+    epoch.
 
     The records of an epoch must be committed even if the first checkpoint after the epoch is aborted. So each later snapshot
-    includes the committables of the epoch, with the same identity, until the job log records that a checkpoint which contains
-    them is published. Therefore a manifest can also list committables of earlier checkpoints. The coordinator commits those that
-    are not published yet."""
+    includes the same committables, until the job log records the publication of a checkpoint that contains these committables.
+    Therefore a manifest can also list committables of earlier checkpoints. The coordinator commits only the committables that are
+    not published yet."""
 
     def __init__(self, writer: SinkWriter) -> None:
         self._writer = writer

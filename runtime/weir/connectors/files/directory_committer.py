@@ -1,14 +1,15 @@
 """The committer of directory sinks, which publishes, aborts, revokes and reinstates the files of directory writers.
 
 Each method consists of small steps. If the process crashes at any step of a method, calling the method again leads to the same
-state as without the crash. An epoch becomes visible in three steps:
+state as without the crash. The committer publishes an epoch in three steps:
 
-1. The files of all writers are moved into one directory below ``pending``.
-2. The receipt is written, which lists the files.
-3. The directory is renamed to its visible place.
+1. Move the files of all writers into one directory below ``pending``.
+2. Write the receipt, which lists the files.
+3. Rename the directory to its visible path.
 
-A receipt without its pending directory proves that the epoch is published, even if a consumer has taken files since then. Receipts,
-pending and revoked files are in a ``FencedDirectory``, so no coordinator of an older generation can take any of these steps.
+If an epoch has a receipt and no pending directory, the epoch is published, even if a consumer has removed its files since then.
+Receipts, pending files and revoked files are in a ``FencedDirectory``. So a coordinator of an older generation cannot execute
+any of the three steps.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ from weir.protocol.ids import Attempt, CheckpointId, Generation
 from weir.protocol.snapshots import Committable
 
 RECEIPTS_MAX = 10_000
-"""The number of receipts that a sink keeps. A rollback over more epochs does not report what consumers have taken from the oldest
-of them."""
+"""The number of newest receipts that a sink keeps. If a rollback revokes more epochs, Weir does not report which files of the
+oldest epochs consumers have removed."""
 _PRUNE_EVERY = 1_000
 _PENDING, _PUBLISHED, _ABANDONED = "pending", "published", "abandoned"
 _RECEIPT = re.compile(r"c(\d+)-g(\d+)\.json")
@@ -59,7 +60,7 @@ class CommittablePart:
 
 @dataclass(frozen=True, slots=True, order=True)
 class _Epoch:
-    """A checkpoint and the generation that completed it. All files of an epoch are of one generation."""
+    """A checkpoint, and the generation that completed the checkpoint. All files of an epoch are from the same generation."""
 
     checkpoint: CheckpointId
     generation: Generation
@@ -125,19 +126,20 @@ class DirectoryCommitter(Committer):
                 self._remove_old_receipts(attempt)
 
     def _is_visible(self, epoch: _Epoch, parts: Sequence[CommittablePart]) -> bool:
-        """Return whether all files are in their visible places, without a receipt. An older version or a reinstatement has then
-        published the epoch."""
+        """Return whether all files of an epoch without a receipt are at their visible paths. If the result is True, an older
+        version of Weir or a reinstatement has published the epoch."""
         return all(any(self._is_complete(path, part) for path in self._visible_paths(epoch, part)) for part in parts)
 
     def _visible_paths(self, epoch: _Epoch, part: CommittablePart) -> list[str]:
-        """Return the visible paths of a file. Older versions publish each file for itself, under the checkpoint in its name."""
+        """Return the paths at which the file can be visible. Older versions of Weir published each file separately. A file of an
+        older version is in the directory of the checkpoint in its name."""
         name = PartName.parse(part.final)
         assert name is not None
         checkpoints = dict.fromkeys((epoch.checkpoint, name.checkpoint))
         return [os.path.join(self._layout.visible(checkpoint), part.final) for checkpoint in checkpoints]
 
     def _gather(self, attempt: Attempt, parts: Sequence[CommittablePart], pending: str, epoch: _Epoch) -> None:
-        """Move all files of the epoch to ``pending``. First find all of them, so that nothing is moved if one is missing."""
+        """Move all files of the epoch to ``pending``. First find all files, so that no file is moved if any file is missing."""
         sources: list[tuple[str, str]] = []
         for part in parts:
             target = os.path.join(pending, part.final)
@@ -155,7 +157,7 @@ class DirectoryCommitter(Committer):
         self._file_system.mkdir(pending)
         for source, target in sources:
             self._file_system.rename(source, target)
-        # The receipt must not survive a power cut that the files do not survive.
+        # Make the files durable before the receipt. Otherwise, a power cut could remove the files and keep the receipt.
         self._file_system.fsync(pending)
         self._file_system.fsync(os.path.dirname(pending))
 
@@ -166,7 +168,7 @@ class DirectoryCommitter(Committer):
             return False
         if size != part.bytes:
             raise SinkError(
-                f"{path}: another program has written the file. It has {size} bytes, not {part.bytes}. Restore or remove it."
+                f"{path}: the file has {size} bytes, not {part.bytes}, so another program has written it. Restore or remove the file."
             )
         return True
 
@@ -181,17 +183,17 @@ class DirectoryCommitter(Committer):
         self._file_system.create(self._fence.path(attempt, _PUBLISHED, epoch.receipt), codec.dumps(receipt))
 
     def _show(self, attempt: Attempt, pending: str, visible: str) -> None:
-        """Make the epoch visible, unless it already is."""
+        """Rename the directory of the epoch to its visible path. Do nothing if the epoch is already visible."""
         try:
             self._file_system.rename(pending, visible)
         except FileNotFoundError:
-            self._fence.check(attempt)  # the rename also fails if another generation has taken over
+            self._fence.check(attempt)  # the rename also fails if a newer attempt has taken over the directory
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
                 raise
             raise SinkError(
-                f"{visible}: the directory contains files that this job did not write there. Move them to another directory, and "
-                "start the job again."
+                f"{visible}: the directory contains files that are not from this commit. Move these files to another directory, "
+                "and start the job again."
             ) from error
         self._file_system.fsync(self._layout.out)
 
@@ -209,11 +211,11 @@ class DirectoryCommitter(Committer):
             self._remove_old_receipts(before)
 
     def _remove_old_receipts(self, attempt: Attempt) -> None:
-        """Delete all but the newest receipts, and the incomplete receipts and spare names that a crash has left."""
+        """Delete all receipts except the newest. Also delete incomplete receipts and spare names that a crash left behind."""
         names = self._file_system.list(self._fence.path(attempt, _PUBLISHED))
         receipts = sorted(epoch for name in names if (epoch := _Epoch.of_receipt(name)) is not None)
-        doomed = [epoch.receipt for epoch in receipts[:-RECEIPTS_MAX]]
-        for name in [*doomed, *(name for name in names if _Epoch.of_receipt(name) is None)]:
+        expired = [epoch.receipt for epoch in receipts[:-RECEIPTS_MAX]]
+        for name in [*expired, *(name for name in names if _Epoch.of_receipt(name) is None)]:
             self._file_system.unlink(self._fence.path(attempt, _PUBLISHED, name))
 
     # ---- revoke and reinstate --------------------------------------------------------------------
@@ -227,7 +229,7 @@ class DirectoryCommitter(Committer):
                 for checkpoint, committables in epochs.items()
                 if committables
             }
-            # List the epochs after the takeover, to include epochs that an older generation published before the takeover.
+            # List the epochs after the takeover, so that the list includes all epochs that older generations have published.
             listed = [*staged, *self._receipts(before), *self._epochs_in(self._layout.out)]
             listed += self._epochs_in(self._fence.path(before, _PENDING))
             target = self._fence.path(before, _ABANDONED, branch)
@@ -240,7 +242,7 @@ class DirectoryCommitter(Committer):
                     self._revoke_epoch(before, epoch, staged.get(epoch, ()), directory)
                     if os.path.dirname(directory) == target:
                         missing += self._missing(before, epoch, directory)
-            # Sync even if nothing was moved, because an earlier attempt has possibly moved all files and crashed before this sync.
+            # Sync even if nothing was moved, because an earlier call has possibly moved all files and crashed before this sync.
             for path in (target, os.path.dirname(target), self._layout.out):
                 self._file_system.fsync(path)
             self._remove_empty_branches(before)
@@ -279,7 +281,8 @@ class DirectoryCommitter(Committer):
         return missing
 
     def _missing(self, attempt: Attempt, epoch: _Epoch, directory: str) -> Iterator[MissingOutput]:
-        """Compare the files in ``directory`` with the receipt of the epoch. An epoch without receipt was never published."""
+        """Yield the output that the receipt of the epoch lists and ``directory`` does not contain. Yield nothing if there is no
+        receipt. Raises SinkError if the receipt is damaged."""
         path = self._fence.path(attempt, _PUBLISHED, epoch.receipt)
         try:
             files = codec.loads(Receipt, self._file_system.read(path)).files
@@ -287,9 +290,9 @@ class DirectoryCommitter(Committer):
             return
         except ProtocolError as error:
             raise SinkError(f"{path}: the receipt is damaged: {error}. Delete the file and start the job again.") from error
-        taken = files.keys() - set(self._file_system.list(directory))
-        if taken:
-            yield MissingOutput(epoch.checkpoint, len(taken), sum(files[name] for name in taken))
+        removed = files.keys() - set(self._file_system.list(directory))
+        if removed:
+            yield MissingOutput(epoch.checkpoint, len(removed), sum(files[name] for name in removed))
 
     # ---- listing ---------------------------------------------------------------------------------
 
@@ -312,7 +315,7 @@ class DirectoryCommitter(Committer):
         return [epoch for name in names if (epoch := _Epoch.of_receipt(name)) is not None]
 
     def _epochs_in(self, path: str, *, skip: set[CheckpointId] | frozenset[CheckpointId] = frozenset()) -> list[_Epoch]:
-        """Return the epochs whose directories are in ``path``, without empty directories."""
+        """Return the epochs that have a directory in ``path``. Skip empty directories, and the checkpoints in ``skip``."""
         found: list[_Epoch] = []
         for name in self._file_system.list(path):
             checkpoint = parse_epoch_name(name)
@@ -327,7 +330,7 @@ class DirectoryCommitter(Committer):
         return max((part.attempt.generation for part in parts if part is not None), default=None)
 
     def _abandoned(self, attempt: Attempt) -> dict[CheckpointId, str]:
-        """Return the directories of the revoked epochs of all branches."""
+        """Return the directory of each revoked epoch, for all branches."""
         root = self._fence.path(attempt, _ABANDONED)
         return {
             checkpoint: os.path.join(root, branch, name)
@@ -340,8 +343,8 @@ class DirectoryCommitter(Committer):
 
     @contextmanager
     def _changing(self, attempt: Attempt, action: str) -> Iterator[None]:
-        """Take over the output for the changes of ``attempt``. Raises Superseded if a newer attempt has taken over, also during
-        the changes, and SinkError instead of OSError."""
+        """Take over the output directory before ``attempt`` changes it in the ``with`` block. Raises Superseded if a newer
+        attempt takes over before the end of the block. Raises SinkError instead of OSError."""
         try:
             self._fence.take_over(attempt)
             if self._prepared != attempt:
@@ -356,8 +359,8 @@ class DirectoryCommitter(Committer):
             raise sink_error(action, self._layout.out, error, retry_when_full=True) from error
 
     def _adopt_older_layout(self, attempt: Attempt) -> None:
-        """Move files of older versions into the directories of their epochs, one by one. So each row stays visible at most once,
-        and the next call completes an interrupted one."""
+        """Move each file of an older version of Weir into the directory of its epoch. Because the files are moved one by one,
+        readers never see a row twice. After a crash, the next call moves the remaining files."""
         changed: set[str] = set()
         for name in self._file_system.list(self._layout.out):
             part = PartName.parse(name)
@@ -388,7 +391,8 @@ class DirectoryCommitter(Committer):
             self._file_system.fsync(path)
 
     def _move_directory(self, attempt: Attempt, source: str, target: str) -> None:
-        """Rename the directory ``source``, or move its files if ``target`` contains files. Do nothing if ``source`` is missing."""
+        """Rename the directory ``source`` to ``target``. If ``target`` contains files, move the files of ``source`` to ``target``
+        instead. Do nothing if ``source`` is missing."""
         if not self._file_system.exists(source):
             return
         try:
@@ -403,17 +407,19 @@ class DirectoryCommitter(Committer):
             self._file_system.remove_directory(source)
 
     def _move(self, attempt: Attempt, source: str, target: str) -> None:
-        """Rename a file. Do nothing if ``source`` is missing, or if the directory of ``target`` is missing because another
-        generation has taken over."""
+        """Rename a file. Do nothing if ``source`` is missing. Also do nothing if the directory of ``target`` is missing, because
+        another generation has taken over."""
         if not self._file_system.exists(source):
             return
         try:
             if not self._file_system.exists(target):
                 self._file_system.rename(source, target)
             elif self._is_same(source, target):
-                # ``source`` and ``target`` are two names of one file, so renaming ``source`` to ``target`` would do nothing. After
-                # another generation has taken over, a rename into the fenced directory fails. An unlink of ``source`` would
-                # not fail, and could remove the last name of the file. ``abort_after`` deletes a spare name that a crash has left.
+                # ``source`` and ``target`` are two names of one file, so renaming ``source`` to ``target`` would do nothing.
+                # Instead, rename ``source`` to a spare name in the fenced directory, and delete the spare name. If another
+                # generation has taken over, the rename fails. Deleting ``source`` directly would not fail, and could delete the
+                # last name of the file. If the process crashes before it deletes the spare name, ``abort_after`` deletes the
+                # name.
                 spare = self._fence.path(attempt, _PUBLISHED, f"spare~{uuid.uuid4().hex}")
                 self._file_system.rename(source, spare)
                 self._file_system.unlink(spare)

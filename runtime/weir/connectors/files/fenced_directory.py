@@ -2,11 +2,11 @@
 
     <root>/g<generation>/...
 
-There is only one directory g<generation> (or g<generation>.<attempt>). A newer attempt takes over the directory by renaming it.
-After this rename, an older attempt cannot rename files into the directory or out of it, because the older attempt uses the old
-name. This also holds if the older attempt was paused at any step. Checking the job log before each rename would not suffice,
-because a coordinator can pause between the check and the rename. On a network file system such as NFS, another host can cache the
-old name. The old name then works on that host until the cache expires.
+There is only one directory g<generation> (or g<generation>.<attempt>). A newer attempt takes over the directory by renaming the
+directory. After the takeover, an older attempt cannot rename files into the directory or out of the directory, because the
+older attempt uses the old name. This protection also holds if the older attempt was paused at any step. A check of the job log
+before each rename would not suffice, because a coordinator can pause between the check and the rename. On a network file system
+such as NFS, another host can cache the old name. The old name then works on that host until the cache expires.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NO_ATTEMPT = Attempt(Generation(0))
 
 class FencedDirectory:
     def __init__(self, root: str, file_system: FileSystem, *, target: str) -> None:
-        """``target``: the output that the directory controls, for messages."""
+        """``target``: the output whose publication the directory controls, for error messages."""
         self._root = root
         self._file_system = file_system
         self._target = target
@@ -34,14 +34,14 @@ class FencedDirectory:
         return os.path.join(self._root, f"g{attempt}", *names)
 
     def owner(self) -> Attempt:
-        """Return the newest attempt that has taken over, or attempt 0 of generation 0."""
+        """Return the newest attempt that has taken over the directory, or attempt 0 of generation 0 if no attempt has done so."""
         return max(self._attempts(), default=_NO_ATTEMPT)
 
     def take_over(self, attempt: Attempt) -> None:
-        """Fence older attempts. After this call, older attempts cannot change the directory. Raises Superseded, OSError.
+        """Fence older attempts, so that they cannot change the directory after this call. Raises Superseded, OSError.
 
-        If the process crashes at any step, the next call completes the takeover. Until then, an older directory can contain the
-        files."""
+        If the process crashes during a takeover, the next call completes the takeover. Before the next call, the files can be in
+        the directory of an older attempt."""
         if self._attempts() == [attempt]:
             return
         while (attempts := self._attempts()) != [attempt]:
@@ -60,22 +60,22 @@ class FencedDirectory:
             except OSError as error:
                 if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                     raise
-                # Both directories exist. The older directory is empty: a coordinator that was paused in this method has created it
-                # after the takeover.
+                # Both directories exist. A coordinator that was paused in this method has created the older directory after the
+                # takeover, so the older directory is empty.
                 self._file_system.remove_directory(self.path(older))
         self._file_system.fsync(self._root)
 
     def check(self, attempt: Attempt) -> None:
-        """Raise Superseded if a newer attempt has taken over."""
+        """Raise Superseded if a newer attempt than ``attempt`` has taken over the directory."""
         self._check_not_superseded(attempt, self.owner())
 
     def _attempts(self) -> list[Attempt]:
-        """Return the attempts in the names of the directories, in ascending order."""
+        """Return the attempts that have a directory, in ascending order."""
         matches = (_DIRECTORY.fullmatch(name) for name in self._file_system.list(self._root))
         return sorted(Attempt(Generation(int(match[1])), int(match[2] or 0)) for match in matches if match is not None)
 
     def _check_not_superseded(self, attempt: Attempt, newest: Attempt) -> None:
         if newest > attempt:
             raise Superseded(
-                f"{self._target}: generation {newest} now controls the published output. Generation {attempt} stops for good."
+                f"{self._target}: generation {newest} now controls the published output. Generation {attempt} stops permanently."
             )

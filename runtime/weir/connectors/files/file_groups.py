@@ -1,4 +1,4 @@
-"""Groups of small files. A group is one split, so that a job with 100,000 small files has some hundred splits."""
+"""Groups of small files. A group is one split, so a job with 100,000 small files has only several hundred splits."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ from weir.protocol.snapshots import JsonValue, Split
 FILES_MAX = 256
 """The maximum number of files in a group."""
 BYTES_MAX = 4 << 20
-"""The maximum size of the files in a group together. A larger file is not in a group."""
+"""The maximum total size of the files in a group, in bytes. A larger file is never in a group with other files."""
 SPLITS_PER_SUBTASK = 64
-"""Files are grouped only if each subtask still gets about this number of splits, so that all subtasks end at about the same time."""
+"""The approximate minimum number of splits per subtask. If there are few files, the groups are smaller, to keep this number of
+splits. With many splits, all subtasks end at about the same time."""
 MERGE_NS = 100_000_000
-"""The rows of several files are merged into one batch for at most this time."""
+"""The maximum time in which rows of several files are collected for one batch, in nanoseconds."""
 Batches = Iterator[tuple[pa.RecordBatch, JsonValue]]
 """Batches, each with the position after its last record."""
 _Part = TypeVar("_Part")
 
 
 class Rows(Protocol):
-    """Rows of one file that are not a batch yet, or a batch."""
+    """Rows of one file, either as a batch or in a form that ``merge`` converts to a batch."""
 
     @property
     def num_rows(self) -> int: ...
@@ -42,7 +43,7 @@ _Rows = TypeVar("_Rows", bound=Rows)
 
 
 class ListedFile(NamedTuple):
-    """A file and its identity when it was listed (see ``InputFileIdentity``)."""
+    """A file, with its identity at the time of the listing (see ``InputFileIdentity``)."""
 
     path: str
     bytes: int
@@ -52,15 +53,15 @@ class ListedFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FileGroup:
-    """The payload of a split that consists of whole files, in the order of the listing."""
+    """The payload of a split that is a group of files. The files are in the order of the listing."""
 
     files: tuple[ListedFile, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class GroupPosition:
-    """The position in a group. ``files_read``: the number of files that are read to their end. ``position``: the position in the next
-    file, or None if no record of this file was emitted."""
+    """The position in a group. ``files_read``: the number of files that were read to the end. ``position``: the position in the
+    next file, or None if no record of that file was emitted."""
 
     files_read: int
     position: JsonValue = None
@@ -70,7 +71,7 @@ class GroupPosition:
 
 
 def group_files(files: Sequence[InputFile], *, split_bytes: int, parallelism: int) -> Iterator[Sequence[InputFile]]:
-    """Yield neighbouring small files as groups, and each other file by itself. All files keep their order."""
+    """Yield groups of adjacent small files. A large file is a group by itself. The files keep their order."""
     files_max = max(1, min(FILES_MAX, len(files) // (SPLITS_PER_SUBTASK * max(parallelism, 1))))
     bytes_max = min(BYTES_MAX, split_bytes)
     group: list[InputFile] = []
@@ -99,9 +100,11 @@ def read_split(
     read: Callable[[_Part, JsonValue, int, CheckpointId | None], Iterator[tuple[_Rows, JsonValue]]],
     merge: Callable[[Sequence[_Rows]], pa.RecordBatch],
 ) -> Batches:
-    """Read a split, which is a group of files or a part of one file. ``kind``: the payload of a part. ``read`` takes a part, the
-    position in it, the maximum number of rows of a batch, and the checkpoint that contains the position. ``merge`` makes one batch of
-    the rows of several small files, because each batch has a fixed cost in every operator of the job."""
+    """Read a split, which is a group of files or a part of one file.
+
+    ``kind`` is the class of the payload of a part. ``whole_file`` returns the payload for a whole file. ``read`` takes a part,
+    the position in the part, the maximum number of rows of a batch, and the checkpoint that contains the position. ``merge``
+    combines rows of several small files into one batch, because each batch has a fixed cost in every operator of the job."""
     if not (isinstance(split.payload, dict) and "files" in split.payload):
         for rows, position in read(from_json(kind, split.payload), split.position, batch_rows, restored):
             batch = merge([rows])

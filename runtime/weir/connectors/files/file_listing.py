@@ -22,9 +22,11 @@ from weir.errors import ConfigError, InputError
 from weir.graph.schema import near_miss
 
 AT_ONCE = 256
-"""The number of files that one thread lists before the next thread gets the results."""
+"""The number of items that a thread of ``in_parallel`` processes before it returns the results. ``in_parallel`` starts threads
+only for a larger number of items."""
 THREADS = 8
 PROGRESS_S = 2.0
+"""The minimum time between two log messages about the progress, in seconds."""
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
@@ -84,8 +86,9 @@ def list_files(paths: Sequence[str]) -> tuple[InputFile, ...]:
 
 
 def in_parallel(call: Callable[[_Item], _Result], items: Sequence[_Item], *, doing: str) -> list[_Result]:
-    """Call ``call`` for each file, for many files in several threads, because each call waits for the disk or the network. Return the
-    results in order. If this takes long, log the progress as the event ``doing``. Raises the first error of ``call``."""
+    """Call ``call`` for each item, and return the results in order. For many items, call ``call`` in several threads, because
+    each call waits for the disk or the network. If the calls take long, log the progress with the message ``doing``. Raises the
+    first error of ``call``."""
     if len(items) <= AT_ONCE:
         return [call(item) for item in items]
     results: list[_Result] = []
@@ -111,10 +114,10 @@ def max_split_bytes(files: Sequence[InputFile], *, split_bytes: int, parallelism
 
 def _why_no_file(path: str, matches: Sequence[str]) -> str:
     """Return the reason and the advice. ``matches``: the directories that ``path`` matches. Raises PermissionError if a directory
-    that ``path`` names cannot be read, which ``os.path.exists`` and ``glob`` report like a missing file."""
+    in ``path`` cannot be read. ``os.path.exists`` and ``glob`` do not distinguish such a directory from a missing file."""
     if matches:
         if any(names for match in matches for _, _, names in os.walk(match)):
-            return "All files are skipped, because their names or directories begin with _ or . Rename them, or correct the path."
+            return "All files are skipped, because file or directory names begin with _ or a dot. Rename the files, or correct the path."
         return "The directory contains no files. Write the input first, or correct the path."
     parts = Path(path).parts
     for count in range(1, len(parts)):
@@ -163,7 +166,8 @@ def _walk(directory: str) -> list[str]:
     files: list[str] = []
     for folder, subfolders, names in os.walk(directory, onerror=fail):
         subfolders[:] = sorted(name for name in subfolders if not name.startswith(("_", ".")))
-        # The output of another Weir job has one directory per checkpoint, whose name is not a column of the data.
+        # Accept the directories ``weir_checkpoint=<id>`` in the output of another Weir job, because the checkpoint id is not a
+        # column of the data.
         partitions = [name for name in subfolders if "=" in name and parse_epoch_name(name) is None]
         if partitions:
             raise InputError(

@@ -37,9 +37,9 @@ class JsonLinesSource(Source):
     """Parses objects with a given schema, or with a schema inferred from the first ``infer_lines`` lines of the first non-empty
     file.
 
-    Missing fields are null. ``unknown_fields`` is ``error`` or ``ignore``. Blank lines are skipped.
-    A split is a byte range or a group of small files. With ``order`` ``file``, a split consists of whole files. The position in a
-    file is the byte offset after the last emitted line."""
+    Missing fields are null. ``unknown_fields`` is ``error`` or ``ignore``. Blank lines are skipped. A split is a byte range of
+    a file or a group of small files. With ``order`` ``file``, a split consists of whole files. The position in a file is the
+    byte offset after the last emitted line."""
 
     paths: tuple[str, ...]
     schema_ipc: str | None = None
@@ -106,8 +106,8 @@ def _read(
 
 
 def _parse_parts(parts: Sequence[FileLines], *, options: pj.ParseOptions) -> pa.RecordBatch:
-    """Parse the lines of several files at once, because the parser has a high cost per call. If a line is invalid, parse each file by
-    itself, so that the error names the file and the line."""
+    """Parse the lines of several files in one call, because the parser has a high cost per call. If a line is invalid, parse
+    each file separately, so that the error names the file and the line."""
     if len(parts) > 1:
         with suppress(pa.ArrowNotImplementedError, *_BAD_LINES):
             return _batch_of(_parse_lines(joined_lines([part.lines for part in parts]), options), options)

@@ -65,7 +65,7 @@ class LineBlock:
 
 @dataclass(frozen=True, slots=True)
 class FileLines:
-    """Some lines of a file. ``number``: the number of the first line (from 1), or 0 if unknown."""
+    """Consecutive lines of a file. ``number``: the number of the first line (from 1), or 0 if unknown."""
 
     file: str
     lines: LineBlock
@@ -81,7 +81,8 @@ class FileLines:
 
 
 def joined_lines(blocks: Sequence[LineBlock]) -> LineBlock:
-    """Return one block with the lines of all blocks, in their order. Offsets in a file have no meaning in this block."""
+    """Return one block with the lines of all blocks, in order. The fields ``offset`` and ``next_offset`` of the result have no
+    meaning."""
     pieces = [memoryview(block.data)[int(block.starts[0]) : int(block.ends[-1])] for block in blocks]
     firsts = np.cumsum([0, *(len(piece) for piece in pieces[:-1])]) - [int(block.starts[0]) for block in blocks]
     starts = np.concatenate([block.starts + first for block, first in zip(blocks, firsts, strict=True)])
@@ -90,8 +91,8 @@ def joined_lines(blocks: Sequence[LineBlock]) -> LineBlock:
 
 
 def line_splits(files: Sequence[InputFile], *, split_bytes: int, parallelism: int, number_lines: bool) -> tuple[Split, ...]:
-    """Group small files, and split large files into byte ranges of at most ``split_bytes``. If ``number_lines`` is True, read every
-    large file to count its lines. Empty files have no splits."""
+    """Return the splits of all files: groups of small files, and byte ranges of at most ``split_bytes`` of large files. If
+    ``number_lines`` is True, this function reads large files to count their lines. Empty files have no splits."""
     splits: list[Split] = []
     filled = [file for file in files if file.bytes]
     for file, *more in group_files(filled, split_bytes=split_bytes, parallelism=parallelism):
@@ -185,7 +186,7 @@ def _check_unchanged(file: BinaryIO, lines: LineRange, restored: CheckpointId | 
     present = identity_of(file.fileno())
     listed = InputFileIdentity(lines.size, lines.modified_ns)
     if lines.modified_ns is None and present.bytes is not None and present.bytes > lines.size:
-        return  # The version that wrote this split accepted a file that had grown.
+        return  # An older version of Weir wrote this split, and accepted a file that had grown.
     check_unchanged(lines.file, listed, present, restored=restored)
 
 

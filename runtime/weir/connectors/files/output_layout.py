@@ -1,21 +1,23 @@
 """The names of staged, published and revoked files in an output directory.
 
 ``weir_checkpoint=7/part-c00000007-g1-w0000.parquet`` is a published file.
-The names of further files of the same epoch end in ``.s0001.parquet``, ``.s0002.parquet`` and so on.
+If a writer writes several files in an epoch, the names of the further files end in ``.s0001.parquet``, ``.s0002.parquet`` etc.
 ``_weir/owner.json`` names the job, sink and job log that own the output directory.
-``_weir/staging/open-g1-w0000~<unique>.parquet`` is a file that a writer still writes and whose checkpoint is not known yet.
+``_weir/staging/open-g1-w0000~<unique>.parquet`` is a file that a writer still writes, for a checkpoint whose id is not known yet.
 ``_weir/staging/part-c00000007-g1-w0000~<unique>.parquet`` is a pre-committed file.
-``_weir/epochs/g1/pending/weir_checkpoint=7/part-...`` is a file of an epoch that is being published.
+``_weir/epochs/g1/pending/weir_checkpoint=7/part-...`` is a file whose epoch is being published.
 ``_weir/epochs/g1/published/c00000007-g1.json`` is the receipt of a published epoch.
 ``_weir/epochs/g1/abandoned/<branch>/weir_checkpoint=7/part-...`` is a revoked file.
 
-A directory ``weir_checkpoint=7`` contains all files that the commit of checkpoint 7 publishes. In the names of files, the number
-after ``c`` is the checkpoint at whose barrier the file ends, which is earlier than 7 if that checkpoint was aborted. The number
-after ``g`` is the generation, and the number after ``w`` is the subtask that wrote the file. If an attempt other than 0 wrote the
-file, it follows the generation (``g1.2``). ``<unique>`` is a random id of the file. Spark, pyarrow and globs over
-``*/*.parquet`` skip ``_weir``. In ``_weir/epochs``, ``g1`` is the newest generation (``FencedDirectory``).
+The directory ``weir_checkpoint=7`` contains all files that the commit of checkpoint 7 publishes. In a file name, the number
+after ``c`` is the checkpoint at whose barrier the file ends. If checkpoint 6 was aborted, checkpoint 7 also publishes files
+with ``c6``. The number after ``g`` is the generation, and the number after ``w`` is the subtask that wrote the file. If the
+number of the attempt is not 0, this number follows the generation (``g1.2``). ``<unique>`` is a random id of the file. Spark,
+pyarrow and globs over ``*/*.parquet`` skip ``_weir``. The directory ``_weir/epochs/g1`` belongs to the newest attempt (see
+``FencedDirectory``).
 
-Older versions published files directly in the output directory, and kept revoked files in ``_weir/abandoned/g1/<branch>/``.
+Older versions of Weir published files directly in the output directory, and kept revoked files in
+``_weir/abandoned/g1/<branch>/``.
 """
 
 from __future__ import annotations
@@ -69,7 +71,7 @@ def staged_name(part: PartName, open_file: str) -> str:
 
 
 def staging_attempt(name: str) -> Attempt | None:
-    """Return the attempt that wrote an open or pre-committed file. Return None if the file does not have a name of this kind."""
+    """Return the attempt that wrote an open or pre-committed file. Return None for any other file name."""
     opened = _OPEN.fullmatch(name)
     if opened is not None:
         return Attempt(Generation(int(opened[1])), int(opened[2] or 0))
@@ -78,8 +80,8 @@ def staging_attempt(name: str) -> Attempt | None:
 
 
 def epoch_name(checkpoint: CheckpointId) -> str:
-    """Return the name of the directory that contains the files of an epoch. Spark and other readers only read subdirectories with
-    names of this form, and add the column ``weir_checkpoint``."""
+    """Return the name of the directory that contains the files of an epoch. The name has the form ``column=value``, because Spark
+    and other readers read only such subdirectories. Spark adds the column ``weir_checkpoint`` to the rows."""
     return f"weir_checkpoint={checkpoint}"
 
 
@@ -106,14 +108,14 @@ class OutputLayout:
 
     @property
     def older_revoked(self) -> str:
-        """The directory in which older versions kept revoked files."""
+        """The directory in which older versions of Weir kept revoked files."""
         return os.path.join(self.weir, "abandoned")
 
     def visible(self, checkpoint: CheckpointId) -> str:
         return os.path.join(self.out, epoch_name(checkpoint))
 
     def published_parts(self, file_system: FileSystem) -> list[tuple[PartName, str]]:
-        """Return the names and paths of the published files, ordered by checkpoint and writer. Raises OSError."""
+        """Return the names and paths of the published files, in the order of ``PartName``. Raises OSError."""
         directories = [self.out]
         directories += [os.path.join(self.out, name) for name in file_system.list(self.out) if parse_epoch_name(name) is not None]
         return sorted(
@@ -132,8 +134,8 @@ class OutputLayout:
     def claim(self, file_system: FileSystem, *, job: str, sink: str, history: str | None = None) -> None:
         """Mark the directory as owned by this job and sink, because the files of two owners could not be distinguished.
 
-        ``history`` is the id of the job log. Writers pass None for ``history``, because only the coordinator knows the id and has
-        already checked it. Raises the errors of ``check_owner``.
+        ``history`` is the id of the job log. Writers pass None for ``history``, because only the coordinator knows the id.
+        The coordinator checks the id before writers start. Raises the errors of ``check_owner``.
         """
         claim = {"job": job, "sink": sink} | ({"history": history} if history else {})
         file_system.make_directories(self.staging)
@@ -145,8 +147,8 @@ class OutputLayout:
         return os.path.join(self.weir, "owner.json")
 
     def check_owner(self, file_system: FileSystem, *, job: str, sink: str, history: str | None = None) -> None:
-        """Raise SinkError if another job or sink owns the directory, if this job owns the directory with another job log, or if
-        the owner is unknown because the file with the owner is damaged. A directory without owner passes the check."""
+        """Raise SinkError if another job or sink owns the directory, or if this job owns the directory with another job log. Also
+        raise SinkError if the file that names the owner is damaged. A directory without an owner passes the check."""
         path = self._owner
         try:
             owner = json.loads(file_system.read(path))
@@ -157,8 +159,8 @@ class OutputLayout:
         if not isinstance(owner, dict) or not all(isinstance(owner.get(name), str) for name in ("job", "sink")):
             raise SinkError(
                 f"{path}: the file is damaged, so the owner of the output directory is unknown. Restore the file from a backup. "
-                f"If the output belongs to sink {sink!r} of job {job!r}, delete the file and start the job again, which writes the "
-                "file. Otherwise choose another directory."
+                f"If the output belongs to sink {sink!r} of job {job!r}, delete the file and start the job again. The job then "
+                "writes a new file. Otherwise choose another directory."
             )
         if (owner["job"], owner["sink"]) != (job, sink):
             raise SinkError(

@@ -31,8 +31,8 @@ by itself."""
 TAIL_BYTES = 64 << 10
 """The size of the first read of a footer. Most footers are smaller."""
 SCHEMAS_COMPARED = 1000
-"""At the start of a job, the schemas of at most this number of files are compared. The schema of every file is compared when the file
-is read."""
+"""The maximum number of files whose schemas are compared at the start of a job. The reader also compares the schema of each
+file that it reads."""
 _MAGIC = b"PAR1"
 
 
@@ -68,7 +68,7 @@ class ParquetSource(Source):
     split_bytes: int = SPLIT_BYTES
     rate: float | None = None
     schema_ipc: str | None = None
-    """The schema of the records. ``describe`` sets this field, so that a slot reads only the footers of the files in its
+    """The schema of the records. ``resolved`` sets this field, so that a slot reads only the footers of the files in its
     splits."""
     order: str = "any"
 
@@ -104,10 +104,11 @@ class ParquetSource(Source):
 def row_group_splits(
     files: Sequence[InputFile], *, split_bytes: int, parallelism: int, check_modification: bool = True
 ) -> tuple[Split, ...]:
-    """Group small files, and cut files that are larger than ``split_bytes``. If ``check_modification`` is False, the identity of a
-    file does not contain the modification time.
+    """Return the splits of all files: groups of small files, and ranges of row groups of files that are larger than
+    ``split_bytes``. If ``check_modification`` is False, the identity of a file does not contain the modification time.
 
-    The footer of a file that is not cut is not parsed, because parsing takes longer than all other work for a small file."""
+    This function parses only the footers of files that are larger than ``split_bytes``. For a small file, parsing the footer
+    would take longer than all other work."""
     whole = [file for file in files if file.bytes <= split_bytes]
     footers = dict(zip(whole, in_parallel(_footer_checksum, whole, doing="reading Parquet footers"), strict=True))
     splits: list[Split] = []
@@ -130,7 +131,7 @@ def _split(groups: RowGroups) -> Split:
 
 
 def _cut(file: InputFile, listed: ListedFile, split_bytes: int) -> Iterator[RowGroups]:
-    """Combine neighbouring row groups into splits of at most ``split_bytes``. A larger row group becomes a split by itself."""
+    """Combine adjacent row groups into splits of at most ``split_bytes``. A larger row group becomes a split by itself."""
     footer = footer_of(file)
     row_groups = [footer.metadata.row_group(index) for index in range(footer.metadata.num_row_groups)]
     groups = [(group.num_rows, _stored_bytes(group)) for group in row_groups]
@@ -145,8 +146,8 @@ def _cut(file: InputFile, listed: ListedFile, split_bytes: int) -> Iterator[RowG
 
 
 def row_group_reader(schema: pa.Schema, *, same_columns: bool | None, rate: float | None) -> ReadAheadReader:
-    """``same_columns``: whether a file must have exactly the columns of ``schema``, or at least these columns. None accepts all files
-    whose columns can be cast to ``schema``."""
+    """If ``same_columns`` is True, each file must have exactly the columns of ``schema``. If ``same_columns`` is False, a
+    file can have more columns. If ``same_columns`` is None, the reader accepts all files whose columns can be cast to ``schema``."""
     accepted: list[pq.ParquetSchema] = []
 
     def check(path: str, found: pq.ParquetSchema) -> None:
@@ -172,11 +173,12 @@ def read_row_groups(
     schema: pa.Schema,
     check: Callable[[str, pq.ParquetSchema], None],
 ) -> Batches:
-    """Yield the batches of a split from position ``start`` on. Columns are cast to ``schema``, because the Arrow types of a file that
-    Spark wrote can differ from ``schema``. ``check`` takes the path and the schema of the file, and raises InputError.
+    """Yield the batches of a split from position ``start`` on. Columns are cast to ``schema``, because the Arrow types of a
+    file that Spark wrote can differ from ``schema``. ``check`` takes the path and the schema of the file, and raises InputError
+    for another schema.
 
-    ``restored`` is the checkpoint that contains the position. Raises InputError, also if the file has changed since it was
-    listed: every batch that is yielded was read from the listed version of the file."""
+    ``restored`` is the checkpoint that contains the position. Raises InputError, for example if the file has changed since the
+    listing. Every yielded batch was read from the listed version of the file."""
     assert start is None or isinstance(start, int)
     listed = InputFileIdentity(groups.size, groups.modified_ns, groups.footer)
     position = start or 0
@@ -258,7 +260,7 @@ class Footer:
 
 @lru_cache(maxsize=4096)
 def footer_of(file: InputFile) -> Footer:
-    """Read and parse the footer of a file. Raises InputError. The error message names the file."""
+    """Read and parse the footer of a file. Raises InputError with the path of the file."""
     data = _file_footer(file)
     try:
         return Footer(pq.read_metadata(pa.BufferReader(data)), checksum([data]))
@@ -267,7 +269,7 @@ def footer_of(file: InputFile) -> Footer:
 
 
 def _footer_checksum(file: InputFile) -> str:
-    """Raises InputError. The error message names the file."""
+    """Return the checksum of the footer without parsing the footer. Raises InputError with the path of the file."""
     return checksum([_file_footer(file)])
 
 
@@ -289,7 +291,7 @@ def _footer_bytes(file: io.RawIOBase | pa.NativeFile, size: int) -> bytes:
     tail = _read_tail(file, size, TAIL_BYTES)
     length = int.from_bytes(tail[-8:-4], "little") + 8
     if not tail.endswith(_MAGIC) or length > size:
-        raise pa.ArrowInvalid("the file does not end with a Parquet footer. The file is damaged, or is not a Parquet file")
+        raise pa.ArrowInvalid("the file does not end with a Parquet footer. Restore or remove the file.")
     return (tail if len(tail) >= length else _read_tail(file, size, length))[-length:]
 
 
@@ -312,7 +314,8 @@ def _common_schema(files: Sequence[InputFile]) -> pa.Schema:
 
 
 def _check_same_schema(schema: pa.Schema, path: str, other: pa.Schema, where: str) -> None:
-    """``where``: the file or files that have ``schema``. Raises InputError for another schema of the file ``path``."""
+    """Raise InputError if the file ``path`` has another schema. ``other`` is the schema of the file. ``where`` names the files
+    that have ``schema``, for the error message."""
     for name in [*schema.names, *other.names]:
         expected = schema.field(name).type if name in schema.names else "absent"
         actual = other.field(name).type if name in other.names else "absent"

@@ -43,7 +43,8 @@ class StagedDataFrame(Source):
             return ()
         files = list_files((self.directory,))
         limit = max_split_bytes(files, split_bytes=self.split_bytes, parallelism=parallelism, order="any")
-        # Only Weir writes staged rows. A backup of the checkpoint directory that is put back can have other modification times.
+        # Do not check modification times, because restoring a backup of the checkpoint directory can change these times. Only
+        # Weir writes staged rows.
         return row_group_splits(files, split_bytes=limit, parallelism=parallelism, check_modification=False)
 
     def reader(self) -> ReadAheadReader:

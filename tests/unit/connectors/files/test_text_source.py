@@ -115,7 +115,7 @@ def test_the_error_for_a_missing_file_names_the_path(tmp_path: Path) -> None:
         ("empty", "The directory contains no files. Write the input first, or correct the path."),
         (
             "hidden",
-            "All files are skipped, because their names or directories begin with _ or . Rename them, or correct the path.",
+            "All files are skipped, because file or directory names begin with _ or a dot. Rename the files, or correct the path.",
         ),
         ("data/*.csv", "No file matches this pattern. Correct the pattern."),
         ("d*/none", "No file matches this pattern. Correct the pattern."),
