@@ -7,8 +7,9 @@ buffers this batch until the channels have room. A step yields None while it wai
 the step later. The loop takes snapshots between steps, never while a generator is unfinished. An error in a step fails the
 subtask. If user code raises an error, the step raises a UserCodeError with the original error as its cause.
 
-The loop's thread calls all methods, with two exceptions. ``PendingSnapshot.write`` runs on the snapshot thread. So does
-``restore`` of state files, while the loop accepts connections and messages. The methods are called in this order::
+The loop's thread calls all methods, with two exceptions. The snapshot thread calls ``PendingSnapshot.write``. The snapshot thread
+also calls ``restore`` for snapshots with state files. During such a restore, the loop accepts connections and messages. The
+methods are called in this order::
 
     open -> restore (0 or 1 times) -> { process | on_watermark | snapshot | on_checkpoint_* }*
          -> on_end_of_input (0 or 1 times) -> { snapshot | on_checkpoint_* }* -> close
@@ -87,11 +88,11 @@ class SnapshotFiles(Protocol):
 
 class SnapshotReader(Protocol):
     def open(self, file: StateFile) -> AbstractContextManager[IO[bytes]]:
-        """Return the content of the file as a stream. The end of the ``with`` block verifies the checksum, so the content counts
-        only if the block ends without an error.
+        """Return the content of the file as a stream. The checksum is verified at the end of the ``with`` block. If the block
+        ends with an error, the caller must discard the content.
 
-        Raises CheckpointError if the file is damaged or missing, and an error of another class if the restore is cancelled. Let
-        all errors pass."""
+        Raises CheckpointError if the file is damaged or missing. Raises an error of another class if the restore is cancelled.
+        The caller must not suppress these errors."""
         ...
 
 
@@ -150,8 +151,9 @@ class Operator(ABC):
         loop may have skipped the calls for earlier checkpoints."""
 
     def on_checkpoint_published(self, checkpoint: CheckpointId) -> None:
-        """Handle a checkpoint whose output all sinks have published. The job log contains the publication, so no later checkpoint
-        needs the committables up to this checkpoint. The loop may have skipped the calls for earlier checkpoints."""
+        """Handle a checkpoint whose output all sinks have published. The job log already records the publication, so later
+        snapshots need no committables of this checkpoint or earlier checkpoints. The loop may have skipped the calls for
+        earlier checkpoints."""
 
     def on_checkpoint_aborted(self, checkpoint: CheckpointId) -> None:
         """Handle an aborted checkpoint. The loop does not guarantee a call for every aborted checkpoint."""

@@ -49,11 +49,11 @@ def slice_batch(batch: pa.RecordBatch, rows_max: int, bytes_max: int = BATCH_BYT
 
 
 class AdaptiveSlices:
-    """Slices batches for a user function, so that one call takes about ``target_ns`` if the function is slow.
+    """Slices batches for a user function, so that one call of a slow function takes about ``target_ns``.
 
-    Between two calls the loop can answer barriers and run other subtasks. A slow function therefore does not look stuck. The
-    first slice has ``rows_first`` rows, because the speed of the function is not known yet. Later slices have at most ``rows_max``
-    rows. Call ``took`` after each call of the function.
+    Between two calls, the loop can process barriers and run other subtasks. So a slot that runs a slow function is not
+    considered stuck. The first slice has at most ``rows_first`` rows, because the speed of the function is not known yet. Later
+    slices have at most ``rows_max`` rows. The operator calls ``took`` after each call of the function.
     """
 
     def __init__(self, *, rows_max: int, rows_first: int, target_ns: int) -> None:
@@ -61,7 +61,7 @@ class AdaptiveSlices:
         self._target_ns = target_ns
         self._rows = min(rows_first, rows_max)
         self.slow = False
-        """Whether the last call took so long that the loop should run something else now."""
+        """True if the last call took at least half of ``target_ns``. The operator should then return control to the loop."""
 
     def of(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Return the slices of a batch. An empty batch gives no result."""
@@ -73,7 +73,7 @@ class AdaptiveSlices:
             first += rows
 
     def took(self, rows: int, duration_ns: int) -> None:
-        """Adapt the next slices to the duration of a call with ``rows`` rows."""
+        """Adapt the number of rows of the next slices. ``duration_ns`` is the duration of a call with ``rows`` rows."""
         self.slow = 2 * duration_ns >= self._target_ns
         if 2 * rows >= self._rows or duration_ns > self._target_ns:
             fitting = rows * self._target_ns // max(1, duration_ns)

@@ -1,6 +1,6 @@
 """The map_batches operator, which calls a user function with whole Arrow or polars batches.
 
-The user function runs on the loop, or on the background executor if the job declares the function as blocking.
+The user function runs on the loop's thread, or on the background executor if the job declares the function as blocking.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from weir.operators.user_code import short_repr, user_code_error
 
 _FIRST_ROWS = 1_024
 _CALL_NS = 1_000_000_000
-"""If a call takes longer, later calls get fewer rows. The target is longer than that of row functions, because some functions, such as
-models, are faster with larger batches."""
+"""The target duration of a call. If a call takes longer, later calls get fewer rows. The target is longer than for row functions,
+because some functions, such as models, process large batches faster."""
 
 
 class BatchForm(StrEnum):

@@ -1,7 +1,7 @@
 """Operators that call a Python function for each row: map, flat_map, filter_rows.
 
-For each row, an operator needs the time of the function and about one microsecond. Therefore a step processes only a small slice
-of a batch.
+For each row, an operator takes about one microsecond in addition to the time of the function. Therefore a step processes only a
+small slice of a batch.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ROWS_PER_STEP = 8_192
 subtasks."""
 _FIRST_ROWS = 16
 _STEP_NS = 100_000_000
-"""The rows of a step are reduced if a step takes longer."""
+"""The target duration of a step. If a step takes longer, later steps process fewer rows."""
 
 
 class _RowOperator(Operator):
@@ -109,7 +109,7 @@ class FlatMapOperator(_RowOperator):
                     if len(ready) == self._step_rows:
                         yield self._builder.build(ready)
                         ready = []
-                        began_ns = None  # the duration would include the time until the loop continues the step
+                        began_ns = None  # the duration would include the time until the loop resumes the step
             if began_ns is not None:
                 self._slices.took(part.num_rows, time.perf_counter_ns() - began_ns)
                 if self._slices.slow:

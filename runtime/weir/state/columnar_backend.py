@@ -32,8 +32,8 @@ from weir.state.snapshot import ColumnarSnapshot, TableDescription
 
 
 class ColumnarAggregates:
-    """Implements KeyedAggregates. Only the loop's thread calls the methods of a ColumnarAggregates object. The snapshot thread
-    writes the snapshots."""
+    """Implements KeyedAggregates. The snapshot thread calls ``restore``, and writes the snapshots. The loop's thread calls all
+    other methods, after ``restore`` has returned."""
 
     def __init__(
         self,
@@ -119,7 +119,8 @@ class ColumnarAggregates:
                     self._append(rows)
 
     def _append(self, rows: RestoredRows) -> None:
-        """Add restored rows, whose keys are new. Building the index from whole columns is several times as fast as ``_fold``."""
+        """Add restored rows. Raises CheckpointError if a key exists already. This method builds the index from whole columns,
+        which is several times as fast as ``_fold``."""
         first, end, row_bytes = self._index.rows, self._index.rows + rows.rows, 8 * self._layout.row_words
         self._chunks.reserve(end)
         self._keys.reserve(self._index, end)

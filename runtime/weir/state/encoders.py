@@ -131,7 +131,8 @@ class KeyEncoder:
         return sum(interner.nbytes for interner in self.interners if interner is not None)
 
     def reserve(self, index: HashIndex, rows: int) -> None:
-        """Make room for ``rows`` keys where the kernels look up keys: in ``index``, or in the interner of the only column."""
+        """Make room for ``rows`` keys in ``index``. If the key is one string column, make room in the interner of the column
+        instead."""
         interner = self.interners[0] if self.rows_are_ids else None
         (interner or index).reserve(rows)
 

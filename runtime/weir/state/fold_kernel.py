@@ -93,7 +93,7 @@ def find_or_add(tag: np.uint64, control: Words, chunks: Words, row_bytes: int, k
 
 @kernel
 def hash_keys(begin: int, count: int, keys: Words, tags: Words) -> None:
-    """Write the tag of the key of each record from ``begin`` to ``begin + count`` to ``tags``."""
+    """Hash the keys of the records from ``begin`` to ``begin + count``, and write the tags of the keys to ``tags``."""
     first = keys[KEY_COLUMNS] + 8 * begin
     for i in range(count):
         hashed = fmix64(SEED ^ np.uint64(load64(first + 8 * i)))
@@ -112,8 +112,8 @@ def hash_keys(begin: int, count: int, keys: Words, tags: Words) -> None:
 @kernel
 def locate(begin: int, count: int, control: Words, chunks: Words, keys: Words, template: Words, rows: Words,
            addresses: Words, tags: Words) -> None:  # fmt: skip
-    """Find or add the row of the key of each record from ``begin`` to ``begin + count``. Write the row's number to ``rows``,
-    and the row's address to ``addresses``."""
+    """For each record from ``begin`` to ``begin + count``, find or add the row of the record's key. Write the row's number to
+    ``rows``, and the row's address to ``addresses``."""
     row_bytes = 8 * len(template)
     slots, mask = control[SLOTS], control[MASK]
     first = keys[KEY_COLUMNS] + 8 * begin
@@ -193,7 +193,7 @@ def fold(begin: int, end: int, control: Words, chunks: Words, keys: Words, templ
     return position
 
 
-# The columns of ``columns`` and ``seen``, the arrays that describe the restored values to ``append_rows``.
+# The columns of the arrays ``columns`` and ``seen``, which describe restored values. ``append_rows`` reads these arrays.
 TARGET = 0
 """In ``columns``, the position of the word in the row. In ``seen``, the number of the bit in ``meta``."""
 VALUES = 1
@@ -202,7 +202,7 @@ VALUES = 1
 
 @kernel
 def append_rows(first: int, count: int, chunks: Words, keys: Words, template: Words, columns: Words, seen: Words) -> None:
-    """Write ``count`` restored rows, which get the numbers from ``first`` on."""
+    """Write ``count`` restored rows. The first row gets the number ``first``, and the numbers of the rows are consecutive."""
     for i in range(count):
         row = first + i
         address = chunks[row >> CHUNK_SHIFT] + (row & CHUNK_MASK) * 8 * len(template)
@@ -221,11 +221,12 @@ def append_rows(first: int, count: int, chunks: Words, keys: Words, template: Wo
 
 @kernel
 def index_rows(first: int, count: int, control: Words, chunks: Words, row_bytes: int, keys: Words, scratch: Words) -> bool:
-    """Add ``count`` restored rows to the index, from row ``first`` on. The index must have room and no old table. If the ids of
-    the keys are row numbers, the index is not needed. Returns False if two rows have the same key.
+    """Add ``count`` restored rows to the index, from row ``first`` on. Returns False if two rows have the same key. The index
+    must have room for the rows, and must not have an old table. If the ids of the keys are row numbers, the kernel adds
+    nothing, and only checks the ids.
 
-    The kernel processes the rows in blocks. For each block, it first loads the table slot of every key, where probing begins. These
-    loads are independent, so their cache misses overlap.
+    The kernel processes the rows in blocks. For each block, the kernel first loads the slots at which probing begins. The loads
+    of slots are independent, so their cache misses overlap.
     """
     if keys[KEY_IDS] != 0:
         for i in range(count):

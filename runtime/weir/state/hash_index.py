@@ -86,7 +86,7 @@ class HashIndex:
         self._grow(2 * len(self._slots))
 
     def reserve(self, rows: int) -> None:
-        """Make room for ``rows`` rows in total, and move all slots at once, so that there is no old table."""
+        """Make room for ``rows`` rows in total. Move all slots at once, so that the index has no old table after the call."""
         if rows > self.limit:
             self._grow(1 << (2 * rows - 1).bit_length())
         self.advance(len(self._slots))

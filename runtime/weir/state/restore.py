@@ -34,12 +34,13 @@ class RestoredRows:
     seen: list[tuple[int, npt.NDArray[np.uint8]]]
 
     def duplicate_key(self) -> CheckpointError:
-        """Each key of a checkpoint must be in one row of one file."""
-        return CheckpointError(f"State file {self.file.path} is damaged: it has duplicate keys. Restore an older checkpoint.")
+        """Return the error for a key that is in several rows. In a valid checkpoint, each key is in one row of one file."""
+        return CheckpointError(f"State file {self.file.path} is damaged: the file has duplicate keys. Restore an older checkpoint.")
 
 
 def rows_expected(files: Iterable[StateFile], key_groups: tuple[int, int]) -> int:
-    """Estimate how many rows of ``files`` are in ``key_groups``, assuming that the key groups of a file are equally large."""
+    """Estimate how many rows of ``files`` are in ``key_groups``. The estimate assumes that all key groups of a file have the same
+    number of rows."""
     rows = 0.0
     for file in files:
         first, last = file.key_groups or key_groups
@@ -51,8 +52,8 @@ def rows_expected(files: Iterable[StateFile], key_groups: tuple[int, int]) -> in
 def read_rows(file: StateFile, content: IO[bytes], table: TableDescription,
               key_groups: tuple[int, int]) -> Generator[RestoredRows, None, None]:  # fmt: skip
     """Yield the rows of ``file`` whose key group is in ``key_groups``, at most 65,536 rows at a time. ``content`` is the stream
-    of the file. While the caller uses the rows of a batch, another thread reads the next batch. Close the iterator before the
-    stream."""
+    of the file. While the caller uses the rows of a batch, another thread reads the next batch. The caller must close the
+    iterator before it closes the stream."""
     batches = _read_batches(file, content, table, key_groups)
     with ThreadPoolExecutor(1, "weir-restore-batches") as reading:
         following = reading.submit(next, batches, None)
@@ -64,7 +65,8 @@ def read_rows(file: StateFile, content: IO[bytes], table: TableDescription,
 
 def _read_batches(file: StateFile, content: IO[bytes], table: TableDescription,
                   key_groups: tuple[int, int]) -> Iterator[pa.RecordBatch]:  # fmt: skip
-    """The checksum of the file is verified later, so damaged bytes must not make a kernel read other memory."""
+    """Yield validated batches. The checksum of the file is verified later. Without the validation, damaged bytes could make a
+    kernel read memory outside the batch."""
     try:
         # An Arrow file is an Arrow stream between two magic strings, of which the first is padded to eight bytes.
         content.read(8)
@@ -123,7 +125,7 @@ def _check(file: StateFile, schema: pa.Schema, table: TableDescription) -> None:
             f"operator {table.uid!r}: the state in {file.path} is not compatible with the job.\n"
             f"  checkpoint: {_describe(schema)}\n  job:        {_describe(expected)}\n"
             "Restore with the previous key and aggregates, or give the operator a new uid and pass --allow-non-restored-state. "
-            "It then starts without state."
+            "The operator then starts without state."
         )
     written = int(metadata.get(MAX_PARALLELISM_KEY, b"0"))
     if written != table.max_parallelism:

@@ -28,10 +28,10 @@ NULL_LENGTH = -1
 ARENA_NEXT = 0
 ARENA_END = 1
 ARENA_TOUCHED = 2
-"""The kernel stores a value that depends on the loads of slots here, so that the compiler cannot remove these loads."""
+"""``intern`` stores a value here that depends on its early loads of slots. So the compiler cannot remove the early loads."""
 ARENA_WORDS = 3
 TOUCHED_SLOTS_MIN = 1 << 14
-"""A smaller table of slots fits into the CPU cache."""
+"""``intern`` loads slots early only if the table has at least this number of slots. A smaller table fits into the CPU cache."""
 BLOCK = 256
 _TAG_MASK = np.uint64(0xFFFFFFFF)
 _LOW_HALF = 0xFFFFFFFF
@@ -115,8 +115,8 @@ def intern(begin: int, end: int, starts: int, data: int, nulls: int, control: Wo
     """Write the ids of values ``begin`` to ``end`` into ``ids``. If the index, the entries or the arena is full, returns the
     position of the first value without an id. Otherwise returns ``end``.
 
-    For each block, the kernel first hashes the strings and loads the slots at which probing begins. These loads are independent,
-    so their cache misses overlap.
+    For each block, the kernel first hashes the strings and loads the slots at which probing begins. The loads of slots are
+    independent, so their cache misses overlap.
     """
     for block in range(begin, end, BLOCK):
         block_end = min(block + BLOCK, end)
