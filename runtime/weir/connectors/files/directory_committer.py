@@ -132,7 +132,7 @@ class DirectoryCommitter(Committer):
 
     def _visible_paths(self, epoch: _Epoch, part: CommittablePart) -> list[str]:
         """Return the paths at which the file can be visible. Older versions of Weir published each file separately. A file of an
-        older version is in the directory of the checkpoint in its name."""
+        older version is in the directory of the checkpoint that the file name contains."""
         name = PartName.parse(part.final)
         assert name is not None
         checkpoints = dict.fromkeys((epoch.checkpoint, name.checkpoint))
@@ -211,7 +211,7 @@ class DirectoryCommitter(Committer):
             self._remove_old_receipts(before)
 
     def _remove_old_receipts(self, attempt: Attempt) -> None:
-        """Delete all receipts except the newest. Also delete incomplete receipts and spare names that a crash left behind."""
+        """Delete all receipts except the newest. Also delete the incomplete receipts and spare names that a crash left."""
         names = self._file_system.list(self._fence.path(attempt, _PUBLISHED))
         receipts = sorted(epoch for name in names if (epoch := _Epoch.of_receipt(name)) is not None)
         expired = [epoch.receipt for epoch in receipts[:-RECEIPTS_MAX]]

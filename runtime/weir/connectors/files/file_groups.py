@@ -1,4 +1,4 @@
-"""Groups of small files. A group is one split, so a job with 100,000 small files has only several hundred splits."""
+"""Groups of small files. Each group is one split, so a job with 100,000 small files has only several hundred splits."""
 
 from __future__ import annotations
 
