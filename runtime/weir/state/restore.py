@@ -35,7 +35,9 @@ class RestoredRows:
 
     def duplicate_key(self) -> CheckpointError:
         """Return the error for a key that is in several rows. In a valid checkpoint, each key is in one row of one file."""
-        return CheckpointError(f"State file {self.file.path} is damaged: the file has duplicate keys. Restore an older checkpoint.")
+        return CheckpointError(
+            f"State file {self.file.path} is damaged: the file has duplicate keys. Restore an older checkpoint."
+        )
 
 
 def rows_expected(files: Iterable[StateFile], key_groups: tuple[int, int]) -> int:
