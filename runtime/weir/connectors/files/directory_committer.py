@@ -168,7 +168,8 @@ class DirectoryCommitter(Committer):
             return False
         if size != part.bytes:
             raise SinkError(
-                f"{path}: the file has {size} bytes, not {part.bytes}, so another program has written it. Restore or remove the file."
+                f"{path}: the file has {size} bytes, not {part.bytes}, so another program has written the file. "
+                "Restore or remove the file."
             )
         return True
 

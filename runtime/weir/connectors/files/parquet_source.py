@@ -292,7 +292,7 @@ def _footer_bytes(file: io.RawIOBase | pa.NativeFile, size: int) -> bytes:
     length = int.from_bytes(tail[-8:-4], "little") + 8
     if not tail.endswith(_MAGIC) or length > size:
         raise pa.ArrowInvalid(
-            "the file does not end with a Parquet footer, so it is damaged or not a Parquet file. Restore or remove it."
+            "the file does not end with a Parquet footer, so it is damaged or not a Parquet file. Restore or remove the file."
         )
     return (tail if len(tail) >= length else _read_tail(file, size, length))[-length:]
 
