@@ -193,8 +193,8 @@ class DirectoryCommitter(Committer):
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
                 raise
             raise SinkError(
-                f"{visible}: the directory contains files that are not from this commit. Move these files to another directory, "
-                "and start the job again."
+                f"{visible}: the directory contains files that this job did not write. Move these files to another directory, and "
+                "start the job again."
             ) from error
         self._file_system.fsync(self._layout.out)
 
