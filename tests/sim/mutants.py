@@ -102,7 +102,7 @@ def lets_a_barrier_overtake_data() -> Iterator[None]:
 
 @mutant
 def gives_each_channel_a_full_window() -> Iterator[None]:
-    """The channels of a slot do not share its network memory."""
+    """The channels to a slot do not share the network memory of the slot."""
     with patch.object(ChannelLimits, "of", lambda graph, network_bytes: FULL_LIMITS):
         yield
 
@@ -151,7 +151,7 @@ def loses_the_position_of_a_source() -> Iterator[None]:
 
 @mutant
 def deletes_split_lists() -> Iterator[None]:
-    """Garbage collection does not know that manifests refer to the split lists of sources."""
+    """Garbage collection deletes split lists, because ``referenced_files`` does not return them."""
 
     def without_split_lists(self: Manifest) -> tuple[StateFile, ...]:
         return tuple(file for operator in self.operators() for file in operator.files)
@@ -209,7 +209,7 @@ def drops_the_records_of_an_aborted_epoch() -> Iterator[None]:
 
 @mutant
 def does_not_commit_again_on_restore() -> Iterator[None]:
-    with patch.object(SinkCoordinator, "_commit_again", lambda self, view, permit: None):
+    with patch.object(SinkCoordinator, "_commit_again", lambda self, generation, permit: None):
         yield
 
 
@@ -221,14 +221,15 @@ def limits_the_duration_of_a_restore() -> Iterator[None]:
 
 
 @mutant
-def commits_output_again_that_the_log_records_as_published() -> Iterator[None]:
-    """A consumer that has taken the output then makes every recovery fail."""
+def commits_published_output_again() -> Iterator[None]:
+    """A recovery also commits the output that the job log records as published. If a consumer has removed the output, each
+    recovery fails."""
     with patch.object(LogView, "published_up_to", lambda self, checkpoint: CheckpointId(0)):
         yield
 
 
 @mutant
-def publishes_the_output_of_one_writer_after_the_other() -> Iterator[None]:
+def publishes_the_output_of_each_writer_separately() -> Iterator[None]:
     def publish(self: SinkCoordinator, permit: CommitPermit, committables: Iterable[Committable]) -> None:
         for one in committables:
             self._committers[one.sink].commit(permit, [one])
@@ -260,7 +261,7 @@ def restores_keys_of_other_subtasks() -> Iterator[None]:
 
 @mutant
 def appends_an_entry_that_is_not_durable() -> Iterator[None]:
-    """A process that can read its log entry takes the entry as durable, although the storage could not sync it."""
+    """A process treats its log entry as durable if it can read the entry, although the storage could not sync the entry."""
     create = LogFiles.create
 
     def create_or_find(self: LogFiles, number: int, entry: Entry) -> bool:
@@ -317,7 +318,6 @@ def revokes_output_without_a_fence() -> Iterator[None]:
 
 @mutant
 def does_not_revoke_output_on_a_start_without_state() -> Iterator[None]:
-    """A start without state revokes no output."""
     revoke = SinkCoordinator._revoke_abandoned
 
     def keep(self: SinkCoordinator, generation: Generation, restored: CheckpointId | None) -> None:
@@ -330,7 +330,7 @@ def does_not_revoke_output_on_a_start_without_state() -> Iterator[None]:
 
 @mutant
 def restores_a_chain_as_ended_if_its_first_operator_had_ended() -> Iterator[None]:
-    """All operators of a chain count as ended if the first operator had ended, even if the others still buffer records."""
+    """All operators of a chain count as ended if the first operator had ended, even if later operators still buffer records."""
 
     def by_head(graph: PhysicalGraph, point: RestorePoint) -> set[SubtaskId]:
         heads: dict[str, dict[int, bool]] = {}
@@ -349,13 +349,13 @@ def restores_a_chain_as_ended_if_its_first_operator_had_ended() -> Iterator[None
 
 
 @mutant
-def does_not_limit_a_step() -> Iterator[None]:
+def does_not_limit_the_duration_of_a_step() -> Iterator[None]:
     with patch.object(Slot, "stalls", lambda self: [stall for stall in _stalls(self) if stall.in_call]):
         yield
 
 
 @mutant
-def does_not_limit_a_blocking_call() -> Iterator[None]:
+def does_not_limit_the_duration_of_a_blocking_call() -> Iterator[None]:
     with patch.object(Slot, "stalls", lambda self: [stall for stall in _stalls(self) if not stall.in_call]):
         yield
 
@@ -364,7 +364,8 @@ _stalls = Slot.stalls
 
 
 @mutant
-def counts_a_slot_that_takes_no_turns_as_silent() -> Iterator[None]:
+def treats_a_slot_without_turns_as_unreachable() -> Iterator[None]:
+    """The coordinator ignores a heartbeat if the number of turns is the same as in the previous heartbeat."""
     on_message = JobMaster.on_message
 
     def ignore_repeated(self: JobMaster, incarnation: SlotIncarnation, message: FromSlot, now_ms: int) -> list[Effect]:
@@ -379,6 +380,6 @@ def counts_a_slot_that_takes_no_turns_as_silent() -> Iterator[None]:
 
 @mutant
 def reuses_a_slot_whose_background_call_has_not_ended() -> Iterator[None]:
-    """The slot answers Cancel although a call of the cancelled deployment still hangs."""
+    """A slot answers Cancel although a blocking call of the cancelled deployment is still running."""
     with patch.object(SlotRuntime, "close_earlier_deployments", lambda self: True):
         yield

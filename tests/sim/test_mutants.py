@@ -22,7 +22,7 @@ SEEDS_MAX = 300
 
 
 def _chained_with_two_slots_only() -> dict[str, Any]:
-    """Return changes of a scenario. One of two source subtasks ends early, while the operator after the source still buffers
+    """Return changes to a scenario. One of two source subtasks ends early, while the operator after the source still buffers
     records."""
     source, hold, sink = OperatorUid("source0"), OperatorUid("hold1"), OperatorUid("sink2")
     operators = (
@@ -52,8 +52,8 @@ SCENARIO_CHANGES: dict[str, dict[str, Any]] = {
     "accepts_frames_of_an_old_generation": {"slowness": 6.0},
     "restores_a_chain_as_ended_if_its_first_operator_had_ended": _chained_with_two_slots_only(),
 }
-"""Changes of the scenario, by the name of the mutant. They create the conditions under which the fault of the mutant has an
-effect."""
+"""Changes to the scenario, by the name of the mutant. The changes create the conditions in which the fault of
+the mutant has an effect."""
 ROLLBACK_FAULTS = {"revokes_output_without_a_fence", "does_not_revoke_output_on_a_start_without_state"}
 """Mutants that the simulator finds only in runs with rollbacks and injected faults."""
 

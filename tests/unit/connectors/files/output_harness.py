@@ -26,7 +26,7 @@ class PowerCut(BaseException):
 
 
 class QuickFileSystem(FileSystem):
-    """A file system whose ``fsync`` does nothing. The tests only simulate killed processes, and the page
+    """A file system whose ``fsync`` only checks that the path exists. The tests only simulate killed processes, and the page
     cache survives a killed process."""
 
     def fsync(self, path: str) -> None:
@@ -122,7 +122,7 @@ class Output:
         self.committer.abort_after(CheckpointId(checkpoint), before=Attempt(Generation(before_generation)))
 
     def revoke(self, committables: Sequence[Committable], *, to: int, generation: int, branch: str = "b1") -> None:
-        """Revoke output as ``generation`` does when it restores checkpoint ``to`` of generation 1."""
+        """Revoke output as a driver of ``generation`` that restores checkpoint ``to`` of generation 1."""
         ancestry = {Generation(1): CheckpointId(to)}
         self.committer.revoke(epochs(committables), ancestry=ancestry, branch=branch, before=Attempt(Generation(generation)))
 
@@ -141,7 +141,7 @@ class Output:
 
 
 def epochs(committables: Sequence[Committable]) -> dict[CheckpointId, list[Committable]]:
-    """Return the committables of each checkpoint, in the form that the coordinator passes to a sink."""
+    """Group committables by checkpoint, in the form that ``Committer.revoke`` takes."""
     found: dict[CheckpointId, list[Committable]] = {}
     for one in committables:
         found.setdefault(one.checkpoint, []).append(one)
@@ -161,7 +161,7 @@ def snapshot(sink: SinkOperator, checkpoint: int) -> tuple[Committable, ...]:
 
 
 def visible(out: str) -> list[int]:
-    """Return the published values. Fails if a published file is incomplete."""
+    """Return the published values. Raises an error if a published file is incomplete."""
     if not os.path.isdir(out):
         return []
     names = [name for name in os.listdir(out) if not name.startswith(("_", "."))]
@@ -175,8 +175,8 @@ def visible(out: str) -> list[int]:
 
 
 def take(out: str, *, share: float = 1.0, directories: bool = False) -> list[int]:
-    """Remove the first ``share`` of the published files of each epoch, as a consumer does, and return their values. With
-    ``directories``, also remove the directories."""
+    """Remove published files as a consumer does, and return the values in the removed files. ``share`` is the fraction of
+    each epoch's files that is removed. If ``directories`` is True, also remove empty directories of epochs."""
     taken: list[int] = []
     for name in sorted(os.listdir(out)) if os.path.isdir(out) else ():
         directory = os.path.join(out, name)

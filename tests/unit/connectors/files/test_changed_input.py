@@ -1,4 +1,4 @@
-"""Splits carry the identity of their file, so that a job never mixes the rows of two versions of a file."""
+"""Splits contain the identity of their file, so that a job never mixes the rows of two versions of a file."""
 
 from __future__ import annotations
 
@@ -188,7 +188,8 @@ def test_a_text_split_of_the_previous_version_accepts_a_file_that_has_grown_and_
 
 
 def test_staged_rows_are_read_after_the_checkpoint_directory_was_copied(tmp_path: Path) -> None:
-    """A backup that is put back has other modification times, and Weir alone writes staged rows."""
+    """The files of a restored backup have other modification times. Weir does not compare the modification times of staged rows,
+    because only Weir writes these files."""
     path = tmp_path / "part-0.parquet"
     put("parquet", path, 1)
     (tmp_path / "_SUCCESS").touch()
@@ -202,8 +203,10 @@ def test_staged_rows_are_read_after_the_checkpoint_directory_was_copied(tmp_path
 
 
 @pytest.mark.parametrize("kind", WRITERS)
-def test_identities_need_no_additional_request_per_file(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The size and the modification time are known from the listing. The footer is read once, for its schema and its checksum."""
+def test_only_the_footer_checksum_needs_an_additional_request_per_file(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The listing provides the size and the modification time of each file."""
     files = [tmp_path / f"{number:03d}" for number in range(50)]
     for path in files:
         put(kind, path, 1)
@@ -222,7 +225,8 @@ def test_identities_need_no_additional_request_per_file(kind: str, tmp_path: Pat
     monkeypatch.setattr(builtins, "open", count(opened))
     monkeypatch.setattr(pa, "OSFile", count(native))
     assert len(source_of(kind, tmp_path).splits(1)) == 50
-    # The footers of the first 1,000 Parquet files are read twice, those of other files once.
+    # Each file is listed with one request. The footer of a Parquet file is read once for the checksum. The footers of the first
+    # 1,000 Parquet files are read once more, to compare the schemas.
     assert len(calls) == 50 * (3 if kind == "parquet" else 1)
 
 

@@ -1,4 +1,4 @@
-"""Several small files are one split."""
+"""Groups of small files. Each group is one split."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def directories(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """For each kind, a directory with ``FILES`` files of two rows, which have the values 0, 1, 2, ... in the order of the names."""
+    """Return a directory for each kind. Each directory contains ``FILES`` files with two rows each. In the order of the file
+    names, the values of the rows are 0, 1, 2, ..."""
     paths = {kind: tmp_path_factory.mktemp(kind) for kind in READERS}
     for kind, path in paths.items():
         for number in range(FILES):
@@ -59,7 +60,7 @@ def values(batches: Iterable[pa.RecordBatch]) -> list[int]:
 
 
 def in_one_group(kind: str, path: Path, monkeypatch: pytest.MonkeyPatch, files: int = 4, **options: Any) -> Source:
-    """Write ``files`` files of two rows, and return a source that reads them as one group."""
+    """Write ``files`` files with two rows each, and return a source that reads these files as one group."""
     monkeypatch.setattr(file_groups, "SPLITS_PER_SUBTASK", 1)
     for number in range(files):
         write(kind, path / str(number), (2 * number, 2 * number + 1))
@@ -71,10 +72,10 @@ def in_one_group(kind: str, path: Path, monkeypatch: pytest.MonkeyPatch, files: 
 def test_a_group_of_small_files_is_one_split(kind: str, directories: dict[str, Path]) -> None:
     source = READERS[kind](directories[kind])
     splits = source.splits(2)
-    assert len(splits) == FILES // 2, "at least 64 splits remain for each subtask"
+    assert len(splits) == FILES // 2, "each subtask still gets at least 64 splits"
     assert splits == source.splits(2) and len({split.id for split in splits}) == len(splits)
     assert len(source.splits(1)) == FILES // 4
-    assert len(source.splits(8)) == FILES, "each of 8 subtasks would get too few groups"
+    assert len(source.splits(8)) == FILES, "groups would leave too few splits for each of 8 subtasks"
     for split in (splits[0], splits[-1]):
         assert len(values(Reading(source, [split]).batches())) == 4
 
@@ -115,7 +116,7 @@ def test_a_changed_file_of_a_group_fails_the_job(kind: str, tmp_path: Path, monk
     monkeypatch.setattr(file_groups, "MERGE_NS", 0)
     reading = Reading(source, source.splits(1), batch_rows=1)
     rows = values([next(batches) for batches in [reading.batches()] for _ in range(3)])
-    assert rows == [0, 1, 2], "one row of the second file is read"
+    assert rows == [0, 1, 2], "two rows of the first file and one row of the second file"
     splits = reading.remaining()
     reading.reader.close()
     original = (tmp_path / "1").stat()
@@ -129,7 +130,7 @@ def test_a_changed_file_of_a_group_fails_the_job(kind: str, tmp_path: Path, monk
         list(Reading(source, splits, restored=CheckpointId(5), batch_rows=1).batches())
 
 
-def test_a_parquet_file_of_a_group_with_another_footer_fails_the_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_changed_parquet_footer_in_a_group_fails_the_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = in_one_group("parquet", tmp_path, monkeypatch)
     splits = source.splits(1)
     before = (tmp_path / "2").stat()
@@ -162,7 +163,7 @@ def test_the_error_for_an_invalid_line_in_a_group_names_the_file_and_the_line(
         read_all(source)
 
 
-def test_the_error_for_a_line_in_a_group_that_is_not_utf8_names_the_file_and_the_line(
+def test_the_error_for_invalid_utf8_in_a_group_names_the_file_and_the_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read_all: ReadAll
 ) -> None:
     source = in_one_group("text", tmp_path, monkeypatch)
@@ -171,7 +172,7 @@ def test_the_error_for_a_line_in_a_group_that_is_not_utf8_names_the_file_and_the
         read_all(source)
 
 
-def test_blank_lines_and_missing_newlines_at_the_end_of_a_file_do_not_join_lines_of_different_files(
+def test_the_lines_of_different_files_in_a_group_are_not_joined(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read_all: ReadAll
 ) -> None:
     source = in_one_group("json_lines", tmp_path, monkeypatch)
@@ -217,7 +218,7 @@ def test_the_schema_of_a_resolved_source_is_not_read_again(kind: str, tmp_path: 
     assert resolved.schema() == SCHEMA and resolved.describe() == description
 
 
-def test_the_footers_of_files_that_are_not_cut_are_not_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_group_with_a_file_that_is_not_parquet_is_refused_at_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parquet_source, "SCHEMAS_COMPARED", 1)
     source = in_one_group("parquet", tmp_path, monkeypatch)
     (tmp_path / "3").write_bytes(b"not Parquet")

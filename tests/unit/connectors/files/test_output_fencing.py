@@ -1,5 +1,5 @@
-"""Two coordinators on the same output directory. The older coordinator pauses before one of its file system operations, and
-continues after the newer coordinator has prepared the output for its branch."""
+"""Two coordinators use the same output directory. The older coordinator pauses before one of its file system operations, and
+continues after the newer coordinator has prepared the output."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_a_zombie_that_commits_does_not_publish_output_that_its_successor_revoke
         assert output.visible() == [1, 2, 3, 4, 5]
 
     pause_before_each_operation(five_checkpoints, older, newer, check)
-    # Exchange the roles, so that the newer coordinator is paused while it revokes, and the zombie commits during the pause.
+    # Exchange the roles: pause the newer coordinator during its revocation, and let the zombie commit during the pause.
     pause_before_each_operation(five_checkpoints, newer, older, check)
 
 
@@ -131,7 +131,7 @@ def test_a_zombie_raises_superseded_if_its_successor_has_prepared_the_output(out
         output.reinstate(to=3, generation=2)
 
 
-def test_a_generation_does_not_revoke_its_own_output_or_that_of_newer_generations(output: Output) -> None:
+def test_a_generation_does_not_revoke_its_own_output_or_the_output_of_newer_generations(output: Output) -> None:
     committables = five_checkpoints(output)
     own, newer = output.stage([6], 6, generation=2), output.stage([7], 7, generation=3)
     output.commit(own)

@@ -1,5 +1,5 @@
-"""Two coordinators work on the same output directory. The file system operations of the coordinators are interleaved at random,
-by a seed."""
+"""Two coordinators work on the same output directory. A seed determines how the file system operations of the coordinators are
+interleaved."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class InterleavedFileSystem(QuickFileSystem):
 
 
 def prepare(output: Output, committables: Committables, *, to: int, generation: int) -> None:
-    """Recommit, revoke, reinstate and abort output, as the coordinator does before a start."""
+    """Revoke, reinstate, recommit and abort output, as the coordinator does before a start."""
     abandoned = [one for checkpoint in committables if checkpoint > to for one in committables[checkpoint]]
     output.revoke(abandoned, to=to, generation=generation)
     output.reinstate(to=to, generation=generation)

@@ -137,7 +137,7 @@ def test_an_empty_dataframe_has_no_splits(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("repeated", [False, True])
 def test_batches_of_long_documents_have_a_limited_number_of_bytes(tmp_path: Path, read_all: ReadAll, repeated: bool) -> None:
-    """Repeated values use few bytes in the file, and the footer does not contain their decoded size."""
+    """Repeated values use few bytes in the file. The footer does not contain the decoded size of the values."""
     documents = [("same" if repeated else f"{number:04d}") * 5_000 for number in range(1_500)]
     pq.write_table(pa.table({"id": range(1_500), "text": documents}), tmp_path / "a.parquet", row_group_size=1_000)
     source = sources.parquet(tmp_path)

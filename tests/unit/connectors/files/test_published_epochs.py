@@ -1,4 +1,4 @@
-"""Published epochs of directory sinks: consumers that take files, output of older versions, and the list of published output."""
+"""Published epochs of directory sinks: consumers that remove files, output of older versions, and listing published output."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def output(tmp_path: Path) -> Output:
 
 
 def epoch_of_two(output: Output, checkpoint: int) -> tuple[Committable, ...]:
-    """Stage two files with the values ``10 * checkpoint`` and ``10 * checkpoint + 1``."""
+    """Stage two files. One file contains the value ``10 * checkpoint``, and the other file contains ``10 * checkpoint + 1``."""
     return output.stage([10 * checkpoint], checkpoint) + output.stage([10 * checkpoint + 1], checkpoint, writer=1)
 
 
@@ -54,7 +54,7 @@ def three_epochs(output: Output) -> Committables:
 
 @pytest.mark.parametrize("share", [0.5, 1.0])
 @pytest.mark.parametrize("directories", [False, True])
-def test_a_commit_of_output_that_a_consumer_has_taken_publishes_nothing_again(
+def test_a_repeated_commit_does_not_publish_output_that_a_consumer_has_removed(
     output: Output, share: float, directories: bool
 ) -> None:
     committables = epoch_of_two(output, 1)
@@ -67,17 +67,17 @@ def test_a_commit_of_output_that_a_consumer_has_taken_publishes_nothing_again(
     assert output.visible() == remaining
 
 
-def test_a_commit_that_was_interrupted_at_any_operation_publishes_no_file_twice_to_a_consumer() -> None:
+def test_a_consumer_gets_each_file_once_if_a_commit_is_interrupted_at_any_operation() -> None:
     def check(output: Output, committables: tuple[Committable, ...]) -> None:
         taken = take(output.out, directories=True)
-        assert taken in ([], [10, 11]), "the consumer sees the whole epoch or nothing"
+        assert taken in ([], [10, 11]), "a consumer sees the whole epoch or no file"
         output.committer.commit(Permit(CheckpointId(1), Generation(2)), committables)
         assert sorted(taken + take(output.out)) == [10, 11]
 
     cut_before_each_operation(lambda output: epoch_of_two(output, 1), Output.commit, check)
 
 
-def test_a_zombie_publishes_nothing_that_a_consumer_has_taken_from_its_successor() -> None:
+def test_a_zombie_does_not_publish_output_again_that_a_consumer_has_removed() -> None:
     def prepare(output: Output) -> Committables:
         return {1: epoch_of_two(output, 1)}
 
@@ -120,17 +120,17 @@ def test_readers_see_only_whole_epochs_during_a_commit_a_rollback_and_its_undo()
     assert {len(values) for values in seen} == {2, 4, 6}
 
 
-def test_a_rollback_reports_the_output_that_a_consumer_has_taken(output: Output) -> None:
+def test_a_rollback_reports_the_output_that_a_consumer_has_removed(output: Output) -> None:
     committables = three_epochs(output)
     take(output.out, share=0.5)
     listed = epochs(committables[2] + committables[3])
     ancestry = {Generation(1): CheckpointId(1)}
-    for _ in range(2):  # a repetition after a crash reports the same
+    for _ in range(2):  # the repeated call after a crash reports the same output
         missing = output.committer.revoke(listed, ancestry=ancestry, branch="b1", before=Attempt(Generation(2)))
         assert missing == [MissingOutput(CheckpointId(2), 1, 1), MissingOutput(CheckpointId(3), 1, 1)]
     assert output.visible() == [11]
     later = output.committer.revoke({}, ancestry={}, branch="b2", before=Attempt(Generation(3)))
-    assert later == [MissingOutput(CheckpointId(1), 1, 1)], "the next rollback reports only the output that it revokes"
+    assert later == [MissingOutput(CheckpointId(1), 1, 1)], "a rollback does not report the missing output of earlier rollbacks"
 
 
 def test_an_undo_reports_the_output_that_cannot_be_published_again(output: Output) -> None:
@@ -154,7 +154,7 @@ def test_a_damaged_receipt_is_reported_with_its_path(output: Output) -> None:
         roll_back(output, committables, to=1, generation=2)
 
 
-def test_files_that_were_lost_before_their_epoch_was_published_are_reported_and_nothing_is_moved(output: Output) -> None:
+def test_a_commit_fails_and_moves_no_file_if_a_staged_file_is_missing(output: Output) -> None:
     committables = epoch_of_two(output, 1)
     os.unlink(os.path.join(OutputLayout(output.out).staging, output.staged()[1]))
     for _ in range(2):
@@ -163,10 +163,10 @@ def test_files_that_were_lost_before_their_epoch_was_published_are_reported_and_
     assert len(output.staged()) == 1 and output.visible() == []
 
 
-def test_an_aborted_epoch_is_visible_together_with_the_next_published_epoch(output: Output) -> None:
+def test_an_aborted_epoch_becomes_visible_together_with_the_next_published_epoch(output: Output) -> None:
     sink = output.sink()
     write(sink, [1])
-    snapshot(sink, 1)  # checkpoint 1 is aborted, because another writer has not reached its barrier
+    snapshot(sink, 1)  # another subtask takes no snapshot, so checkpoint 1 is aborted
     write(sink, [2])
     output.commit(snapshot(sink, 2) + output.stage([3], 2, writer=1))
     assert sorted(os.listdir(f"{output.out}/weir_checkpoint=2")) == [
@@ -177,7 +177,7 @@ def test_an_aborted_epoch_is_visible_together_with_the_next_published_epoch(outp
     assert output.visible() == [1, 2, 3]
 
 
-def test_a_sink_keeps_a_bounded_number_of_receipts(output: Output, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sink_keeps_a_limited_number_of_receipts(output: Output, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(directory_committer, "RECEIPTS_MAX", 2)
     committables = three_epochs(output)
     published = Path(output.out, "_weir", "epochs", "g1", "published")
@@ -204,7 +204,7 @@ def test_the_files_of_two_attempts_of_one_generation_have_different_names(output
     assert part == PartName(CheckpointId(1), Attempt(Generation(1), 2), 0)
     assert part is not None and part.final("parquet") == "part-c00000001-g1.2-w0000.parquet"
     output.committer.abort_after(CheckpointId(0), before=Attempt(Generation(1), 2))
-    assert len(output.staged()) == 1, "the attempt is not older"
+    assert len(output.staged()) == 1, "an abort by attempt 2 keeps the files of attempt 2"
     output.committer.abort_after(CheckpointId(0), before=Attempt(Generation(1), 3))
     assert output.staged() == []
 
@@ -212,9 +212,10 @@ def test_the_files_of_two_attempts_of_one_generation_have_different_names(output
 # ---- output of older versions ----------------------------------------------------------------------
 
 
-def written_by_an_older_version(output: Output) -> Committables:
-    """Checkpoints 1 and 2 are published, each file for itself. The commit of checkpoint 3 was interrupted after its first file was
-    linked, and its first staged name was not removed. Checkpoint 4 is revoked."""
+def write_output_of_an_older_version(output: Output) -> Committables:
+    """Create output in the layout of older versions. The files of checkpoints 1 and 2 are published directly in the output
+    directory. The commit of checkpoint 3 was interrupted after the link of the first file, before the removal of the staged name.
+    Checkpoint 4 is revoked."""
     committables = {checkpoint: epoch_of_two(output, checkpoint) for checkpoint in (1, 2, 3, 4)}
     staging = OutputLayout(output.out).staging
     abandoned = Path(output.out, "_weir", "abandoned", "g2", "b1")
@@ -232,7 +233,7 @@ def written_by_an_older_version(output: Output) -> Committables:
     return committables
 
 
-def test_output_of_an_older_version_is_moved_into_directories_of_epochs_and_resumed() -> None:
+def test_a_resume_moves_output_of_an_older_version_into_the_directories_of_epochs() -> None:
     def start(output: Output, committables: Committables) -> None:
         # Generation 3 restores checkpoint 3 of generation 1, and revokes no output.
         output.revoke([], to=3, generation=3)
@@ -249,10 +250,10 @@ def test_output_of_an_older_version_is_moved_into_directories_of_epochs_and_resu
         roll_back(output, committables, to=1, generation=5)
         assert output.visible() == [10, 11]
 
-    cut_before_each_operation(written_by_an_older_version, start, check)
+    cut_before_each_operation(write_output_of_an_older_version, start, check)
 
 
-def test_output_of_an_older_version_is_rolled_back() -> None:
+def test_output_of_an_older_version_can_be_rolled_back() -> None:
     def start(output: Output, committables: Committables) -> None:
         roll_back(output, {one: epoch for one, epoch in committables.items() if one < 4}, to=1, generation=3)
 
@@ -262,30 +263,30 @@ def test_output_of_an_older_version_is_rolled_back() -> None:
         resume(output, committables, to=4, generation=4)
         assert output.visible() == [10, 11, 20, 21, 30, 31, 40, 41]
 
-    cut_before_each_operation(written_by_an_older_version, start, check)
+    cut_before_each_operation(write_output_of_an_older_version, start, check)
 
 
 # ---- listing -------------------------------------------------------------------------------------
 
 
 def test_published_output_is_listed_by_generation_and_checkpoint(output: Output) -> None:
-    assert output.published() == frozenset(), "an output directory that does not exist is empty"
+    assert output.published() == frozenset(), "a missing output directory contains no published output"
     three_epochs(output)
     output.commit(output.stage([7], 7, generation=2))
     take(output.out, directories=True)
     output.stage([8], 8, generation=2)
     expected = {(1, 1), (1, 2), (1, 3), (2, 7), (2, 0)}
-    assert output.published() == expected, "taken output counts, and staged output does not"
+    assert output.published() == expected, "the list contains removed output and the fence (2, 0), but no staged output"
 
 
-def test_published_output_of_an_older_version_is_listed_before_it_is_moved(output: Output) -> None:
-    written_by_an_older_version(output)
+def test_listing_published_output_of_an_older_version_moves_no_files(output: Output) -> None:
+    write_output_of_an_older_version(output)
     before = sorted(Path(output.out).rglob("*"))
     assert output.published() == {(1, 1), (1, 2), (1, 3)}
-    assert sorted(Path(output.out).rglob("*")) == before, "listing changes nothing"
+    assert sorted(Path(output.out).rglob("*")) == before, "the listing does not change the directory"
 
 
-def test_an_epoch_that_is_not_visible_yet_is_listed() -> None:
+def test_an_epoch_is_listed_before_the_rename_that_makes_the_epoch_visible() -> None:
     def check(output: Output, committables: tuple[Committable, ...]) -> None:
         if not output.staged() or Path(output.out, "weir_checkpoint=1").exists():
             assert (1, 1) in output.published()

@@ -1,4 +1,4 @@
-"""Readers that know nothing about Weir read the output directory of a file sink. No reader sees staged, pending or revoked files."""
+"""Other tools and Weir sources read the output directory of a file sink. No reader sees open, staged or revoked files."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tests.unit.connectors.files.test_output_fencing import five_checkpoints, ro
 from weir import sources
 
 VALUES = [1, 2, 3, 6, 60]
-"""The values that a reader sees in the output directory that ``write_output`` returns."""
+"""The values that a reader finds in the output of ``write_output``."""
 
 
 def write_output(directory: Path) -> str:
-    """Write an output directory in which checkpoints 1, 2, 3 and 6 are published, 4 and 5 are revoked, 7 is staged, and a writer
-    has an open file."""
+    """Write the output of seven checkpoints, and return the output directory. Checkpoints 1, 2, 3 and 6 are published, 4 and 5
+    are revoked, and 7 is staged. A writer also has an open file."""
     output = Output(str(directory / "out"))
     roll_back(output, five_checkpoints(output), to=3, generation=2)
     output.commit(output.stage([6], 6, generation=2) + output.stage([60], 6, writer=1, generation=2))
@@ -66,6 +66,6 @@ def _files(out: str) -> list[str]:
     return list(ds.dataset(out, format="parquet", partitioning=None).files)
 
 
-def test_the_order_of_file_names_is_the_order_of_checkpoints(out: str) -> None:
+def test_file_names_sort_in_the_order_of_checkpoints(out: str) -> None:
     files = sorted(_files(out), key=lambda path: Path(path).name)
     assert pa.concat_tables(pq.read_table(path, partitioning=None) for path in files)["v"].to_pylist() == VALUES

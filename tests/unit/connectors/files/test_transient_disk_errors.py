@@ -28,7 +28,7 @@ from weir.storage.memory import MemoryStorage
 
 
 def failing_file_system(fails: int, number: int) -> PausingFileSystem:
-    """Return a file system whose write operation number ``fails`` fails once."""
+    """Return a file system in which the write operation with the number ``fails`` fails once."""
 
     def fail() -> None:
         raise OSError(number, os.strerror(number))

@@ -97,7 +97,7 @@ def test_an_epoch_becomes_visible_by_one_rename_after_its_receipt_is_durable(out
 
 def test_the_next_commit_completes_a_commit_that_was_interrupted_at_any_operation() -> None:
     def check(output: Output, committables: tuple[Committable, ...]) -> None:
-        assert output.visible() in ([], [1, 2, 3]), "readers see the whole epoch or nothing"
+        assert output.visible() in ([], [1, 2, 3]), "readers see the whole epoch or no file"
         output.commit(committables)
         assert output.visible() == [1, 2, 3] and output.staged() == []
 
@@ -123,7 +123,7 @@ def test_a_revocation_that_is_interrupted_at_any_operation_can_be_completed_and_
         output.commit(output.stage([1], 1))
         published = output.stage([2], 2)
         output.commit(published)
-        # This is the state after a coordinator was killed before it has moved the second file of the third epoch.
+        # The coordinator was killed after it had moved the first of the two files of checkpoint 3.
         moved, staged = output.stage([3], 3), output.stage([4], 3, writer=1)
         part = moved[0].payload
         assert isinstance(part, dict)
@@ -270,7 +270,7 @@ def snapshot_of(sink: SinkOperator, epochs: Sequence[Sequence[int]], checkpoint:
 
 
 class JobUnderPowerCuts(RuleBasedStateMachine):
-    """Two writers and a coordinator over many generations, with random power cuts.
+    """Runs two writers and a coordinator for many generations, with random power cuts.
 
     The visible output must always equal the records of the completed checkpoints of the branch.
     """
@@ -310,8 +310,8 @@ class JobUnderPowerCuts(RuleBasedStateMachine):
         return False
 
     def recover(self, to: int, cuts: list[int]) -> None:
-        """Restore checkpoint ``to``: commit its output, revoke abandoned output and abort staged output. For each number in
-        ``cuts``, an earlier attempt is interrupted before the operation with this number."""
+        """Restore checkpoint ``to``: revoke abandoned output, commit the output of the checkpoint, and abort staged output. Each
+        number in ``cuts`` causes an earlier attempt, with a power cut before the operation with this number."""
         self.zombies = self.sinks or self.zombies
         if self.generation:
             self.limits = {one: min(limit, to) for one, limit in {**self.limits, self.generation: to}.items()}
@@ -365,7 +365,7 @@ class JobUnderPowerCuts(RuleBasedStateMachine):
 
         self.replace_file_system(FragileFileSystem(cut_staging))
         if self.cut(None, stage):
-            self.sinks = []  # all writers were killed, so there are no zombies
+            self.sinks = []  # the power cut killed these writers, so they do not become zombies
             return self.recover(self.newest(), [])
         self.replace_file_system(QuickFileSystem())
         if not completes:
