@@ -161,7 +161,7 @@ class RunningJob:
     ) -> StateFile:
         """Write the state file, the manifest and the log entry of a checkpoint, and return the state file.
 
-        ``also`` lists files of earlier checkpoints that the manifest references.
+        ``also`` lists files of earlier checkpoints. The manifest references these files and ``split_list``.
         """
         file = self.write_state(checkpoint)
         manifest = manifest_of(self.generation, checkpoint, (*also, file), split_list=split_list)

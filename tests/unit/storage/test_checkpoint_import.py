@@ -1,4 +1,4 @@
-"""Importing a checkpoint of another job."""
+"""Import of checkpoints of another job."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_a_new_job_resumes_from_an_imported_checkpoint(open_again: Callable[[], 
     assert manifest.assigners == read_manifest(source.storage, source.layout, source.log.view.kept[-1]).assigners
 
 
-def test_the_split_lists_of_sources_are_imported() -> None:
+def test_an_import_copies_the_split_lists_of_sources() -> None:
     source, target_job = origin(checkpoints=0), target()
     listed = source.list_splits(1, Split("a", {"file": "a"}), Split("b", {"file": "b"}))
     source.complete_with_sink(1, split_list=listed.file)

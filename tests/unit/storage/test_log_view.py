@@ -158,7 +158,7 @@ def test_a_published_checkpoint_has_only_published_ancestors() -> None:
     view = fold(started(1), completed(1, 1), completed(1, 2), completed(1, 3), published(1, 2))
     assert [record.published for record in view.kept] == [True, True, False]
     assert [view.published_up_to(CheckpointId(one)) for one in (1, 2, 3)] == [1, 2, 2]
-    assert view.apply(published(1, 2)) == view, "the entry can be repeated"
+    assert view.apply(published(1, 2)) == view, "a repeated entry does not change the view"
     rolled_back = view.apply(started(2, restored_from=1, branch="b2", first_checkpoint=4)).apply(completed(2, 4))
     assert rolled_back.published_up_to(CheckpointId(4)) == 1
     assert rolled_back.published_up_to(CheckpointId(3)) == 2
@@ -168,7 +168,7 @@ def test_a_summary_of_an_older_version_has_no_published_checkpoints() -> None:
     entry = summary(fold(started(1), completed(1, 1), published(1, 1)), nonce="s", timestamp_ms=1)
     assert isinstance(entry.view, dict)
     for record in entry.view["kept"]:  # type: ignore[union-attr]  # a list of records
-        del record["published"]  # type: ignore[union-attr,arg-type]
+        del record["published"]  # type: ignore[union-attr,arg-type]  # a record is an object
     assert base_view(entry).published_up_to(CheckpointId(1)) == 0
 
 
@@ -249,7 +249,7 @@ def _valid_logs(draw: st.DrawFn) -> list[Entry]:
 
 @given(_valid_logs())
 def test_in_every_valid_log_all_checkpoints_of_the_current_branch_can_be_restored(entries: list[Entry]) -> None:
-    view, ids, published = LogView(), set[int](), set[int]()
+    view, ids, visible = LogView(), set[int](), set[int]()
     for entry in entries:
         before = view
         view = view.apply(entry)
@@ -265,11 +265,11 @@ def test_in_every_valid_log_all_checkpoints_of_the_current_branch_can_be_restore
                 "each checkpoint id is used only once"
             )
         ids |= set(kept)
-        # If sinks handle all due abandonments and reinstatements now, they publish exactly the output of the current branch.
-        published |= set(view.current)
-        published -= {record.checkpoint for record in view.abandonment_due} | {record.checkpoint for record in view.withdrawn}
-        published |= {record.checkpoint for record in view.reinstatement_due}
-        assert published & set(kept) == set(view.current)
+        # Sinks that complete all due revocations and reinstatements publish exactly the output of the current branch.
+        visible |= set(view.current)
+        visible -= {record.checkpoint for record in view.abandonment_due} | {record.checkpoint for record in view.withdrawn}
+        visible |= {record.checkpoint for record in view.reinstatement_due}
+        assert visible & set(kept) == set(view.current)
 
 
 def _unbounded(entries: list[Entry]) -> LogView:
@@ -278,7 +278,7 @@ def _unbounded(entries: list[Entry]) -> LogView:
 
 
 @given(_valid_logs(), st.integers(1, 3))
-def test_a_bounded_view_has_the_same_ancestries_as_a_view_with_all_generations(entries: list[Entry], remembered: int) -> None:
+def test_the_limit_for_generation_records_does_not_change_ancestries(entries: list[Entry], remembered: int) -> None:
     completed_in = [(entry.generation, entry.checkpoint) for entry in entries if isinstance(entry, CheckpointCompleted)]
     everything = _unbounded(entries)
     with patch.object(log_view, "GENERATIONS_REMEMBERED", remembered):
@@ -308,7 +308,7 @@ def test_the_size_of_a_view_does_not_grow_with_the_number_of_restarts() -> None:
     assert with_checkpoints <= set(view.ancestry_limits(view.current[0]))
 
 
-def test_generations_that_no_kept_checkpoint_descends_from_are_dropped() -> None:
+def test_a_view_drops_old_generations_that_are_not_ancestors_of_a_kept_checkpoint() -> None:
     view = fold(started(1), completed(1, 1))
     for generation in range(2, 3 * GENERATIONS_REMEMBERED):
         first = view.next_unused_checkpoint
@@ -320,7 +320,7 @@ def test_generations_that_no_kept_checkpoint_descends_from_are_dropped() -> None
     assert view.generations[0].first == 1
 
 
-def test_generations_in_a_summary_of_an_older_version_keep_their_records() -> None:
+def test_generations_that_an_older_version_recorded_are_not_joined_with_each_other() -> None:
     older = _unbounded([started(1), completed(1, 1), started(2, restored_from=1, first_checkpoint=2), completed(2, 2)])
     text = codec.to_json(older)
     assert isinstance(text, dict) and isinstance(text["generations"], list)

@@ -118,12 +118,12 @@ def test_a_manifest_of_a_version_without_emitted_watermarks_is_readable() -> Non
     assert decode_manifest(json.dumps(value).encode()) == manifest
 
 
-@pytest.mark.parametrize("form", [1, 2])
-def test_a_manifest_of_a_version_without_split_lists_is_readable(form: int) -> None:
-    """These versions wrote all pending splits into each manifest, and the ids of the splits that were assigned since the restore."""
+@pytest.mark.parametrize("manifest_format", [1, 2])
+def test_a_manifest_of_a_version_without_split_lists_is_readable(manifest_format: int) -> None:
+    """A manifest of format 1 or 2 contains all pending splits, and the ids of the splits that were assigned since the restore."""
     manifest = manifest_of(1, 7, FILES)
     unfinished = OperatorSnapshot(OperatorUid("flights"), 1, splits=(Split("s1", {"file": "a.txt"}, 5),))
-    manifest = replace(manifest, subtasks=(replace(manifest.subtasks[0], operators=(unfinished,)),), format=form)
+    manifest = replace(manifest, subtasks=(replace(manifest.subtasks[0], operators=(unfinished,)),), format=manifest_format)
     value = json.loads(encode_manifest(manifest))
     for split in (value["subtasks"][0]["operators"][0]["splits"][0], value["assigners"]["flights"]["pending"][0]):
         del split["index"]
@@ -136,7 +136,7 @@ def test_a_manifest_of_a_version_without_split_lists_is_readable(form: int) -> N
     assert decode_manifest(encode_manifest(decoded)) == decoded
 
 
-def test_a_split_list_is_one_of_the_files_that_a_restore_needs() -> None:
+def test_the_referenced_files_of_a_manifest_include_the_split_list() -> None:
     split_list = StateFile("state/packed.slots/g1-c1-splits.0.pack", 10, "xxh3:01", 3, offset=64)
     assert manifest_of(1, 7, FILES, split_list=split_list).referenced_files() == (split_list, FILES[1], FILES[0])
 

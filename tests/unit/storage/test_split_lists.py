@@ -1,4 +1,4 @@
-"""The splits of a source are in one state file, which the manifests of all its checkpoints reference."""
+"""A split list is one state file with all splits of a source. The manifests of all checkpoints refer to this file."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_written_split_list_is_read_back_with_the_index_of_each_split(job: Run
     assert read(job, job.list_splits(1)).splits == ()
 
 
-def test_a_split_list_is_an_arrow_file_that_other_tools_read(job: RunningJob) -> None:
+def test_a_split_list_is_an_arrow_file_that_other_tools_can_read(job: RunningJob) -> None:
     file = job.list_splits(1, *SPLITS).file
     data = job.storage.get(job.layout.absolute(file.path))[file.offset : file.offset + file.bytes]
     table = pa.ipc.open_file(data).read_all()
@@ -53,7 +53,7 @@ def test_a_split_list_is_an_arrow_file_that_other_tools_read(job: RunningJob) ->
     assert file.rows == 3
 
 
-def test_a_long_split_list_is_small_and_a_very_long_one_is_a_separate_object(job: RunningJob) -> None:
+def test_a_split_list_is_compressed_and_a_large_split_list_is_a_separate_object(job: RunningJob) -> None:
     many = [Split(f"/data/{number:06d}.jsonl", {"size": number % 7}) for number in range(20_000)]
     assert job.list_splits(1, *many).file.bytes < 20_000 * 10
     rng = random.Random(0)
@@ -62,7 +62,7 @@ def test_a_long_split_list_is_small_and_a_very_long_one_is_a_separate_object(job
     assert read(job, listed) == listed
 
 
-def test_a_missing_or_damaged_split_list_is_an_error_that_names_the_file(job: RunningJob) -> None:
+def test_the_error_for_a_missing_or_damaged_split_list_names_the_file(job: RunningJob) -> None:
     listed = job.list_splits(1, *SPLITS)
     path = job.layout.absolute(listed.file.path)
     content = bytes(job.storage.get(path))
@@ -83,7 +83,7 @@ def test_verification_reads_the_split_list(job: RunningJob) -> None:
     assert (problem.path, problem.problem) == (job.layout.absolute(listed.file.path), "is missing")
 
 
-def test_a_split_list_is_kept_as_long_as_a_kept_checkpoint_references_it(job: RunningJob) -> None:
+def test_a_split_list_is_kept_until_the_last_checkpoint_with_this_list_is_retired(job: RunningJob) -> None:
     unused, listed = job.list_splits(1, *SPLITS).file, job.list_splits(1, *SPLITS).file
     for checkpoint in range(1, 4):
         job.complete(checkpoint, split_list=listed)
@@ -92,7 +92,7 @@ def test_a_split_list_is_kept_as_long_as_a_kept_checkpoint_references_it(job: Ru
     retire_and_delete(job.storage, job.layout, job.log, entry, at=job.log.next_number, references=job.references)
     deleted = delete_orphans(job.storage, job.layout, job.log.view, references=job.references)
     assert listed.path in job.paths()
-    assert [one.path for one in deleted] == [job.layout.absolute(unused.path)], "an interrupted start has written it"
+    assert [one.path for one in deleted] == [job.layout.absolute(unused.path)], "no checkpoint references the unused list"
     job.complete(4)
     last = retired(1, 3)
     assert isinstance(last, CheckpointRetired)

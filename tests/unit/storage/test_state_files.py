@@ -44,7 +44,7 @@ def _put(storage: CheckpointStorage, *contents: bytes) -> list[StateFile]:
 
 
 def _read(storage: CheckpointStorage, *files: StateFile) -> bytes:
-    """Return the content of the last file."""
+    """Read the files, and return the content of the last file."""
     with StateReader(storage, LAYOUT, CHECKPOINT, files) as reader:
         for file in files:
             with reader.open(file) as stream:
@@ -93,7 +93,7 @@ class _FailingOnce(MemoryStorage):
 
 
 def test_a_flush_fails_if_an_earlier_write_of_a_pack_failed() -> None:
-    """The writer of the first file has already returned, so the error must also be raised by the final flush."""
+    """The first ``put`` has already returned without an error, so the final flush must also raise the error."""
     storage, half = _FailingOnce(), b"x" * (PACKED_BYTES_MAX // 2 + 1)
     files = _files(storage)
     first, second = files.writer(SubtaskId(0, 0)), files.writer(SubtaskId(1, 0))
@@ -224,7 +224,7 @@ def test_a_reader_fetches_the_parts_of_all_files_in_advance_and_only_once() -> N
     with StateReader(storage, LAYOUT, CHECKPOINT, files) as reader:
         with reader.open(files[0]) as stream:
             assert stream.read() == b"small"
-        with reader.open(files[2]) as stream:  # the caller leaves out a file
+        with reader.open(files[2]) as stream:  # the caller does not open ``files[1]``
             assert stream.read(5) == contents[1][:5]
         with reader.open(files[3]) as stream:
             assert stream.read() == contents[2]
@@ -242,7 +242,7 @@ def test_a_stream_returns_all_bytes_for_reads_of_any_size(storage: CheckpointSto
     assert progress.restored_bytes == file.bytes
 
 
-def test_a_damaged_file_is_reported_although_the_block_fails_first_or_reads_only_a_part(storage: CheckpointStorage) -> None:
+def test_a_damaged_file_is_reported_even_if_the_block_fails_or_reads_only_a_part(storage: CheckpointStorage) -> None:
     (file,) = _put(storage, LARGE)
     _damage(storage, file, LARGE[:-1] + b"!")
     with StateReader(storage, LAYOUT, CHECKPOINT) as reader:
@@ -267,7 +267,7 @@ def test_an_unreachable_storage_is_not_reported_as_damage() -> None:
             pa.ipc.open_stream(stream)
 
 
-def test_a_cancelled_restore_stops_reading_and_leaves_no_thread() -> None:
+def test_a_cancelled_restore_stops_reading_and_ends_its_threads() -> None:
     storage = _CountingStorage()
     (file,) = _put(storage, b"x" * (40 * PACKED_BYTES_MAX))
     progress = RestoreProgress(file.bytes)
