@@ -134,7 +134,7 @@ class RoundRobin:
 
 
 class FakeBackground:
-    """The background executors of a deployment. Tests run the snapshots in ``Bench.background_work``, and set ``is_idle``."""
+    """Fake background executors of a deployment. Tests run the calls in ``Bench.background_work``, and set ``is_idle``."""
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench

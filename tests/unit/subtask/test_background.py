@@ -33,7 +33,7 @@ class Recorder:
             assert self.woken.acquire(timeout=WAIT_S)
 
 
-def test_a_hung_user_function_delays_neither_sinks_nor_snapshots_nor_a_later_deployment() -> None:
+def test_a_hung_user_function_does_not_delay_sinks_snapshots_or_a_later_deployment() -> None:
     slot, release = Recorder(), threading.Event()
     hung: Any = slot.executors.call(release.wait)
     assert slot.executors.encode(lambda: "encoded").result(WAIT_S) == "encoded"
@@ -49,7 +49,7 @@ def test_a_hung_user_function_delays_neither_sinks_nor_snapshots_nor_a_later_dep
     assert slot.finished == [("written", None)]
 
 
-def test_calls_of_one_kind_run_in_order_and_an_error_is_raised_by_the_call() -> None:
+def test_calls_of_one_kind_run_in_order_and_the_result_of_a_failed_call_raises_its_error() -> None:
     slot, order = Recorder(), list[int]()
     calls = [slot.executors.call(lambda number=number: order.append(number)) for number in range(20)]
     failing = slot.executors.call(lambda: 1 / 0)
@@ -57,10 +57,10 @@ def test_calls_of_one_kind_run_in_order_and_an_error_is_raised_by_the_call() -> 
         failing.result(WAIT_S)
     assert order == list(range(20))
     assert all(call.done() for call in calls)
-    assert slot.calls == 2 * 21, "each call begins and ends"
+    assert slot.calls == 2 * 21, "on_call is called before and after each call"
 
 
-def test_queued_calls_are_cancelled_and_calls_after_that_still_run() -> None:
+def test_cancel_queued_cancels_queued_calls_and_permits_later_calls() -> None:
     slot, started, release = Recorder(), threading.Event(), threading.Event()
 
     def running() -> str:

@@ -40,7 +40,7 @@ class Channel:
         self._received = 0
 
     def send(self, nbytes: int) -> None:
-        self.output.send_data(Rows(1, nbytes=nbytes), ONE, 1)  # type: ignore[arg-type]  # the channel does not read the batch
+        self.output.send_data(Rows(1, nbytes=nbytes), ONE, 1)  # type: ignore[arg-type]  # ``Rows`` has the attributes that a channel reads
 
     def consume(self) -> Frame | None:
         for frame in self.sent[self._received :]:
@@ -164,7 +164,7 @@ def test_the_channels_of_a_slot_share_its_network_memory(slots: int, network_byt
     assert ChannelLimits.of(graph(slots), network_bytes) == limits
 
 
-def test_a_batch_that_exceeds_its_share_is_sliced_and_its_parts_keep_their_order() -> None:
+def test_a_batch_that_exceeds_the_batch_limit_of_its_channel_is_sent_in_ordered_slices() -> None:
     wire = Channel(ChannelLimits(window_bytes=64, batch_bytes=32))
     wire.output.send_data(Rows(*range(10), nbytes=100), ONE, 1)
     arrived: list[object] = []
@@ -175,10 +175,11 @@ def test_a_batch_that_exceeds_its_share_is_sliced_and_its_parts_keep_their_order
     assert [frame.sequence for frame in wire.sent] == [0, 1, 2, 3] and wire.output.sequence == 4
 
 
-class SharedMemory:
-    """The channels from ``senders`` other slots to one subtask, with the frames and credits in transit.
+class SharedNetworkMemory:
+    """The channels from several other slots to one subtask, with the frames and credits in transit.
 
-    Each sender sends the items of its list: a number is the size of a batch, and None is the next barrier.
+    ``items`` contains one list for each sending slot. A number in a list is the size of a batch in bytes, and None is the next
+    barrier.
     """
 
     def __init__(self, items: list[list[int | None]], network_bytes: int) -> None:
@@ -263,7 +264,7 @@ def test_blocked_channels_never_exceed_the_network_memory_or_stop_the_other_chan
     barriers = max(one.count(None) for one in items)
     for one in items:
         one += [None] * (barriers - one.count(None))
-    memory = SharedMemory(items, network_bytes)
+    memory = SharedNetworkMemory(items, network_bytes)
     steps = [
         lambda step=step, number=number: step(number)
         for step in (memory.send, memory.deliver, memory.return_credit, memory.consume)

@@ -1,4 +1,4 @@
-"""The thread that supervises a slot. The slot must end if this thread fails."""
+"""The control thread of a slot. A slot must end if its control thread fails."""
 
 from __future__ import annotations
 
@@ -89,8 +89,8 @@ def test_the_lease_that_the_coordinator_grants_replaces_the_initial_lease(coordi
     control.close()
 
 
-def test_a_lease_that_arrives_while_the_thread_waits_for_the_gil_counts(coordinator: Coordinator) -> None:
-    """``supervise`` blocks like a wait for the GIL, until the lease has expired and another lease has arrived."""
+def test_a_lease_that_arrives_while_the_thread_waits_for_the_gil_keeps_the_slot_alive(coordinator: Coordinator) -> None:
+    """``supervise`` blocks until the lease has expired and another lease has arrived. A wait for the GIL has the same effect."""
     ended: queue.Queue[str] = queue.Queue()
     registered: queue.Queue[ControlPeer] = queue.Queue()
     waited, continued = threading.Event(), threading.Event()

@@ -1,4 +1,4 @@
-"""Heartbeats and samples of stacks, from a separate process whose code holds the GIL or is stopped."""
+"""Heartbeats and stack samples of a separate process. The process holds the GIL, is stopped, or runs an endless loop."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def hold_the_gil(us):
 
 
 class Slot:
-    """A process that sends heartbeats to a fake coordinator, and then runs the code ``then``."""
+    """A process that starts to send heartbeats to a fake coordinator, and then runs the code in ``then``."""
 
     def __init__(self, then: str) -> None:
         self.server = ControlServer(
@@ -105,7 +105,7 @@ def new_slot() -> Iterator[Callable[[str], Slot]]:
         slot.close()
 
 
-def test_heartbeats_continue_while_the_gil_is_held_and_a_sample_of_the_stack_is_sent(new_slot: Callable[[str], Slot]) -> None:
+def test_a_slot_sends_heartbeats_and_a_stack_sample_while_its_code_holds_the_gil(new_slot: Callable[[str], Slot]) -> None:
     slot = new_slot("hold_the_gil(3600 * 10**6)")
     slot.wait(lambda: "".join(slot.samples()).count("in hold_the_gil") == 2)
     held = len(slot.received)
@@ -131,7 +131,7 @@ def test_a_stopped_process_sends_no_heartbeats_and_a_dead_process_closes_the_con
     slot.wait(lambda: slot.closed)
 
 
-def test_an_endless_loop_in_python_is_sampled_by_the_control_thread(new_slot: Callable[[str], Slot]) -> None:
+def test_the_control_thread_samples_an_endless_python_loop(new_slot: Callable[[str], Slot]) -> None:
     slot = new_slot("def endless():\n    while True: pass\n\nendless()")
     slot.wait(lambda: bool(slot.heartbeats()))
     assert slot.process.stdout is not None
@@ -140,7 +140,7 @@ def test_an_endless_loop_in_python_is_sampled_by_the_control_thread(new_slot: Ca
     assert "in endless" in decode_sample(sample.dump)
 
 
-def test_heartbeats_can_be_closed_at_any_time() -> None:
+def test_a_heartbeat_sender_that_was_never_started_can_be_closed() -> None:
     server = ControlServer(CREDENTIALS, host="127.0.0.1", generation=1, incarnation="c", log_connection=lambda text: None)
     never = HeartbeatSender(CREDENTIALS, host="127.0.0.1", port=server.port, run=1, incarnation=SlotIncarnation("slot"))
     never.close()

@@ -24,7 +24,7 @@ def test_a_forward_edge_connects_subtasks_that_have_the_same_index() -> None:
     assert [frame.channel for frame in sent] == [channel]
 
 
-def test_a_batch_that_exceeds_the_share_of_its_channel_is_sent_in_slices() -> None:
+def test_a_batch_that_exceeds_the_batch_limit_of_its_channel_is_sent_in_slices() -> None:
     sent: list[Frame] = []
     limits = ChannelLimits(window_bytes=64 * 1024, batch_bytes=32 * 1024)
     output = RemoteOutput(ChannelId(0, 0, 1), 0, sent.append, JobProgram(CodeBundle({}), batch_rows=65_536).slice_batch, limits)

@@ -228,7 +228,7 @@ def test_the_metrics_do_not_include_gauges_that_are_nan_or_infinite() -> None:
     assert list(metrics.gauges.values()) == [3]
 
 
-def test_cancel_is_answered_only_when_all_background_calls_of_the_deployment_have_ended() -> None:
+def test_a_slot_answers_cancel_after_all_background_calls_of_the_deployment_have_ended() -> None:
     bench = Bench(ListSource([]), Collecting()).deploy()
     (background,) = bench.backgrounds
     background.is_idle = False

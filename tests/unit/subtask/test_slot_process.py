@@ -109,7 +109,7 @@ def test_the_error_for_a_missing_module_names_module_and_executor() -> None:
 
 
 class Coordinator:
-    """A coordinator that sends what a test tells it, to one slot."""
+    """A fake coordinator of one slot. The test chooses the messages that the coordinator sends."""
 
     def __init__(self) -> None:
         self.server = ControlServer(
@@ -123,7 +123,7 @@ class Coordinator:
         self.server.send(self.peer, encode(message))
 
     def wait_for(self, kind: type[M], count: int = 1) -> M:
-        """Return the newest message of ``kind``, when the slot has sent ``count`` of them."""
+        """Wait until the slot has sent ``count`` messages of type ``kind``, and return the newest of these messages."""
         self.until(lambda: sum(isinstance(message, kind) for message in self.messages) >= count)
         return [message for message in self.messages if isinstance(message, kind)][-1]
 
@@ -140,7 +140,7 @@ class Coordinator:
 
 
 def test_a_slot_whose_restore_hangs_reports_to_the_coordinator_and_can_be_cancelled(tmp_path: Path) -> None:
-    """The state file is a pipe, so reading it hangs until the test opens the other end."""
+    """The state file is a named pipe. A read of the pipe blocks until the test opens the pipe for writing."""
     job = Job("job")
     counts = (
         job.read(sources.generator({"key": sources.row_index()}, rows=1), uid="in")
@@ -173,7 +173,7 @@ def test_a_slot_whose_restore_hangs_reports_to_the_coordinator_and_can_be_cancel
         )  # fmt: skip
         assert coordinator.wait_for(Restoring, 2) == Restoring(Generation(2), SlotIndex(0), 0, file.bytes)
         coordinator.send(CancelSubtasks(Generation(2)))
-        coordinator.until(lambda: process._runtime.generation is None)  # the loop has handled the message
+        coordinator.until(lambda: process._runtime.generation is None)  # wait until the loop has handled Cancel
         os.close(os.open(pipe, os.O_WRONLY))
         assert coordinator.wait_for(Cancelled) == Cancelled(Generation(2))
         assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("weir-restore")]

@@ -1,4 +1,4 @@
-"""A slot restores state files beside its loop."""
+"""A slot restores state files on the snapshot thread, outside its loop."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Restored(Collecting):
         self.closes = 0
 
     def restore(self, snapshots: Sequence[OperatorSnapshot], reader: SnapshotReader) -> None:
-        assert not self.closes, "closed during the restore"
+        assert not self.closes, "an operator must not be closed before its restore has ended"
         self.restores += 1
 
     def close(self) -> None:
@@ -50,7 +50,7 @@ def finish_restore(bench: Bench, error: BaseException | None = None) -> None:
     done(None, error)
 
 
-def test_a_slot_is_deployed_when_its_restore_beside_the_loop_has_ended() -> None:
+def test_a_slot_reports_deployed_after_its_background_restore_has_ended() -> None:
     bench, operator = restoring_bench()
     assert operator.restores == 0 and bench.messages(Deployed) == []
     finish_restore(bench)
@@ -60,7 +60,7 @@ def test_a_slot_is_deployed_when_its_restore_beside_the_loop_has_ended() -> None
     assert tuple(files) == FILES
 
 
-def test_a_slot_without_state_files_does_not_wait_for_the_background() -> None:
+def test_a_slot_without_state_files_restores_without_a_background_call() -> None:
     inline = (RestoredOperator(KEYED, 0, (OperatorSnapshot(KEYED, 0, inline=7),)),)
     operator = Restored()
     bench = Bench(ListSource([]), operator).deploy(operators=inline, restored=CheckpointId(1), started=False)
@@ -83,7 +83,7 @@ def test_a_slot_reports_the_progress_of_a_restore_every_second() -> None:
     assert [(one.restored_bytes, one.total_bytes) for one in bench.messages(Restoring)] == [(0, 100), (25, 100)]
 
 
-def test_a_cancelled_restore_ends_before_the_slot_answers() -> None:
+def test_a_slot_answers_cancel_after_its_cancelled_restore_has_ended() -> None:
     bench, operator = restoring_bench()
     work, _done = bench.background_work[0]
     work()
