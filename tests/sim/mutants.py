@@ -320,9 +320,8 @@ def revokes_output_without_a_fence() -> Iterator[None]:
 def does_not_revoke_output_on_a_start_without_state() -> Iterator[None]:
     revoke = SinkCoordinator._revoke_abandoned
 
-    def keep(self: SinkCoordinator, generation: Generation, restored: CheckpointId | None) -> None:
-        if restored is not None:
-            revoke(self, generation, restored)
+    def keep(self: SinkCoordinator, generation: Generation, restored: CheckpointId | None) -> list[str]:
+        return [] if restored is None else revoke(self, generation, restored)
 
     with patch.object(SinkCoordinator, "_revoke_abandoned", keep):
         yield
