@@ -56,7 +56,7 @@ describe('the API client', () => {
     expect(refused).toHaveLength(1);
   });
 
-  it('throws an error after three attempts of a write request without a response', async () => {
+  it('throws an error if three attempts of a write request get no response', async () => {
     const attempts = server(noResponse, noResponse, noResponse);
     await expect(suspend()).rejects.toMatchObject({ unreachable: true });
     expect(attempts).toHaveLength(3);

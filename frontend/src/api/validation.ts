@@ -1,4 +1,4 @@
-/** Validates the fields of a request against the limits in the OpenAPI document, before the request is sent. The API also checks rules that this document does not contain. */
+/** Validates the fields of a request against the limits in the OpenAPI document, before the request is sent. The API also checks rules that the OpenAPI document does not contain. */
 import { count } from '../format';
 import { FIELDS } from './fields';
 

@@ -28,7 +28,7 @@ export function RequireSession({ children }: { children: ReactNode }) {
   return <>{children}<OnMounted when={session === 'none'} then={() => setSession('checked')} /></>;
 }
 
-/** Calls `then` after the log-in page is mounted. From this time on, react-admin handles the session. */
+/** Calls `then` after the log-in page is mounted, because react-admin handles the session from this time on. */
 function OnMounted({ when, then }: { when: boolean; then: () => void }) {
   useEffect(() => {
     if (when) then();

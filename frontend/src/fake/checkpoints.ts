@@ -20,7 +20,7 @@ export function simulateSnapshots(graph: FakeGraph, stateBytes: number, tempoMs:
       const alignmentMs = depth.get(chain) === 0 ? 0 : random.skewed(tempoMs * 0.12) * late;
       const syncMs = random.skewed(0.4);
       const bytes = heavy.includes(chain) ? Math.round(random.skewed(share)) : random.integer(200, 900);
-      // As in the runtime, this duration includes the sync phase.
+      // As in the runtime, the duration of the async phase includes the sync phase.
       const asyncMs = syncMs + (heavy.includes(chain) ? random.skewed(tempoMs * 0.3) * late : random.skewed(tempoMs * 0.05));
       const changed = heavy.includes(chain) ? random.between(0.02, 0.2) : 1;
       return { chain, index, startDelayMs, alignmentMs, syncMs, asyncMs, stateBytes: bytes, writtenBytes: Math.round(bytes * changed), afterMs: Math.round(startDelayMs + alignmentMs + asyncMs * 1.04) };

@@ -145,7 +145,7 @@ export class JobSimulator {
     this.#stop(one, 'SUSPENDED');
   }
 
-  /** Start a run. If the run restores an external checkpoint, complete an imported checkpoint of this job. */
+  /** Start a run. If the run restores an external checkpoint, add a completed imported checkpoint to the job. */
   startFrom(one: FakeJob, cause: string, start: Schemas['RunRead']['start']): void {
     this.#start(one, cause, start);
     if (start.mode === 'path') this.#completeCheckpoint(one, IMPORTED);

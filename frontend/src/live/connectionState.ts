@@ -7,7 +7,7 @@ export type ConnectionState =
   | { status: 'catching-up'; heardAtMs: number; sinceMs: number; missed: number }
   /** The connection is lost. `heardAtMs` is the time of the last message, and therefore of the displayed data. Null means that no message has been received yet. */
   | { status: 'disconnected'; heardAtMs: number | null; reason: string; retryAtMs: number }
-  /** The stream was closed while the page was hidden, and is not open again yet. This state is not an outage. */
+  /** The stream was closed while the page was hidden, and is not open again yet. A paused stream is not an outage. */
   | { status: 'paused'; heardAtMs: number | null }
   /** The API refused the stream. The page does not request the stream again. */
   | { status: 'refused'; reason: string };
@@ -20,12 +20,12 @@ export type ConnectionEvent =
   | { type: 'paused' }
   | { type: 'refused'; nowMs: number; reason: string };
 
-/** If a keep-alive arrives this long after the stream was opened, the server has sent all missed events. */
+/** The server has sent all missed events if it sends a keep-alive at least this long after the stream was opened. */
 export const CAUGHT_UP_AFTER_MS = 5_000;
 
 export const connecting = (nowMs: number): ConnectionState => ({ status: 'connecting', sinceMs: nowMs });
 
-/** A connection state that is always live, for pages without a stream. */
+/** A constant live state, for pages without a stream and for components that do not need the time of the last message. */
 export const LIVE: ConnectionState = { status: 'live', heardAtMs: 0 };
 
 export const lastHeardAtMs = (connection: ConnectionState): number | null => ('heardAtMs' in connection ? connection.heardAtMs : null);

@@ -109,7 +109,7 @@ describe('an event stream', () => {
     expect(seen.at(-1)).toBe('disconnected silent, retry in 500');
   });
 
-  it('is not reopened if the resource is missing or the session has ended', async () => {
+  it('is not reopened if the resource does not exist or the session has ended', async () => {
     const server = new Server();
     server.willAnswer(404);
     const { seen } = openStream();

@@ -16,7 +16,7 @@ interface EventStreamHandlers {
   onOpen(): void;
   /** A chunk has arrived. `messages` contains the messages that the chunk completes, and is empty for a keep-alive. */
   onMessages(messages: ServerMessage[]): void;
-  /** The connection was lost. The next attempt to reconnect is in `retryInMs`. */
+  /** The connection was lost. The next attempt to reconnect starts after `retryInMs`. */
   onDisconnected(problem: ApiProblem, retryInMs: number): void;
   /** The API refused the stream, because the resource is deleted or the user has no permission for it. The stream is not reopened. */
   onRefused(problem: ApiProblem): void;
@@ -66,7 +66,7 @@ async function run(path: string, handlers: EventStreamHandlers, position: Stream
       handlers.onRefused(problem);
       return;
     }
-    // The server ends each stream after some minutes. This end is not a failure, so reopen the stream immediately.
+    // The server ends each stream after some minutes. A regular end of the stream is not a failure, so reopen the stream immediately.
     const retryInMs = problem === ENDED && attempt === 1 ? 0 : backoffMs(attempt, Math.random());
     handlers.onDisconnected(problem, retryInMs);
     await pause(retryInMs, closed);

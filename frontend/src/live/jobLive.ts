@@ -15,7 +15,7 @@ export interface JobLive {
   connection: ConnectionState;
   /** The newest run. Null if the job has no run, or if the page has not received the run yet. */
   run: RunNews | null;
-  /** The last checkpoint in progress. After its end, this checkpoint is kept, with its result in `outcome`, until the next checkpoint starts. */
+  /** The last checkpoint in progress. A checkpoint that has ended stays here until the next checkpoint starts, and its result is in `outcome`. */
   progress: Progress | null;
   outcome: { checkpoint: number; result: 'completed' | 'failed'; reason: string } | null;
   /** The newest events, in ascending order of their numbers. */
@@ -42,7 +42,7 @@ export function reduceJob(job: JobLive, update: JobUpdate): JobLive {
 
 type JobMessage = { type: 'event'; body: JobEvent } | { type: 'run'; body: RunNews } | { type: 'progress'; body: Progress };
 
-/** Parse a message. Returns null for a message type that this page does not know, which a newer backend can send. */
+/** Parse a message. Returns null for an unknown type of message, which a newer backend can send. */
 function parse(message: ServerMessage): JobMessage | null {
   if (message.event !== 'event' && message.event !== 'run' && message.event !== 'progress') return null;
   return { type: message.event, body: JSON.parse(message.data) };

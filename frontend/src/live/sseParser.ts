@@ -23,7 +23,7 @@ export class SseParser {
     this.#lastId = lastId;
   }
 
-  /** Return the messages that this chunk completes. A comment is a keep-alive and completes no message. */
+  /** Return the messages that this chunk completes. A comment is only a keep-alive, so it does not complete a message. */
   push(chunk: string): Parsed {
     const messages: ServerMessage[] = [];
     const lines = (this.#rest + chunk).split(/\r\n|\n|\r(?!$)/);

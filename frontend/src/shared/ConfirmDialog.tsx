@@ -7,9 +7,9 @@ export interface ConfirmDialogProps {
   description: string;
   /** The label of the confirming button, which is a verb and its object, such as `Cancel job`. */
   confirmLabel: string;
-  /** The label of the button that closes the dialog. `Cancel` would be ambiguous if the action cancels something. */
+  /** The label of the button that closes the dialog. The label `Cancel` would be ambiguous if the action itself cancels something. */
   dismissLabel?: string;
-  /** Whether the action is destructive. If so, the button that closes the dialog has the initial focus. */
+  /** Whether the action is destructive. For a destructive action, the button that closes the dialog has the initial focus. */
   destructive?: boolean;
   /** Whether the request to do the action is in progress. */
   busy: boolean;
@@ -25,9 +25,9 @@ export function ConfirmDialog({ title, description, confirmLabel, dismissLabel =
       <DialogTitle id={heading}>{title}</DialogTitle>
       <DialogContent><DialogContentText>{description}</DialogContentText></DialogContent>
       <DialogActions>
-        {/* eslint-disable-next-line jsx-a11y/no-autofocus -- a dialog takes the focus, and this button is the safe one if the action is destructive */}
+        {/* eslint-disable-next-line jsx-a11y/no-autofocus -- a dialog takes the focus, and this button gets the focus if the action is destructive */}
         <Button autoFocus={destructive} disabled={busy} onClick={onClose}>{dismissLabel}</Button>
-        {/* eslint-disable-next-line jsx-a11y/no-autofocus -- a dialog takes the focus, and this button is the safe one unless the action is destructive */}
+        {/* eslint-disable-next-line jsx-a11y/no-autofocus -- a dialog takes the focus, and this button gets the focus unless the action is destructive */}
         <Button autoFocus={!destructive} variant={destructive ? 'outlined' : 'contained'} color={destructive ? 'error' : 'primary'} loading={busy} onClick={onConfirm}>{confirmLabel}</Button>
       </DialogActions>
     </Dialog>

@@ -15,7 +15,7 @@ export function EmptyState({ title, children }: { title: string; children?: Reac
   );
 }
 
-/** Shown while data is loading. The component has the height of the data, so that the layout does not shift. */
+/** Shown while data is loading. The component is as high as the loaded data will be, so that the layout does not shift. */
 export function LoadingState({ label = 'Loading', height = 120 }: { label?: string; height?: number }) {
   return (
     <Box role="status" aria-label={label} sx={{ minHeight: height, display: 'grid', placeItems: 'center' }}>

@@ -45,7 +45,7 @@ interface EditProps<Row> {
   transform?: (form: Record<string, unknown>) => Record<string, unknown>;
   /** The form fields. Null if the user does not have the permission to change the record. */
   form: ReactNode;
-  /** The consequences of deleting the record, which the confirmation shows. */
+  /** The text in the delete confirmation: the consequences of deleting the record. */
   deleteWarning?: string;
   actions?: (row: Row) => ReactNode;
   /** Content that is shown below the form. */

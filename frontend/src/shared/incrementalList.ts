@@ -6,12 +6,12 @@ import { useEffect, useState } from 'react';
  */
 export interface IncrementalList<Row> {
   /**
-   * `source` is the list that was requested last. `target` is the same list, but if a row looks the same as the displayed row at its position,
-   * `target` contains the displayed row.
+   * `source` contains the rows that were set last. `target` contains the same rows, except that it reuses each displayed row that looks the same as
+   * the new row at its position.
    */
   source: readonly Row[];
   target: readonly Row[];
-  /** The rows to render, of which some are already updated and others are still old. This list is never longer than `target`, and has no gaps. */
+  /** The rows to render. Some of them are already updated, and others are still old. This list is never longer than `target`, and has no gaps. */
   shown: readonly Row[];
   /** `position` is the index of the next row to update, and `remaining` is the number of rows that are left to check. */
   position: number;
@@ -23,7 +23,7 @@ export function emptyList<Row>(): IncrementalList<Row> {
 }
 
 /**
- * Set new rows. The update continues at the current position and wraps around. Each row is therefore updated eventually, even if the rows change
+ * Set new rows. The update continues at the current position and wraps around, so that each row is updated eventually even if the rows change
  * often. `same` returns whether two rows look the same.
  */
 export function setTarget<Row>(before: IncrementalList<Row>, asked: readonly Row[], same: (one: Row, other: Row) => boolean = Object.is): IncrementalList<Row> {

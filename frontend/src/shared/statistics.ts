@@ -3,7 +3,7 @@ import type { Schemas } from '../api/types';
 
 export type Summary = Schemas['StatsSummaryRead'];
 
-/** Return a percentile of sorted, non-empty values, with linear interpolation. */
+/** Return a percentile of a sorted, non-empty list of values, with linear interpolation. */
 export function percentile(ordered: readonly number[], share: number): number {
   const at = share * (ordered.length - 1);
   const low = ordered[Math.floor(at)]!;
@@ -28,7 +28,7 @@ export function stragglerThreshold(durations: readonly number[]): number | null 
   return Math.max(percentile(ordered, 0.95), 1.5 * percentile(ordered, 0.5));
 }
 
-/** Return the mean of non-empty values. */
+/** Return the mean of a non-empty list of values. */
 export const mean = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0) / values.length;
 
 /** Return the sum of the known values, or null if no value is known. */

@@ -74,7 +74,7 @@ function Compiling({ spec }: { spec: Spec }) {
         <CircularProgress size={18} thickness={5} aria-label="Compiling" />
         <div>
           <span role="status">A worker is compiling the code in a separate process.</span>
-          {/* The elapsed time is outside of the status role, because a screen reader would otherwise announce the time every second. */}
+          {/* The elapsed time is outside of the element with the status role, because a screen reader would otherwise announce the time every second. */}
           {passed > 2_000 && <> Running for {duration(passed)}.</>}
         </div>
       </Box>

@@ -9,7 +9,7 @@ import { FileInput } from './FileInput';
 
 interface Props {
   initial: Draft;
-  /** Whether the form creates a version of an existing job. If so, the fields of the job itself are hidden. */
+  /** Whether the form creates a version of an existing job. The form of a new version hides the fields of the job itself. */
   isNewVersion: boolean;
   /** Describes the file that is used if the user chooses no file. Null if the user must choose a file. */
   defaultFile: string | null;

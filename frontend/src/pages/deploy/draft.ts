@@ -13,7 +13,7 @@ interface Parameter {
   value: string;
 }
 
-/** The request field of each form field. The API defines the limits and the default of the request field, and reports its errors. */
+/** The request field of each form field. The API defines the limits and the default of a request field, and names the field in errors. */
 const REQUEST_FIELDS = {
   name: 'name', description: 'description', comment: 'comment', entry: 'spec.entry', parallelism: 'spec.parallelism', interval: 'spec.checkpointing.interval',
   timeout: 'spec.checkpointing.timeout', minPause: 'spec.checkpointing.min_pause', tolerable: 'spec.checkpointing.tolerable_failed_checkpoints',
@@ -51,7 +51,7 @@ export function draftFromSpec({ name, description }: Pick<Schemas['JobRead'], 'n
   };
 }
 
-/** Return the values to send. */
+/** Convert the texts of the form to the values of the request. */
 function convert(draft: Draft) {
   const trimmed = mapFields((field) => draft[field].trim());
   const { entry, interval, minPause, tolerable, parallelism, retained } = trimmed;

@@ -13,7 +13,7 @@ export function mergeLive(jobs: readonly Job[], told: ReadonlyMap<number, JobSum
       ...job,
       desired_state: news.desired_state,
       state: currentState(job, news),
-      // The stream does not contain is_savepoint, so use false. This page does not show the field.
+      // The stream does not contain `is_savepoint`, so set it to false. The home page does not show this field.
       last_checkpoint: last ? { is_savepoint: false, ...last } : job.last_checkpoint,
     };
   });

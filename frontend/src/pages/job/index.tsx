@@ -68,7 +68,7 @@ function Shell() {
   );
 }
 
-/** Select only the status of a live connection, because a live stream changes its connection state ten times a second. */
+/** Return the same object for every live connection. The time of the last message changes ten times a second, and each change would render the connection status. */
 const shownLine = ({ connection }: JobLive): ConnectionState => (connection.status === 'live' ? LIVE : connection);
 
 function Mark() {

@@ -75,7 +75,7 @@ export const chainName = (operators: readonly { name: string }[], index: number)
 export const partitioningLabel = ({ partitioning, key }: Edge): string => (key.length > 0 ? `${partitioning} ${key.join(', ')}` : partitioning);
 
 /**
- * Return the number of channels of an edge. A forward edge connects subtasks with equal indexes. Every other edge connects each source subtask to
+ * Return the number of channels of an edge. A forward edge connects subtasks with equal indexes. All other edges connect each source subtask to
  * each target subtask.
  */
 export function channelCount(edge: Edge, { chains }: PhysicalGraph): number {

@@ -8,7 +8,7 @@ export type Job = Schemas['JobRead'];
 
 export const JobContext = createContext<Job | null>(null);
 
-/** Return the job of this page, which the stream updates. To change the job, pass the `version` of the job to `ifMatch`. */
+/** Return the job of this page. The stream keeps the job up to date. To change the job, pass the `version` of the job to `ifMatch`. */
 export function useJob(): Job {
   const job = use(JobContext);
   if (job === null) throw new Error('useJob needs a JobContext.');
@@ -24,7 +24,7 @@ export function useSpec() {
   });
 }
 
-/** Query the graph that a run has deployed. `keep`: whether to return the graph of the previous run until this graph is loaded. */
+/** Query the graph that a run has deployed. `keep`: whether to return the graph of the previous run until the graph of this run is loaded. */
 export function useGraph(runId: number | null, { keep = false } = {}): UseQueryResult<Schemas['GraphRead']> {
   const { id } = useJob();
   return useQuery({

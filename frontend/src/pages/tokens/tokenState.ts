@@ -4,7 +4,7 @@ import type { StateOf } from '../../theme/states';
 
 export type Token = Schemas['TokenRead'];
 
-/** An API token `expires soon` if it expires within this time. The session of a user never `expires soon`, because every session ends within hours. */
+/** An API token `expires soon` if it expires within this time. A session never `expires soon`: every session ends within hours, so all sessions would have this state. */
 const SOON_MS = 7 * 86_400_000;
 
 export function tokenState({ revoked_at, expires_at, kind }: Pick<Token, 'revoked_at' | 'expires_at' | 'kind'>, nowMs: number): StateOf<'token'> {

@@ -11,7 +11,7 @@ import { DrawQueue } from './drawQueue';
 
 register([LineChart, HeatmapChart, GridComponent, LegendComponent, TooltipComponent, VisualMapComponent, CanvasRenderer]);
 
-/** The canvas context that measures texts. Null if there is no canvas, as in jsdom. Charts are then not drawn. */
+/** The canvas context that measures texts. Null if there is no canvas, as in jsdom. Without a canvas, charts are not drawn. */
 const pen = typeof ResizeObserver === 'undefined' ? null : document.createElement('canvas').getContext('2d');
 if (pen) {
   const ask = (text: string, font: string): number => {
@@ -56,7 +56,7 @@ export default function EChart({ option, height }: { option: Option; height: num
       drawQueue.cancel(place);
       const made = chart.current;
       chart.current = null;
-      // After `dispose`, zrender 6.1 continues a progressive rendering and fails. Rendering an empty chart first prevents this failure.
+      // After `dispose`, zrender 6.1 continues a progressive rendering and fails. Rendering an empty chart before `dispose` prevents this failure.
       made?.clear();
       made?.getZr().refreshImmediately();
       made?.dispose();

@@ -23,7 +23,7 @@ describe('the draw queue', () => {
     expect(drawn).toHaveLength(3);
   });
 
-  it('replaces the drawing if a chart repeats its request, and keeps its position', () => {
+  it('replaces the drawing if a chart repeats its request, but keeps the position in the queue', () => {
     const queue = new DrawQueue();
     const drawn: string[] = [];
     const one = {};

@@ -9,7 +9,7 @@ import type { Mode } from '../../theme/states';
 export type Option = ComposeOption<
   LineSeriesOption | HeatmapSeriesOption | GridComponentOption | LegendComponentOption | TooltipComponentOption | VisualMapComponentOption
 >;
-/** A point of a line, which has a time and a value. If the value is null, it is unknown, and the line is interrupted. */
+/** A point of a line, which has a time and a value. A null value is unknown, and interrupts the line. */
 export type Point = [ms: number, value: number | null];
 
 /** The colours and font of a chart. */
@@ -26,7 +26,7 @@ export interface Series {
   name: string;
   colour: string;
   points: Point[];
-  /** Whether the line is dashed. Users can then distinguish it from a solid line without relying on colour. */
+  /** Whether the line is dashed. Users can distinguish dashed and solid lines without relying on colour. */
   dashed?: boolean;
   /** Whether to draw a dot for each point, which is useful for short series. */
   dots?: boolean;
@@ -91,7 +91,7 @@ function floorOf(lines: readonly Series[]): number {
   return Number.isFinite(least) ? 10 ** Math.floor(Math.log10(least)) : 1;
 }
 
-/** Zero has no logarithm, so draw it at the floor, and keep the value 0 for the tooltip. */
+/** Zero has no logarithm, so draw zero at the lowest value of the axis, and keep the value 0 for the tooltip. */
 function raiseToFloor(floor: number, [ms, value]: Point): Point | [...Point, number] {
   return value !== null && value < floor ? [ms, floor, value] : [ms, value];
 }

@@ -16,6 +16,6 @@ it('the width of a full-width character is the font size', () => {
   expect(textWidth('国', 'bold 10.5px sans-serif', never)).toBe(10.5);
 });
 
-it('the width of a full-width character is measured if the font has no size', () => {
+it('a full-width character is measured if the CSS font contains no size in px', () => {
   expect(textWidth('国', 'Inter', measure)).toBe(5);
 });

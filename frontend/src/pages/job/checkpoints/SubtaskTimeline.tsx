@@ -37,7 +37,7 @@ export function SubtaskTimeline({ of, checkpoint }: { of: Of; checkpoint: Checkp
       <Legend of={of} checkpoint={checkpoint} mode={mode} />
       <AxisVariables of={of} checkpoint={checkpoint}>
         <LongTable dense columns={columns}>
-          {/* The React key is the position of the row. Rows are updated a few at a time, so an old row and a new row can show the same subtask. */}
+          {/* The React key is the position of the row. The subtask would not be unique: until all rows are updated, an old row and a new row can show the same subtask. */}
           {shown.map((bar, place) => <Row key={place} bar={bar} limitAt={limitAt} mode={mode} />)}
         </LongTable>
       </AxisVariables>
@@ -51,14 +51,14 @@ interface AxisProps {
   checkpoint: Checkpoint;
 }
 
-/** Return the lengths of the axis and of the bars of missing subtasks. Both are updated every second while the checkpoint is in progress. */
+/** Return the lengths of the axis and of the open bars. The lengths are updated every second while the checkpoint is in progress. */
 function useAxis({ of, checkpoint }: AxisProps): ReturnType<typeof axisAt> {
   return axisAt(of, checkpoint, useNow());
 }
 
 /**
- * Sets the lengths of the axis and of the bars of missing subtasks in CSS variables. The bars of missing subtasks grow every second. When only CSS
- * variables change, React need not render the rows again.
+ * Sets the lengths of the axis and of the open bars in CSS variables. The bars of subtasks that have not acknowledged are open, and grow every
+ * second. When only CSS variables change, React need not render the rows again.
  */
 function AxisVariables({ of, checkpoint, children }: AxisProps & { children: ReactNode }) {
   const { openMs, spanMs } = useAxis({ of, checkpoint });

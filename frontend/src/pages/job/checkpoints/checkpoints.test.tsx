@@ -100,16 +100,16 @@ describe('the checkpoints tab', () => {
     expect(within(timeline).queryByText('straggler')).toBeNull();
   });
 
-  it('shows missing subtasks first, and no stragglers, for a failed checkpoint', async () => {
+  it('for a failed checkpoint, shows subtasks that have not acknowledged first, and no stragglers', async () => {
     const { user, fake } = await renderJob(CLICKS, '/checkpoints');
     const { body, snapshots } = fake.installation.find(CLICKS)!.checkpoints.find(({ body: { state } }) => state === 'FAILED')!;
     await user.click(await within(await history()).findByRole('button', { name: 'Failed' }));
     const timeline = await within(await open(body.number, user)).findByRole('region', { name: 'Timeline' });
-    const missing = snapshots.at(-1)!;
+    const unacknowledged = snapshots.at(-1)!;
     expect(await within(timeline).findByText(/^not acknowledged by 1 of \d+ subtasks when the checkpoint failed, after \d/)).toBeVisible();
     const [first, second] = within(timeline).getAllByRole('row').slice(1);
     expect(within(first!).getByText('not acknowledged')).toBeVisible();
-    expect(within(first!).getAllByRole('cell')[0]).toHaveTextContent(`[${missing.index}]`);
+    expect(within(first!).getAllByRole('cell')[0]).toHaveTextContent(`[${unacknowledged.index}]`);
     expect(within(second!).queryByText('not acknowledged')).toBeNull();
     expect(within(timeline).queryByText(/straggler/)).toBeNull();
   });

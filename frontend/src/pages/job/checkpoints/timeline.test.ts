@@ -63,31 +63,31 @@ describe.each(['IN_PROGRESS', 'FAILED'] as const)('the timeline of a checkpoint 
   const at = (ms: number): string => new Date(ms).toISOString();
   const checkpoint = { state, triggered_at: at(1_000), failed_at: state === 'FAILED' ? at(1_600) : null };
 
-  it('lists missing subtasks first', () => {
+  it('lists subtasks that have not acknowledged first', () => {
     const found = buildTimeline([read, chain(1, 'write', [])], graph(3, 2), state);
     expect(found.bars.map(({ name, open }) => [name, open])).toEqual([['read [1]', true], ['write [0]', true], ['write [1]', true], ['read [2]', false], ['read [0]', false]]);
     expect(found).toMatchObject({ open: 3, spanMs: 90 });
   });
 
-  it('marks no stragglers, because the missing subtasks take longest', () => {
+  it('marks no stragglers, because subtasks that have not acknowledged take longest', () => {
     expect(buildTimeline([read], graph(3), state).limitMs).toBeNull();
     expect(buildTimeline([read], graph(3), 'COMPLETED').limitMs).not.toBeNull();
   });
 
-  it('lists no missing subtasks if the graph is unknown', () => {
+  it('has no open bars if the graph is unknown', () => {
     const found = buildTimeline([read], [], state);
     expect(found.bars.map(({ name }) => name)).toEqual(['read [2]', 'read [0]']);
     expect(axisAt(found, checkpoint, 9_000)).toEqual({ openMs: 0, spanMs: 90 });
   });
 
-  it('extends the bars of missing subtasks until now or until the failure of the checkpoint', () => {
+  it('extends open bars until now or until the failure of the checkpoint', () => {
     const found = buildTimeline([read], graph(3), state);
     const [first, later] = state === 'FAILED' ? [600, 600] : [700, 1_700];
     expect(axisAt(found, checkpoint, 1_700)).toEqual({ openMs: first, spanMs: first });
     expect(axisAt(found, checkpoint, 2_700)).toEqual({ openMs: later, spanMs: later });
   });
 
-  it('extends the bars of missing subtasks at least to the end of the longest other bar', () => {
+  it('extends open bars at least to the end of the longest bar that is not open', () => {
     expect(axisAt(buildTimeline([read], graph(3), state), { ...checkpoint, triggered_at: at(5_000) }, 1_700)).toEqual({ openMs: 90, spanMs: 90 });
   });
 
@@ -100,7 +100,7 @@ describe.each(['IN_PROGRESS', 'FAILED'] as const)('the timeline of a checkpoint 
   });
 });
 
-it('a completed checkpoint has no missing subtasks, even if the graph has more subtasks', () => {
+it('a completed checkpoint has no open bars, even if the graph has more subtasks', () => {
   const found = buildTimeline([chain(0, 'read', [subtask(0, 10)])], graph(8), 'COMPLETED');
   expect(found).toMatchObject({ open: 0, spanMs: 10 });
   expect(found.bars).toHaveLength(1);

@@ -1,6 +1,6 @@
 /**
- * Computes the bars of a Gantt chart of a checkpoint, with one bar per subtask. Subtasks that have not acknowledged come first. After them come
- * the subtasks that have acknowledged, slowest first. Pure.
+ * Computes the bars of a Gantt chart of a checkpoint, with one bar per subtask. Subtasks that have not acknowledged come first.
+ * Subtasks that have acknowledged follow, slowest first. Pure.
  */
 import type { Schemas } from '../../../api/types';
 import { duration, toMs, dropZeroTenths } from '../../../format';
@@ -19,7 +19,7 @@ export interface Bar {
   chain: number;
   index: number;
   name: string;
-  /** Whether the bar is open. A bar is open if its subtask has not acknowledged. An open bar extends from the trigger until now. */
+  /** Whether the bar is open. A bar is open if its subtask has not acknowledged. An open bar extends from the trigger until now, or until the failure of the checkpoint. */
   open: boolean;
   /** The time from the trigger until the acknowledgement. Null if the acknowledgement was not reported. */
   tookMs: number | null;
@@ -30,7 +30,7 @@ export interface Timeline {
   bars: Bar[];
   /** The number of open bars, which come first. */
   open: number;
-  /** The length of the longest bar that is not open. */
+  /** The length of the longest bar of a subtask that has acknowledged. */
   spanMs: number;
   /**
    * The minimum duration of a subtask that counts as a straggler. The value is null if there are too few subtasks to compare, or if the checkpoint
@@ -45,7 +45,7 @@ type Subtask = Schemas['SubtaskStatisticsRead'];
 type Checkpoint = Schemas['CheckpointRead'];
 
 /**
- * Return the bars of a checkpoint. `graph`: the chains whose subtasks take part in the checkpoint. If `graph` is empty, no subtask counts as missing.
+ * Return the bars of a checkpoint. `graph`: the chains whose subtasks take part in the checkpoint. If `graph` is empty, no bar is open.
  */
 export function buildTimeline(chains: readonly ChainStatistics[], graph: readonly Chain[], state: Checkpoint['state']): Timeline {
   const isCompleted = state === 'COMPLETED';
@@ -63,7 +63,7 @@ export function buildTimeline(chains: readonly ChainStatistics[], graph: readonl
   };
 }
 
-/** Return the bars of missing subtasks, in graph order. */
+/** Return the bars of subtasks that have not acknowledged, in graph order. */
 function missingOf(chains: readonly ChainStatistics[], graph: readonly Chain[]): Bar[] {
   const parallelisms = new Map(graph.map(({ index, parallelism }) => [index, parallelism]));
   return chains.flatMap((chain) => {
@@ -85,8 +85,8 @@ const barName = (chain: ChainStatistics, index: number): string => `${chainName(
 export function axisAt({ open, spanMs }: Timeline, { triggered_at, failed_at, state }: Pick<Checkpoint, 'triggered_at' | 'failed_at' | 'state'>, nowMs: number): { openMs: number; spanMs: number } {
   if (open === 0) return { openMs: 0, spanMs };
   const end = state === 'FAILED' ? toMs(failed_at) : nowMs;
-  // A missing subtask has taken longer than each subtask that has acknowledged, so its bar is at least as long as the longest other bar. The time
-  // since the trigger can be shorter than that bar, because the clocks of driver and browser differ.
+  // A subtask that has not acknowledged has taken longer than all subtasks that have acknowledged, so an open bar is at least as long as all other
+  // bars. The time since the trigger can be shorter than the longest of these bars, because the clocks of driver and browser differ.
   const openMs = Math.max((end ?? 0) - (toMs(triggered_at) ?? 0), spanMs, 0);
   return { openMs, spanMs: openMs };
 }

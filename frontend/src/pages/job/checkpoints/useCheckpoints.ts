@@ -5,8 +5,8 @@ import type { Schemas } from '../../../api/types';
 import { useJob } from '../useJob';
 
 /**
- * Query the details of a checkpoint, or nothing if `of` is null. The details are large, so they are fetched only once per state. Progress
- * within a state is reported by the stream.
+ * Query the details of a checkpoint, or nothing if `of` is null. The details are large, so they are fetched only once per state. The stream reports
+ * progress within a state.
  */
 export function useCheckpointDetails(of: Pick<Schemas['CheckpointRead'], 'id' | 'state'> | null): UseQueryResult<Schemas['CheckpointDetailRead']> {
   const job = useJob();

@@ -32,7 +32,7 @@ it('the filter of the event log is stored in the URL', async () => {
   for (const name of ['PlanFailed', 'PlanDiscarded']) expect(screen.getByRole('button', { name })).toBeVisible();
 });
 
-it('the event log is refetched before the stream drops events that the log does not contain', async () => {
+it('the event log is refetched before the page drops streamed events that the log does not contain', async () => {
   const { fake } = await renderJob(1, '/events');
   const table = await screen.findByRole('table');
   const rows = (): number => within(table).getAllByRole('row').length;

@@ -15,7 +15,7 @@ import { liveTotal, mergeLiveEvents } from './mergeEvents';
 import { eventText } from './eventText';
 
 const PER_PAGE = 50;
-/** The list is refetched after this number of new events, which is half of the events that the stream's state keeps. */
+/** The list is refetched after this number of new events, which is half of the streamed events that the page keeps. */
 const AGAIN_AFTER = EVENTS_MAX / 2;
 
 export default function Events() {
@@ -71,7 +71,7 @@ function LiveList({ kinds, children }: { kinds: readonly string[]; children: Rea
   const last = streamed.at(-1)?.number ?? 0;
   const [fetched, setFetched] = useState({ data, at: last });
   if (fetched.data !== data) setFetched({ data, at: last });
-  // The stream's state keeps only a few events. Without a refetch, events between the list and the oldest event of the stream would be missing.
+  // The page keeps only the newest streamed events. Without a refetch, events between the list and the oldest streamed event would be missing.
   const mustRefetch = newestFirst && fetched.data === data && last - fetched.at >= AGAIN_AFTER;
   useEffect(() => {
     if (mustRefetch) void refetch();

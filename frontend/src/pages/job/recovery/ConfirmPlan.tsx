@@ -28,7 +28,7 @@ export function ConfirmPlan({ plan, applying, busy, onApply, onDiscard }: Props)
   const { sinks_with_duplicates: duplicates, inspection } = plan.preview;
   const needsName = revokesOutput(plan);
   const confirmed = (!needsName || typed.trim() === job.name) && (duplicates.length === 0 || accepted);
-  // The preview already shows that the inspection is pending, and the problem that the inspection has found. Do not repeat these reasons.
+  // The preview already shows a pending inspection and the problem that an inspection has found, so do not repeat them as the reason.
   const problem = inspectionProblem(plan);
   const isInPreview = inspection === null || (problem !== null && reason !== null && reason.includes(problem));
   const shown = isInPreview ? null : reason;

@@ -66,7 +66,7 @@ function OnePlan({ plan }: { plan: Plan }) {
   );
 }
 
-/** Shows the form that confirms or discards a plan. Users without the required permission see a text that names it. */
+/** Shows the form that confirms or discards a plan. Users without the required permission see a text that names this permission. */
 function ReviewActions({ plan }: { plan: Plan }) {
   const job = useJob();
   const may = useCan('operate');

@@ -1,8 +1,8 @@
 /**
  * Turns lists of runs and checkpoints into the rows and lanes of the lineage tree. Each restore starts a branch. Pure.
  *
- * Rows are ordered newest first. The current branch is a straight line in lane 0. Each abandoned branch is in the first other lane in which all rows
- * between the newest row of the branch and its branch point are free.
+ * Rows are ordered newest first. The current branch is a straight line in lane 0. An abandoned branch is in the first lane from lane 1 on
+ * that is free in all rows between the newest row of the branch and its branch point.
  */
 import type { Schemas } from '../../../api/types';
 import { toMs } from '../../../format';
@@ -42,7 +42,7 @@ export interface Lineage {
 }
 
 interface Branch {
-  /** The origin of the first run of the branch. Null if the first run resumed, which is possible only in the oldest listed branch. */
+  /** The origin of the first run of the branch. Null if this run resumed from the newest checkpoint. Only the first listed branch can begin with a run that resumed. */
   began: RestoreOrigin | null;
   runs: Run[];
   checkpoints: Checkpoint[];
@@ -114,8 +114,8 @@ function groupRuns(runs: readonly Run[], checkpoints: readonly Checkpoint[]): Br
 }
 
 /**
- * Return the branches and the checkpoints from which the current state descends. For each of these branches, the result contains the checkpoints up
- * to the checkpoint at which the next branch starts.
+ * Return the branches from which the current state descends, and the checkpoints of each branch up to the checkpoint at which the next branch
+ * starts.
  */
 function currentHistory(branches: readonly Branch[]): Set<Branch | number> {
   const found = new Set<Branch | number>();
@@ -185,7 +185,7 @@ function assignLanes(drafts: readonly Draft[], edges: readonly Edge[]): number {
     if (drafts[index]!.row.current) continue;
     const from = below.get(index);
     const piece = from === undefined ? undefined : pieceOf.get(from);
-    // If several rows continue a piece, only the first of these rows is in the lane of the piece.
+    // If several rows follow the newest row of a piece, only the oldest of them extends the piece.
     if (piece && piece.top === from) {
       piece.top = index;
       pieceOf.set(index, piece);
@@ -205,7 +205,7 @@ function assignLanes(drafts: readonly Draft[], edges: readonly Edge[]): number {
 
 type Plan = Schemas['PlanRead'];
 
-/** Return the plan that started a run. Such a plan restores the same origin and was being applied when the run was created. */
+/** Return the plan that started a run. The plan has the same restore origin as the run, and was being applied when the run was created. */
 export function planOfRun({ created_at }: Pick<Run, 'created_at'>, began: RestoreOrigin, plans: readonly Plan[]): Plan | null {
   const createdMs = toMs(created_at)!;
   const matches = plans.filter(({ preview, approved_at, ended_at }) => {

@@ -12,7 +12,7 @@ import { useJob } from '../useJob';
 type Run = Schemas['RunRead'];
 
 const NARROW = { whiteSpace: 'nowrap' } as const;
-/** Columns of times are as narrow as possible, to leave space for reasons. The relative time is therefore shown below the time of day. */
+/** Columns of times are as narrow as possible, to leave space for reasons, so they show the relative time below the time of day. */
 const STACKED = { width: '1px' } as const;
 
 export default function Runs() {
@@ -41,7 +41,7 @@ export default function Runs() {
   );
 }
 
-/** Return the reason why a run ended, or why a run cannot be reassigned from an unreachable host. */
+/** Return the reason why a run ended, or why a run cannot be reassigned from a lost host. */
 function reasonOf({ reason, reassignment_problem, host }: Run): string {
   return reassignment_problem === null ? reason : `Host ${host} is unreachable. Cannot reassign the run: ${reassignment_problem}`;
 }

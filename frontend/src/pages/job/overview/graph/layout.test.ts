@@ -54,7 +54,7 @@ describe('the layout of a graph', () => {
 });
 
 describe('an edge path', () => {
-  it('the corners of an edge path are round, with a radius that the distance between the points limits', () => {
+  it('the corners of an edge path are round, and their radius is smaller if the points are close together', () => {
     expect(roundedPath([{ x: 0, y: 0 }, { x: 100, y: 0 }, { x: 100, y: 6 }], 8)).toBe('M0 0L97 0Q100 0 100 3L100 6');
   });
 

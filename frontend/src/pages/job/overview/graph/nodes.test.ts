@@ -33,7 +33,7 @@ describe('graph nodes', () => {
     expect(flowNodes(graph, { ...placed, chains: new Map() }, none, ALL)).toEqual([]);
   });
 
-  it('two nodes look the same without detail if colour and label are equal, and in detail only if all metrics are equal', () => {
+  it('nodes without detail look the same if colour and label are equal, and detailed nodes only if all metrics are equal', () => {
     const busy = { index: 0, level: null, busy: 0.5, idle: 0, backpressured: 0, queued: 0, recordsInPerS: 1, recordsOutPerS: 1, stateBytes: null };
     const metricsWith = (level: 'ok' | 'high', busiest = busy) => new Map([...none].map(([index, metrics]) => [index, { ...metrics, level, busiest }]));
     const far = (busiest: typeof busy): ReturnType<typeof flowNodes>[number] => flowNodes(graph, placed, metricsWith('ok', busiest), null)[0]!;

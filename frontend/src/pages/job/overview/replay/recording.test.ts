@@ -36,7 +36,7 @@ describe('the recording of a completed checkpoint', () => {
       const passedMs = moment(recording, subtask, SNAPSHOTTED);
       expect(moment(recording, subtask, ACKNOWLEDGED)).toBe(afterMs);
       expect(passedMs).toBeLessThanOrEqual(afterMs);
-      // In the fake backend, some subtasks acknowledge before a barrier can arrive. For such a subtask, the recording uses the acknowledgement.
+      // If a subtask of the fake backend acknowledges before a barrier can arrive, the recording uses the time of the acknowledgement.
       if (passedMs < afterMs) {
         expect(passedMs - moment(recording, subtask, ALIGNING)).toBeGreaterThanOrEqual(alignmentMs - 1e-6);
         forEachNeighbour(topology, subtask, 'inputs', (other) => expect(moment(recording, other, SNAPSHOTTED)).toBeLessThanOrEqual(passedMs));

@@ -1,8 +1,8 @@
 /**
- * Converts a stored checkpoint to a recording, which is a list of step changes in order of time. Pure.
+ * Converts a stored checkpoint to a recording, which lists all changes of wavefront steps in chronological order. Pure.
  *
  * A subtask measures its start delay, alignment, sync phase and async phase with its own clock. The times of the steps are derived from these
- * durations and from the order in which barriers travel. The barrier passes a subtask after it has passed all upstream subtasks, and after the start
+ * measurements and from the order in which barriers travel. The barrier passes a subtask after it has passed all upstream subtasks, and after the start
  * delay and the alignment of the subtask have ended. Each step gets the earliest time that is consistent with all measurements.
  */
 import type { Schemas } from '../../../../api/types';
@@ -13,7 +13,7 @@ type Detail = Pick<Schemas['CheckpointDetailRead'], 'progress' | 'statistics' | 
 
 export interface Recording {
   topology: Topology;
-  /** The step changes in order of time. */
+  /** All changes of steps, in chronological order. */
   facts: readonly StepChange[];
   durationMs: number;
   exact: boolean;
@@ -97,7 +97,7 @@ export function wavefrontAt({ topology, facts, exact, durationMs, end }: Recordi
   return atMs >= durationMs ? reduceWavefront(after, { type: 'end', outcome: end, atMs: durationMs }) : after;
 }
 
-/** Return the index of the first step change after a time. */
+/** Return the index of the first change after a time. */
 function firstAfter(facts: readonly StepChange[], atMs: number): number {
   let low = 0;
   let high = facts.length;

@@ -1,4 +1,4 @@
-/** Finds the blocker of a pending checkpoint, which is usually a blocking subtask, and describes it as text. Also counts the channels of an edge that are blocked. Pure. */
+/** Finds the blocker of a pending checkpoint, which is usually a blocking subtask, and describes it as text. Also counts the blocked channels of an edge. Pure. */
 import { pluralize, duration } from '../../../../format';
 import { chainName, type Chain, type Edge, type PhysicalGraph } from '../../physicalGraph';
 import { forEachNeighbour, subtaskPosition, type Topology } from './topology';
@@ -68,7 +68,7 @@ function allSentMs({ topology, passedMs }: Wavefront, subtask: number): number |
 
 /** The progress of a barrier over the channels of one edge. */
 interface ChannelProgress {
-  /** The number of channels that have a barrier and lead to a subtask that is still waiting for other barriers. */
+  /** The number of channels on which the barrier has been sent to a subtask that is still waiting for other barriers. */
   blocked: number;
   /**
    * The number of channels that lead to a subtask that is still aligning, although all its upstream subtasks have sent the barrier. On at least one
@@ -79,7 +79,8 @@ interface ChannelProgress {
 const NO_PROGRESS: ChannelProgress = { blocked: 0, inFlight: 0 };
 
 /**
- * Return how many channels of an edge have a barrier. Subtasks report when they have sent a barrier, but not when a barrier has arrived.
+ * Return how many channels of an edge a barrier blocks, and how many contain a barrier in flight. Subtasks report when they have sent a barrier, but
+ * not when a barrier has arrived.
  */
 export function blockedChannels(wave: Wavefront, { source, target, partitioning, feedback }: Edge): ChannelProgress {
   const { topology, steps } = wave;
@@ -108,8 +109,8 @@ interface BarrierProgress {
 }
 
 /**
- * A cache of barrier progress, because hundreds of edges query the progress ten times a second. The cache key is the array of steps, which does not
- * change while only time passes.
+ * A cache of barrier progress, because hundreds of edges query the progress ten times a second. The cache key is the array of steps. A
+ * wavefront keeps this array until a step changes.
  */
 const progressCache = new WeakMap<Uint8Array, BarrierProgress>();
 

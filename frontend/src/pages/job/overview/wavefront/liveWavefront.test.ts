@@ -50,14 +50,14 @@ describe('the live wavefront', () => {
     expect(after).toMatchObject({ checkpoint: { number: 9, trigger: 'periodic' }, tookMs: 31, wave: { end: 'completed', acknowledged: 4 } });
   });
 
-  it('replaces an ended checkpoint only by a newer checkpoint', () => {
+  it('replaces a checkpoint that has ended only by a newer checkpoint', () => {
     const over = report(initialLiveWavefront(topology), completed(9, 31), TRIGGERED);
     expect(report(over, { progress: progress(8, [[0, 0, 3]]), ...completed(9, 31) }, TRIGGERED).checkpoint?.number).toBe(9);
     const next = report(over, { progress: progress(10, [[0, 0, 3]]), ...completed(9, 31) }, TRIGGERED + 9);
     expect(next).toMatchObject({ checkpoint: { number: 10 }, tookMs: null, wave: { end: null } });
   });
 
-  it('keeps the steps of a failed checkpoint and its reason', () => {
+  it('keeps the steps of a failed checkpoint and the reason of the failure', () => {
     const before = report(initialLiveWavefront(topology), { progress: progress(7, [[0, 1, 22]]) }, TRIGGERED + 40);
     const after = report(before, { progress: progress(7, [[0, 1, 22]]), outcome: { checkpoint: 7, result: 'failed', reason: 'timed out' } }, TRIGGERED + 50);
     expect(after).toMatchObject({ reason: 'timed out', wave: { end: 'failed', acknowledged: 1 } });

@@ -54,7 +54,7 @@ function applyProgress(live: LiveWavefront, { progress }: Pick<JobLive, 'progres
   return { ...live, wave, triggeredMs, checkpoint: { number: checkpoint, runId: run_id, id: checkpoint_id, trigger }, tookMs: null, reason: '' };
 }
 
-/** Apply the end of a checkpoint. Many checkpoints end before the stream reports their progress, so only their end is known. */
+/** Add the end of a checkpoint to the wavefront. Many checkpoints end before the stream reports their progress, so only their end is known. */
 function applyEnd(live: LiveWavefront, { outcome, events }: Pick<JobLive, 'outcome' | 'events'>): LiveWavefront {
   if (outcome === null || (live.checkpoint !== null && outcome.checkpoint < live.checkpoint.number)) return live;
   const known = live.checkpoint?.number === outcome.checkpoint;

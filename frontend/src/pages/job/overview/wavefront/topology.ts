@@ -22,9 +22,9 @@ export interface Topology {
   count: number;
   /** The chains in topological order. */
   chains: readonly ChainBlock[];
-  /** The position in `chains` for each chain index. */
+  /** For each chain index, the position of the chain in `chains`. */
   at: ReadonlyMap<number, number>;
-  /** The position in `chains` of the chain of each subtask, by subtask number. */
+  /** For each subtask number, the position of its chain in `chains`. */
   chainOf: Int32Array;
 }
 

@@ -110,7 +110,7 @@ describe('channels with a barrier', () => {
     expect(progressOf(facts(wave, [2, 0, ACKNOWLEDGED, 8]))).toEqual([[0, 2], [0, 1], [0, 1]]);
   });
 
-  it('a channel has no barrier after the snapshot of its target or the end of the checkpoint', () => {
+  it('a channel has no barrier after its target subtask has taken its snapshot, or after the checkpoint has ended', () => {
     const sources = live([0, 0, 5], [0, 1, 6], [1, 0, 7]);
     expect(progressOf(facts(sources, [2, 0, ACKNOWLEDGED, 8], [2, 1, ACKNOWLEDGED, 8])).slice(0, 2)).toEqual([none, none]);
     for (const outcome of ['failed', 'completed'] as const) expect(progressOf(reduceWavefront(sources, { type: 'end', outcome, atMs: 9 }))).toEqual([none, none, none]);

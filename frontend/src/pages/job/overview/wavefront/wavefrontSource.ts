@@ -21,7 +21,7 @@ interface Source {
   subscribe: (listener: () => void) => () => void;
 }
 
-/** The current store, which is the live store or the replay store. A change of the store keeps all subscriptions. */
+/** The current store, which is the live store or the replay store. Subscribers stay subscribed when the current store changes. */
 export class WavefrontSource implements Source {
   readonly #listeners = new Set<() => void>();
   #leave: () => void;
@@ -59,7 +59,7 @@ export function useWavefrontSource(live: LiveStore, replay: ReplayStore | null):
   return source;
 }
 
-/** Return a part of the wavefront. The result of `select` must stay equal (===) as long as the part does not change. */
+/** Return a part of the wavefront. `select` must return an equal value (===) until its part of the wavefront changes. */
 export function useWavefront<Part extends string | number | boolean | Wavefront | null>(select: (wave: Wavefront | null) => Part): Part {
   const source = use(WavefrontContext);
   if (source === null) throw new Error('useWavefront needs a WavefrontContext.');
