@@ -23,7 +23,7 @@ export async function send(request: Request): Promise<Response> {
   }
 }
 
-/** Return an absolute URL, which a Request requires outside of a page. */
+/** Return an absolute URL, because `new Request` requires an absolute URL outside of a page. */
 export function absoluteUrl(path: string): string {
   return new URL(path, globalThis.location.origin).href;
 }

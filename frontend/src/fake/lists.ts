@@ -23,7 +23,7 @@ function matches(row: Row, name: string, wanted: unknown): boolean {
   return (Array.isArray(wanted) ? wanted : [wanted]).includes(row[name]);
 }
 
-/** Sort nulls last in both directions. */
+/** Sort null values last, both in ascending and in descending order. */
 const nullsLast = (a: unknown, b: unknown): number => Number(a === null) - Number(b === null);
 
 function compare(a: unknown, b: unknown): number {

@@ -19,7 +19,7 @@ export function JobLiveProvider({ jobId, children }: { jobId: number; children: 
   return <Context value={store}>{children}</Context>;
 }
 
-/** Return a part of the job's live state, such as `useJobLive(inProgress)`. The rules for `select` are the same as for `useStore`. */
+/** Return a part of the job's live state, as in `useJobLive(inProgress)`. The rules for `select` are the same as for `useStore`. */
 export function useJobLive<Part>(select: (job: JobLive) => Part): Part {
   return useStore(useJobStore(), select);
 }

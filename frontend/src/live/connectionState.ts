@@ -20,7 +20,7 @@ export type ConnectionEvent =
   | { type: 'paused' }
   | { type: 'refused'; nowMs: number; reason: string };
 
-/** The server has sent all missed events if it sends a keep-alive at least this long after the stream was opened. */
+/** A keep-alive at least this long after the stream was opened means that the server has sent all missed events. */
 export const CAUGHT_UP_AFTER_MS = 5_000;
 
 export const connecting = (nowMs: number): ConnectionState => ({ status: 'connecting', sinceMs: nowMs });

@@ -33,7 +33,7 @@ export class FrameBatcher<Item> {
   }
 }
 
-/** Call the function in the next frame, or after HIDDEN_MS. Returns a function that cancels the call. */
+/** Call the function in the next frame, but at the latest after HIDDEN_MS. Returns a function that cancels the call. */
 function onNextFrame(call: () => void): () => void {
   const frame = requestAnimationFrame(call);
   const timer = setTimeout(call, HIDDEN_MS);

@@ -28,7 +28,7 @@ const STALE_AFTER_OTHER_EVENTS: readonly StaleResource[] = ['jobs', 'runs', 'pla
  * event log already shows events from the stream.
  */
 export function staleResources(before: JobLive, now: JobLive): Iterable<StaleResource> {
-  // Data that was fetched before the stream was live can be older than the first message of the stream.
+  // Data that was fetched before the stream was live can be older than the first message of the stream, so all resources are stale.
   if (now.connection.status === 'live' && before.connection.status !== 'live') return ALL_RESOURCES;
   const fresh = now.events.filter(({ number }) => number > before.lastEventNumber);
   // Older events may have been dropped and their kinds are unknown, so treat all resources as stale.

@@ -30,7 +30,7 @@ export function Page({ title, section, titleAddon, actions, children }: Props) {
   );
 }
 
-/** The function that sets the name of the detail that a page shows. Null means that the page shows no detail. */
+/** A function that sets the name of the displayed detail. Null means that the page shows no detail. */
 const TitleContext = createContext<(name: string | null) => void>(() => {});
 
 /** Put a name at the start of the document title while the component is mounted. Use this hook for details that have their own URL. */

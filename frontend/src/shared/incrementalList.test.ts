@@ -23,7 +23,7 @@ describe('an incremental list', () => {
     expect(frames([], ['a', 'b', 'c', 'd', 'e'], 2)).toEqual([['a', 'b'], ['a', 'b', 'c', 'd'], ['a', 'b', 'c', 'd', 'e']]);
   });
 
-  it('shows an old row until its replacement is due', () => {
+  it('shows an old row until the update reaches this row', () => {
     expect(frames(['a', 'b', 'c'], ['A', 'B', 'C'], 2)).toEqual([['A', 'B', 'c'], ['A', 'B', 'C']]);
   });
 

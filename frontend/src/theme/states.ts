@@ -9,7 +9,7 @@ export type Mode = 'light' | 'dark';
 interface Colours {
   /** The colour of text and lines. */
   ink: string;
-  /** The background colour behind the ink. */
+  /** The background colour behind text in the colour `ink`. */
   ground: string;
 }
 

@@ -14,7 +14,7 @@ import { disabledReason, hasAction, REQUEST_PENDING } from './actions';
 import { usePropose } from './recovery/useRecovery';
 import { useJob, useSpec } from './useJob';
 
-/** The verbs of the header and of the menu "More", in order of display. The header shows `savepoint` only while the job can be suspended. */
+/** The verbs of the header and of the menu "More", in order of display. The header shows the verb `savepoint` only while the job can be suspended. */
 const HEADER = ['start', 'savepoint', 'suspend', 'cancel'] as const;
 const MENU = ['rescale', 'upgrade', 'delete'] as const;
 type JobVerb = (typeof HEADER)[number] | (typeof MENU)[number];

@@ -37,7 +37,7 @@ interface TimeSeriesProps {
   theme: ChartTheme;
   /** Formats a value. */
   format: (value: number) => string;
-  /** Whether to stack the lines. Stack only shares that add up to 1. */
+  /** Whether to stack the lines. Only shares that add up to 1 may be stacked. */
   stacked?: boolean;
   max?: number;
   scale?: Scale;

@@ -34,7 +34,7 @@ export function HeatMap({ rows, measure, chosen, onChoose, ref }: Props) {
     // The table scrolls, so that users can reach the charts below the table even if there are hundreds of operators.
     <Box ref={ref} className="weir-heat" role="region" aria-label="Operators and their subtasks" tabIndex={0} sx={SCROLLED} style={colours as object}>
       <LongTable columns={columns}>
-        {/* The React key is the position of the row. The operator would not be unique: until all rows are updated, an old row and a new row can show the same operator. */}
+        {/* The React key is the position of the row. The operator would not be a unique key: until all rows are updated, an old row and a new row can show the same operator. */}
         {shown.map(({ row, measure: of }, place) => (
           <Row key={place} row={row} measure={of} mode={mode} chosen={chosen?.chain === row.chain} index={chosen?.chain === row.chain ? chosen.index : null} onChoose={onChoose} />
         ))}

@@ -24,7 +24,7 @@ export function OperatorTable({ rows }: { rows: readonly OperatorRow[] }) {
   );
   return (
     <LongTable columns={COLUMNS}>
-      {/* The React key is the position of the row. The operator would not be unique: until all rows are updated, an old row and a new row can show the same operator. */}
+      {/* The React key is the position of the row. The operator would not be a unique key: until all rows are updated, an old row and a new row can show the same operator. */}
       {shown.map((row, place) => <OperatorRows key={place} of={row} open={open.has(row.chain)} onToggle={toggle} />)}
     </LongTable>
   );

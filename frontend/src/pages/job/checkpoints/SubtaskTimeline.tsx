@@ -37,7 +37,7 @@ export function SubtaskTimeline({ of, checkpoint }: { of: Of; checkpoint: Checkp
       <Legend of={of} checkpoint={checkpoint} mode={mode} />
       <AxisVariables of={of} checkpoint={checkpoint}>
         <LongTable dense columns={columns}>
-          {/* The React key is the position of the row. The subtask would not be unique: until all rows are updated, an old row and a new row can show the same subtask. */}
+          {/* The React key is the position of the row. The subtask would not be a unique key: until all rows are updated, an old row and a new row can show the same subtask. */}
           {shown.map((bar, place) => <Row key={place} bar={bar} limitAt={limitAt} mode={mode} />)}
         </LongTable>
       </AxisVariables>

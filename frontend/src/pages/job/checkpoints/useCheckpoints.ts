@@ -25,7 +25,7 @@ export function useCheckpointDetails(of: Pick<Schemas['CheckpointRead'], 'id' | 
 const LAST = 100;
 
 /**
- * Query series over the last completed checkpoints. If `chain` is given, the result also contains series for the subtasks of this chain. The API
+ * Query the series of the last completed checkpoints. If `chain` is given, the result also contains series for the subtasks of this chain. The API
  * returns series for the subtasks of only one chain, because a large job has hundreds of chains.
  */
 export function useCheckpointSeries(chain: number | null = null): UseQueryResult<Schemas['CheckpointSeriesRead']> {

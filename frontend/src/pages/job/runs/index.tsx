@@ -12,7 +12,7 @@ import { useJob } from '../useJob';
 type Run = Schemas['RunRead'];
 
 const NARROW = { whiteSpace: 'nowrap' } as const;
-/** Columns of times are as narrow as possible, to leave space for reasons, so they show the relative time below the time of day. */
+/** Columns of times show the relative time below the time of day, because narrow columns leave space for reasons. */
 const STACKED = { width: '1px' } as const;
 
 export default function Runs() {

@@ -14,7 +14,7 @@ import { cssVariables } from './graphTheme';
 import { FIT, panIntoView, isEqualNode, flowNodes, visibleRegion, isEqualRect, fitViewport, ZOOM_MAX, ZOOM_MIN, type ChainNodeType, type Size } from './nodes';
 
 const NODE_TYPES: NodeTypes = { chain: ChainNode };
-/** Graphs with at least this number of chains have a minimap while zoomed in. */
+/** A graph with at least this number of chains has a minimap when it is zoomed in. */
 const MAP_FROM_CHAINS = 24;
 const SHOWN = {};
 const HIDDEN = { display: 'none' };

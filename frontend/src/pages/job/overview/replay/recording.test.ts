@@ -44,7 +44,7 @@ describe('the recording of a completed checkpoint', () => {
     }
   });
 
-  it('the wavefront at a time does not depend on the frames that were shown before', () => {
+  it('the wavefront at a given time does not depend on the frames that were shown before', () => {
     let wave = wavefrontAt(recording, 0, null);
     for (let atMs = 0; atMs < recording.durationMs; atMs += 7) {
       wave = wavefrontAt(recording, atMs, wave);

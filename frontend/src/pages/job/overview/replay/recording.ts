@@ -87,7 +87,7 @@ function measuredFacts(measured: ReadonlyMap<number, Measurement>, topology: Top
 }
 
 /**
- * Return the wavefront of a recording at a time. `previous`: the wavefront of this recording that was shown last. If `previous` is earlier than the
+ * Return the wavefront of a recording at a given time. `previous`: the wavefront of this recording that was shown last. If `previous` is earlier than the
  * requested time, the result is computed from `previous`.
  */
 export function wavefrontAt({ topology, facts, exact, durationMs, end }: Recording, atMs: number, previous: Wavefront | null): Wavefront {

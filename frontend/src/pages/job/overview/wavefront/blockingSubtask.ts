@@ -79,8 +79,8 @@ interface ChannelProgress {
 const NO_PROGRESS: ChannelProgress = { blocked: 0, inFlight: 0 };
 
 /**
- * Return how many channels of an edge a barrier blocks, and how many contain a barrier in flight. Subtasks report when they have sent a barrier, but
- * not when a barrier has arrived.
+ * Return the number of blocked channels of an edge, and the number of its channels with a barrier in flight. Subtasks report when they have sent a
+ * barrier, but not when a barrier has arrived.
  */
 export function blockedChannels(wave: Wavefront, { source, target, partitioning, feedback }: Edge): ChannelProgress {
   const { topology, steps } = wave;

@@ -57,7 +57,7 @@ describe('the live wavefront', () => {
     expect(next).toMatchObject({ checkpoint: { number: 10 }, tookMs: null, wave: { end: null } });
   });
 
-  it('keeps the steps of a failed checkpoint and the reason of the failure', () => {
+  it('keeps the steps of a failed checkpoint and the reason why it failed', () => {
     const before = report(initialLiveWavefront(topology), { progress: progress(7, [[0, 1, 22]]) }, TRIGGERED + 40);
     const after = report(before, { progress: progress(7, [[0, 1, 22]]), outcome: { checkpoint: 7, result: 'failed', reason: 'timed out' } }, TRIGGERED + 50);
     expect(after).toMatchObject({ reason: 'timed out', wave: { end: 'failed', acknowledged: 1 } });

@@ -5,7 +5,7 @@
 import type { PhysicalGraph } from '../../physicalGraph';
 
 interface Link {
-  /** The position of the other chain in `chains`. */
+  /** The position in `chains` of the chain at the other end of the edge. */
   chain: number;
   /** Whether each subtask is connected only to the subtask with the same index. Otherwise, each upstream subtask is connected to all downstream subtasks. */
   forward: boolean;
