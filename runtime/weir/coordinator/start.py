@@ -1,4 +1,4 @@
-"""The start point of a run: no state, the newest checkpoint, or a given checkpoint. Only reads storage."""
+"""The start point of a run: no state, the newest checkpoint, or a given checkpoint. Also the checks before the start."""
 
 from __future__ import annotations
 

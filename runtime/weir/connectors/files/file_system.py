@@ -59,11 +59,6 @@ class FileSystem:
         with open(path, "rb") as file:
             return file.read()
 
-    def link(self, source: str, target: str) -> None:
-        """Add a second name to a file. Raises FileExistsError if the new name exists, and FileNotFoundError if the old name does
-        not exist."""
-        os.link(source, target, follow_symlinks=False)
-
     def rename(self, source: str, target: str) -> None:
         os.rename(source, target)
 
@@ -112,8 +107,12 @@ def sink_error(action: str, path: str, error: BaseException, *, retry_when_full:
         advice = "no space left on the device. Free some space and resume the job. Committed data is intact."
     elif number in (errno.EACCES, errno.EPERM, errno.EROFS):
         advice = f"{os.strerror(number)}. Make the directory writable."
-    elif number in (errno.EMLINK, errno.EOPNOTSUPP, errno.EXDEV):
-        advice = "this file system does not support hard links, which publishing needs. Choose another directory."
+    elif number in (errno.EMLINK, errno.EOPNOTSUPP):
+        advice = (
+            "this file system does not support hard links, which Weir needs to create a file only once. Choose another directory."
+        )
+    elif number == errno.EXDEV:
+        advice = "a subdirectory is on another file system, so Weir cannot move files into it. Choose another directory."
     else:
         advice = str(error)
     return SinkError(f"{path}: {action} failed: {advice}", retry=retry)

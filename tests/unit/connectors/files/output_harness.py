@@ -36,7 +36,7 @@ class QuickFileSystem(FileSystem):
 class FragileFileSystem(QuickFileSystem):
     """Raises PowerCut before write operation number ``cut_before`` and before all later write operations."""
 
-    CHANGING = ("mkdir", "link", "rename", "unlink", "remove_directory", "fsync", "create")
+    CHANGING = ("mkdir", "rename", "unlink", "remove_directory", "fsync", "create")
 
     def __init__(self, cut_before: int | None = None) -> None:
         self.log: list[str] = []

@@ -42,7 +42,7 @@ def output(tmp_path: Path) -> Output:
 
 
 @pytest.mark.parametrize("number", [errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.ENOSPC])
-@pytest.mark.parametrize("fails", range(5))
+@pytest.mark.parametrize("fails", range(16))
 def test_a_retry_completes_a_commit_that_failed_at_any_operation(output: Output, fails: int, number: int) -> None:
     committables = output.stage([1], 1) + output.stage([2], 1, writer=1)
     output.file_system = failing_file_system(fails, number)

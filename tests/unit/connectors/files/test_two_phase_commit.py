@@ -43,6 +43,8 @@ def output(tmp_path: Path) -> Output:
 
 
 T = TypeVar("T")
+OPERATIONS_MAX = 24
+"""More than the number of write operations of a commit of two files, and of a recovery."""
 
 
 def cut_before_each_operation(
@@ -347,7 +349,7 @@ class JobUnderPowerCuts(RuleBasedStateMachine):
         completes=st.booleans(),
         notified=st.booleans(),
         cut_staging=st.none() | st.integers(0, 5),
-        cut_commit=st.none() | st.integers(0, 6),
+        cut_commit=st.none() | st.integers(0, OPERATIONS_MAX),
     )
     def epoch(
         self, counts: tuple[int, int], completes: bool, notified: bool, cut_staging: int | None, cut_commit: int | None
@@ -386,17 +388,17 @@ class JobUnderPowerCuts(RuleBasedStateMachine):
             assert isinstance(writer, DirectoryWriter)
             writer._file_system = file_system
 
-    @rule(cuts=st.lists(st.integers(0, 8), max_size=3))
+    @rule(cuts=st.lists(st.integers(0, OPERATIONS_MAX), max_size=3))
     def crash(self, cuts: list[int]) -> None:
         self.recover(self.newest(), cuts)
 
-    @rule(data=st.data(), cuts=st.lists(st.integers(0, 12), max_size=3))
+    @rule(data=st.data(), cuts=st.lists(st.integers(0, OPERATIONS_MAX), max_size=3))
     def roll_back(self, data: st.DataObject, cuts: list[int]) -> None:
         self.recover(data.draw(st.sampled_from([0, *self.manifests])), cuts)
 
     @precondition(lambda self: self.zombies)
-    @rule(count=st.integers(1, 2), data=st.data())
-    def zombies_continue(self, count: int, data: st.DataObject) -> None:
+    @rule(count=st.integers(1, 2))
+    def zombies_continue(self, count: int) -> None:
         for zombie in self.zombies:
             try:
                 snapshot_of(zombie, [[-1] * count], self.checkpoint + 1)
@@ -412,4 +414,4 @@ class JobUnderPowerCuts(RuleBasedStateMachine):
 
 
 TestJobUnderPowerCuts = JobUnderPowerCuts.TestCase
-TestJobUnderPowerCuts.settings = settings(max_examples=80, stateful_step_count=12, deadline=None)
+TestJobUnderPowerCuts.settings = settings(max_examples=120, stateful_step_count=12, deadline=None)
