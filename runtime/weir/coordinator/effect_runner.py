@@ -142,7 +142,7 @@ class EffectRunner:
         self._post: Callable[[MasterEvent], None] = lambda event: None
         self._executors = executors if executors is not None else Executors()
         self._open: _UnconfirmedEntry | None = None
-        """The requested entry, or None if the log is known to contain the entry."""
+        """The entry whose append is not confirmed yet, or None."""
         self._owned: Generation | None = None
         """The newest generation that this process has started."""
         self._manifests: dict[CheckpointId, _WrittenCheckpoint] = {}
@@ -266,8 +266,8 @@ class EffectRunner:
             outcome = self._log.append(open_entry.entry, at=open_entry.number)
             if isinstance(outcome, Appended):
                 return
-            # Another process has created the entry with this number. If that process has started a newer generation, the next
-            # attempt raises Superseded.
+            # Another process has created the entry with this number. If the other process has started a newer generation, the
+            # next attempt raises Superseded.
             open_entry.number = outcome.next_number
 
     def _check_abandoned(self, start: GenerationStarted) -> None:

@@ -61,8 +61,8 @@ class GarbageCollector:
         ``generation`` is the generation of this process. The checkpoint ``uncommitted_from`` and later ones are kept.
         """
         if self._orphans_up_to is not None and orphan_horizon(self._log.view) > self._orphans_up_to:
-            # An aborted checkpoint can leave a complete set of state files. When the horizon has passed the aborted
-            # checkpoint, no checkpoint can refer to these files any more.
+            # An aborted checkpoint can leave a complete set of state files. When ``orphan_horizon`` is higher than the id of the
+            # aborted checkpoint, no checkpoint can refer to these files any more.
             self._orphans_up_to = None
             self.delete_orphans()
         view = self._log.view

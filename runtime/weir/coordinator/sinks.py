@@ -63,8 +63,8 @@ class SinkCoordinator:
         self._committers: dict[OperatorUid, Committer] = {}
         """The committers of the running graph's sinks, and of sinks that only an earlier graph contains."""
         self.confirmed = CheckpointId(0)
-        """All checkpoints of the current branch up to this one are known to be published. Except while ``prepare`` runs, the log
-        also records the publication of these checkpoints."""
+        """All checkpoints of the current branch up to this one are known to be published. The log also records the publication of
+        these checkpoints, except while ``prepare`` runs."""
 
     def commit(self, permit: CommitPermit, committables: Iterable[Committable]) -> None:
         """Publish the epoch of a completed checkpoint, and record the publication in the log. Call ``commit`` in the order of

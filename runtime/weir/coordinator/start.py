@@ -82,8 +82,7 @@ def find_start(storage: CheckpointStorage, job: str, mode: StartMode) -> StartPo
         try:
             manifest = read_manifest(storage, JobLayout(job), record) if record is not None else None
         except CheckpointError:
-            # A running job has possibly retired and deleted the checkpoint since the log was read. In that case, the log has
-            # new entries.
+            # If a running job has retired and deleted the checkpoint since the log was read, the log has new entries.
             if log.read()[1] == number:
                 raise
         else:

@@ -1,7 +1,7 @@
 """Whether an operator can restore its state from a checkpoint: the checks of sources, sinks and aggregates.
 
 A source enumerates its splits only when the job first starts. If a source kept its uid but read another input after a restore,
-the job would not read the new input from the beginning. The job would end early, or continue at a meaningless position.
+the job would not read the new input from the beginning, but end early or continue at a meaningless position.
 """
 
 from __future__ import annotations
@@ -60,13 +60,14 @@ def accept(old: OperatorInGraph, new: OperatorInGraph) -> tuple[str, ...]:
 
 
 def starts_without_state(operator: LogicalOperator) -> str:
-    """Return what it means that ``operator`` is not in the checkpoint, as a predicate."""
+    """Return what happens to an ``operator`` that is not in the checkpoint, as a predicate: "starts without state"."""
     only = ": its results contain only records after the checkpoint" if operator.kind is OperatorKind.AGGREGATE else ""
     return f"starts without state{only}"
 
 
 def incompatible(operator: LogicalOperator, *, restore: str) -> str:
-    """Return the advice for an operator that cannot restore its state. ``restore`` is what the user can restore instead."""
+    """Return the advice for an operator that cannot restore its state. ``restore`` is what the user can change back in the graph,
+    such as "the old kind"."""
     return (
         f"Restore {restore}, or give {operator.kind} {operator.uid!r} a new uid and pass --allow-non-restored-state. "
         f"It then {starts_without_state(operator)}"

@@ -118,7 +118,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """Commit with ``permit``, and notify the subtasks."""
+    """Commit the output with ``permit``, and notify the subtasks."""
 
     pending: PendingCheckpoint
     permit: CommitPermit
@@ -140,7 +140,7 @@ CheckpointEffect: TypeAlias = Trigger | AllAcknowledged | Record | Completed | A
 
 
 def permit_for_restore(checkpoint: CheckpointId, generation: Generation) -> CommitPermit:
-    """Return the permit for a restored checkpoint, to commit everything up to it again. The log must contain the checkpoint."""
+    """Return the permit to commit again all output up to a restored checkpoint. The log must contain the checkpoint."""
     return CommitPermit(checkpoint, generation)
 
 
@@ -281,8 +281,8 @@ class _Expected:
 class LastCheckpoint:
     """The checkpoint that ends a job: FINAL when all input has ended, or SUSPEND on request.
 
-    Call ``expect`` before each attempt. If this checkpoint aborts, another attempt follows in this generation or a later
-    generation.
+    Call ``expect`` before each attempt to take this checkpoint. If an attempt aborts, another attempt follows in this generation
+    or a later generation.
     """
 
     def __init__(self, subtasks: Iterable[SubtaskId]) -> None:
@@ -293,7 +293,7 @@ class LastCheckpoint:
 
     @property
     def kind(self) -> CheckpointKind | None:
-        """Return the required kind, or None while the job continues.
+        """Return the kind of checkpoint that must end the job, or None while the job continues.
 
         FINAL takes precedence, because a job whose input has ended cannot be suspended.
         """
@@ -309,7 +309,7 @@ class LastCheckpoint:
         self._ended.add(subtask)
 
     def generation_started(self) -> None:
-        """All subtasks restart from the restore point, so none of them has ended."""
+        """Forget which subtasks have ended, because all subtasks restart from the restore point."""
         self._ended.clear()
 
     def expect(self, generation: Generation, checkpoint: CheckpointId) -> None:
@@ -318,9 +318,9 @@ class LastCheckpoint:
         self._expected = _Expected(generation, checkpoint, self.kind)
 
     def is_completed(self, generation: Generation, newest: CheckpointId | None) -> bool:
-        """Return whether the last checkpoint is completed.
+        """Return whether the checkpoint that ends the job is completed.
 
-        It is completed if ``newest``, the newest completed checkpoint, was triggered as the last checkpoint in ``generation``
+        The checkpoint is completed if ``newest``, the newest completed checkpoint, was triggered in ``generation`` to end the job
         and has the required kind.
         """
         if newest is None or self.kind is None:

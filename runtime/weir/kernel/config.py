@@ -46,7 +46,8 @@ class Timeouts:
     """The timeouts that a user can set, except for the checkpoint timeout. The field ``x_timeout_ms`` corresponds to the option
     ``--x-timeout`` of ``weir run``, and to the field ``timeouts.x`` of a job's spec.
 
-    All other durations in Weir are internal. After an internal duration, Weir retries, or a timeout of the user applies.
+    All other durations in Weir are internal. When an internal duration ends, Weir retries the step, or a timeout that the user
+    can set applies.
     """
 
     heartbeat_timeout_ms: int = 5_000
@@ -59,7 +60,8 @@ class Timeouts:
     """Maximum time of one blocking call of a user function in the background. The coordinator replaces a slot that exceeds this
     time. None: no limit."""
     slots_timeout_ms: int | None = None
-    """Maximum time to wait for slots before a deployment. The job fails after this time. None: no limit."""
+    """Maximum time to wait for slots before a deployment. If there are too few slots after this time, the job fails. None: no
+    limit."""
     deploy_timeout_ms: int = 60_000
     """Maximum time without progress while a slot is being deployed. The duration of a restore is not limited."""
     cancel_timeout_ms: int = 3_000
@@ -78,7 +80,7 @@ class JobConfig(Timeouts):
     restarts: RestartConfig = field(default_factory=RestartConfig)
     lease_ms: int = 10_000
     slots_warning_ms: int = 60_000
-    """Internal: time after which a wait for slots is reported. The job continues to wait."""
+    """Internal: time after which a wait for slots is reported. The job continues to wait for slots."""
     commit_attempts_max: int = 5
     commits_waiting_max: int = 4
     """No periodic checkpoint is triggered while this many completed checkpoints are waiting for their commit."""

@@ -99,7 +99,7 @@ LEGAL: dict[JobPhase, frozenset[JobPhase]] = {
 _DEPLOYED = frozenset({JobPhase.DEPLOYING, JobPhase.RUNNING})
 """The phases in which slots run the generation or are about to run it.
 
-In these phases the failure of one slot fails the generation.
+If a slot fails in one of these phases, the generation fails.
 """
 
 
@@ -189,9 +189,9 @@ class JobMaster:
     def superseded(self, reason: str, now_ms: int) -> list[Effect]:
         """Stop without a checkpoint, because another driver has taken over the job.
 
-        The log possibly does not contain the other driver's generation yet. If an append is open, it can still succeed, so the job
-        ends only when this append is closed. ``on_log_superseded`` drops the append instead. The job does not wait for an open
-        commit, because the next generation repeats this commit.
+        The log possibly does not contain the other driver's generation yet. If an append is open, it can still succeed, so the
+        job ends only when this append is closed. ``on_log_superseded``, by contrast, drops the append, because the append cannot
+        succeed any more. The job does not wait for an open commit, because the next generation repeats this commit.
         """
         return self._end(Finish(JobOutcome.SUPERSEDED, reason, "Superseded"), now_ms)
 
@@ -261,7 +261,7 @@ class JobMaster:
         if isinstance(message, StackSample):
             slot.on_sample(decode_sample(message.dump))
             return []
-        slot.turned_ms = now_ms  # Only the slot's loop sends the remaining kinds of messages.
+        slot.turned_ms = now_ms  # The slot's loop sends all messages except heartbeats and samples.
         if message.generation != self._generation:
             return []
         match message:
@@ -314,7 +314,7 @@ class JobMaster:
                 effects += self._fail_stalled_deployment(now_ms)
             case JobPhase.RUNNING:
                 assert self._checkpoints is not None
-                # A requested checkpoint precedes a periodic checkpoint that is also due. Otherwise periodic checkpoints could
+                # A requested checkpoint precedes a periodic checkpoint that is also due, so that periodic checkpoints cannot
                 # delay the request indefinitely.
                 effects += self._trigger_requested(now_ms)
                 commits_full = len(self._commits) >= self._config.commits_waiting_max

@@ -42,7 +42,7 @@ class PendingAppend:
     def retry(self, request: LogRequest) -> AppendLog | None:
         """Storage could not confirm the entry.
 
-        Return the same request again. After the last attempt, close the append and return None.
+        Return the effect that repeats the append. After the last attempt, close the append and return None.
         """
         delay_ms = self._backoff(request).next_delay_ms()
         if delay_ms is None:
@@ -51,7 +51,8 @@ class PendingAppend:
         return AppendLog(request, delay_ms)
 
     def drop(self) -> None:
-        """Close the append without waiting for the answer. Do not pass a later answer to this object."""
+        """Close the append without waiting for the answer. If the answer arrives later, do not pass it to ``created`` or
+        ``retry``."""
         self._open = None
 
     def _backoff(self, request: LogRequest) -> Backoff:
@@ -97,9 +98,9 @@ class Preparation:
 class CommitQueue:
     """The commits of completed checkpoints, in order and one at a time.
 
-    Call ``add`` for each completed checkpoint, then ``done`` or ``retry`` for each answer. Only the first commit in the queue
-    is running. Otherwise a later commit could succeed while an earlier commit is still being retried. Both checkpoints would then
-    count as published, because the coordinator stores only the number of the newest published checkpoint.
+    Call ``add`` for each completed checkpoint, then ``done`` or ``retry`` for each answer. Only the first commit in the queue is
+    running. If two commits ran at once, the later commit could succeed while the earlier commit is still being retried. Then both
+    checkpoints would count as published, because the coordinator stores only the number of the newest published checkpoint.
     """
 
     def __init__(self, *, attempts_max: int) -> None:
@@ -121,13 +122,13 @@ class CommitQueue:
         return runnable
 
     def done(self, permit: CommitPermit) -> list[Commit]:
-        """Return the commit to run next. An answer for an unknown permit has no effect."""
+        """Return the commit to run next, if any. An answer for an unknown permit has no effect."""
         if self._open.pop(permit.checkpoint, None) is None:
             return []
         return list(self._open.values())[:1]
 
     def retry(self, permit: CommitPermit) -> Commit | None:
-        """The commit failed and must be in the queue. Return None after the last attempt."""
+        """Return the next attempt of a failed commit, or None after the last attempt. The commit must be in the queue."""
         commit = self._open[permit.checkpoint]
         if commit.attempt >= self._attempts_max:
             return None

@@ -211,7 +211,8 @@ def _lowest_watermark(ends: Iterable[ChannelSnapshot]) -> int | None:
 
 
 def _lowest(watermarks: Collection[int | None]) -> int | None:
-    """Return the lowest watermark. None means minus infinity, so None if one watermark is None or there are no watermarks."""
+    """Return the lowest watermark. None means minus infinity, so the result is None if one watermark is None or there are no
+    watermarks."""
     defined = [watermark for watermark in watermarks if watermark is not None]
     return min(defined) if watermarks and len(defined) == len(watermarks) else None
 
@@ -264,8 +265,7 @@ def _restore_ended(graph: PhysicalGraph, point: RestorePoint) -> set[SubtaskId]:
     def had_ended(uid: OperatorUid, index: int, parallelism: int) -> bool:
         old = before.get(uid)
         if old is None or (graph.operator(uid).kind is OperatorKind.SOURCE and uid not in point.assigners):
-            # The operator is new, or it is a source and an operator of another kind had its uid before. The input of such a
-            # source has not been read.
+            # The operator has not read any input: it is new, or it is a source whose uid belonged to an operator of another kind.
             return False
         return old[index] if len(old) == parallelism else all(old.values())
 

@@ -83,7 +83,8 @@ class Slot:
         return stalls
 
     def end_warning(self) -> bool:
-        """Return True once after the end of a stall that has been reported. A stall that continues can then be reported again."""
+        """Return True once after a reported stall has ended. Also forget the other reported stalls, so that they can be reported
+        again if they continue."""
         if self.warned <= {stall.identity for stall in self.stalls()}:
             return False
         self.warned.clear()

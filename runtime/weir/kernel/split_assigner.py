@@ -6,8 +6,8 @@ barrier and is part of the source's snapshot. If a split is assigned later, the 
 verifies this order with the field ``precedes`` of each assignment.
 
 A source can have 100,000 splits, so a manifest does not contain the splits. A state file, the split list, contains all splits of
-a source and is written once. Splits are assigned in the order of the split list. So the index of the next split describes all
-pending splits, except for splits that had been assigned before a restore.
+a source and is written once. Splits are assigned in the order of the split list. So the index of the next split is sufficient to
+describe all pending splits, except for splits that had been assigned before a restore.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class SplitList:
 
 
 class SplitAssigner:
-    """``pending``: splits that are assigned first. ``next_split``: index of the first split in ``split_list`` that was never
-    assigned. ``finished``: the number of finished splits."""
+    """``pending``: splits to assign before the remaining splits of ``split_list``. ``next_split``: index of the first split in
+    ``split_list`` that was never assigned. ``finished``: the number of finished splits."""
 
     def __init__(self, split_list: SplitList, *, pending: Iterable[Split] = (), next_split: int = 0, finished: int = 0) -> None:
         self._list = split_list
@@ -43,8 +43,8 @@ class SplitAssigner:
     def restored(cls, state: AssignerState, unfinished: Iterable[Split], split_list: SplitList) -> SplitAssigner:
         """Return an assigner that assigns the ``unfinished`` splits (with positions) before the pending splits.
 
-        Older versions of Weir write states without a split list. For such a state, ``split_list`` contains the pending splits
-        that have no position.
+        If an older version of Weir wrote ``state`` without a split list, ``split_list`` contains the pending splits that have no
+        position.
         """
         assert state.finished >= 0, "a source has a split that was not assigned to it"
         pending = [split for split in state.pending if state.split_list is not None or split.position is not None]

@@ -15,8 +15,8 @@ from weir.graph.physical import PhysicalGraph
 SAMPLE_BYTES_MAX = 64 * 1024
 _LOOP = ("/weir/subtask/process.py",)
 _CALL = ("/weir/subtask/background.py", "/weir/operators/")
-"""Parts of file paths. The stack of the loop's thread has a frame in ``_LOOP``. The stack of an executor thread that runs a user
-function has a frame in each item of ``_CALL``."""
+"""Parts of file paths. The stack of the loop's thread contains a file that matches ``_LOOP``. The stack of an executor thread
+that runs a user function contains a file for each item of ``_CALL``."""
 _SECTION = re.compile(r"\n(?=(?:Current thread|Thread) )")
 _FRAME = re.compile(r' *File "(.*)", line (\d+) in (.+)')
 _WEIR = re.compile(r"/weir/(operators|connectors|state|storage|subtask|transport)/")
@@ -48,8 +48,9 @@ def describe_stall(graph: PhysicalGraph, *, chain: int, in_call: bool, sample: s
     """Return the operator and the function of a long step or blocking call, such as "map 'clean' (at flights.py:12), function
     parse (flights.py:8)".
 
-    ``chain`` is the chain whose step runs, or -1. ``sample`` is empty if there is no sample. If several operators can have made
-    the call, the result names all of them. The result is empty if neither the operator nor the function is known.
+    ``chain`` is the index of the chain whose step runs, or -1. ``sample`` is a sample of the slot's stacks, or an empty string if
+    there is none. If several operators can have made the call, the result names all of them. The result is empty if neither the
+    operator nor the function is known.
     """
     stack = _stack(sample, _CALL if in_call else _LOOP)
     user_code = stack[: next((position for position, frame in enumerate(stack) if _WEIR.search(frame.file)), 0)]
@@ -70,7 +71,7 @@ def describe_stall(graph: PhysicalGraph, *, chain: int, in_call: bool, sample: s
 
 
 def _stack(sample: str, files: Sequence[str]) -> list[Frame]:
-    """Return the frames of the first thread that has a frame in each of ``files``, innermost first."""
+    """Return the stack of the first thread whose stack contains a file for each item of ``files``, innermost frame first."""
     for section in _SECTION.split(sample):
         matches = [match for line in section.splitlines() if (match := _FRAME.fullmatch(line.rstrip()))]
         frames = [Frame(match[1], int(match[2]), match[3]) for match in matches]

@@ -114,7 +114,7 @@ def _decoder(kind: Any) -> _Decoder:
         return _identity
     if origin in (Union, types.UnionType):
         if any(get_origin(member) is list for member in get_args(kind)):
-            return _identity  # JsonValue, expanded by get_type_hints. No other field has a type with ``list``.
+            return _identity  # JsonValue, expanded by get_type_hints. No other union contains ``list``.
         return _union_decoder(get_args(kind))
     if origin is tuple:
         return _tuple_decoder(get_args(kind))
@@ -268,7 +268,7 @@ def _reject_constant(constant: str) -> None:
 
 
 def parse_json(data: bytes | bytearray | memoryview, what: str) -> Any:
-    """Return the JSON value. Raises ProtocolError naming ``what`` if ``data`` is not JSON."""
+    """Return the JSON value. Raises a ProtocolError that names ``what`` if ``data`` is not JSON."""
     try:
         return json.loads(bytes(data), parse_constant=_reject_constant)
     except (ValueError, RecursionError) as error:

@@ -4,8 +4,8 @@ The entries are numbered without gaps, and each is created only if absent. So th
 ``weir.protocol.log_view`` computes the state that the entries describe. A summary entry contains this state, so that the
 entries before it can be deleted.
 
-``nonce`` identifies the writer's attempt. A writer that does not know whether its entry was created reads the number and
-compares the nonce. ``timestamp_ms`` is the writer's wall clock, for display only.
+``nonce`` identifies the writer's attempt. A writer that does not know whether its entry was created reads the entry with the same
+number and compares the nonce. ``timestamp_ms`` is the writer's wall clock, for display only.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ class CheckpointCompleted:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointPublished:
-    """The sinks have published the output of the checkpoint and of all its ancestors. The coordinator never commits this output
-    again."""
+    """The sinks have published the output of the checkpoint and of all its ancestors. The coordinator never commits the output of
+    these checkpoints again."""
 
     generation: Generation
     checkpoint: CheckpointId

@@ -35,7 +35,7 @@ RETIRED_REMEMBERED = 100
 
 GENERATIONS_REMEMBERED = 100
 """The number of newest generations that each have a record in the view. An older generation has a record only if a kept
-checkpoint descends from it. Older generations that continued each other share one record."""
+checkpoint descends from it. One record describes several older generations if each of them continued the previous one."""
 
 SKIPPED_IDS_MAX = 100
 """An earlier process has possibly triggered up to this number of checkpoints after its last log entry. A new process skips this
@@ -79,8 +79,8 @@ class GenerationRecord:
     continues: bool = False
     """Whether this generation continues where the previous generation ended, and therefore abandons no checkpoint."""
     first_generation: Generation | None = None
-    """The first of the generations that the record describes, or None if the record describes only one generation.
-    ``restored_from``, ``restored_generation``, ``first_checkpoint`` and ``continues`` belong to the first generation."""
+    """The first of the generations that this object describes, or None if it describes only one generation. ``restored_from``,
+    ``restored_generation``, ``first_checkpoint`` and ``continues`` belong to the first generation."""
 
     @property
     def first(self) -> Generation:
@@ -436,11 +436,11 @@ def _record_of(generations: Sequence[GenerationRecord], generation: Generation) 
 
 
 def _bounded(generations: tuple[GenerationRecord, ...], kept: Iterable[CheckpointRecord]) -> tuple[GenerationRecord, ...]:
-    """Join the old records of generations that continued each other. Drop the old records of generations from which no
-    checkpoint in ``kept`` descends.
+    """Join the old records of consecutive generations if each generation continued the previous one. Drop the old records of
+    generations from which no checkpoint in ``kept`` descends.
 
     The number of old records then grows only with the number of rollbacks in the ancestries of kept checkpoints. The newest
-    generation that ran the job keeps its record.
+    generation that ran the job keeps a record of its own.
     """
     newest_run = max((number for number, record in enumerate(generations) if record.purpose is Purpose.RUN), default=0)
     count = min(len(generations) - GENERATIONS_REMEMBERED, newest_run)

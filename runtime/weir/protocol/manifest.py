@@ -24,9 +24,10 @@ class AssignerState:
     """The state of one source's split assigner at the trigger of the checkpoint.
 
     ``split_list``: the state file with all splits of the source, in the order of assignment. Only manifests of formats 1 and 2
-    have no split list. ``next``: the row of the first split in ``split_list`` that was never assigned. ``pending``: other
-    unassigned splits, which are assigned first. ``finished``: the number of finished splits. All other splits are unfinished,
-    and the snapshots of the source contain these unfinished splits with their positions.
+    have no split list. ``next``: the row of the first split in ``split_list`` that was never assigned. ``pending``: unassigned
+    splits that are assigned before row ``next``: in formats 1 and 2 all unassigned splits, in later formats the splits that had
+    been assigned before a restore. ``finished``: the number of finished splits. All other splits are unfinished, and the
+    snapshots of the source contain these unfinished splits with their positions.
     """
 
     pending: tuple[Split, ...]
@@ -115,8 +116,8 @@ def count_finished(
 ) -> dict[OperatorUid, AssignerState]:
     """Return the states with the correct number of finished splits.
 
-    In ``assigners``, the number ``finished`` also includes unfinished splits that are assigned. ``operators`` are the snapshots
-    of the sources, which contain these unfinished splits.
+    In ``assigners``, ``finished`` also counts assigned splits that are unfinished. ``operators`` are the snapshots of the
+    sources, which contain these unfinished splits.
     """
     unfinished = dict.fromkeys(assigners, 0)
     for snapshot in operators:
@@ -129,8 +130,8 @@ def epoch_of(committables: Iterable[Committable], *, after: CheckpointId) -> tup
     """Return the committables that the commit of a checkpoint publishes. ``committables``: all committables in the manifest of
     the checkpoint. ``after``: the newest ancestor before the checkpoint, or 0.
 
-    A snapshot contains the committables of all epochs that were not known to be published at its barrier. So the commit of
-    ``after`` publishes all epochs up to ``after``, and the commit of the checkpoint publishes only later epochs.
+    When a subtask takes a snapshot, the snapshot contains the committables of all epochs that are not known to be published. So
+    the commit of ``after`` publishes all epochs up to ``after``, and the commit of the checkpoint publishes only later epochs.
     """
     return tuple(committable for committable in committables if committable.checkpoint > after)
 

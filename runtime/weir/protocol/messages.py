@@ -185,7 +185,7 @@ class RestoredChannel:
     watermark_ms: int | None
     idle: bool = False
     ended: bool = False
-    """Whether the sender had ended. An ended sender sends END again, but no data."""
+    """Whether the sender has already ended when the job starts. An ended sender sends END again, but no data."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,7 +157,7 @@ class InvariantChecker:
 
     def on_start_failed(self, driver: SimDriver, error: BaseException) -> None:
         if isinstance(error, CheckpointError) and self.view.retired and ("missing" in str(error) or "retired" in str(error)):
-            return  # A running job retired the checkpoint after the log was read.
+            return  # A running job retired the checkpoint after this driver had read the log.
         if isinstance(error, ConfigError) and self._is_put_back:
             self._cluster.revoke_unknown = True  # The user starts the job again, with --revoke-unknown-output.
             return
@@ -180,7 +180,8 @@ class InvariantChecker:
             and driver.master is not None
             and driver.master.generation == self.view.generation
         ):
-            # Another driver that revokes unknown output fences it before its own generation is in the log.
+            # Another driver that revokes unknown output fences this driver before the log contains the generation of the other
+            # driver.
             is_fenced = self._cluster.storage.fenced_by > self.view.generation
             if self._generation_of == driver.name and not is_fenced:
                 raise Violation(f"{driver.name} stopped as superseded by its own generation {self.view.generation}")
@@ -246,8 +247,8 @@ class InvariantChecker:
             raise Violation(f"{slot.name}: the channels from other slots hold {remote_bytes} bytes")
 
     def _network_bytes_max(self, deployment: SlotDeployment) -> int:
-        """Return the maximum number of bytes that the channels from other slots may hold. This is the network memory of the slot,
-        or more if every channel needs the minimum share or a single row."""
+        """Return the maximum number of bytes that the channels from other slots may hold. The maximum is the network memory of
+        the slot, or more if the minimum shares (or one row each) of all channels exceed this memory."""
         scenario = self._cluster.scenario
         channels = deployment.graph.remote_inputs_max()
         return max(scenario.network_bytes, channels * max(SHARE_BYTES_MIN, scenario.row_bytes))

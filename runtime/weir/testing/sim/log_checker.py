@@ -21,7 +21,7 @@ class LogChecker:
         """Number of the newest summary."""
         self.view = LogView()
         self._before: dict[int, tuple[int, int, LogView]] = {}
-        """For each entry, the length, the newest summary and the view before it."""
+        """For each entry, the state before the entry: the length of the log, the number of the newest summary, and the view."""
         self.trimmed = 0
         """Number of deleted entries."""
         self.created_late = 0

@@ -92,7 +92,8 @@ class SimProgram:
 
 
 class _RoundRobin:
-    """Sends whole batches to ``targets`` in turn. ``first`` is the index of the first target, modulo the number of targets."""
+    """Sends whole batches to ``targets`` in turn. ``first``, modulo the number of targets, is the index of the target of the
+    first batch."""
 
     def __init__(self, targets: Sequence[int], first: int) -> None:
         self._targets = targets

@@ -96,13 +96,13 @@ class Scenario:
     slowness: float
     """Factor for network delays."""
     serialise_messages: bool
-    """Whether control messages are encoded and decoded."""
+    """Whether control messages are encoded and decoded, instead of passed as objects."""
     rescales: bool
     rolls_back: bool
     """Whether some restarts restore an older checkpoint."""
     retained: int
     summary_every: int
-    """Number of log entries between summaries. This number is small, because a run is short."""
+    """Number of log entries between summaries. The number is small, because a run of the simulator is short."""
     restore_step_ns: int = 0
     """Duration of one step of a restore. A restore has several steps for each file. So the whole restore can exceed the deploy
     timeout, although each step is shorter than this timeout."""
@@ -176,7 +176,7 @@ def make_scenario(seed: int) -> Scenario:
 
 
 def _config(rng: random.Random, *, often: bool) -> JobConfig:
-    """``often``: frequent checkpoints, so that rollbacks have targets."""
+    """``often``: frequent checkpoints, so that a rollback has checkpoints to restore."""
     periodic = rng.random() < 0.85 or often
     return JobConfig(
         stuck_timeout_ms=None,

@@ -57,7 +57,7 @@ class Staged:
 
 
 class StorageObserver(Protocol):
-    """Observes the effects on storage. Each method is called at one kind of effect."""
+    """Observes the effects on storage. For each kind of effect, the storage calls one method."""
 
     def on_created(self, path: str, data: bytes, creator: str) -> None: ...
     def on_deleted(self, path: str) -> None: ...
@@ -86,7 +86,8 @@ class SimStorage:
         """Output that a consumer has taken after it was published."""
         self.has_receipts = False
         """Whether sinks keep receipts of published output, as file sinks do. In the simulator, sinks keep receipts only after a
-        backup has replaced the job log. Until then, only the job log prevents a second commit of taken output."""
+        backup has replaced the job log. Without receipts, only the job log prevents a second commit of output that a consumer has
+        taken."""
         self.fenced_by = Generation(0)
         """The newest generation that has fenced older generations, which can no longer publish, revoke or reinstate output."""
         self.all_staged: dict[str, Staged] = {}
@@ -163,8 +164,8 @@ class SimStorage:
     def publish(self, paths: Sequence[str], generation: Generation) -> tuple[str, ...]:
         """Publish the staged output of one epoch.
 
-        Atomic and idempotent. Return the paths that are neither staged nor known to be published. If there are such paths,
-        publish nothing. Raises Superseded if a newer generation has fenced ``generation``.
+        Atomic and idempotent. Return the paths that are neither staged nor known to be published. If the result is not empty, the
+        call publishes nothing. Raises Superseded if a newer generation has fenced ``generation``.
         """
         self._simulation.step("publish", " ".join(paths))
         staged = [path for path in paths if path in self.staged]
