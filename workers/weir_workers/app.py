@@ -50,8 +50,8 @@ def make_app(settings: Settings) -> Celery:
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
         broker_transport_options={
-            # The task of a killed worker returns to the queue after this time. Look for such tasks every 5 s. By default,
-            # Celery looks for them only every 100 s.
+            # The task of a killed worker returns to the queue after this time. Look for the tasks of killed workers every 5 s, instead of
+            # every 100 s by default.
             "visibility_timeout": VISIBILITY_S,
             "unacked_restore_interval": 5,
             "unacked_restore_throttle": 1,
@@ -76,7 +76,7 @@ def _app_from_environment() -> Celery:
 
 
 def _connect_signals(found: Settings) -> None:
-    """Connect the signal handlers of a worker's processes. Tests do not call this, because Celery's signals are global."""
+    """Connect the signal handlers of a worker's processes. Tests do not call this function, because Celery's signals are global."""
 
     # Celery warns about workers that run as root because they may unpickle messages. Workers of Weir accept JSON only.
     warnings.filterwarnings("ignore", category=SecurityWarning)

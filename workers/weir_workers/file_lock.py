@@ -40,7 +40,8 @@ class Lock:
 def is_held(path: Path) -> bool:
     """Return whether a process holds the lock. Return False if the file is missing. Raises OSError.
 
-    The check takes a shared lock for a moment. With exclusive locks, two checks at the same time would take each other for the holder."""
+    The check takes a shared lock for a moment. With exclusive locks, one of two simultaneous checks would wrongly report the lock as
+    held."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except FileNotFoundError:

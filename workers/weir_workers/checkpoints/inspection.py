@@ -25,8 +25,8 @@ from weir_workers.checkpoints.compatibility import CompatibilityResult, Version,
 
 SPLITS_SHOWN = 50
 MANIFESTS_COUNTED = 200
-"""If a plan affects more checkpoints than this, the inspection does not count the records of sinks, because it would have to read the
-manifest of each checkpoint."""
+"""If a plan affects more than this number of checkpoints, the inspection does not count the records of sinks, because it would have to read
+the manifest of each checkpoint."""
 BYTES_AT_ONCE, FILES_AT_ONCE = 1 << 30, 500
 """A checkpoint of the job that exceeds one of these limits is verified in parts before the inspection. A single task could not read such a
 checkpoint within the time limit of a task."""
@@ -42,8 +42,9 @@ class Verified:
 
 @dataclass(frozen=True, slots=True)
 class InspectionRequest:
-    """What to inspect. As in the preview of the plan, the run starts from ``checkpoint``, from ``path``, or without state. Otherwise the plan
-    stops the job with a new checkpoint, and the run resumes from this checkpoint."""
+    """What to inspect. As in the preview of the plan, the run starts from ``checkpoint``, from ``path``, or without state
+    (``without_state``). If none of these fields is set, the plan stops the job with a new checkpoint, and the run resumes from this
+    checkpoint."""
 
     directory: str
     """The checkpoint directory of the job."""
@@ -189,8 +190,8 @@ def _open(subject: InspectionRequest) -> _Storage:
 
 
 def _sink_effects(subject: InspectionRequest, seen: _Storage, checkpoints: Iterable[CheckpointId]) -> list[SinkEffect]:
-    """Return the sinks. A sink that is not revocable includes the number of records that it committed in ``checkpoints``, if this number is
-    known."""
+    """Return the sinks. For each sink that is not revocable, the result contains the number of records that the sink committed in
+    ``checkpoints``, if this number is known."""
     numbers = sorted(set(checkpoints))
     kinds = {sink.sink: sink.kind for sink in subject.sinks if not sink.revocable}
     records: dict[str, int | None] = dict.fromkeys(kinds)
@@ -205,7 +206,7 @@ def _sink_effects(subject: InspectionRequest, seen: _Storage, checkpoints: Itera
 
 
 def _committed_payloads(seen: _Storage, checkpoints: Iterable[CheckpointId]) -> Iterator[tuple[str, Any]]:
-    """Yield the sink and the payload of each committable that is published by a commit of ``checkpoints``. Raises CheckpointError."""
+    """Yield the sink and the payload of each committable that the commits of ``checkpoints`` published. Raises CheckpointError."""
     for number in checkpoints:
         manifest = read_manifest(seen.storage, seen.layout, seen.view.restore_point(number))
         before = [one for one in seen.view.ancestry(number) if one < number]

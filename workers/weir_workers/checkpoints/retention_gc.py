@@ -1,10 +1,9 @@
 """Garbage collection of a stopped job: retire its expired checkpoints and delete their files.
 
-The collection first appends a generation to the job log. The new generation fences a driver that was only paused, so that the
-driver cannot resume from a deleted checkpoint. Then the collection appends the retirement, and deletes the files. The
-collection stops if another process has appended to the log in the meantime, because the decision of the collection is then
-possibly outdated. The collection can be interrupted at any point, because a restore still finds all its files and the next
-collection completes the work.
+The collection first appends a generation to the job log. The new generation fences a driver that was only paused, so that the driver cannot
+resume from a deleted checkpoint. Then the collection appends an entry that retires the checkpoints, and deletes their files. The collection
+stops if another process has appended to the log in the meantime, because the decision of the collection is then possibly outdated. The
+collection can be interrupted at any point, because a restore still finds all its files and the next collection completes the work.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class JobStorage:
-    """The checkpoint storage of a job, and its job log as it was read. The decision which checkpoints to retire is made from this log. The
-    decision is carried out only if the log has not changed."""
+    """The checkpoint storage of a job, and its job log as it was read. The worker decides from this log which checkpoints to retire, and
+    retires them only if the log has not changed."""
 
     storage: CheckpointStorage
     layout: JobLayout
@@ -72,8 +71,8 @@ def facts(seen: JobStorage, *, retained: int, asked: bool) -> LogFacts:
 
 
 def _published_up_to(seen: JobStorage) -> dict[int, int]:
-    """Return ``Manifest.published_up_to`` of each kept checkpoint whose publication the job log does not record, by checkpoint. The
-    result does not contain checkpoints with unreadable manifests."""
+    """Map each kept checkpoint whose publication the job log does not record to its ``Manifest.published_up_to``. The result does not
+    contain checkpoints with unreadable manifests."""
     found: dict[int, int] = {}
     for record in seen.view.kept:
         if record.published:
@@ -142,8 +141,8 @@ class _Collector:
                 seen.storage, seen.layout, seen.log, entry, at=seen.log.next_number, references=self._references
             )
         except CheckpointError as error:
-            # The log view shows whether the entry was appended. Without all manifests it is unknown which files are shared, so no file
-            # is deleted.
+            # The log view shows whether the entry was appended. If a manifest cannot be read, it is unknown which files are shared, so no
+            # file is deleted.
             return str(error)
         self.lost = isinstance(outcome, NumberTaken)
         return None

@@ -34,7 +34,8 @@ OpenStorage = Callable[[str], CheckpointStorage]
 def verify_part(
     part: VerificationPart, *, time_is_up: Callable[[], bool], open_: OpenStorage = open_storage, bytes_max: int = BYTES_A_PART
 ) -> Outcome:
-    """Verify files, starting with number ``part.files_done``, until ``bytes_max`` bytes are read or the time is up. Verifies at least one file.
+    """Verify files, starting with file number ``part.files_done``, until ``bytes_max`` bytes are read or the time is up. Verifies at least
+    one file.
 
     A running driver can retire the checkpoint and delete its files during the verification. The driver writes the retirement
     to the job log first, so this function reads the log again before it reports damage."""

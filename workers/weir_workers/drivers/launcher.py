@@ -1,10 +1,10 @@
 """Become the driver of a run: ``python -m weir_workers.drivers.launcher RUN_DIRECTORY``, with the command as JSON on standard
 input.
 
-The process detaches from its parent and its session, so that it continues if the worker crashes or the terminal is closed.
-The process takes the lock of the run. If another process holds the lock, the run was submitted twice and has a driver
-already, so this process exits. Otherwise this process writes its identity to a file and becomes the driver by exec, which
-keeps the lock. This module imports little, because it runs for every driver."""
+The process detaches from its parent and its session, so that it continues if the worker crashes or the terminal is closed. The process
+takes the lock of the run. If another process holds the lock, the run was submitted twice and has a driver already, so this process exits.
+If this process gets the lock, it writes its identity to a file and becomes the driver by exec, which keeps the lock. This module imports
+little, because it runs for every driver."""
 
 from __future__ import annotations
 
@@ -62,7 +62,8 @@ def _write_identity(directory: Path) -> None:
 
 
 def _started() -> float:
-    """Return the start time of this process as psutil reports it. Exec does not change the start time."""
+    """Return the start time of this process as psutil reports it. The start time does not change when the process becomes the driver by
+    exec."""
     try:
         import psutil
     except ImportError:

@@ -1,8 +1,8 @@
 """Checkpoints that a driver completed but did not report before it died, not even in its spool.
 
-A checkpoint is complete when its entry is in the job log. The driver was killed after it had written this entry and before it wrote the
-event. A worker imports these checkpoints from the job log into the database. Otherwise, the control plane would show such a checkpoint as
-failed, although the next driver resumes from it.
+A checkpoint is complete when its entry is in the job log. A driver can be killed after it has written this entry and before it writes the
+event. A worker imports these checkpoints from the job log into the database. Without the import, the control plane would show such a
+checkpoint as failed, although the next driver resumes from it.
 """
 
 from __future__ import annotations

@@ -71,8 +71,8 @@ class RunDirectory:
         return is_held(self.path / "starting")
 
     def process_identity(self) -> ProcessIdentity | None:
-        """Return the identity of the driver's process. Return None if no driver has started here, or if the driver has not written its
-        identity yet."""
+        """Return the identity of the driver's process. Return None if no driver has started in this directory, or if the driver has not
+        written its identity yet."""
         try:
             identity = json.loads(self.process.read_bytes())
         except (FileNotFoundError, ValueError):

@@ -22,7 +22,7 @@ ADMIN_PASSWORD = "WEIR_ADMIN_PASSWORD"
 STOPPED = 0
 """Exit code of a supervisor that was stopped."""
 NOTHING_STARTED = 2
-"""Exit code of a supervisor that started nothing. ``problem`` in platform.json contains the reason."""
+"""Exit code of a supervisor that started nothing. The field ``problem`` of platform.json contains the reason."""
 OWNED = 3
 """Exit code of a supervisor if another supervisor holds the lock of the directory."""
 

@@ -13,8 +13,8 @@ import psutil
 from weir.errors import ConfigError
 
 TRIES = 100
-"""Number of times that ``free_port`` asks the operating system for a port. One time is not enough, because the operating system can offer
-an excluded port."""
+"""Maximum number of times that ``free_port`` asks the operating system for a port. It asks again if the operating system offers an excluded
+port."""
 
 
 def free_port(wanted: int | None = None, *, excluded: Collection[int | None] = ()) -> int:
@@ -38,7 +38,7 @@ def is_taken(port: int) -> bool:
 
 
 def listens(process: int, port: int) -> bool:
-    """Return whether the process or one of its descendants listens at the port. Return False if this cannot be determined."""
+    """Return whether the process or one of its descendants listens at the port. Return False if the process cannot be inspected."""
     try:
         own = psutil.Process(process)
         return _has(own, port) or any(_has(one, port) for one in own.children(recursive=True))

@@ -35,8 +35,8 @@ class ServerUser:
 
 
 def server_user() -> ServerUser | None:
-    """Return the user that runs the servers, or None for the current user. Raises ConfigError if root runs this and no unprivileged user
-    exists."""
+    """Return the user that runs the servers, or None for the current user. Raises ConfigError if the current user is root and no
+    unprivileged user exists."""
     if os.geteuid() != 0:
         return None
     try:
@@ -66,7 +66,7 @@ def spawn(
     parent = os.getpid()
 
     def before_exec() -> None:
-        # Popen changes the user before it calls this function. A change of the user would reset the setting.
+        # Popen changes the user before it calls this function. A later change of the user would reset the setting of prctl.
         if sys.platform == "linux":
             _libc().prctl(_PR_SET_PDEATHSIG, int(signal_if_parent_dies))
             if os.getppid() != parent:
@@ -146,7 +146,7 @@ def began(number: int) -> str | None:
 
 
 def _began_on_linux(number: int) -> str | None:
-    """Return the boot id and the clock ticks since boot. Setting the clock does not change these values."""
+    """Return the boot id, and the start time of the process in clock ticks since boot. Setting the clock does not change these values."""
     try:
         # The process name, in parentheses, may itself contain parentheses.
         fields = Path(f"/proc/{number}/stat").read_text(errors="replace").rpartition(")")[2].split()

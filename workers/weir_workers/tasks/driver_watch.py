@@ -63,7 +63,7 @@ def _watch(context: Context, run: Run) -> None:
             kill_if_hung(context, run, known)
         return
     if known is None and directory.process_identity() is None:
-        return  # the driver has not started yet, and the reconciler submits the run again
+        return  # the driver has not started yet; if it does not start in time, the reconciler submits the run again
     _import_spool(context, run, directory)
     _import_unreported_checkpoints(context, run)
     with context.database.session() as session:

@@ -25,8 +25,8 @@ log = structlog.get_logger(__name__)
 
 
 def kill_if_hung(context: Context, run: Run, process: ProcessIdentity) -> None:
-    """Kill the driver of ``run`` if it hangs. The run has not ended, and ``process`` is alive on this host. The next round of
-    ``weir.watch`` handles the killed driver like any other dead driver."""
+    """Kill the driver of ``run`` if it hangs. The caller has checked that the run has not ended and that ``process``, the driver, is alive
+    on this host. The next round of ``weir.watch`` handles the killed driver like any other dead driver."""
     moment = now()
     if run.last_contact_at is None or run.running_at is None:
         return

@@ -33,7 +33,7 @@ def reconcile(job_id: int) -> None:
 
 @task("weir.reconcile_all")
 def reconcile_all() -> None:
-    """Reconcile all jobs that are due, enqueue lost tasks again, and have each host check its drivers."""
+    """Reconcile all jobs that are due, enqueue lost tasks again, and enqueue a check of the drivers of each host."""
     context = current()
     with context.database.session() as session:
         due = repository.jobs_to_reconcile(session, now(), limit=JOBS_A_ROUND)

@@ -22,7 +22,7 @@ RUNS_AT_ONCE = 50
 
 @task("weir.clean_up_runs")
 def clean_up_runs() -> None:
-    """Enqueue the deletion of old files of runs on each host that has such files."""
+    """For each host that has old files of runs, enqueue their deletion."""
     context = current()
     with context.database.session() as session:
         cleanup.enqueue_due(session, context.settings, context.tasks)
@@ -30,7 +30,7 @@ def clean_up_runs() -> None:
 
 @task("weir.delete_run_files", time_limit_s=60)
 def delete_run_files() -> None:
-    """Delete the files of ended runs on this host whose retention has passed."""
+    """On this host, delete the files of ended runs whose retention has passed."""
     delete_old_files(current(), time.monotonic)
 
 

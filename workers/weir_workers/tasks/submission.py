@@ -65,7 +65,7 @@ def _claim(context: Context, run_id: int) -> Run | None:
         if run.host != context.host:
             context.tasks.enqueue(SUBMIT, run_id, queue=host_queue(run.host))
             return None
-        # Record a heartbeat. Otherwise this host could count as lost, because its last heartbeat can be old.
+        # Record a heartbeat, so that this host does not count as lost because of an old heartbeat.
         record_host_heartbeat(session, context.host, now())
         # Timeouts count from now, because the task has possibly waited in the queue.
         run.submitted_at = now()
@@ -92,7 +92,8 @@ def _start(context: Context, run: Run, directory: RunDirectory) -> None:
 
 
 def _run_environment(settings: Settings, run: Run, directory: RunDirectory) -> dict[str, str]:
-    """Return the variables that only this driver gets. Secrets are environment variables, because all users can read command lines."""
+    """Return the variables that only this driver gets. Secrets are passed as environment variables, because all users of the host can read
+    the arguments of a process."""
     variables = {
         "WEIR_RUN_URL": f"{str(settings.public_url).rstrip('/')}/api/v1/runs/{run.id}",
         "WEIR_RUN_TOKEN": run_token(settings, run.directory),

@@ -32,7 +32,7 @@ def deliver() -> None:
 
 
 def deliver_due(context: Context, make_sender: Callable[[], Sender]) -> None:
-    """``make_sender`` is called only if there is something to send, which is rare."""
+    """``make_sender`` is slow, so it is called only if there is a message to send."""
     with context.database.session() as session:
         webhooks = outbox.claim_webhooks(session, WEBHOOKS_AT_ONCE)
     if webhooks:

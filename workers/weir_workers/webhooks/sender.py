@@ -86,7 +86,7 @@ class Sender:
         return NotSent(f"{receiver.shown} answers {status}", status)
 
     async def _post(self, url: httpx2.URL, body: bytes, message_headers: dict[str, str], extensions: dict[str, str]) -> int:
-        # One client per message, because a kept-alive connection could belong to another name with the same address.
+        # Each message has its own client, because a client could reuse a connection to another host name with the same address.
         client = httpx2.AsyncClient(
             timeout=httpx2.Timeout(SEND_S, connect=CONNECT_S), follow_redirects=False, trust_env=False, verify=self.ssl_context
         )

@@ -1,4 +1,5 @@
-"""Signatures of webhook messages as defined by https://www.standardwebhooks.com. Receivers can check them with existing libraries.
+"""Signatures of webhook messages as defined by https://www.standardwebhooks.com. Receivers can check the signatures with existing
+libraries.
 
 Signing keys are in the environment or in files of the workers, never in the database.
 """
@@ -40,7 +41,7 @@ def load_key(reference: str, settings: Settings, environment: Mapping[str, str])
         if text is None:
             raise ConfigError(f"the workers have no environment variable {name}, which the webhook names as its signing key")
         return decode_key(text, name)
-    assert name and Path(name).name == name, f"{name!r} is not a file name: the API checks it"
+    assert name and Path(name).name == name, f"{name!r} is not a file name, although the API accepts only file names"
     path = (settings.webhook_keys_dir or settings.data_dir / KEYS_DIRECTORY) / name
     try:
         with path.open(encoding="utf-8") as file:

@@ -29,7 +29,7 @@ STOP_S_MAX = 150.0
 
 
 def down(directory: DataDir, answer: TextIO | None) -> None:
-    """Stop the platform. Print the result to ``answer`` as JSON, or to the terminal if ``answer`` is None. Raises
+    """Stop the platform, and print the progress. If ``answer`` is given, also print the result to ``answer`` as JSON. Raises
     ConfigError."""
     ran = is_held(directory.lock)
     if not ran:

@@ -26,7 +26,7 @@ def say(line: str = "") -> None:
 
 
 class ProgressPrinter:
-    """Prints one line per process when it becomes ready or fails (``up``), or when it has stopped (``down``)."""
+    """Prints a line whenever a process becomes ready or fails (``up``), or has stopped (``down``)."""
 
     def __init__(self, *, ends: bool = False) -> None:
         """``ends`` is True if the platform is being stopped."""
@@ -51,7 +51,7 @@ class ProgressPrinter:
             if self._ends and child.ready_after_s is None:
                 continue  # it never ran
             if self._ends and child.state is State.STOPPED and name == SCHEMA:
-                continue  # the process ended before the platform was up
+                continue  # the schema process ended by itself while the platform was starting
             self._shown.add((name, child.state))
             after = f"{child.ready_after_s:5.1f} s" if child.ready_after_s is not None and not self._ends else ""
             say(_line(name, f"{_DONE[child.state]} {after}".rstrip()))

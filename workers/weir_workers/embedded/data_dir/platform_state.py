@@ -19,12 +19,12 @@ GIVE_UP_FAILURES = 3
 
 class Phase(StrEnum):
     STARTING = "starting"
-    """Since this supervisor started, there has been no moment at which all processes were ready."""
+    """Since this supervisor started, the processes have never all been ready at the same time."""
     UP = "up"
     STOPPING = "stopping"
     DOWN = "down"
     FAILED = "failed"
-    """Nothing could be started, for the reason in ``problem``."""
+    """The supervisor could not start any process; ``problem`` is the reason."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,8 +31,8 @@ def upgrade_schema(sqlalchemy_url: str) -> tuple[str | None, str]:
         before, wanted = migrate.current(database.engine), migrate.head()
         if before is not None and before not in migrate.known():
             raise ConfigError(
-                f"the database schema {before} is newer than this version of Weir, which uses schema {wanted}: install the version that "
-                "created it"
+                f"the database schema {before} is newer than this version of Weir, which uses schema {wanted}: install the version of "
+                "Weir that created the schema"
             )
         migrate.upgrade(database.engine)
         return before, wanted

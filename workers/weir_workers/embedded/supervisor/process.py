@@ -73,7 +73,7 @@ class Supervisor:
         self._why_killed: dict[str, str] = {}
         self._was_up = False
         self._moving = False
-        """True if another program uses one of the ports. All processes are then stopped, and started again with other ports."""
+        """True if another program uses one of the ports, so that all processes must be stopped, and started again with other ports."""
         self._moves = 0
         self._written: PlatformState | None = None
         self._logs_at_s = 0.0
@@ -164,7 +164,7 @@ class Supervisor:
     def _probe(self) -> None:
         for name, (process, _) in self._processes.items():
             status = self._supervision.status[name]
-            # Check that the process is still alive, because another program can answer at its port.
+            # Check that the process is still alive, because the answer can come from another program at the same port.
             if status.state is State.STARTING and self._services[name].ready(process) and process.poll() is None:
                 self._supervision.became_ready(name, time.monotonic())
                 log.info("process ready", process=name, after_s=round(status.started_after_s or 0.0, 2))
@@ -259,7 +259,8 @@ class Supervisor:
 
 
 def _description(code: int, why_killed: str | None) -> str:
-    """Describe how a process ended. ``why_killed`` is the reason why the supervisor killed the process, or None if it did not."""
+    """Describe how a process ended. ``why_killed`` is the reason why the supervisor killed the process, or None if the supervisor did not
+    kill it."""
     if why_killed is not None:
         return f"killed: {why_killed}"
     return f"ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"

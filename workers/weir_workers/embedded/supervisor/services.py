@@ -29,8 +29,8 @@ from weir_workers.host import host_id
 START_S_MAX = 120.0
 """Default time limit for the start of the API, the workers and beat. This limit is sufficient on a busy host."""
 START_VARIABLE = "WEIR_START_S_MAX"
-"""The environment variable with the time limit for starts, in seconds. ``300`` is the limit of the API, the workers and beat;
-``api=300,worker=200`` contains the limits of some of these processes."""
+"""The environment variable with the time limit for starts, in seconds. ``300`` sets the limit of the API, the workers and beat;
+``api=300,worker=200`` sets the limits of the named processes only."""
 PROCESSES = {WORKER: 2, COMPILER: 1, CHORES: 2}
 """Pool processes of each worker."""
 TRUSTED_PROXIES = "WEIR_TRUSTED_PROXIES"
@@ -128,7 +128,7 @@ def services(
         )
     found.append(
         Service(
-            # Beat does not wait for workers, because periodic tasks expire (see schedule.py).
+            # Beat can start before the workers: its tasks expire (see schedule.py), so they do not accumulate.
             Child(BEAT, (SCHEMA, *queue), start_s_max=start_s_max[BEAT], stop_s_max=5.0),
             python(
                 BEAT, *celery, "beat", "--schedule", str(directory.beat / "schedule"), "--pidfile", "", "--loglevel", "WARNING"
@@ -184,8 +184,8 @@ def _valkey(server: Valkey, binary: Path) -> Service:
 
 
 def api_is_ready(process: int, port: int) -> bool:
-    """Return whether the API is ready and ``process``, or one of its descendants, listens at ``port``. The function sends the request before
-    it checks the process, because the request is cheaper."""
+    """Return whether the API is ready and ``process``, or one of its descendants, listens at ``port``. The function first sends a request
+    to the API and then checks the process, because the request is cheaper."""
     return _answers_ready(port) and listens(process, port)
 
 
@@ -205,8 +205,8 @@ def _ready_file(directory: DataDir, name: str) -> Path:
 
 
 def end_leftovers(before: PlatformState, say: Callable[[str], None]) -> None:
-    """End the processes that a killed supervisor left behind, and wait until they have ended. Two servers on the same data would destroy the
-    data. The caller holds the lock of the data directory. On Linux the processes end by themselves after a moment."""
+    """End the processes that a killed supervisor left behind, and wait until they have ended. Two servers on the same data would destroy
+    the data. The caller holds the lock of the data directory. On Linux, these processes end by themselves soon after their supervisor."""
     living = {name: child.process for name, child in before.children.items() if child.process is not None and child.process.lives}
     if living:
         say(f"ending processes of an earlier supervisor: {', '.join(TITLES.get(name, name) for name in living)}")

@@ -92,7 +92,7 @@ class Status:
     not_before_s: float = 0.0
     """The earliest time of the child's next start."""
     failures: int = 0
-    """Number of consecutive failures. The next failure of a child that has been ready for STEADY_S counts as the first."""
+    """Number of consecutive failures. When the child has been ready for STEADY_S, its next failure sets the number to 1."""
     restarts: int = 0
     """Since this supervisor started."""
     slow: int = 0
