@@ -94,7 +94,7 @@ def verify_rollback(storage: CheckpointStorage, job: str, mode: StartMode) -> No
     abandons the newer checkpoints.
 
     For a resume, this function does nothing, because a resume abandons no checkpoint: the slots verify the files in parallel
-    during the restore. Raises CheckpointError if a file is missing or damaged, and StorageError.
+    during the restore. Raises StorageError, or CheckpointError if a file is missing or damaged.
     """
     if not isinstance(mode, FromCheckpoint) or mode.checkpoint is None or mode.verified:
         return
@@ -127,10 +127,11 @@ def check_published_output(
 
     Published output is unknown if its generation or its checkpoint is higher than all numbers in the log. With
     ``revoke_unknown``, this function revokes unknown output, and returns numbers that are higher than all unknown ones, because
-    generations and checkpoint ids must never be reused. The log does not contain the new generation yet. So if this process
-    fails, the next start finds the unknown output again.
+    generations and checkpoint ids must never be reused. The log does not contain the new generation yet. If this process fails
+    before it starts the generation, the next start therefore finds the unknown output again.
 
-    Raises ConfigError, and changes nothing, if there is unknown output that is not revoked. Raises SinkError, StorageError.
+    Raises ConfigError, and changes nothing, if there is unknown output and ``revoke_unknown`` is False or a sink is not
+    revocable. Raises SinkError, StorageError.
     """
     job_log = JobLog(storage, JobLayout(job))
     history = job_log.read()[0].history or None

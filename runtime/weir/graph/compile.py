@@ -21,8 +21,8 @@ def compile_graph(
     parallelism: int | None = None,
     fixed_max_parallelism: Mapping[str, int] | None = None,
 ) -> PhysicalGraph:
-    """``parallelism`` is the job's default for operators that have no parallelism in the graph. If ``parallelism`` is None,
-    such an operator has one subtask in each slot.
+    """``parallelism`` is the job's default for operators that have no parallelism in the graph. If ``parallelism`` is None, the
+    default is one subtask in each slot.
 
     ``fixed_max_parallelism`` comes from the job's first manifest and overrides the graph. Raises GraphError or
     SchemaError for an invalid graph, and SlotError for a graph that needs more slots.

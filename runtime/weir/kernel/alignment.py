@@ -1,9 +1,9 @@
 """Barrier alignment of one subtask: Algorithm 1 of the ABS paper (Carbone et al., 2015), lines 8 to 15.
 
-A channel that has delivered the barrier of the current checkpoint is blocked until all other channels have
-delivered it (lines 9-10). Then the subtask takes its snapshot, broadcasts the barrier (lines 12-13) and unblocks
-all channels (lines 14-15). This module adds three rules to the paper. Checkpoint ids only grow, so a stale barrier has no
-effect. The first barrier of a newer checkpoint aborts the older alignment. The end of an input counts as its barrier.
+A channel that has delivered the barrier of the current checkpoint is blocked until all other channels have delivered it (lines
+9-10). Then the subtask takes its snapshot, broadcasts the barrier (lines 12-13) and unblocks all channels (lines 14-15). This
+module adds three rules to the algorithm of the paper. Checkpoint ids only grow, so a stale barrier has no effect. The first
+barrier of a newer checkpoint aborts the older alignment. The end of an input counts as its barrier.
 """
 
 from __future__ import annotations

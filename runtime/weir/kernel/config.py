@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 NETWORK_BYTES = 256 * 1024 * 1024
-"""Default network memory of a slot. The default is enough for the full window of 64 channels from other slots."""
+"""Default network memory of a slot. The default is enough for 64 channels from other slots, each with its maximum credit."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,8 +156,8 @@ class Report:
 
     @classmethod
     def slow(cls, generation: Generation, reason: str) -> Report:
-        """A slot takes long to finish a step or a blocking call, or to cancel its subtasks. An empty ``reason`` reports that
-        a slow slot has continued."""
+        """A slot takes long to finish a step or a blocking call, or to cancel its subtasks. If ``reason`` is empty, the slot is
+        not slow any more."""
         return cls(ReportKind.SLOW, reason, generation=generation)
 
     @classmethod

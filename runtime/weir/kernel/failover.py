@@ -58,7 +58,8 @@ class HeartbeatMonitor:
 class RestartPolicy:
     """Decides whether and when a failed job restarts. Measures the downtime.
 
-    Call ``on_failure`` for each failure, ``on_running`` when the job runs, and ``on_checkpoint_completed``.
+    Call ``on_failure`` for each failure, ``on_running`` when the job runs, and ``on_checkpoint_completed`` for each completed
+    checkpoint.
     """
 
     def __init__(self, config: RestartConfig) -> None:

@@ -219,8 +219,8 @@ class LogView:
     def ancestry_limits(self, checkpoint: CheckpointId | None) -> dict[Generation, CheckpointId]:
         """Map each generation in the ancestry of ``checkpoint`` to its newest checkpoint in this ancestry.
 
-        ``checkpoint`` descends from checkpoint c of generation g if the result contains g and c <= result[g]. This rule also
-        applies to retired checkpoints, which ``ancestry`` does not return.
+        ``checkpoint`` descends from checkpoint c of generation g if the result contains g and c <= result[g]. Retired checkpoints
+        can be checked in this way, too, although ``ancestry`` does not return them.
         """
         record = self.find(checkpoint) if checkpoint is not None else None
         generation, limit = (record.generation if record else None), checkpoint
@@ -235,7 +235,7 @@ class LogView:
     def abandoned_by(self, restored_from: CheckpointId | None) -> tuple[CheckpointId, ...]:
         """Return the checkpoints that a restore of ``restored_from`` would abandon.
 
-        These are the checkpoints in ``current`` from which ``restored_from`` does not descend.
+        The result contains the checkpoints in ``current`` from which ``restored_from`` does not descend.
         """
         ancestry = set(self.ancestry(restored_from))
         return tuple(checkpoint for checkpoint in self.current if checkpoint not in ancestry)

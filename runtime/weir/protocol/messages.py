@@ -170,7 +170,7 @@ class Peer:
 class RestoredOperator:
     """The snapshots that subtask ``subtask`` of ``operator`` restores.
 
-    If the state is keyed, these are all snapshots that contain key groups of the subtask.
+    If the state is keyed, ``snapshots`` contains all snapshots with key groups of the subtask.
     """
 
     operator: OperatorUid

@@ -49,7 +49,7 @@ class Split:
 class Committable:
     """The output that a sink writer staged for one checkpoint. All fields except ``payload`` identify the committable.
 
-    ``attempt``: the attempt within ``generation`` (``Attempt``). Older versions do not store this field.
+    ``attempt``: the attempt within ``generation`` (``Attempt``). Older versions of Weir do not store this field.
     """
 
     job: str

@@ -68,7 +68,8 @@ async def _send(context: Context, sender: Sender, message: WebhookMessage) -> Se
             else None
         )
     except ConfigError as error:
-        # Do not send the message without a signature, because its receiver checks the signature. A late message is better.
+        # Do not send the message without a signature, because its receiver checks the signature. A later attempt can send it with a
+        # signature.
         return NotSent(str(error))
     return await sender.send(message, key)
 

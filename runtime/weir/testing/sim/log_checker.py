@@ -29,7 +29,8 @@ class LogChecker:
         the log."""
 
     def on_created(self, path: str, data: bytes, creator: str) -> Entry | None:
-        """Return the new log entry, or None if the object is not an entry or its number was already trimmed."""
+        """Return the new log entry, or None if the object is not an entry, or if an entry with the same number was already
+        trimmed."""
         number = log_number(LAYOUT.relative(path))
         if number is None:
             return None

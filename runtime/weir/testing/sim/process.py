@@ -81,7 +81,7 @@ class Process:
             connection.close(self)
 
     def cut_power(self) -> None:
-        """End the process like ``exit``, but a storage call that has already started takes no effect."""
+        """End the process like ``exit``, but a storage call that has already started has no effect."""
         for executor in self._executors:
             executor.cut_power()
         self.exit("power cut")

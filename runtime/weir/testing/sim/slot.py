@@ -136,7 +136,7 @@ class SimSlot(Process):
         self._check_lease()
 
     def _beat(self) -> None:
-        """Send a heartbeat. Heartbeats need no GIL, but a stopped process sends no heartbeats."""
+        """Send a heartbeat. A process whose code holds the GIL sends heartbeats, but a paused process does not."""
         if not self.alive:
             return
         if not self.paused:

@@ -84,7 +84,7 @@ Check = Callable[[CheckContext], Finding]
 
 
 def report_findings(directory: DataDir, environment: Mapping[str, str], answer: TextIO | None) -> int:
-    """Print the findings as they are made, or as JSON to ``answer``. Returns an exit code."""
+    """Print each finding as soon as its check ends, or all findings as JSON to ``answer``. Returns an exit code."""
     has_problems = False
     findings = []
     for finding in examine(directory, environment):

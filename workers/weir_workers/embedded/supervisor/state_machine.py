@@ -15,7 +15,7 @@ from typing import TypeAlias
 DELAY_S_FIRST = 0.5
 DELAY_S_MAX = 10.0
 STEADY_S = 30.0
-"""Once a child has been ready for this long, the delay of its next restart is DELAY_S_FIRST again."""
+"""After a child has been ready for this time, the delay of its next restart is DELAY_S_FIRST again."""
 PATIENCE_MAX = 8
 """The largest factor by which the time limit of a start is extended. The limit is doubled after each start that took too long, because on a
 slow host a restart with the same limit would not help."""
