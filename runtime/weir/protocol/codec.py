@@ -114,7 +114,7 @@ def _decoder(kind: Any) -> _Decoder:
         return _identity
     if origin in (Union, types.UnionType):
         if any(get_origin(member) is list for member in get_args(kind)):
-            return _identity  # JsonValue, expanded by get_type_hints. No other union contains ``list``.
+            return _identity  # This union is JsonValue: no other union contains ``list``.
         return _union_decoder(get_args(kind))
     if origin is tuple:
         return _tuple_decoder(get_args(kind))

@@ -125,7 +125,8 @@ class LogView:
     abandonment_due: tuple[AbandonedCheckpoint, ...] = ()
     """Abandoned checkpoints whose output is not recorded as revoked.
 
-    The next generation revokes the output of these checkpoints (again) before it runs.
+    Before the next generation runs, it revokes the output of these checkpoints, even if an earlier generation has begun to revoke
+    it.
     """
     withdrawn: tuple[AbandonedCheckpoint, ...] = ()
     """Checkpoints whose output is revoked.

@@ -47,8 +47,8 @@ def up(
 ) -> None:
     """Start the platform in the background: Postgres, Redis, API and workers. Existing data is kept.
 
-    Set WEIR_DATABASE_URL and WEIR_REDIS_URL to use external servers instead. With --output json, the command prints one document when
-    the platform is up. The document contains the password of admin only the first time.
+    Set WEIR_DATABASE_URL and WEIR_REDIS_URL to use external servers instead. With --output json, the command prints one document when the
+    platform is up. Only the first document contains the password of admin.
     """
     with _platform(data_dir) as directory, result_stream(output) as answer:
         from weir_workers.embedded.cli import up
@@ -75,8 +75,8 @@ def doctor(data_dir: Directory = None, as_json: JsonOption = False, output: Outp
 
 
 def migrate(data_dir: Directory = None, output: OutputOption = OutputFormat.TEXT) -> None:
-    """Upgrade the schema of the database to this version of Weir. WEIR_DATABASE_URL names the database. If it is not set, the command
-    upgrades the database of the running platform in the data directory.
+    """Upgrade the schema of the database to this version of Weir. WEIR_DATABASE_URL names the database. If the variable is not set, the
+    command upgrades the database of the running platform in the data directory.
     """
     with _platform(data_dir) as directory, result_stream(output) as answer:
         from weir_workers.embedded.cli.access import database_url

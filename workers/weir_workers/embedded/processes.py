@@ -148,7 +148,7 @@ def began(number: int) -> str | None:
 def _began_on_linux(number: int) -> str | None:
     """Return the boot id, and the start time of the process in clock ticks since boot. Setting the clock does not change these values."""
     try:
-        # The process name, in parentheses, may itself contain parentheses.
+        # The file contains the process name in parentheses, and the name can itself contain parentheses.
         fields = Path(f"/proc/{number}/stat").read_text(errors="replace").rpartition(")")[2].split()
     except OSError:
         return None

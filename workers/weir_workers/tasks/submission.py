@@ -100,7 +100,7 @@ def _run_environment(settings: Settings, run: Run, directory: RunDirectory) -> d
         "WEIR_RUN_SPOOL": str(directory.spool),
     }
     if settings.driver_metrics is not None:
-        assert settings.driver_metrics_token is not None, "the settings require driver_metrics_token if driver_metrics is set"
+        assert settings.driver_metrics_token is not None, "the settings require `driver_metrics_token` if `driver_metrics` is set"
         variables["WEIR_METRICS_TOKEN"] = settings.driver_metrics_token.get_secret_value()
     return variables
 

@@ -36,7 +36,7 @@ async def resolve(host: str, port: int) -> Sequence[Address]:
 class Sender:
     """Sends webhook messages.
 
-    ``ssl_context`` is shared by all requests, because creating one is slow. ``resolve`` looks up the name of the receiver."""
+    All requests share ``ssl_context``, because the creation of an SSL context is slow. ``resolve`` looks up the name of the receiver."""
 
     reach: Reach
     ssl_context: ssl.SSLContext

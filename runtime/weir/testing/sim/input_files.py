@@ -19,7 +19,8 @@ class InputFiles:
         self.ever_replaced = False
 
     def list(self, uid: OperatorUid, shape: SourceShape) -> tuple[Split, ...]:
-        """Return the splits of a source. The expected output is that of the original files, so a job never lists other files."""
+        """Return the splits of a source. The expected output is computed from the original files, so a job must never list other
+        files."""
         self.put_back()
         return tuple(
             Split(split_id, [length, self.identity(split_id).modified_ns])

@@ -25,7 +25,7 @@ class LogChecker:
         self.trimmed = 0
         """Number of deleted entries."""
         self.created_late = 0
-        """The number of entries that a process created with the number of a trimmed entry. These entries are not part of
+        """How many entries a process created under the number of an entry that had been trimmed. These entries are not part of
         the log."""
 
     def on_created(self, path: str, data: bytes, creator: str) -> Entry | None:

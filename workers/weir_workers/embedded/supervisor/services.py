@@ -32,7 +32,7 @@ START_VARIABLE = "WEIR_START_S_MAX"
 """The environment variable with the time limit for starts, in seconds. ``300`` sets the limit of the API, the workers and beat;
 ``api=300,worker=200`` sets the limits of the named processes only."""
 PROCESSES = {WORKER: 2, COMPILER: 1, CHORES: 2}
-"""Pool processes of each worker."""
+"""The number of pool processes of each worker."""
 TRUSTED_PROXIES = "WEIR_TRUSTED_PROXIES"
 """Comma-separated addresses or networks."""
 _PROBE_S = 2.0
@@ -46,8 +46,8 @@ _SIGNALS = {POSTGRES: signal.SIGINT, **dict.fromkeys(WORKERS, signal.SIGKILL)}
 class Service:
     """How to run one process.
 
-    ``start`` starts the process. ``ready`` takes this process and returns whether it is ready. ``ready`` is called often, and
-    only while the process is alive. ``port`` is the port at which the process listens, if any.
+    ``start`` starts the process. ``ready`` returns whether the started process is ready. ``ready`` is called often, and only while the
+    process is alive. ``port`` is the port at which the process listens, if any.
     """
 
     child: Child

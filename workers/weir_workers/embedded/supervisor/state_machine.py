@@ -1,8 +1,7 @@
 """The decisions of a supervisor. This module is pure: it turns observations into effects, and reads no clock and starts no process.
 
-Each child moves through the states of LEGAL. A child starts when everything that it needs is ready. A child that ends
-unexpectedly restarts after a growing delay, without a limit on the number of restarts. A child stops after all children that
-need it.
+Each child moves through the states in the table ``LEGAL``. A child starts when everything that it needs is ready. A child that ends
+unexpectedly restarts after a growing delay, without a limit on the number of restarts. A child stops after all children that need it.
 """
 
 from __future__ import annotations
