@@ -36,7 +36,7 @@ log = structlog.get_logger(__name__)
 API = "/api/v1"
 BODY_BYTES_MAX = 1 << 20
 """Limit of JSON requests. FastAPI parses JSON before it authenticates the caller, and parsing blocks other requests. Endpoints that accept
-larger bodies authenticate the caller first."""
+bodies above this limit authenticate the caller before they parse the body."""
 _HARDENING = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -44,7 +44,7 @@ _HARDENING = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
-    # The policy of API responses. ``ui.py`` sets the policy of pages.
+    # The Content-Security-Policy of API responses. ``ui.py`` sets the Content-Security-Policy of pages.
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 }
 
@@ -107,7 +107,8 @@ def create_app(settings: Settings, tasks: Tasks, *, routers: Sequence[APIRouter]
 
 
 def configure(app: FastAPI, settings: Settings, tasks: Tasks) -> None:
-    """Set the settings and tasks that the next start of the lifespan uses. Discard the state of an earlier lifespan."""
+    """Set the settings and tasks that the next start of the lifespan uses. Discard what an earlier lifespan has stored in
+    ``app.state``."""
     app.state = State()
     app.state.settings, app.state.tasks = settings, tasks
 
@@ -193,8 +194,8 @@ def ready(services: ServicesDep) -> dict[str, str]:
 
 
 def _describe(app: FastAPI) -> None:
-    """Add the schemas of problems and of stream messages to the OpenAPI document. FastAPI omits these schemas, because no endpoint
-    returns them as its body."""
+    """Add the schemas of problems and of stream messages to the OpenAPI document. FastAPI omits schemas that no endpoint returns
+    as its body."""
     made = app.openapi
 
     def openapi() -> dict[str, object]:

@@ -17,8 +17,8 @@ nothing to do."""
 
 
 def directory() -> Path:
-    """Return the directory of the migrations. In a wheel, this directory is inside the package. In a checkout, it is at the root of the
-    repository."""
+    """Return the directory of the migrations. In a wheel, the migrations are inside the package. In a checkout, the migrations are at the root
+    of the repository."""
     here = Path(__file__).resolve()
     for candidate in (here.parent / "migrations", here.parents[2] / "migrations"):
         if (candidate / "env.py").exists():

@@ -13,7 +13,7 @@ from weir_backend.kit.broker import CeleryTasks
 from weir_backend.settings import settings
 
 SWITCH_S = 0.001
-"""The thread switch interval of Python, in seconds. The API switches threads about a dozen times to answer one request. At each switch, the
+"""The thread switch interval of Python, in seconds. The API switches threads about a dozen times to answer one request. At each thread switch, a
 request can wait for one interval while another thread ingests a batch or computes a chart. With Python's default interval of 5 ms, pages take
 twice as long to load when a thousand events per second arrive."""
 
@@ -23,8 +23,8 @@ def app() -> FastAPI:
     logs.configure()
     found = settings()
     app = create_app(found, CeleryTasks(found.redis_url.get_secret_value()))
-    # The objects that the start of the API has created are never freed. Without ``freeze``, every full garbage collection would scan these
-    # objects and pause all requests for 0.1 s.
+    # The objects that the start of the API has created are never freed. Without ``freeze``, every full garbage collection of Python would scan
+    # the objects that were created at the start, and pause all requests for 0.1 s.
     gc.collect()
     gc.freeze()
     sys.setswitchinterval(SWITCH_S)

@@ -24,8 +24,8 @@ _HERE = Path(__file__).resolve()
 
 
 def directory(configured: Path | None) -> Path:
-    """Return the directory of the built files, whether or not it exists. In a wheel, the built files are inside the package. In a checkout, they
-    are in ``frontend/dist``."""
+    """Return the directory of the built files, whether or not it exists. In a wheel, the built files are inside the package. In a checkout, the
+    built files are in ``frontend/dist``."""
     if configured is not None:
         return configured
     packaged = _HERE.parent / "ui"
@@ -33,9 +33,9 @@ def directory(configured: Path | None) -> Path:
 
 
 def policy(nonce: str) -> str:
-    """Return the Content-Security-Policy of pages. The policy allows only script files of this origin. The policy allows the styles that
-    components create at runtime, because these styles have the nonce. The policy allows all style attributes, because charts and tables set style
-    attributes, and attributes cannot have a nonce."""
+    """Return the Content-Security-Policy of pages. Pages can load scripts only from files of this origin. Styles that components create at
+    runtime are allowed, because these styles have the nonce. All style attributes are allowed, because charts and tables set style attributes,
+    and attributes cannot have a nonce."""
     return "; ".join(
         (
             "default-src 'none'",
@@ -105,8 +105,8 @@ class Ui:
         except OSError:
             html, status = _not_built(self._built), 503
         headers = {
-            # The page has no ETag. With an ETag, a browser could show a cached page with the policy of a new response. This policy does not allow
-            # the nonce of the cached page.
+            # The page has no ETag. With an ETag, a browser could combine a cached page with the Content-Security-Policy of a new response, which
+            # does not allow the nonce of the cached page.
             "Cache-Control": "no-cache",
             "Content-Security-Policy": policy(nonce),
         }

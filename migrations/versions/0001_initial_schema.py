@@ -659,8 +659,8 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("checkpoint_id", name=op.f("pk_verifications")),
     )
 
-    # Only this migration creates the default alert rules. If the API created the rules when it starts, a default rule that a user has deleted
-    # would come back.
+    # Only this migration creates the default alert rules. If the API created the default rules at each start, a default rule that a user has
+    # deleted would come back.
     op.bulk_insert(
         sa.table("alert_rules", sa.column("name"), sa.column("kind"), sa.column("parameters", postgresql.JSONB())),
         [

@@ -119,7 +119,8 @@ def _rename_column(table: str, old: str, new: str) -> None:
 
 
 def _rename_constraint(table: str, old: str, new: str) -> None:
-    """PostgreSQL 18 names NOT NULL constraints after table and column; older versions have no such constraints."""
+    """Rename a NOT NULL constraint. PostgreSQL 18 names a NOT NULL constraint after its table and column. Older versions of
+    PostgreSQL do not name NOT NULL constraints."""
     query = sa.text("SELECT 1 FROM pg_constraint WHERE conrelid = CAST(:table AS regclass) AND conname = :constraint")
     if op.get_bind().execute(query.bindparams(table=table, constraint=old)).first() is not None:
         op.execute(f"ALTER TABLE {table} RENAME CONSTRAINT {old} TO {new}")

@@ -100,7 +100,8 @@ def _rename_key(table: str, column: str, path: str, old: str, new: str, conditio
 def _rename_column(table: str, old: str, new: str) -> None:
     op.alter_column(table, old, new_column_name=new)
     old_constraint, new_constraint = f"{table}_{old}_not_null", f"{table}_{new}_not_null"
-    # PostgreSQL 18 names NOT NULL constraints after table and column; older versions have no such constraints.
+    # PostgreSQL 18 names a NOT NULL constraint after its table and column. Older versions of PostgreSQL do not name NOT NULL
+    # constraints.
     query = sa.text("SELECT 1 FROM pg_constraint WHERE conrelid = CAST(:table AS regclass) AND conname = :constraint")
     if op.get_bind().execute(query.bindparams(table=table, constraint=old_constraint)).first() is not None:
         op.execute(f"ALTER TABLE {table} RENAME CONSTRAINT {old_constraint} TO {new_constraint}")

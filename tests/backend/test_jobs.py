@@ -32,7 +32,8 @@ def test_a_deployment_compiles_and_starts_a_job_and_succeeds_when_the_job_runs(p
     made = platform.deploy()
     assert made["state"] == "CREATED" and made["operation"]["kind"] == "deploy" and platform.tasks.enqueued == [(COMPILE, (1,))]
     platform.reconcile(made["id"])
-    assert platform.job(made["id"])["health_reason"] == "The code is being compiled." and platform.job(made["id"])["run"] is None
+    assert platform.job(made["id"])["health_reason"] == "A worker is compiling the user code."
+    assert platform.job(made["id"])["run"] is None
 
     platform.compile(made["id"])
     driver = platform.driver(made["id"])

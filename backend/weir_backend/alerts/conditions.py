@@ -75,12 +75,11 @@ class Lag:
 class AlertFacts:
     """The facts about a job that the rules need. Times are by the clock of the control plane, unless stated otherwise.
 
-    ``run_state`` is the state of the newest run. ``begun_at`` refers to the last start of the job by a user or a plan. It is the
-    time at which the job first reached RUNNING after this start. Until then, it is the time of the start. It is None if the job was never
-    started. Restarts after a failure do not count.
-    ``interval_s`` is the larger of the checkpoint interval and the minimum pause, or None if the job takes no periodic checkpoints.
-    ``failures`` and ``failed_checkpoints`` are counted since the last completed checkpoint or since ``begun_at``, whichever is
-    later. ``restarts`` contains the time of each restart: the time by the clock of the driver, or the time when the control plane
+    ``run_state`` is the state of the newest run. ``begun_at`` is the time at which the job first reached RUNNING after its last start by a user
+    or a plan. Until the job reaches RUNNING, ``begun_at`` is the time of this start. ``begun_at`` is None if the job was never started. A
+    restart after a failure is not a start. ``interval_s`` is the larger of the checkpoint interval and the minimum pause, or None if the job
+    takes no periodic checkpoints. ``failures`` and ``failed_checkpoints`` are counted since the last completed checkpoint or since ``begun_at``,
+    whichever is later. ``restarts`` contains the time of each restart: the time by the clock of the driver, or the time when the control plane
     received the report, whichever is earlier. ``restarts_stopped_reason`` is the reason why Weir does not restart the job, if any."""
 
     desired: DesiredState

@@ -19,7 +19,7 @@ from weir_backend.jobs.spec import Checkpointing, RestartStrategy, min_distance_
 from weir_backend.models import RECOVERED, Checkpoint, CheckpointState, Failure, Job, MetricSample, Run, Spec
 
 RECENT = timedelta(minutes=1)
-"""A sample that is older is stale, because slots report every few seconds."""
+"""A sample that is older than ``RECENT`` is stale, because slots report every few seconds."""
 GAUGES: Mapping[str, Literal["records", "seconds"]] = {LAG_RECORDS: "records", LAG_SECONDS: "seconds"}
 """Suffixes of the gauges that report the lag of a source: ``<uid>.lag_records``."""
 
@@ -40,7 +40,7 @@ def load_facts(
 
 def _query(moment: datetime) -> Select[Any]:
     newest, other = aliased(Run), aliased(Run)
-    # Ignore runs that restart the job after a failure. A user or a plan caused all other runs.
+    # Ignore runs that restart the job after a failure. All runs except restarts were caused by a user or a plan.
     started = (
         select(other.id, other.number, other.created_at)
         .where(other.job_id == Job.id, other.cause != "restart")
@@ -170,8 +170,8 @@ LagByGauge = dict[tuple[str, Literal["records", "seconds"]], float]
 
 
 def _latest_lags(session: Session, moment: datetime, jobs: Collection[int]) -> dict[int, LagByGauge]:
-    """Return the lags from the newest sample of each slot at the time ``moment``. Samples that were stale at this time are ignored. A
-    lag in records is the sum over all subtasks. A lag in seconds is the maximum over all subtasks."""
+    """Return the lags from the newest sample of each slot at the time ``moment``. Samples that are stale at ``moment`` are ignored. A lag in
+    records is the sum over all subtasks. A lag in seconds is the maximum over all subtasks."""
     newest = (
         select(MetricSample.id)
         .ext(distinct_on(MetricSample.run_id, MetricSample.slot))

@@ -21,9 +21,9 @@ Minutes = Annotated[int, Field(ge=1, le=MINUTES_MAX)]
 
 
 class NoCheckpointCondition(RequestModel):
-    """No checkpoint has completed for `minutes` or for two checkpoint intervals of the job, whichever is longer. The condition can
-    hold only after the job and the control plane have both run for that time. The condition never holds for stopped or finished
-    jobs, or for jobs that take no periodic checkpoints."""
+    """No checkpoint has completed for `minutes` or for two checkpoint intervals of the job, whichever is longer. Time before the
+    last start of the job, or before the control plane became available, does not count. The condition never holds for stopped or
+    finished jobs, or for jobs that take no periodic checkpoints."""
 
     kind: Literal["no-checkpoint"]
     minutes: Minutes

@@ -30,8 +30,8 @@ def newest_completed(session: Session, job_id: int, run_id: int) -> int | None:
         .order_by(Run.number.desc())
         .limit(1)
     )
-    # Choose the newest checkpoint that was completed by the run that started the branch or by a later run. If these runs have
-    # completed no checkpoint, choose the checkpoint from which the branch started.
+    # Choose the newest checkpoint that was completed by the run that started the branch or by a later run. If no run of the
+    # branch has completed a checkpoint, choose the checkpoint from which the branch started.
     both = union_all(completed.subquery().select(), restored.subquery().select()).subquery()
     return session.scalar(select(both.c.checkpoint).order_by(both.c.run.desc(), both.c.rank.desc()).limit(1))
 

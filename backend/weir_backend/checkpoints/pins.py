@@ -20,7 +20,7 @@ from weir_backend.models import Checkpoint, Job
 @dataclass(frozen=True, slots=True)
 class PinRequest:
     """A pin that a worker must write to the job log. If ``pinned`` is False, the worker must remove the pin from the job log. A
-    savepoint stays pinned in the log until it is deleted."""
+    savepoint stays pinned in the job log until the savepoint is deleted."""
 
     place: CheckpointLocation
     number: int
@@ -88,7 +88,7 @@ def reject_pin(session: Session, checkpoint_id: int) -> None:
 
 
 def mark_discarded(session: Session, job: Job, rows: Collection[Checkpoint], moment: datetime) -> None:
-    """Mark ``rows`` as discarded, because these checkpoints are retired in the job log. Remove their pins, because the pins were set
+    """Mark ``rows`` as discarded, because these checkpoints are retired in the job log. Remove the pins of ``rows``, because these pins were set
     too late. Record an event that lists the checkpoints that lost a pin. The caller holds the lock on the job."""
     fresh = [row for row in rows if row.discarded_at is None]
     lost = sorted(row.number for row in fresh if row.pinned)

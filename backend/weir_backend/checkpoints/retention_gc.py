@@ -119,8 +119,8 @@ def delete(session: Session, settings: Settings, tasks: Tasks, caller: Caller, j
 
 
 def gc_target(session: Session, job_id: int) -> GcTarget | None:
-    """Return the target of a garbage collection: the location of the newest run's checkpoints. Return None if the job has no run or the location is
-    unknown."""
+    """Return the parameters of a garbage collection, which include the location of the newest run's checkpoints. Return None if the job has no
+    run or the location is unknown."""
     job = jobs.find(session, job_id)
     run = runs.newest_run(session, job) if job is not None else None
     place = location_of_run(session, run.id) if run is not None else None
@@ -189,9 +189,9 @@ def finish_gc(
     retired: Collection[int],
     deletion_problem: str | None,
 ) -> None:
-    """Record the outcome of a garbage collection. ``retired`` contains the checkpoints that are now retired. ``deletion_problem`` is the reason why
-    some files of these checkpoints remain, or None if all files are deleted. A report that arrives late is also recorded, because retired checkpoints
-    stay retired."""
+    """Record the outcome of a garbage collection. ``retired`` contains the checkpoints that are now retired. ``deletion_problem`` is the reason
+    why some files of the retired checkpoints remain, or None if all these files are deleted. A report that arrives late is also recorded,
+    because retired checkpoints stay retired."""
     job = jobs.find(session, job_id, lock=True)
     if job is None:
         return

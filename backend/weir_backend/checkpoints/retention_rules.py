@@ -60,7 +60,7 @@ def gc_obstacle(facts: GcJobFacts, *, log_generation: int | None = None) -> Refu
     """Return the reason why no worker may delete files of this job now, or None if workers may delete files. ``log_generation`` is
     ``LogFacts.run_generation``, or None if this generation is unknown."""
     if facts.applying is not None:
-        # Check this before ``live_run``: while a plan is being applied, a user cannot suspend the job.
+        # Check ``applying`` before ``live_run``: while a plan is being applied, a user cannot suspend the job.
         return applying_refusal(facts.applying)
     if facts.live_run is not None:
         reason = f"Run {facts.live_run} has not ended, and only its driver may delete checkpoints of this job."
@@ -82,9 +82,9 @@ def gc_obstacle(facts: GcJobFacts, *, log_generation: int | None = None) -> Refu
 
 @dataclass(frozen=True, slots=True)
 class PlanReference:
-    """A plan that can refer to checkpoints. ``target`` is the checkpoint that the plan restores. ``safety`` is the
-    newest checkpoint at the time when the plan had stopped the job. An undo of the plan restores the checkpoint ``safety``.
-    ``undone`` is True if an undo of the plan was applied."""
+    """A plan that can refer to checkpoints. ``target`` is the checkpoint that the plan restores. ``safety`` is the job's newest
+    checkpoint after the plan has stopped the job. An undo of the plan restores the checkpoint ``safety``. ``undone`` is True if
+    an undo of the plan was applied."""
 
     id: int
     state: PlanState
@@ -250,14 +250,14 @@ class Branches:
 def branches_of(checkpoints: Mapping[int, int], restores: Mapping[int, int | None]) -> Branches:
     """Return the branches of a job, from rows of the database.
 
-    ``checkpoints`` maps each kept checkpoint to the number of the run that completed it. For each run that did not
-    resume, ``restores`` maps the number of the run to the checkpoint of this job that the run restored. The value is None if the
-    run restored an external checkpoint or started without state."""
+    ``checkpoints`` maps each kept checkpoint to the number of the run that completed it. For each run that did not resume,
+    ``restores`` maps the number of the run to the checkpoint of this job that the run restored. ``restores`` maps a run to None
+    if the run restored an external checkpoint or started without state."""
     firsts = sorted(restores)
 
     def first_of(checkpoint: int) -> int:
-        """Return the number of the run that started the branch of the checkpoint: the newest run that did not resume, up to the run
-        that completed the checkpoint. Return 0 if all these runs resumed."""
+        """Return the number of the run that started the branch of the checkpoint, or 0 if no known run did. The branch was
+        started by the newest run that did not resume and that is not newer than the run that completed the checkpoint."""
         return max((run for run in firsts if run <= checkpoints[checkpoint]), default=0)
 
     segments: defaultdict[int, list[int]] = defaultdict(list)
@@ -363,8 +363,8 @@ def _deletion_refused_because(view: LogView, row: CheckpointFacts, reasons: Mapp
 
 
 def branch_points(view: LogView) -> dict[int, str]:
-    """Return the checkpoints of the current branch at which a kept abandoned branch starts. The values are descriptions of
-    the abandoned branches. An abandoned branch and the checkpoint at which it starts are kept until a user deletes the branch. A
+    """Return the checkpoints of the current branch at which a kept abandoned branch starts, each with a description of the
+    abandoned branch. An abandoned branch and the checkpoint at which it starts are kept until a user deletes the branch. A
     restart starts no new branch."""
     current = set(view.current)
     found: dict[int, str] = {}
@@ -377,9 +377,9 @@ def branch_points(view: LogView) -> dict[int, str]:
 
 def unpublished_checkpoints(view: LogView, published_up_to: Mapping[int, int]) -> frozenset[int]:
     """Return the kept checkpoints whose output Weir may have to commit again when a later checkpoint on their branch is restored.
-    ``published_up_to`` maps kept checkpoints to the field ``published_up_to`` of their manifests. This field is needed for
-    job logs of older versions, which do not record publications. A kept checkpoint that is missing in the
-    mapping has the value 0: its manifest does not prove any publication."""
+    ``published_up_to`` maps kept checkpoints to the field ``published_up_to`` of their manifests. Weir needs this field for job
+    logs that an older version of Weir has written, because these job logs do not record publications. A kept checkpoint that is
+    missing in ``published_up_to`` has the value 0: its manifest does not prove any publication."""
     ancestries = {record.checkpoint: view.ancestry(record.checkpoint) for record in view.kept}
     unpublished: set[int] = set()
     published: set[int] = set()

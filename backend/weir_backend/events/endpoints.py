@@ -38,7 +38,7 @@ def _position(
         Header(
             ge=0,
             le=BIGINT_MAX,
-            description="The id of the last message received. Browsers send this header when they reconnect. It overrides `after`.",
+            description="The id of the last message received. Browsers send `Last-Event-ID` when they reconnect. `Last-Event-ID` overrides `after`.",
         ),
     ] = None,
 ) -> int:

@@ -31,10 +31,11 @@ def position(session: Session, job_id: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class StreamUpdate:
-    """The messages that a stream of a job can send next. The values are JSON, so that they are serialised once for any number of streams.
+    """The messages that a stream of a job can send next. The messages are JSON, so that Weir serialises each message once for any number of
+    streams.
 
     ``events`` are the next events with their numbers. ``newest`` is the number of the newest event of the job, or None if the job is deleted.
-    ``run`` is the newest run. ``progress`` is the checkpoint in progress of this run. Each is None if it does not exist."""
+    ``run`` is the newest run. ``progress`` is the checkpoint in progress of ``run``. ``run`` and ``progress`` are None if they do not exist."""
 
     events: Sequence[tuple[int, str]]
     newest: int | None

@@ -152,7 +152,7 @@ def delete_failures(session: Session, before: datetime, rows_max: int) -> int:
 
 
 def delete_unreferenced_runs(session: Session, before: datetime, rows_max: int) -> int:
-    """Delete runs that no other row refers to. A job that fails repeatedly leaves many such runs.
+    """Delete runs that no other row refers to. A job that fails repeatedly leaves many unreferenced runs.
 
     Keep live runs, and the newest run of each job. Keep the runs of plans, and runs that have checkpoints or failures. For each spec
     version, keep the last run that has reached RUNNING. Keep the newest run of each job log, because the generation of this run shows whether

@@ -45,7 +45,7 @@ def job_health(
         if state is RunState.FAILED and restart_at is not None:
             return JobHealth(state, Health.DEGRADED, f"The job failed and will restart soon: {run_reason}")
         if spec_state is SpecState.COMPILING and run_state is None:
-            return JobHealth(state, Health.DEGRADED, "The code is being compiled.")
+            return JobHealth(state, Health.DEGRADED, "A worker is compiling the user code.")
         return JobHealth(state, Health.DEGRADED, run_reason)
     if state in _TRANSITIONAL or state is RunState.RUNNING:
         if run_state is None:

@@ -25,8 +25,8 @@ SESSION_COOKIE = "weir_session"
 TOKEN_PREFIX = "weir_"
 _LAST_USED_RESOLUTION = timedelta(minutes=1)
 _INVALID_TOKENS = RateLimit("tokens", 120, 60, "requests with an invalid token")
-"""The limit applies per IP address, and only to requests with invalid tokens. Valid tokens therefore keep working while an attacker
-sends invalid tokens from the same IP address."""
+"""The limit applies per IP address, and only to requests with invalid tokens. Valid tokens keep working while an attacker sends
+invalid tokens from the same IP address."""
 
 
 class Permission(StrEnum):
@@ -144,7 +144,8 @@ def visitor(request: Request, session: SessionDep, services: ServicesDep) -> Cal
 
 
 def _is_same_origin(request: Request) -> bool:
-    """Check the headers in which browsers name the origin of a request. Scripts of other sites cannot change these headers."""
+    """Check the headers in which browsers name the origin of a request, because scripts of other sites cannot change these
+    headers."""
     site = request.headers.get("sec-fetch-site")
     if site is not None:
         return site == "same-origin"
@@ -153,8 +154,8 @@ def _is_same_origin(request: Request) -> bool:
 
 
 def _expired(token: Token) -> Unauthenticated:
-    """Return the error for an expired token. The caller has sent the correct token, so the error may reveal when the token expired. This
-    information helps a user to repair a pipeline that stopped working."""
+    """Return the error for an expired token. The caller has sent the correct token, so the error may reveal when the token expired. The expiry
+    time helps a user to repair a pipeline that stopped working."""
     detail = f"The token '{token.name}' expired at {token.expires_at:%Y-%m-%d %H:%M} UTC."
     if token.kind is TokenKind.API:
         detail += " Create a token with weir tokens create, and store it in place of the expired token (such as in WEIR_TOKEN)."

@@ -72,8 +72,8 @@ def _remove_values(context: ExceptionContext) -> None:
 
 
 def after_commit(session: Session, call: Callable[[], None]) -> None:
-    """Run ``call`` after this session's transaction commits, never after a rollback. Exceptions of ``call`` are only logged. The receivers
-    of notifications also poll, so a lost notification only causes a delay."""
+    """Run ``call`` after this session's transaction commits, never after a rollback. Exceptions of ``call`` are logged and not raised. The
+    receivers of notifications also poll, so a lost notification only causes a delay."""
     session.info.setdefault(_AFTER, []).append(call)
 
 

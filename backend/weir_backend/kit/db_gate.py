@@ -60,8 +60,8 @@ class DatabaseGate:
             return await self._run(call)
 
     async def run_low_priority(self, call: Callable[[Session], T]) -> T:
-        """Return ``call(session)`` as ``run`` does, but for a request that no user waits for. At most LOW_PRIORITY_CONCURRENCY such
-        requests run concurrently, even if more connections are free."""
+        """Return ``call(session)`` as ``run`` does, but for a request that no user waits for. At most LOW_PRIORITY_CONCURRENCY
+        low-priority requests run concurrently, even if more connections are free."""
         async with self._acquire(self._low_priority), self._acquire(self._connections):
             return await self._run(call)
 

@@ -26,8 +26,7 @@ class Component(StrEnum):
     API = "api"
     """This heartbeat shows that drivers can deliver events."""
     ALERTS = "alerts"
-    """This heartbeat shows that Celery beat, the task queue and a worker are up. Workers can therefore reconcile jobs and evaluate alert
-    rules."""
+    """This heartbeat shows that Celery beat, the task queue and a worker are up, so that workers can reconcile jobs and evaluate alert rules."""
 
 
 GAP_MAX = {Component.API: timedelta(seconds=30), Component.ALERTS: timedelta(seconds=60)}

@@ -1,6 +1,6 @@
 """Wake-ups by Postgres LISTEN and NOTIFY, over one connection per process. A notification reports that data has changed, but not how.
-Notifications can be lost. Subscribers that must not miss a change therefore also poll. In addition, the loss of the LISTEN connection wakes
-all subscribers, and so does its restoration.
+Notifications can be lost, so subscribers that must not miss a change also poll. In addition, all subscribers wake when the LISTEN connection is
+lost or restored.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ RECONNECT_S = 1.0
 
 
 def job_key(job_id: int) -> str:
-    """Key for changes to the event log, runs, checkpoints or operations of a job."""
+    """Return the key of notifications about changes to the event log, runs, checkpoints or operations of a job."""
     return f"job:{job_id}"
 
 
 def run_key(run_id: int) -> str:
-    """Key for new commands of a run, and for the end of the run."""
+    """Return the key of notifications about new commands for a run and about the end of the run."""
     return f"run:{run_id}"
 
 
 ANY_JOB = "jobs"
-"""Key for changes to any job."""
+"""Key of notifications about changes to any job."""
 ACCOUNTS = "accounts"
-"""Key for revoked tokens and changed users."""
+"""Key of notifications about revoked tokens and changed users."""
 
 
 def publish(session: Session, key: str) -> None:

@@ -38,5 +38,5 @@ StorableText = Annotated[str, AfterValidator(storable_text)]
 ShortText = Annotated[str, StringConstraints(max_length=200), AfterValidator(storable_text)]
 LongText = Annotated[str, StringConstraints(max_length=10_000), AfterValidator(storable_text)]
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", min_length=1, max_length=100)]
-"""Names of jobs, webhooks and labels. These names appear in paths and commands."""
+"""Names of jobs, webhooks and labels, which appear in paths and commands."""
 Id = Annotated[int, Path(ge=1, le=BIGINT_MAX)]

@@ -23,8 +23,8 @@ class SingleFlight:
     async def read(self, key: Hashable, call: Callable[[], Awaitable[T]]) -> T:
         """Return the result of ``call``, shared between callers with the same ``key``. Raises what ``call`` raises.
 
-        The result comes from a read that starts after this call, never from a read that is already in progress. A caller that was woken by
-        a change therefore sees this change in the result.
+        The result comes from a read that starts after this call, never from a read that is already in progress. If a change woke the caller, the
+        result contains this change.
         """
         task = self._waiting.get(key)
         if task is None:

@@ -52,7 +52,7 @@ def queue_of(task: str) -> str:
 
 
 def host_queue(host: str) -> str:
-    """Return the queue of the workers on one host. Only these workers see the processes of the host."""
+    """Return the queue of the workers on one host. Only the workers on a host see the processes of the host."""
     return f"host.{host}"
 
 

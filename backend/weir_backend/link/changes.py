@@ -76,8 +76,8 @@ class CommandRow:
 
 @dataclass(frozen=True, slots=True)
 class EventRow:
-    """An event to store. If ``graph`` is set, the graph is stored before the event. The field ``graph_id`` of the event then contains the
-    id of the graph."""
+    """An event to store. If ``graph`` is set, the graph is stored before the event, and the id of the graph is added to the event as the field
+    ``graph_id``."""
 
     number: int
     run_event: int | None
@@ -129,7 +129,7 @@ class Changes:
     state_changed: bool = False
     event_number: int = 0
     graphs: list[GraphContent] = field(default_factory=list)
-    """The graphs in the batch, in order. The run has deployed the last graph of this list."""
+    """The graphs in the batch, in order. The run has deployed the last of these graphs."""
     events: list[EventRow] = field(default_factory=list)
     samples: list[SampleRow] = field(default_factory=list)
     checkpoints: dict[int, CheckpointRow] = field(default_factory=dict)

@@ -207,7 +207,7 @@ def write(session: Session, changes: Changes, *, moment: datetime, contact: bool
         # Update the run and the job in one statement, because the time for a small batch depends mainly on the number of statements.
         of_job: dict[str, Any] = {"event_number": changes.event_number}
         if changes.state_changed or changes.operations:
-            # Schedule the reconciliation of the job in the database, because a notification can be lost.
+            # Store in the database that the reconciliation of the job is due, because a notification can be lost.
             of_job["next_reconcile_at"] = moment
         if any(row.state is CheckpointState.COMPLETED for row in changes.checkpoints.values()):
             of_job["checkpoint_reported_at"] = moment

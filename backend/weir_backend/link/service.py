@@ -74,7 +74,7 @@ def ingest(session: Session, tasks: Tasks, run_id: int, secret: str | None, *, f
     try:
         events = decode(body)
         if events[0].number != first:
-            raise ProtocolError(f"the batch starts with event {events[0].number}, but first is {first}")
+            raise ProtocolError(f"the batch starts with event {events[0].number}, but the query parameter `first` is {first}")
         return store(session, tasks, known, events, oldest=oldest)
     except ProtocolError as error:
         raise Invalid("batch", f"The body is not a valid batch of events: {error}.") from None
@@ -158,8 +158,8 @@ def commands_after(session: Session, run_id: int, secret: str | None, *, after: 
     if known.last_contact_at is None or known.last_contact_at <= moment - CONTACT_INTERVAL:
         repository.touch(session, run_id, moment)
     if after > known.last_command:
-        # The driver has received commands that the database does not contain, because the database was restored from an older backup. Skip
-        # the numbers of these commands, so that new commands do not reuse them.
+        # The driver has received commands that the database does not contain, because the database was restored from an older backup. Skip the
+        # command numbers that the driver has received, so that new commands do not reuse them.
         repository.skip_commands(session, run_id, after)
     return repository.commands_of(session, run_id, after)
 

@@ -36,7 +36,7 @@ def get_job_metrics(
 ) -> Response:
     """Get time series of each subtask and slot: throughput, time per activity, memory, gauges."""
     found = service.job_metrics(session, job_id, since=since, step_s=step_s, chain=chain)
-    # Serialise the series here, because FastAPI would validate a hundred thousand numbers again. This validation takes longer than
+    # Serialise the series here, because FastAPI would validate a hundred thousand numbers again, which takes longer than
     # computing the numbers.
     return Response(found.model_dump_json(), media_type="application/json")
 
@@ -47,7 +47,7 @@ def get_job_rates(
     session: SessionDep,
     job_id: Annotated[
         list[Annotated[int, Field(ge=1, le=BIGINT_MAX)]],
-        Query(max_length=JOBS_MAX, description=f"The jobs to include. Default: the first {JOBS_MAX} running jobs."),
+        Query(max_length=JOBS_MAX, description=f"The jobs to include. Default: the first {JOBS_MAX} running jobs by id."),
     ] = [],  # noqa: B006  # FastAPI copies it
 ) -> list[JobRatesRead]:
     """Get the current throughput, lag and backpressure of jobs. Jobs without a sample in the last 30 s are omitted."""

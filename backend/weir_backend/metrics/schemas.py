@@ -53,8 +53,8 @@ class MetricsRead(BaseModel):
 
 class JobRatesRead(ResponseModel):
     """Current rates of a job. `records_per_s` is the number of records per second that the sources read. `lag_records` is the sum of the lags of
-    all sources, in records. `lag_seconds` is the largest lag of a source, in seconds. Each of these two values is null if no source reports it.
-    `backpressure` is the highest level of any subtask. `at` is the time of the newest sample."""
+    all sources, in records. `lag_seconds` is the largest lag of a source, in seconds. `lag_records` or `lag_seconds` is null if no source
+    reports this lag. `backpressure` is the highest level of any subtask. `at` is the time of the newest sample."""
 
     job_id: int
     at: datetime

@@ -79,8 +79,8 @@ class Series:
 
 
 def series_of(samples: Iterable[Sample], *, since: datetime) -> Series:
-    """Return the series. ``samples``: ordered by time. Samples before ``since`` yield no points. The first points are computed as
-    differences from these samples."""
+    """Return the series. ``samples``: ordered by time. Samples before ``since`` yield no points, but the first points are
+    computed as differences from these samples."""
     ordered = list(samples)
     before = _before(ordered)
     slots: dict[int, SlotSeries] = {}

@@ -55,9 +55,8 @@ def job_metrics(session: Session, job_id: int, *, since: datetime | None, step_s
 
 
 def _chains(session: Session, job_id: int, since: datetime) -> tuple[Mapping[int, list[OperatorName]], list[int] | None]:
-    """Return the chains of the newest graph, and the ids of all graphs with the same chains, possibly with a different parallelism. In a
-    graph with other chains, the same chain number can mean a different chain. The list of ids is None if all graphs have the same
-    chains."""
+    """Return the chains of the newest graph, and the ids of all graphs with the same chains, possibly with a different parallelism. Return None
+    instead of the ids if all graphs have the same chains. In a graph with other chains, the same chain number can mean a different chain."""
     newest = repository.newest_graph(session, job_id)
     if newest is None:
         return {}, None
@@ -74,7 +73,7 @@ def _uids(names: Mapping[int, list[OperatorName]]) -> dict[int, list[str]]:
 
 
 def job_rates(session: Session, job_ids: Collection[int], *, jobs_max: int) -> list[JobRatesRead]:
-    """Return the current rates of the jobs in ``job_ids``, or of the first ``jobs_max`` running jobs if ``job_ids`` is empty. Jobs without
+    """Return the current rates of the jobs in ``job_ids``, or of the first ``jobs_max`` running jobs by id if ``job_ids`` is empty. Jobs without
     a recent sample are left out."""
     until = now()
     job_ids = job_ids or repository.first_live(session, jobs_max)

@@ -58,7 +58,7 @@ class Token(Base):
     name: Mapped[str] = mapped_column(String(100))
     kind: Mapped[TokenKind] = mapped_column(word(TokenKind, "kind"))
     role: Mapped[Role] = mapped_column(word(Role, "role"))
-    """The token has only the permissions that both this role and the user's role have."""
+    """The token has only the permissions that both ``role`` and the role of the user include."""
     rollback: Mapped[bool] = mapped_column(server_default=text("false"))
     digest: Mapped[bytes] = mapped_column(LargeBinary(32), unique=True)
     created_at: Mapped[Created]
@@ -69,8 +69,8 @@ class Token(Base):
 
 
 class AuditEntry(Base):
-    """A change that a user or a token made, with the values before and after it. Entries never change. They are deleted after
-    ``audit_kept_days``."""
+    """A change that a user or a token made, with the values before and after it. Entries never change, and housekeeping deletes
+    entries after ``audit_kept_days``."""
 
     __tablename__ = "audit_entries"
     __table_args__ = (Index(None, "resource", "resource_id"), Index(None, "user_id"), Index(None, "at", postgresql_using="brin"))

@@ -119,7 +119,8 @@ class Delivery(Base):
 
     id: Mapped[Key]
     message_id: Mapped[uuid.UUID] = mapped_column(Uuid, server_default=text("gen_random_uuid()"))
-    """Identifies the message to receivers. The id is random. Otherwise, a database that was restored from a backup could use an id again."""
+    """Identifies the message to receivers. The id is random, because a database that was restored from a backup would assign consecutive ids
+    again."""
     alert_id: Mapped[int | None] = mapped_column(ForeignKey("alerts.id", ondelete="CASCADE"))
     """None for a test message."""
     webhook_id: Mapped[int] = mapped_column(ForeignKey("webhooks.id", ondelete="CASCADE"))
@@ -129,7 +130,7 @@ class Delivery(Base):
     http_status: Mapped[int | None] = mapped_column(SmallInteger)
     """The HTTP status of the last attempt, or None if there was no response."""
     problem: Mapped[str | None]
-    """The problem of the last attempt."""
+    """Why the last attempt to send the message failed."""
     next_try_at: Mapped[datetime]
     created_at: Mapped[Created]
     ended_at: Mapped[datetime | None]

@@ -52,7 +52,8 @@ class Checkpoint(Base):
     """The number of the previous completed checkpoint on the same branch."""
     triggered_at: Mapped[datetime]
     triggered_event: Mapped[int | None]
-    """The number, within the run, of the event ``CheckpointTriggered`` of this checkpoint. None if this event is missing."""
+    """The number of the event ``CheckpointTriggered`` of this checkpoint, counted within the run. None if ``CheckpointTriggered``
+    is missing."""
     latest_ack_at: Mapped[datetime | None]
     completed_at: Mapped[datetime | None]
     failed_at: Mapped[datetime | None]
@@ -69,14 +70,15 @@ class Checkpoint(Base):
     statistics: Mapped[list[Any] | None] = mapped_column(deferred=True)
     """``[chain, index, {...}]`` of each subtask of a completed checkpoint."""
     version: Mapped[int] = mapped_column(server_default=text("1"))
-    """Incremented when a user or a plan pins or unpins the checkpoint. The header If-Match of a request must contain this version."""
+    """Incremented when a user or a plan pins or unpins the checkpoint. The header If-Match of a request must contain the ``version`` of the
+    checkpoint."""
     pinned: Mapped[bool] = mapped_column(server_default=text("false"))
     pinned_reason: Mapped[str] = mapped_column(server_default=text("''"))
     pin_in_force: Mapped[bool] = mapped_column(server_default=text("false"))
     """Whether the job log contains the pin. If the job log contains the pin, no driver retires the checkpoint."""
     deleting_since: Mapped[datetime | None]
-    """The time at which a user or a worker decided to delete the checkpoint. After this time, no new reference to the checkpoint may be created.
-    If the deletion is cancelled, ``deleting_since`` becomes None again."""
+    """The time at which a user or a worker decided to delete the checkpoint. After ``deleting_since``, no new reference to the checkpoint may be
+    created. If the deletion is cancelled, ``deleting_since`` becomes None again."""
     discarded_at: Mapped[datetime | None]
     """The time at which a worker found in the job log that the checkpoint is retired. The files of a retired checkpoint are deleted, or will be
     deleted soon."""

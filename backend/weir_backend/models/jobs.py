@@ -66,7 +66,7 @@ class Job(Base):
     """A job. ``version`` increases with every change by a user or a plan. If-Match and plans use ``version`` to detect that the job has
     changed.
 
-    Every transaction that changes a job, its runs or its checkpoints locks the row of the job. The events of a job are therefore totally
+    Every transaction that changes a job, its runs or its checkpoints locks the row of the job, so that the events of the job are totally
     ordered.
     """
 
@@ -91,8 +91,8 @@ class Job(Base):
     """Incremented when the job starts without state, so that the job gets a new checkpoint directory."""
     next_start: Mapped[dict[str, Any] | None]
     """The start point that a plan requested for the next runs. ``{"checkpoint": N, "after_run": K}`` means that runs after number K restore
-    checkpoint N, or start without state if N is 0. If ``"path"`` is set, runs after number K restore the external checkpoint at this path. The
-    value has no effect after one of these runs has reached RUNNING."""
+    checkpoint N, or start without state if N is 0. If ``"path"`` is set, runs after number K restore the external checkpoint at this path.
+    ``next_start`` has no effect after a run with a number above K has reached RUNNING."""
     event_number: Mapped[int] = mapped_column(server_default=text("0"))
     """Number of the newest event of the job."""
     checkpoint_reported_at: Mapped[datetime | None]
@@ -102,13 +102,14 @@ class Job(Base):
     """The number of consecutive restarts. If a run fails after it was RUNNING for at least ``restart.reset_after_s``, the count starts at
     zero again."""
     pruned_recoveries: Mapped[int] = mapped_column(server_default=text("0"))
-    """The number of recoveries from failures whose rows are deleted. The metrics include this number, so that the counter of recoveries
-    never decreases."""
+    """The number of recoveries from failures whose rows are deleted. The metrics include ``pruned_recoveries``, so that the counter of
+    recoveries never decreases."""
     pruned_downtime_ms: Mapped[int] = mapped_column(server_default=text("0"))
     restart_at: Mapped[datetime | None]
     """The time at which Weir restarts the job after a failure."""
     restarts_stopped_reason: Mapped[str | None]
-    """Why Weir does not restart the job. None if Weir may restart the job. A start by a user resets the value to None."""
+    """Why Weir does not restart the job. None if Weir may restart the job. ``restarts_stopped_reason`` becomes None when a user
+    starts the job."""
     next_reconcile_at: Mapped[datetime | None]
     """The time of the next reconciliation of the job, unless an event triggers a reconciliation earlier. None if the job is reconciled only
     after an event."""
@@ -124,8 +125,8 @@ class Job(Base):
 
 
 class Spec(Base):
-    """A numbered version of a job's definition. The columns that the user sets never change. The compilation sets the other columns
-    once."""
+    """A numbered version of a job's definition. The columns that the user sets never change. The result of the compilation sets
+    ``state``, ``problem`` and ``graph_id`` once."""
 
     __tablename__ = "specs"
     __table_args__ = (UniqueConstraint("job_id", "number"), Index(None, "artifact_id"))

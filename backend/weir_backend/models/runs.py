@@ -60,7 +60,8 @@ class Run(Base):
     """The start point of the run: ``{"mode": "resume"}``, ``{"mode": "from", "checkpoint": N}`` or ``{"mode": "path", "path": ...}``. If N is 0,
     the run starts without state."""
     failure_kind: Mapped[str] = mapped_column(server_default=text("''"))
-    """The class of the error that made the run fail, as the driver reported it. Empty if the driver has not reported it."""
+    """The class of the error that made the run fail, as the driver reported it. Empty if the driver has reported no error
+    class."""
     plan_id: Mapped[int | None] = mapped_column(ForeignKey("recovery_plans.id", ondelete="SET NULL"))
     """The plan that started this run, if any."""
     checkpoint_directory: Mapped[str] = mapped_column(server_default=text("''"))
@@ -114,7 +115,7 @@ class Command(Base):
     outcome: Mapped[str | None] = mapped_column(String(20))
     reason: Mapped[str] = mapped_column(server_default=text("''"))
     answered_event: Mapped[int | None]
-    """The number, within the run, of the event that answers the command."""
+    """The number of the event that answers the command, counted within the run."""
     created_at: Mapped[Created]
 
 

@@ -39,7 +39,7 @@ _WAITING_FOR_CHECKPOINT = frozenset(
 
 def timeout_of(kind: OperationKind, checkpoint_timeout: timedelta) -> timedelta:
     """Return the timeout of an operation. If the operation waits for a checkpoint, and the ``checkpoint_timeout`` of the job is longer than the
-    default, the difference is added."""
+    default, add the difference to the timeout of the operation."""
     more = max(timedelta(0), checkpoint_timeout - timedelta(seconds=seconds(Checkpointing().timeout)))
     return TIME[kind] + more if kind in _WAITING_FOR_CHECKPOINT else TIME[kind]
 

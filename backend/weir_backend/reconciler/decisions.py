@@ -57,7 +57,7 @@ class Strategy:
 @dataclass(frozen=True, slots=True)
 class LiveRun:
     """A live run: a run that has not ended. ``seen`` is True if the driver of the run has reported, or if a worker has recorded the driver
-    process. ``commands`` contains the kinds of the commands that were sent to the driver, without the commands that the driver has refused."""
+    process. ``commands`` contains the kinds of the commands that were sent to the driver, except commands that the driver has refused."""
 
     state: RunState
     submitted_at: datetime | None
@@ -184,7 +184,7 @@ def submit(live: LiveRun, now: datetime) -> Submit | Wait:
 
 def _without_run(facts: JobFacts, last: LastRun | None, now: datetime) -> Decision:
     if facts.spec_state is SpecState.COMPILING:
-        return Wait(why="The code is being compiled.")
+        return Wait(why="A worker is compiling the user code.")
     if facts.spec_state is SpecState.INVALID:
         return Wait(why=f"The code does not compile: {facts.spec_problem}")
     if facts.restarts_stopped_reason is not None:

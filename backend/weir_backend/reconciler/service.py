@@ -58,7 +58,7 @@ log = structlog.get_logger(__name__)
 DRIVER_LOST = "DriverLost"
 """The kind of a failure that the driver did not report: the driver has died, cannot be started or is unreachable."""
 DECISIONS_MAX = 20
-"""The maximum number of decisions in one call of ``reconcile``. A call exceeds this number only if the reconciler has a bug: two decisions keep
+"""The maximum number of decisions in one call of ``reconcile``. A call needs more decisions only if the reconciler has a bug: two decisions keep
 reversing each other."""
 
 

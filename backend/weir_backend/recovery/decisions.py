@@ -30,10 +30,11 @@ from weir_backend.reconciler.decisions import (
 from weir_backend.runs.start import RunStart
 
 REVERT_TIMEOUT = timedelta(minutes=10)
-"""How long a run that did not start may take to end, counted from the deadline of the operation. Only a run on an unreachable host takes so long
-to end."""
+"""How long a run that did not start may take to end, counted from the deadline of the operation. Only a run on an unreachable host can take
+longer than ``REVERT_TIMEOUT``."""
 PIN_TIMEOUT = timedelta(seconds=30)
-"""The maximum time that the start of a job waits for the pin of the safety savepoint. Only an undo of the plan needs this pin."""
+"""The maximum time that the start of a job waits for the pin of the safety savepoint. The job does not wait longer, because only
+an undo of the plan needs the pin."""
 RUNS_MAX = 2
 """The maximum number of runs that a plan starts. If the first run fails, the plan starts a second run, because the failure is possibly unrelated
 to the plan."""
@@ -153,7 +154,7 @@ def _starting(facts: PlanFacts, now: datetime) -> PlanDecision:
         if now >= facts.deadline:
             return EnterPhase(PlanPhase.REVERTING)
         return Wait(until=facts.deadline) if facts.live.seen else _no_later_than(facts.deadline, submit(facts.live, now))
-    assert facts.live is None, "another run started while the plan is being applied"
+    assert facts.live is None, "no other run can start while the plan is being applied"
     if facts.ended_run is None:
         if facts.safety_pin_until is not None and now < facts.safety_pin_until:
             return Wait(until=facts.safety_pin_until, why="The checkpoint that an undo would restore is being pinned.")

@@ -8,8 +8,8 @@ from typing import Any
 
 
 def revokes_output(preview: Mapping[str, Any]) -> bool:
-    """Return whether the plan revokes committed output. Such a plan needs the permission `rollback`. With any other plan, the job resumes from
-    its newest checkpoint."""
+    """Return whether the plan revokes committed output. A plan that revokes committed output needs the permission `rollback`. With a plan that
+    does not revoke output, the job resumes from its newest checkpoint."""
     return preview["checkpoint"] is not None or preview.get("path") is not None or bool(preview.get("without_state"))
 
 

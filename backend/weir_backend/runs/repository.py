@@ -119,7 +119,7 @@ def runs_of_plan(session: Session, plan: RecoveryPlan) -> Sequence[Run]:
 
 
 def commands_given(session: Session, run_id: int) -> frozenset[str]:
-    """Return the kinds of the commands that were sent to the driver of the run, without the commands that the driver has refused."""
+    """Return the kinds of the commands that were sent to the driver of the run, except commands that the driver has refused."""
     accepted = (Command.run_id == run_id, or_(Command.outcome.is_(None), Command.outcome != "REFUSED"))
     return frozenset(session.scalars(select(Command.kind).where(*accepted)))
 

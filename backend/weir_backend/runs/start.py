@@ -19,7 +19,7 @@ class RunStart:
 @dataclass(frozen=True, slots=True)
 class RequestedStart:
     """The start point that a plan requests for the next runs of a job. Runs with a number above ``after_run`` start from ``checkpoint`` or
-    ``path`` (see ``RunStart``). When one of these runs has reached RUNNING, the request is done, and later runs resume from the newest
+    ``path`` (see ``RunStart``). After a run with a number above ``after_run`` has reached RUNNING, later runs resume from the newest
     checkpoint."""
 
     checkpoint: int | None

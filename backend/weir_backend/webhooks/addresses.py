@@ -1,6 +1,6 @@
 """Decide which URLs a webhook may have, and to which IP addresses workers may send messages. Pure.
 
-A webhook makes a worker inside the user's network send requests to a URL that a user has chosen. So that these requests reach only allowed
+A webhook makes a worker inside the user's network send requests to a URL that a user has chosen. So that requests to webhooks reach only allowed
 addresses, workers resolve the host name of the URL themselves, check the addresses, and connect to a checked address. If the host name resolves
 to a different address after the check, workers still use the checked address."""
 
@@ -41,7 +41,7 @@ class Receiver:
 
     @property
     def shown(self) -> str:
-        """Return scheme, host and port, which every user may see. The rest of the URL can be a secret."""
+        """Return scheme, host and port, which every user may see. The path and the query of the URL can contain a secret."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.scheme}://{host}" + ("" if self.port == _PORTS[self.scheme] else f":{self.port}")
 

@@ -1,7 +1,7 @@
 """The outbox of messages to webhooks. A message about an alert is stored in the transaction that stores the alert. A worker sends the message
 afterwards, at least once.
 
-A worker claims a webhook for a limited time. During this time, only this worker sends messages to the webhook, so a slow receiver occupies at
+A worker claims a webhook for a limited time. Until the claim ends, no other worker sends messages to the webhook, so a slow receiver occupies at
 most one worker. The messages about one alert arrive in order. The order of messages about different alerts is not guaranteed, because the worker
 sends a message again later if its delivery has failed. The worker claims a message, sends the message without holding a lock, and records the
 outcome. If the worker dies before it has recorded the outcome, another worker sends the message again after the claim has expired. Receivers

@@ -111,8 +111,8 @@ def claim(session: Session, moment: datetime, until: datetime, limit: int) -> Se
 
 
 def postpone(session: Session, webhook_ids: Sequence[int], until: datetime | None) -> None:
-    """Set the time before which no worker may claim the webhooks. None means that workers may claim them at once. The versions of the webhooks
-    stay the same, because the change does not come from a user."""
+    """Set the time before which no worker may claim the webhooks. If ``until`` is None, workers may claim the webhooks at once. The versions of
+    the webhooks stay the same, because the change does not come from a user."""
     session.execute(
         update(Webhook).where(Webhook.id.in_(webhook_ids)).values(not_before=until).execution_options(synchronize_session=False)
     )
@@ -157,7 +157,8 @@ def job_of(session: Session, alert_id: int | None) -> Job | None:
 
 
 def give_up_open(session: Session, webhook_id: int, problem: str, moment: datetime) -> int:
-    """Mark all pending deliveries of a webhook as failed, except test messages. Return the number of these deliveries."""
+    """Mark all pending deliveries of a webhook as failed, except test messages. Return the number of deliveries that were
+    marked."""
     result: Any = session.execute(
         update(Delivery)
         .where(Delivery.webhook_id == webhook_id, Delivery.ended_at.is_(None), Delivery.message_kind != MessageKind.TEST)

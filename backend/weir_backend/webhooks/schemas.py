@@ -36,7 +36,7 @@ class WebhookCreate(RequestModel):
 
 class WebhookUpdate(RequestModel):
     """Changes to a webhook. Omitted fields keep their values. If `secret_reference` is null, messages are no longer signed. If a webhook is
-    disabled, its pending messages fail."""
+    disabled, its pending messages fail, except test messages."""
 
     name: Name | None = None
     url: Url | None = None

@@ -138,5 +138,5 @@ def refused(reason: str) -> Unauthenticated:
 
 
 def _key(settings: Settings) -> OctKey:
-    # The state has a separate signing key, so that data signed for another purpose is not accepted as a state.
+    # The state of a login has its own signing key, so that Weir does not accept data that was signed for another purpose.
     return OctKey.import_key(hmac.digest(settings.secret_key.get_secret_value().encode(), b"weir oidc state", "sha256"))

@@ -23,7 +23,7 @@ TIMEOUT_S = 5.0
 ANSWER_BYTES_MAX = 1 << 20
 DOCUMENT_CACHE_S = 3600.0
 DOCUMENT_RETRY_S = 2.0
-"""After the provider has failed, logins are refused for this many seconds without a new request to the provider. Otherwise each login
+"""After the provider has failed, logins are refused for this many seconds without a new request to the provider. Without this pause, each login
 would wait for the timeouts of earlier logins."""
 KEYS_REFRESH_S = 30.0
 """The minimum time between two downloads of the keys of the provider. A token with an unknown key id causes a download, and an
@@ -78,8 +78,8 @@ class Provider:
             return found
 
     def identity_token(self, form: dict[str, str], client_id: str, client_secret: str | None) -> str:
-        """Exchange the code in ``form`` for an identity token. Raises Unauthenticated if the provider refuses the code, and
-        Unavailable if the provider is not usable."""
+        """Exchange the code in ``form`` for an identity token. Raises Unauthenticated if the token endpoint rejects the request
+        (with any 4xx status), and Unavailable if the provider is not usable."""
         document = self.document()
         authentication = None
         if client_secret is None:
@@ -121,7 +121,7 @@ class Provider:
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise _unusable("it does not answer", type(error).__name__) from None
         if form is not None and 400 <= answer.status_code < 500:
-            log.warning("the OpenID Connect provider refused a code", status=answer.status_code)
+            log.warning("the token endpoint of the OpenID Connect provider rejected the request", status=answer.status_code)
             raise Unauthenticated("oidc-refused", "The OpenID Connect provider did not confirm this login.", "Log in again.")
         if answer.status_code != 200:
             raise _unusable("it returned an error", str(answer.status_code))
