@@ -1,7 +1,7 @@
 """Decide which verbs the API lists for a job, a checkpoint or a plan, and which of these verbs are allowed. The functions are pure.
 
 If a verb is not allowed, the services refuse a request for this verb. The error contains the sentences that the API lists as the
-reason. A verb that would have no effect in the current state is not listed.
+reason why the verb is not allowed. A verb that would have no effect in the current state is not listed.
 """
 
 from __future__ import annotations

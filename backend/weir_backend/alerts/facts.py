@@ -170,7 +170,7 @@ LagByGauge = dict[tuple[str, Literal["records", "seconds"]], float]
 
 
 def _latest_lags(session: Session, moment: datetime, jobs: Collection[int]) -> dict[int, LagByGauge]:
-    """Return the lags from the newest sample of each slot at the time ``moment``. Samples that are stale at ``moment`` are ignored. A lag in
+    """Return the lags at the time ``moment``, from the newest sample of each slot. Samples that are stale at ``moment`` are ignored. A lag in
     records is the sum over all subtasks. A lag in seconds is the maximum over all subtasks."""
     newest = (
         select(MetricSample.id)

@@ -171,8 +171,8 @@ def latest(session: Session, job_id: int, state: CheckpointState, *also: ColumnE
 
 @dataclass(frozen=True, slots=True)
 class VerificationClaim:
-    """The right to verify a checkpoint. The worker sends ``claim`` with each report. ``files_done`` is the number of files that are verified
-    already."""
+    """The exclusive right of one worker to verify a checkpoint. The worker sends ``claim`` with each report. ``files_done`` is the number of
+    files that are verified already."""
 
     checkpoint_id: int
     claim: int
@@ -188,7 +188,7 @@ def verifications_running(session: Session, moment: datetime) -> int:
 
 def due_for_verification(session: Session, moment: datetime, *, cutoff: datetime, limit: int) -> Sequence[int]:
     """Return the checkpoints to verify, the most important first. First come the checkpoints whose verification a user or a plan
-    has requested. Second comes the newest checkpoint of each job that has had no verified checkpoint since ``cutoff``. Last come
+    has requested. Second comes the newest checkpoint of each job of which no checkpoint was verified since ``cutoff``. Last come
     all other checkpoints that were not verified since ``cutoff``, the longest unverified first."""
     candidates = (
         select(

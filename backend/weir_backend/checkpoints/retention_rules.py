@@ -1,11 +1,11 @@
 """Decide which checkpoints can be deleted, and why other checkpoints are kept. The functions are pure: they compute decisions from facts, without
 clock, database and files.
 
-The rules in this module apply to jobs that are not running. The driver of a running job itself retires the checkpoints of the job.
-A checkpoint is deleted in four steps. First, a mark in the database prevents new plans and pins from referring to the checkpoint.
-Second, an entry in the job log retires the checkpoint, so that no run can restore it. Third, the files of the checkpoint are
-deleted. Fourth, the checkpoint is marked as discarded in the database. If a worker crashes, the next worker continues with the
-first missing step.
+The rules in this module apply to jobs that are not running. The driver of a running job itself retires the checkpoints of the
+job. A checkpoint is deleted in four steps. First, ``deleting_since`` is set in the database, so that no new plan or pin can refer
+to the checkpoint. Second, an entry in the job log retires the checkpoint, so that no run can restore it. Third, the files of the
+checkpoint are deleted. Fourth, the checkpoint is marked as discarded in the database. If a worker crashes, the next worker
+continues with the first step that was not completed.
 """
 
 from __future__ import annotations
@@ -327,9 +327,9 @@ def kept_because(
 def _kept_because(
     log: LogFacts, rows: Mapping[int, CheckpointFacts], references: Mapping[int, Sequence[Refusal]]
 ) -> dict[int, str]:
-    """Return the reasons to keep checkpoints, by checkpoint number. The reasons apply to expired checkpoints and to requested deletions.
-    Being a savepoint is not one of these reasons: users may delete savepoints, and ``decide`` never deletes savepoints because of
-    their age."""
+    """Return the reasons to keep checkpoints, by checkpoint number. The reasons apply to expired checkpoints and to requested deletions. The
+    result contains no reason for savepoints as such: users may delete savepoints, and ``decide`` never deletes savepoints because of their
+    age."""
     view = log.view
     reasons = {number: found[0].sentence for number, found in references.items()}
     for row in rows.values():

@@ -94,7 +94,8 @@ def delete_audit_entries(session: Session, before: datetime, rows_max: int) -> i
 
 
 def delete_commands(session: Session, before: datetime, rows_max: int) -> int:
-    """Delete commands that are answered. Also delete commands whose run has ended, because they will never be answered."""
+    """Delete commands that are answered. Also delete commands whose run has ended, because no driver answers these commands any
+    more."""
     over = select(Run.id).where(Run.id == Command.run_id, Run.ended_at.is_not(None)).exists()
     expired = (Command.created_at < before) & (Command.outcome.is_not(None) | over)
     return _delete_batch(session, Command, Command.id, expired, rows_max, oldest=Command.created_at)

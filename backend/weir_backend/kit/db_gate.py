@@ -1,7 +1,7 @@
 """Admission to the database: requests wait for a connection in the event loop, not in a thread.
 
-A request moves between threads (authentication, endpoint, commit). Waiting for a connection in a thread could cause a deadlock: a hundred
-waiting requests could occupy all threads, so that the requests that hold the connections find no thread in which to return them.
+A request moves between threads (authentication, endpoint, commit). If requests waited for a connection in a thread, a hundred waiting requests
+could occupy all threads. The requests that hold the connections would then find no thread in which to return their connections: a deadlock.
 """
 
 from __future__ import annotations

@@ -109,10 +109,10 @@ class Fields:
     """For each filter, a function that returns the SQL condition for a value. The function raises Invalid if the value is invalid."""
     default: tuple[str, bool]
     key: InstrumentedAttribute[int]
-    """The key breaks ties in the order, so that pages do not overlap."""
+    """Rows that are equal in the sort order are sorted by ``key``, so that pages do not overlap."""
     in_job: SQLColumnExpression[int] | None = None
-    """A column that orders the rows of one job in the same way as the key, and that has an index by job. A list of one job is sorted by
-    this column, because sorting by the key would scan the rows of all jobs."""
+    """A column that orders the rows of one job in the same way as the key, and that has an index by job. A list that is filtered by job is
+    sorted by this column, because sorting by the key would scan the rows of all jobs."""
 
 
 def page(
@@ -141,7 +141,7 @@ def page(
     if wanted.first < DEEP:
         query = query.offset(wanted.first).limit(wanted.count)
     else:
-        # Skip rows by reading only their keys. Read full rows only for the requested page.
+        # Read only the keys of the rows before the page. Read full rows only for the page.
         keys = query.with_only_columns(fields.key).order_by(*order).offset(wanted.first).limit(wanted.count)
         query = query.where(fields.key.in_(keys.scalar_subquery()))
     try:
@@ -157,8 +157,8 @@ def page(
 
 
 def largest_first(column: SQLColumnExpression[Any]) -> ColumnElement[Any]:
-    """Return a descending order with nulls last. By default, Postgres puts nulls first in a descending order. A column without nulls keeps
-    the default order, because Postgres can read an index backwards only for this order."""
+    """Return a descending order with nulls last. By default, Postgres puts nulls first in a descending order. Keep the default order for a
+    column without nulls, because Postgres can then read the index of the column backwards."""
     return column.desc().nulls_last() if getattr(column, "nullable", False) else column.desc()
 
 

@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 GATHER_S = 0.01
-"""The delay before a read starts. When a change wakes several subscribers, they all join the same read within this delay."""
+"""The delay before a read starts. When a change wakes several subscribers, all subscribers that call ``read`` within this delay
+share one read."""
 CONCURRENCY = 4
 """The maximum number of concurrent reads for all event streams. The other database connections remain free for ordinary requests."""
 

@@ -103,7 +103,8 @@ def _before(ordered: Sequence[Sample]) -> list[int]:
 
 
 def _follows(before: Sample, sample: Sample) -> bool:
-    """Return whether ``sample`` is later than ``before`` and from the same deployment. The counters of a replaced slot start at zero again."""
+    """Return whether ``sample`` is later than ``before`` and from the same deployment. When a slot is replaced, its counters start at zero
+    again."""
     if before.metrics["generation"] != sample.metrics["generation"] or sample.at <= before.at:
         return False
     return bool(sample.metrics["loop_busy_us"] >= before.metrics["loop_busy_us"])

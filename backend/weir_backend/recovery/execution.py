@@ -29,8 +29,8 @@ from weir_backend.recovery.start_point import next_start, revokes_output
 from weir_backend.runs import repository as runs
 
 UNDOABLE_PLANS_MAX = 5
-"""The number of plans of a running job that users can undo, counted from the newest plan. The number of undoable plans is limited, because each
-of them pins a checkpoint with all its state."""
+"""Users can undo at most this many plans of a running job: the newest plans. The number of undoable plans is limited, because each of them pins
+a checkpoint with all its state."""
 _STEPS = {
     PlanPhase.VERIFYING: "verifying the files of the checkpoint",
     PlanPhase.STOPPING: "stopping the job",

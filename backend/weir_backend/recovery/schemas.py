@@ -82,8 +82,8 @@ class SourcePosition(ResponseModel):
 class SinkEffect(ResponseModel):
     """The effect of the plan on the output of a sink. If `revocable` is true, the sink revokes the output of abandoned checkpoints. If
     `revocable` is false, the readers of the sink see the records of abandoned checkpoints twice. For a sink that is not revocable, `records` is
-    the number of records that the checkpoints in `abandoned` and `recommitted` had committed when the plan was inspected, or null if this number
-    is unknown."""
+    the number of records that the checkpoints in `abandoned` and `recommitted` had committed when the plan was inspected. `records` is null if
+    this number is unknown."""
 
     sink: str
     kind: str

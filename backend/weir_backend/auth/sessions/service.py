@@ -24,9 +24,9 @@ OPEN_MAX = 50
 
 LOGINS = RateLimit("logins", 30, 60, "login attempts from this address")
 NAMES = RateLimit("names", 10, 300, "login attempts for this user from this address")
-"""This limit counts login attempts per user and address, so that an attacker cannot lock out a user at another address."""
+"""``NAMES`` limits login attempts per user and address, so that an attacker cannot lock out a user at another address."""
 NAMES_EVERYWHERE = RateLimit("names-everywhere", 500, 3600, "login attempts for this user")
-"""This limit slows down an attack on one user from many addresses."""
+"""``NAMES_EVERYWHERE`` slows down an attack on one user from many addresses."""
 
 
 @dataclass(frozen=True, slots=True)
