@@ -31,7 +31,8 @@ def audit(
     before: dict[str, Any] | None = None,
     after: dict[str, Any] | None = None,
 ) -> None:
-    """Add an entry. ``action``: a verb (``create``, ``suspend``). ``before`` and ``after`` are the changed values, without secrets."""
+    """Add an entry. ``action`` is a verb, such as ``create`` or ``suspend``. ``before`` and ``after`` are the changed values, without
+    secrets."""
     session.add(
         AuditEntry(
             user_id=caller.user_id,

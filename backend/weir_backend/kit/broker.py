@@ -15,7 +15,7 @@ fetches them."""
 
 
 class CeleryTasks:
-    """``url``: of a Redis. It connects on demand."""
+    """Enqueues tasks in the Redis at ``url``. The first task opens the connection."""
 
     def __init__(self, url: str) -> None:
         self._celery = Celery("weir", broker=url, set_as_current=False)

@@ -69,7 +69,7 @@ class Notifications:
     call ``subscribe``."""
 
     def __init__(self, url: str) -> None:
-        """``url``: in psycopg's form."""
+        """``url`` has the form that psycopg accepts."""
         self._url = url
         self._subscriptions: defaultdict[str, set[Subscription]] = defaultdict(set)
 

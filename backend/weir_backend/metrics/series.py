@@ -79,7 +79,7 @@ class Series:
 
 
 def series_of(samples: Iterable[Sample], *, since: datetime) -> Series:
-    """Return the series. ``samples``: ordered by time. Samples before ``since`` yield no points, but the first points are
+    """Return the series. ``samples`` must be ordered by time. Samples before ``since`` yield no points, but the first points are
     computed as differences from these samples."""
     ordered = list(samples)
     before = _before(ordered)

@@ -48,7 +48,7 @@ class User(Base):
 
 
 class Token(Base):
-    """A token. ``digest``: its SHA-256. The token itself is returned once and not stored."""
+    """A token. ``digest`` is the SHA-256 of the token. The token itself is returned once and not stored."""
 
     __tablename__ = "tokens"
     __table_args__ = (Index(None, "user_id"),)

@@ -64,7 +64,7 @@ class Checkpoint(Base):
     """Size of the files that this checkpoint wrote. None if the driver did not report the size."""
     subtasks: Mapped[int]
     acknowledged: Mapped[int] = mapped_column(server_default=text("0"))
-    # The columns ``progress`` and ``statistics`` are large. SQLAlchemy loads these columns only on access, and lists never access them.
+    # SQLAlchemy loads the large columns ``progress`` and ``statistics`` only on access, and lists never access these columns.
     progress: Mapped[list[Any]] = mapped_column(server_default=text("'[]'"), deferred=True)
     """``[chain, index, after_ms]`` of each acknowledgement, in order of arrival."""
     statistics: Mapped[list[Any] | None] = mapped_column(deferred=True)
