@@ -121,7 +121,7 @@ class Committer(ABC):
     idempotent.
 
     The coordinator calls ``published`` before a generation starts. If the user revokes unknown output, the coordinator then calls
-    ``revoke``. While the generation is prepared, the call order is: claim ->
+    ``revoke`` and ``reinstate``. While the generation is prepared, the call order is: claim ->
     revoke* -> reinstate* -> commit* -> abort_after. During the preparation, the coordinator commits all unpublished checkpoints in
     the ancestry of the restored checkpoint. While the generation runs, the coordinator calls ``commit`` for completed checkpoints.
 

@@ -177,7 +177,7 @@ class SinkCoordinator:
                 missing = committer.reinstate(
                     ancestry=view.ancestry_limits(permit.checkpoint), branch=branch, before=Attempt(generation)
                 )
-                warnings += _not_reinstated(sink, committer, missing)
+                warnings += not_reinstated(sink, committer, missing)
             entry = BranchReinstated(generation, branch, _ids(back), uuid.uuid4().hex, _wall_ms())
             self._record(entry, lambda now: now.reinstatement_due)
         return warnings
@@ -218,7 +218,7 @@ def not_revoked(sink: OperatorUid, committer: Committer, missing: Sequence[Missi
     return [f"Sink '{sink}' could not revoke {_describe(missing)}, {reason}. The job publishes these records again."]
 
 
-def _not_reinstated(sink: OperatorUid, committer: Committer, missing: Sequence[MissingOutput]) -> list[str]:
+def not_reinstated(sink: OperatorUid, committer: Committer, missing: Sequence[MissingOutput]) -> list[str]:
     """Return at most one sentence about output that an undo could not publish again."""
     if not missing:
         return []

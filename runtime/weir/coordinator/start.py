@@ -9,7 +9,7 @@ from typing import TypeAlias, assert_never
 import structlog
 
 from weir.connectors.base import Committer
-from weir.coordinator.sinks import not_revoked
+from weir.coordinator.sinks import not_reinstated, not_revoked
 from weir.errors import CheckpointError, ConfigError, StorageError
 from weir.graph.physical import PhysicalGraph
 from weir.kernel.restore import RestorePoint
@@ -126,9 +126,10 @@ def check_published_output(
     older than the output, the generation would publish the same records again.
 
     Published output is unknown if its generation or its checkpoint is higher than all numbers in the log. With
-    ``revoke_unknown``, this function revokes unknown output, and returns numbers that are higher than all unknown ones, because
-    generations and checkpoint ids must never be reused. The log does not contain the new generation yet. If this process fails
-    before it starts the generation, the next start therefore finds the unknown output again.
+    ``revoke_unknown``, this function revokes unknown output. If an unknown generation has revoked output of the log's current
+    branch, this function publishes that output again. The returned numbers are higher than all unknown ones, because generations
+    and checkpoint ids must never be reused. The log does not contain the new generation yet. If this process fails before it
+    starts the generation, the next start therefore finds the unknown output again.
 
     Raises ConfigError, and changes nothing, if there is unknown output and ``revoke_unknown`` is False or a sink is not
     revocable. Raises SinkError, StorageError.
@@ -162,10 +163,15 @@ def check_published_output(
     generation = Generation(max(generation for pairs in unknown.values() for generation, _ in [*pairs, (view.generation, 0)]) + 1)
     checkpoint = max(checkpoint for pairs in unknown.values() for _, checkpoint in pairs)
     known = {Generation(number): view.highest_checkpoint for number in range(1, view.generation + 1)}
+    current = view.ancestry_limits(view.newest.checkpoint if view.newest else None)
     notes = [f"Revoked published output that the job log does not contain ({listed})."]
     for uid in unknown:
-        missing = committers[uid].revoke({}, ancestry=known, branch=f"unknown-g{generation}", before=Attempt(generation))
-        notes += not_revoked(uid, committers[uid], missing)
+        committer, branch = committers[uid], f"unknown-g{generation}"
+        missing = committer.revoke({}, ancestry=known, branch=branch, before=Attempt(generation))
+        notes += not_revoked(uid, committer, missing)
+        # An unknown generation possibly rolled the job back, and revoked output that is current in this log.
+        missing = committer.reinstate(ancestry=current, branch=branch, before=Attempt(generation))
+        notes += not_reinstated(uid, committer, missing)
     for note in notes:
         log.warning(note)
     return FirstNumbers(generation, CheckpointId(checkpoint + 1 + SKIPPED_IDS_MAX), tuple(notes))

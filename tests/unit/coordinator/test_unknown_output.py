@@ -102,6 +102,24 @@ def test_unknown_output_is_revoked_on_request_and_its_generation_and_checkpoint_
         job.output.abort_after(5, before_generation=1)
 
 
+def test_output_that_an_unknown_generation_revoked_is_published_again(tmp_path: Path) -> None:
+    """The job log loses a rollback, so the checkpoints that this rollback abandoned are on the current branch again."""
+    job = JobWithOutput(tmp_path)
+    job.start(1, None, 1)
+    job.run(1, 1, 2, 3)
+    backup = job.backup()
+    (Path(job.output.out) / "weir_checkpoint=3" / "part-c00000003-g1-w0000.parquet").unlink()
+    job.log.start(2, 1, 101)
+    job.output.revoke([], to=1, generation=2)
+    job.output.abort_after(1, before_generation=2)
+    job.run(2, 101)
+    assert job.output.visible() == [1, 101]
+    job.restore_backup(backup)
+    _, missing = job.check(revoke_unknown=True).notes
+    assert job.output.visible() == [1, 2]
+    assert "Sink 'op' did not publish 1 record (1 file) of checkpoint 3 again, because a consumer had removed the files" in missing
+
+
 def test_an_unknown_generation_is_detected_even_if_it_has_published_nothing(tmp_path: Path) -> None:
     job = JobWithOutput(tmp_path)
     job.start(1, None, 1)
