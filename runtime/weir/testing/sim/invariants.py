@@ -151,8 +151,11 @@ class InvariantChecker:
                     raise Violation(f"{slot.name} has been in one {what} for {limit_ns // MS} ms and still runs the job")
 
     def on_drop(self, slot: SimSlot, connection: SimConnection, reason: str) -> None:
-        """Check that a slot that sends heartbeats while its code holds the GIL is not dropped as silent."""
-        if slot.held_at_ns is not None and not connection.is_disturbed and "no message" in reason:
+        """Check that a slot that sends heartbeats while its code holds the GIL is not dropped as silent. A slot that was stopped
+        shortly before can be dropped, because it sent nothing during the stop."""
+        timeout_ns = self._cluster.scenario.config.heartbeat_timeout_ms * MS
+        stopped = slot.stopped_until_ns is not None and self._simulation.now_ns - slot.stopped_until_ns < timeout_ns
+        if slot.held_at_ns is not None and not stopped and not connection.is_disturbed and "no message" in reason:
             raise Violation(f"{slot.name} was dropped as silent, although it sends heartbeats: {reason}")
 
     def on_start_failed(self, driver: SimDriver, error: BaseException) -> None:

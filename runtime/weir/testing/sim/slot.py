@@ -119,6 +119,8 @@ class SimSlot(Process):
         """The start time of a call that never ends, or None."""
         self.held_at_ns: int | None = None
         """The time since which the loop's current step holds the GIL, or None."""
+        self.stopped_until_ns: int | None = None
+        """The end of the last pause of the whole process, or None."""
         self.backgrounds: list[SimBackground] = []
         self._lease_until_ns: int | None = None
         self.post(self.simulation.between(2 * MS, 40 * MS), self._connect)
@@ -161,6 +163,8 @@ class SimSlot(Process):
             self.held_at_ns = self.simulation.now_ns
 
     def _resume(self) -> None:
+        if self.held_at_ns is None:
+            self.stopped_until_ns = self.simulation.now_ns
         self.held_at_ns = None
         super()._resume()
 
