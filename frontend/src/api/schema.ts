@@ -284,7 +284,7 @@ export interface paths {
         post?: never;
         /**
          * Delete
-         * @description Delete a job that is not running. The checkpoints and the output of the job remain. The logs of its runs are deleted soon after the
+         * @description Delete a job that is not running. The checkpoints and the output of the job remain. The logs of the job's runs are deleted soon after the
          *     job.
          */
         delete: operations["delete_job"];
@@ -824,8 +824,8 @@ export interface paths {
         };
         /**
          * List Runs
-         * @description List runs, newest first. Filters: `id`, `job_id`, `state`. The filter `state` compares the last reported state, but an unreachable run is
-         *     returned with the state RECONCILING.
+         * @description List runs, newest first. Filters: `id`, `job_id`, `state`. The filter `state` compares its value with the state that the driver of a run
+         *     last reported. For an unreachable run, the response contains the state RECONCILING instead, so the filter never finds runs by RECONCILING.
          */
         get: operations["list_runs"];
         put?: never;
@@ -2160,8 +2160,8 @@ export interface components {
         /**
          * JobRatesRead
          * @description Current rates of a job. `records_per_s` is the number of records per second that the sources read. `lag_records` is the sum of the lags of
-         *     all sources, in records. `lag_seconds` is the largest lag of a source, in seconds. Each of these two values is null if no source reports it.
-         *     `backpressure` is the highest level of any subtask. `at` is the time of the newest sample.
+         *     all sources, in records. `lag_seconds` is the largest lag of a source, in seconds. `lag_records` or `lag_seconds` is null if no source
+         *     reports this lag. `backpressure` is the highest level of any subtask. `at` is the time of the newest sample.
          */
         JobRatesRead: {
             /**
@@ -2423,9 +2423,9 @@ export interface components {
         };
         /**
          * NoCheckpointCondition
-         * @description No checkpoint has completed for `minutes` or for two checkpoint intervals of the job, whichever is longer. The condition can
-         *     hold only after the job and the control plane have both run for that time. The condition never holds for stopped or finished
-         *     jobs, or for jobs that take no periodic checkpoints.
+         * @description No checkpoint has completed for `minutes` or for two checkpoint intervals of the job, whichever is longer. Time before the
+         *     last start of the job, or before the control plane became available, does not count. The condition never holds for stopped or
+         *     finished jobs, or for jobs that take no periodic checkpoints.
          */
         NoCheckpointCondition: {
             /**
@@ -2603,7 +2603,7 @@ export interface components {
          *     the plan was proposed. `restarted_operators` contains all operators, because the driver is replaced. `sinks_with_duplicates` contains the
          *     sinks whose readers can see records twice. Readers can see the records of these checkpoints twice: the checkpoints in `inspection.abandoned`
          *     and `inspection.recommitted`, and the checkpoints that the job completes until it is stopped. If the job resumes from its newest checkpoint
-         *     after the stop, readers can see the records of only this checkpoint twice.
+         *     after the stop, the only records that readers can see twice are the records of this checkpoint.
          */
         PlanPreview: {
             /** Age S */
@@ -2993,9 +2993,10 @@ export interface components {
         };
         /**
          * SinkEffect
-         * @description The effect of the plan on the output of a sink. If `revocable` is true, the sink revokes abandoned output. If `revocable` is false, the
-         *     readers of the sink see the abandoned records twice. For a sink that is not revocable, `records` is the number of records that the checkpoints
-         *     in `abandoned` and `recommitted` had committed when the plan was inspected, or null if this number is unknown.
+         * @description The effect of the plan on the output of a sink. If `revocable` is true, the sink revokes the output of abandoned checkpoints. If
+         *     `revocable` is false, the readers of the sink see the records of abandoned checkpoints twice. For a sink that is not revocable, `records` is
+         *     the number of records that the checkpoints in `abandoned` and `recommitted` had committed when the plan was inspected. `records` is null if
+         *     this number is unknown.
          */
         SinkEffect: {
             /** Kind */
@@ -3219,11 +3220,13 @@ export interface components {
         };
         /**
          * Timeouts
-         * @description The timeouts of a job, except for the checkpoint timeout. A slot that sends nothing for `heartbeat` is replaced. A slot is also replaced if
-         *     one step, such as a call of a user function, takes longer than `stuck`, or if one blocking call takes longer than `call`; with `none`, there is
-         *     no limit. If the slots of the job do not start within `slots`, the job fails; with `none`, it waits until it is cancelled. If a deployment
-         *     makes no progress for `deploy`, the job restarts. A slot that does not cancel its subtasks within `cancel` before a restart is replaced. A slot
-         *     that cannot connect to the driver within `connect` is replaced; if it cannot connect to another slot, the job restarts.
+         * @description The timeouts of a job, except for the checkpoint timeout. The timeouts `stuck`, `call` and `slots` can be `none`, which means no limit.
+         *
+         *     Weir replaces a slot that sends nothing for `heartbeat`. Weir also replaces a slot if one step, such as a call of a user function, takes longer
+         *     than `stuck`, or if one blocking call takes longer than `call`. If the slots of the job do not start within `slots`, the job fails. If a
+         *     deployment makes no progress for `deploy`, the job restarts. Before a restart, each slot cancels its subtasks, and Weir replaces a slot that
+         *     needs longer than `cancel`. Weir replaces a slot that cannot connect to the driver within `connect`. If a slot cannot connect to another slot
+         *     within `connect`, the job restarts.
          */
         Timeouts: {
             /**
@@ -3495,7 +3498,7 @@ export interface components {
         /**
          * WebhookUpdate
          * @description Changes to a webhook. Omitted fields keep their values. If `secret_reference` is null, messages are no longer signed. If a webhook is
-         *     disabled, its pending messages fail.
+         *     disabled, its pending messages fail, except test messages.
          */
         WebhookUpdate: {
             /** Enabled */
@@ -5528,7 +5531,7 @@ export interface operations {
                 after?: number | null;
             };
             header?: {
-                /** @description The id of the last message received. Browsers send this header when they reconnect. It overrides `after`. */
+                /** @description The id of the last message received. Browsers send `Last-Event-ID` when they reconnect. `Last-Event-ID` overrides `after`. */
                 "last-event-id"?: number | null;
             };
             path: {
@@ -6456,7 +6459,7 @@ export interface operations {
     get_job_rates: {
         parameters: {
             query?: {
-                /** @description The jobs to include. Default: the first 200 running jobs. */
+                /** @description The jobs to include. Default: the first 200 running jobs by id. */
                 job_id?: number[];
             };
             header?: never;
