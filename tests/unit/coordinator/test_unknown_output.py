@@ -117,7 +117,9 @@ def test_output_that_an_unknown_generation_revoked_is_published_again(tmp_path: 
     job.restore_backup(backup)
     _, missing = job.check(revoke_unknown=True).notes
     assert job.output.visible() == [1, 2]
-    assert "Sink 'op' did not publish 1 record (1 file) of checkpoint 3 again, because a consumer had removed the files" in missing
+    assert (
+        "Sink 'op' did not publish 1 record (1 file) of checkpoint 3 again, because a consumer had removed the files" in missing
+    )
 
 
 def test_an_unknown_generation_is_detected_even_if_it_has_published_nothing(tmp_path: Path) -> None:
