@@ -59,8 +59,7 @@ def waiting_for_spec(session: Session, job_id: int, number: int) -> Sequence[Rec
 
 
 def applied_before(session: Session, plan: RecoveryPlan, *, skipped: int) -> Sequence[RecoveryPlan]:
-    """Return the applied plans of the job of ``plan`` that have a safety savepoint, newest first. Leave out ``plan`` itself and the ``skipped``
-    newest of the other plans."""
+    """Return the other applied plans of the same job that have a safety savepoint, newest first, without the ``skipped`` newest of them."""
     return session.scalars(
         select(RecoveryPlan)
         .where(RecoveryPlan.job_id == plan.job_id, RecoveryPlan.state == PlanState.APPLIED, RecoveryPlan.id != plan.id)

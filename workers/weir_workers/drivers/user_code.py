@@ -17,7 +17,7 @@ FILES_MAX = 50_000
 _DAMAGED = (
     zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError, ValueError, OSError,
 )  # fmt: skip
-"""Errors that ``zipfile`` raises for damaged archives."""
+"""Errors that mean that an archive cannot be unpacked."""
 
 
 def unpack(kind: ArtifactKind, name: str, data: bytes, folder: Path) -> Path | None:

@@ -48,7 +48,8 @@ def settings_of(directory: DataDir, found: PlatformState, environment: Mapping[s
 
 
 def database_url(directory: DataDir, environment: Mapping[str, str]) -> str:
-    """Return the URL of the database for SQLAlchemy: from WEIR_DATABASE_URL, or of the running platform's Postgres. Raises ConfigError."""
+    """Return the database URL in the form that SQLAlchemy needs. If WEIR_DATABASE_URL is not set, this is the URL of the running platform's
+    Postgres. Raises ConfigError."""
     if url := environment.get(DATABASE_URL):
         # ``Settings`` requires these values, but this function does not use them.
         unused = SecretStr("an unused value of sufficient length")

@@ -84,7 +84,8 @@ Check = Callable[[CheckContext], Finding]
 
 
 def report_findings(directory: DataDir, environment: Mapping[str, str], answer: TextIO | None) -> int:
-    """Print each finding as soon as its check ends, or all findings as JSON to ``answer``. Returns an exit code."""
+    """Print each finding as soon as its check ends. If ``answer`` is given, print all findings to ``answer`` as JSON at the end instead.
+    Returns an exit code."""
     has_problems = False
     findings = []
     for finding in examine(directory, environment):

@@ -150,7 +150,8 @@ class Supervisor:
             expected = before is State.STOPPING
             if before is State.STARTING and (port := self._services[name].port) is not None and is_taken(port):
                 how += f": port {port} is held by {holder(port)}"
-                # Once the platform has been up, its ports do not change, because running drivers use the URL of the API.
+                # After this supervisor has started the platform, it does not change the ports, because running drivers use the URL
+                # of the API.
                 if not self._was_up and self._moves < MOVES_MAX:
                     self._moving = True
                     self._moves += 1

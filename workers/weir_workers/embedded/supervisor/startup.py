@@ -144,5 +144,5 @@ def _check_version(data: Path, binaries: Path) -> None:
     if installed and installed != made_by:
         raise ConfigError(
             f"Postgres {made_by} created the data in {data}, but Postgres {installed} is installed: install the previous version of Weir, dump "
-            "the database with pg_dump, and load it into a new data directory"
+            "the database with pg_dump, install this version again, and load the dump into a new data directory"
         )
