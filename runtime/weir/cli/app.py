@@ -80,13 +80,7 @@ def run_command(
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Abandon checkpoints without asking for confirmation.")] = False,
     allow_non_restored_state: options.AllowNonRestoredStateOption = False,
-    revoke_unknown_output: Annotated[
-        bool,
-        typer.Option(
-            "--revoke-unknown-output",
-            help="Revoke published output that the job log does not contain, instead of refusing to start.",
-        ),
-    ] = False,
+    revoke_unknown_output: options.RevokeUnknownOutputOption = False,
     spares: options.SparesOption = 0,
     retained: options.RetainedOption = options.RETAINED,
     conf: options.SparkConfOption = options.NO_PAIRS,
@@ -132,7 +126,13 @@ def run_command(
             }
         ),
         network_bytes=options.parse_network_memory(network_memory),
-        start=start_mode(resume=resume, from_checkpoint=from_checkpoint, from_path=from_path, at_least=at_least),
+        start=start_mode(
+            resume=resume,
+            from_checkpoint=from_checkpoint,
+            from_path=from_path,
+            at_least=at_least,
+            older_allowed=revoke_unknown_output,
+        ),
         allow_non_restored_state=allow_non_restored_state,
         revoke_unknown_output=revoke_unknown_output,
         spares=spares,

@@ -34,6 +34,13 @@ SparesOption = Annotated[int, typer.Option(min=0, help="Number of spare slots, w
 AllowNonRestoredStateOption = Annotated[
     bool, typer.Option("--allow-non-restored-state", help="Drop the state of operators that are not in the graph.")
 ]
+RevokeUnknownOutputOption = Annotated[
+    bool,
+    typer.Option(
+        "--revoke-unknown-output",
+        help="If the sinks have published output that the job log does not contain, hide this output instead of refusing to start.",
+    ),
+]
 IntervalOption = Annotated[
     str, typer.Option(help="Time between checkpoints, such as 10s. none: the job takes only a final checkpoint.")
 ]

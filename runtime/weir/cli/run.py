@@ -67,7 +67,12 @@ def parse_spark_conf(pairs: list[str]) -> dict[str, str]:
 
 
 def start_mode(
-    *, resume: bool, from_checkpoint: int | None, from_path: str | None = None, at_least: int | None = None
+    *,
+    resume: bool,
+    from_checkpoint: int | None,
+    from_path: str | None = None,
+    at_least: int | None = None,
+    older_allowed: bool = False,
 ) -> StartMode:
     """Return where the job starts according to ``--resume``, ``--from`` and ``--at-least``. Raises ConfigError.
 
@@ -83,7 +88,7 @@ def start_mode(
         raise ConfigError("--at-least requires --resume.")
     if from_checkpoint is not None:
         return FromCheckpoint(CheckpointId(from_checkpoint) if from_checkpoint else None)
-    return Resume(CheckpointId(at_least) if at_least is not None else None) if resume else Fresh()
+    return Resume(CheckpointId(at_least) if at_least is not None else None, older_allowed) if resume else Fresh()
 
 
 def take_link_options(environment: MutableMapping[str, str]) -> LinkOptions | None:

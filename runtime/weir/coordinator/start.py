@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias, assert_never
 
 import structlog
@@ -37,9 +37,12 @@ class Resume:
 
     ``at_least``: a checkpoint that the job is known to have completed. If the log ends before this checkpoint, the start is
     refused: the disk of the directory is possibly not mounted, or the directory contains the log of another job.
+    ``older_allowed``: accept a log that ends before ``at_least``, such as that of a backup. A start without a log is still
+    refused.
     """
 
     at_least: CheckpointId | None = None
+    older_allowed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +154,7 @@ def check_published_output(
         other = (
             f"The option --revoke-unknown-output does not help, because sink '{irrevocable[0]}' cannot revoke output."
             if irrevocable
-            else "If it is lost, run again with --revoke-unknown-output: Weir then hides this output from readers, moves the output to the "
+            else "If it is lost, start the job again with --revoke-unknown-output: Weir then hides this output from readers, moves the output to the "
             f"directory _weir of the sink, and processes {again} again."
         )
         raise ConfigError(
@@ -175,6 +178,14 @@ def check_published_output(
     for note in notes:
         log.warning(note)
     return FirstNumbers(generation, CheckpointId(checkpoint + 1 + SKIPPED_IDS_MAX), tuple(notes))
+
+
+def skip_known_checkpoints(first: FirstNumbers, mode: StartMode) -> FirstNumbers:
+    """Return ``first`` with a checkpoint id that is higher than ``at_least`` of ``mode``. If the log ends before ``at_least``, the job
+    has already used ids that the log does not contain. Checkpoint ids must never repeat."""
+    if not isinstance(mode, Resume) or mode.at_least is None:
+        return first
+    return replace(first, checkpoint=CheckpointId(max(first.checkpoint, mode.at_least + 1 + SKIPPED_IDS_MAX)))
 
 
 def _is_unknown(view: LogView, generation: Generation, checkpoint: CheckpointId) -> bool:
@@ -202,13 +213,17 @@ def _select(view: LogView, url: str, job: str, mode: StartMode) -> CheckpointRec
                     "or use another checkpoint directory"
                 )
             return None
-        case Resume(at_least):
-            if at_least is not None and view.highest_checkpoint < at_least:
+        case Resume(at_least, older_allowed):
+            if at_least is not None and view.highest_checkpoint < at_least and not (older_allowed and view.generation):
                 state = f"ends at checkpoint {view.highest_checkpoint}" if view.generation else "does not exist"
+                older = (
+                    "To continue from an older backup, start the job again with --revoke-unknown-output: published output that "
+                    "this log does not contain is then hidden from readers. "
+                )
                 raise StorageError(
                     f"job '{job}' has completed checkpoint {at_least}, but its log in {url} {state}. Check that the "
                     "right directory is "
-                    "mounted and was not restored from a backup. The job was not started"
+                    f"mounted and was not restored from a backup. {older if view.generation else ''}The job was not started"
                 )
             return view.newest
         case FromCheckpoint(checkpoint):

@@ -21,7 +21,14 @@ from weir.coordinator.effect_runner import EffectRunner
 from weir.coordinator.loop import Coordinator, Listener, SlotControl
 from weir.coordinator.progress import JobProgress, ProgressSnapshot
 from weir.coordinator.sinks import former_committers
-from weir.coordinator.start import FirstNumbers, abandonable_checkpoints, check_published_output, find_start, verify_rollback
+from weir.coordinator.start import (
+    FirstNumbers,
+    abandonable_checkpoints,
+    check_published_output,
+    find_start,
+    skip_known_checkpoints,
+    verify_rollback,
+)
 from weir.errors import ConfigError, StorageError
 from weir.link.control_link import RunLink
 from weir.protocol import codec
@@ -111,6 +118,7 @@ def _launch(
     verify_rollback(storage, job.name, options.start)
     committers = {**plan.committers, **(former_committers(restored, plan.committers) if restored is not None else {})}
     first = check_published_output(storage, job.name, committers, revoke_unknown=options.revoke_unknown_output)
+    first = skip_known_checkpoints(first, options.start)
     code = pack_code(job.to_graph()[1].entries, by_value=options.by_value)
     return _start(
         plan,

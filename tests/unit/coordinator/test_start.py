@@ -7,9 +7,18 @@ from pathlib import Path
 import pytest
 from tests.unit.storage.storage_builders import JOB, RunningJob, retired
 
-from weir.coordinator.start import Fresh, FromCheckpoint, Resume, find_start, verify_rollback
+from weir.coordinator.start import (
+    FirstNumbers,
+    Fresh,
+    FromCheckpoint,
+    Resume,
+    find_start,
+    skip_known_checkpoints,
+    verify_rollback,
+)
 from weir.errors import CheckpointError, ConfigError, StorageError
-from weir.protocol.ids import CheckpointId
+from weir.protocol.ids import CheckpointId, Generation
+from weir.protocol.log_view import SKIPPED_IDS_MAX
 from weir.storage.base import CheckpointStorage
 from weir.storage.layout import JobLayout
 from weir.storage.local import LocalStorage
@@ -55,6 +64,25 @@ def test_a_resume_is_refused_if_the_log_lacks_a_checkpoint_that_the_control_plan
     ):
         start_checkpoint(empty, Resume(at_least=CheckpointId(3)))
     assert start_checkpoint(empty, Resume()) is None
+
+
+def test_a_resume_from_an_older_backup_is_possible_on_request_but_not_from_an_empty_directory(
+    storage: LocalStorage, tmp_path: Path
+) -> None:
+    with pytest.raises(StorageError, match=r"To continue from an older backup, start the job again with --revoke-unknown-output"):
+        start_checkpoint(storage, Resume(at_least=CheckpointId(500)))
+    from_backup = Resume(at_least=CheckpointId(500), older_allowed=True)
+    assert start_checkpoint(storage, from_backup) == 3
+    with pytest.raises(StorageError, match=r"does not exist\. .* backup\. The job was not started"):
+        start_checkpoint(LocalStorage(str(tmp_path / "mounted-elsewhere")), from_backup)
+
+
+def test_a_run_from_an_older_backup_does_not_repeat_checkpoint_ids_that_its_log_does_not_contain() -> None:
+    known = Resume(at_least=CheckpointId(500), older_allowed=True)
+    assert skip_known_checkpoints(FirstNumbers(), known) == FirstNumbers(checkpoint=CheckpointId(501 + SKIPPED_IDS_MAX))
+    higher = FirstNumbers(Generation(7), CheckpointId(900), ("revoked",))
+    assert skip_known_checkpoints(higher, known) == higher
+    assert skip_known_checkpoints(FirstNumbers(), Resume()) == FirstNumbers()
 
 
 def _delete_state(storage: CheckpointStorage, checkpoint: int) -> None:
