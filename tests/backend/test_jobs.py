@@ -267,6 +267,81 @@ def test_a_job_that_cannot_be_restored_is_not_restarted_until_a_user_starts_it(p
     assert platform.operation(again["id"])["state"] == "SUCCEEDED"
 
 
+REFUSAL = "Cannot start job 'orders': its sinks have published output that the job log does not contain. Or start the job again"
+
+
+def refused_start(platform: Platform) -> tuple[int, dict[str, str]]:
+    """Suspend a job and start it again. The driver refuses the start because of unknown output. Return the id of the job, and the
+    operation."""
+    job_id, driver = platform.running()
+    platform.send("POST", f"/jobs/{job_id}/suspend", status=202)
+    platform.reconcile(job_id)
+    driver.report_state(DriverState.SUSPENDED)
+    operation = platform.send("POST", f"/jobs/{job_id}/start", status=202)
+    platform.reconcile(job_id)
+    assert platform.driver(job_id).start == {"mode": "resume"}
+    platform.driver(job_id).report_state(DriverState.FAILED, REFUSAL, "ConfigError")
+    return job_id, platform.operation(operation["id"])
+
+
+def test_a_start_that_is_refused_because_of_unknown_output_is_not_repeated_and_shows_the_reason(platform: Platform) -> None:
+    job_id, operation = refused_start(platform)
+    assert operation["state"] == "FAILED" and REFUSAL in operation["problem"]
+    platform.reconcile(job_id)
+    job = platform.job(job_id)
+    assert (job["health"], job["run"]["number"], job["restarts"]) == ("needs_attention", 2, 0) and REFUSAL in job["health_reason"]
+
+
+def test_only_the_first_run_after_a_start_with_this_option_revokes_unknown_output(platform: Platform) -> None:
+    job_id, _ = refused_start(platform)
+    start = platform.send("POST", f"/jobs/{job_id}/start", status=202, json={"revoke_unknown_output": True})
+    assert start["request"] == {"revoke_unknown_output": True}
+    (entry, *_) = platform.send("GET", "/audit", status=200)
+    assert (entry["action"], entry["after"]) == ("start", {"desired_state": "RUNNING", "revoke_unknown_output": True})
+    platform.reconcile(job_id)
+    driver = platform.driver(job_id)
+    assert driver.start == {"mode": "resume", "revoke_unknown_output": True}
+    driver.crash()
+    end_restart_delay(platform, job_id)
+    restarted = platform.driver(job_id)
+    assert (restarted.cause, restarted.start) == ("restart", {"mode": "resume"}), "the start operation has not ended yet"
+    restarted.begin()
+    assert platform.operation(start["id"])["state"] == "SUCCEEDED"
+    restarted.crash()
+    end_restart_delay(platform, job_id)
+    assert platform.driver(job_id).start == {"mode": "resume"}
+
+
+def test_a_suspension_before_the_run_cancels_the_request_to_revoke_unknown_output(platform: Platform) -> None:
+    job_id, _ = refused_start(platform)
+    platform.send("POST", f"/jobs/{job_id}/start", status=202, json={"revoke_unknown_output": True})
+    platform.send("POST", f"/jobs/{job_id}/suspend", status=202)
+    platform.send("POST", f"/jobs/{job_id}/start", status=202, json={"revoke_unknown_output": False})
+    platform.reconcile(job_id)
+    assert platform.driver(job_id).start == {"mode": "resume"}
+
+
+def test_unknown_output_is_revoked_only_with_the_permission_to_roll_back(platform: Platform, login: Login) -> None:
+    job_id, _ = refused_start(platform)
+    platform.headers = login(Role.OPERATOR)
+    problem = platform.send("POST", f"/jobs/{job_id}/start", status=403, json={"revoke_unknown_output": True})
+    assert "'rollback'" in problem["detail"]
+    platform.send("POST", f"/jobs/{job_id}/start", status=202, json={})
+    platform.reconcile(job_id)
+    assert platform.driver(job_id).start == {"mode": "resume"}
+
+
+def test_a_start_that_could_not_revoke_unknown_output_is_refused(platform: Platform) -> None:
+    job_id, driver = platform.running()
+    problem = platform.send("POST", f"/jobs/{job_id}/start", status=409, json={"revoke_unknown_output": True})
+    assert (problem["code"], problem["next_step"]) == ("running", "Suspend or cancel the job first.")
+    platform.send("POST", f"/jobs/{job_id}/suspend", status=202)
+    platform.reconcile(job_id)
+    platform.send("POST", f"/jobs/{job_id}/start", status=202, json={"revoke_unknown_output": True})
+    driver.report_state(DriverState.SUSPENDED)
+    assert platform.driver(job_id).start == {"mode": "resume", "revoke_unknown_output": True}
+
+
 def test_a_finished_job_is_not_restarted(platform: Platform) -> None:
     job_id, driver = platform.running()
     driver.report_state(DriverState.FINISHED)

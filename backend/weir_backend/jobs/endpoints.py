@@ -11,6 +11,7 @@ from weir_backend.jobs import repository, service
 from weir_backend.jobs.schemas import (
     JobCreate,
     JobRead,
+    JobStart,
     JobUpdate,
     SpecCreate,
     SpecDiffRead,
@@ -75,10 +76,17 @@ def delete(job_id: Id, session: SessionDep, caller: OperatorCaller, seen: IfMatc
 
 
 @router.post("/{job_id}/start", operation_id="start_job", **ACCEPTED)
-def start(job_id: Id, session: SessionDep, tasks: TasksDep, caller: OperatorCaller, _once: Idempotent) -> Operation:
+def start(
+    job_id: Id,
+    session: SessionDep,
+    tasks: TasksDep,
+    caller: OperatorCaller,
+    _once: Idempotent,
+    wanted: JobStart | None = None,
+) -> Operation:
     """Start a job from its newest checkpoint, or without state if the job has no checkpoint. A failed job starts immediately, without waiting
     for its restart delay."""
-    return service.start(session, tasks, caller, job_id)
+    return service.start(session, tasks, caller, job_id, wanted or JobStart())
 
 
 @router.post("/{job_id}/suspend", operation_id="suspend_job", **ACCEPTED)

@@ -42,6 +42,16 @@ class JobUpdate(RequestModel):
     labels: Labels | None = None
 
 
+class JobStart(RequestModel):
+    """Options of a start. They apply only to the next run of the job, not to later restarts.
+
+    With `revoke_unknown_output`, the job starts even if its checkpoint directory is an older backup. The run revokes published output that the
+    job log does not contain. This needs the permission `rollback`.
+    """
+
+    revoke_unknown_output: bool = False
+
+
 class SpecCreate(RequestModel):
     """A version to add to the spec of a job. To run the new version, apply an upgrade plan."""
 

@@ -15,9 +15,9 @@ from weir_backend.errors import Conflict, Invalid, NotFound, or_raise
 from weir_backend.jobs import repository
 from weir_backend.jobs.diff import changes, code_diff, operators
 from weir_backend.jobs.event_log import record_event
-from weir_backend.jobs.schemas import JobCreate, JobUpdate, SpecCreate, SpecDiffRead
+from weir_backend.jobs.schemas import JobCreate, JobStart, JobUpdate, SpecCreate, SpecDiffRead
 from weir_backend.jobs.spec import JobSpec, with_defaults
-from weir_backend.kit.access import Caller
+from weir_backend.kit.access import Caller, Permission
 from weir_backend.kit.audit import audit
 from weir_backend.kit.clock import now
 from weir_backend.kit.etags import check_if_match
@@ -162,15 +162,20 @@ def _directory_conflict(session: Session, job: Job, spec: Spec, graph_id: int) -
     )
 
 
-def start(session: Session, tasks: Tasks, caller: Caller, job_id: int) -> Operation:
-    """Start a job. Raises NotFound, and Conflict if the job cannot start."""
+def start(session: Session, tasks: Tasks, caller: Caller, job_id: int, wanted: JobStart) -> Operation:
+    """Start a job. Raises NotFound, Forbidden, and Conflict if the job cannot start, or if no new run would execute ``wanted``."""
+    if wanted.revoke_unknown_output:
+        caller.require(Permission.ROLLBACK)
     job, run = _allowed(session, job_id, Verb.START)
+    if wanted.revoke_unknown_output and operations.after_run(session, job, OperationKind.START) < job.run_number:
+        reason = f"Run {job.run_number} of job '{job.name}' has not ended, and only a new run can revoke unknown output."
+        raise Conflict("running", reason, "Suspend or cancel the job first.")
     before = job.desired_state
     job.desired_state = DesiredState.RUNNING
     job.restarts_stopped_reason, job.restart_at, job.restarts = None, None, 0
     if run is not None and run.state is RunState.FAILED:
         job.restart_at = now()  # do not wait for the restart delay
-    return _set_desired_state(session, tasks, caller, job, OperationKind.START, before)
+    return _set_desired_state(session, tasks, caller, job, OperationKind.START, before, wanted.model_dump(exclude_defaults=True))
 
 
 def suspend(session: Session, tasks: Tasks, caller: Caller, job_id: int) -> Operation:
@@ -206,14 +211,20 @@ def refuse(session: Session, job: Job, run: Run | None, verb: Verb) -> None:
 
 
 def _set_desired_state(
-    session: Session, tasks: Tasks, caller: Caller, job: Job, kind: OperationKind, before: DesiredState
+    session: Session,
+    tasks: Tasks,
+    caller: Caller,
+    job: Job,
+    kind: OperationKind,
+    before: DesiredState,
+    request: dict[str, Any] | None = None,
 ) -> Operation:
     touch(job)
-    operation = operations.begin(session, job, kind, caller)
+    operation = operations.begin(session, job, kind, caller, request)
     record_event(session, job, "DesiredStateChanged", desired_state=job.desired_state.value, by=caller.name)
     audit(
         session, caller, kind.value, "job", job.id,
-        before={"desired_state": before.value}, after={"desired_state": job.desired_state.value},
+        before={"desired_state": before.value}, after={"desired_state": job.desired_state.value, **operation.request},
     )  # fmt: skip
     reconcile_soon(session, tasks, job)
     return operation

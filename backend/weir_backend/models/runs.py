@@ -58,7 +58,7 @@ class Run(Base):
     """Why the run was created, for example ``start``, ``restart`` or ``rollback``."""
     start: Mapped[dict[str, Any]]
     """The start point of the run: ``{"mode": "resume"}``, ``{"mode": "from", "checkpoint": N}`` or ``{"mode": "path", "path": ...}``. If N is 0,
-    the run starts without state."""
+    the run starts without state. With ``"revoke_unknown_output": true``, the run revokes published output that the job log does not contain."""
     failure_kind: Mapped[str] = mapped_column(server_default=text("''"))
     """The class of the error that made the run fail, as the driver reported it. Empty if the driver has reported no error
     class."""

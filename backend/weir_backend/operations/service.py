@@ -29,7 +29,7 @@ def begin(session: Session, job: Job, kind: OperationKind, caller: Caller, reque
                 end(other, OperationOutcome(OperationState.SUPERSEDED, problem=problem))
     operation = Operation(
         job_id=job.id,
-        after_run=_after_run(session, job, kind),
+        after_run=after_run(session, job, kind),
         kind=kind,
         state=OperationState.PENDING,
         request=request or {},
@@ -53,7 +53,7 @@ def _checkpoint_timeout(session: Session, job: Job) -> timedelta:
     return timedelta(seconds=seconds(with_defaults(body)["checkpointing"]["timeout"]))
 
 
-def _after_run(session: Session, job: Job, kind: OperationKind) -> int:
+def after_run(session: Session, job: Job, kind: OperationKind) -> int:
     """Return the value of ``Operation.after_run``: only runs with a larger number can complete the operation. A live run can complete the
     operation, unless the operation starts the job and the live run is stopping."""
     live = runs.live_run(session, job.id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import assert_never
 
@@ -183,7 +183,7 @@ def facts(session: Session, job: Job) -> JobFacts:
         restarts_stopped_reason=job.restarts_stopped_reason,
         strategy=Strategy(**restart),
         has_run=repository.has_run(session, spec.id),
-        start=next_start_of(session, job),
+        start=replace(next_start_of(session, job), revoke_unknown_output=_revokes_unknown_output(session, job)),
     )
 
 
@@ -219,6 +219,13 @@ def next_start_of(session: Session, job: Job) -> RunStart:
     """Return the start point of the next run."""
     wanted = RequestedStart(**job.next_start) if job.next_start is not None else None
     return next_start(wanted, is_done=wanted is not None and repository.has_run_since(session, job.id, wanted.after_run))
+
+
+def _revokes_unknown_output(session: Session, job: Job) -> bool:
+    """Return whether a user has requested that the next run revokes unknown output. The request applies only to the first run after it, so
+    that a restart never revokes output."""
+    starts = operations.open_of(session, job.id, OperationKind.START)
+    return any(one.after_run == job.run_number and one.request.get("revoke_unknown_output", False) for one in starts)
 
 
 def live_facts(session: Session, run: Run) -> LiveRun:

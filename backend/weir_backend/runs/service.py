@@ -104,9 +104,10 @@ def begin_run(
 
 
 def _start_as_dict(start: RunStart) -> dict[str, Any]:
+    more = {"revoke_unknown_output": True} if start.revoke_unknown_output else {}
     if start.path is not None:
-        return {"mode": "path", "path": start.path}
-    return {"mode": "resume"} if start.checkpoint is None else {"mode": "from", "checkpoint": start.checkpoint}
+        return {"mode": "path", "path": start.path, **more}
+    return {"mode": "resume", **more} if start.checkpoint is None else {"mode": "from", "checkpoint": start.checkpoint, **more}
 
 
 def checkpoint_directory(settings: Settings, job: Job, spec: Spec) -> str:

@@ -10,10 +10,11 @@ class RunStart:
     """The start point of a run. If ``checkpoint`` is set, the run starts from the checkpoint with this number. If ``checkpoint`` is 0, the run
     starts without state and abandons every branch. If ``path`` is set, the run starts from a copy of an external checkpoint, like ``weir run
     --from-path``. If neither ``checkpoint`` nor ``path`` is set, the run starts from the newest checkpoint of the current branch, or without
-    state if the branch has no checkpoint."""
+    state if the branch has no checkpoint. ``revoke_unknown_output`` has the meaning of the option ``weir run --revoke-unknown-output``."""
 
     checkpoint: int | None = None
     path: str | None = None
+    revoke_unknown_output: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,18 @@ def test_a_job_is_suspended_and_started_again(flights: Worker, weir: Weir) -> No
     assert result.code == 0 and result.out.startswith("Job 'flights' is CANCELED")
 
 
+def test_the_option_revoke_unknown_output_applies_to_one_start(flights: Worker, weir: Weir) -> None:
+    requests = []
+    for option in ((), ("--revoke-unknown-output",), ()):
+        assert weir("suspend", "flights", "--wait").code == 0
+        result = weir("start", "flights", *option, "--wait", "--output", "json")
+        assert result.code == 0, result.err
+        requests.append(result.json["request"])
+    assert requests == [{}, {"revoke_unknown_output": True}, {}]
+    result = weir("start", "flights", "--revoke-unknown-output")
+    assert result.code == 2 and "has not ended, and only a new run can revoke unknown output. Suspend or cancel" in result.err
+
+
 def test_a_command_without_the_option_wait_prints_its_operation(flights: Worker, weir: Weir) -> None:
     result = weir("suspend", "flights")
     assert result.code == 0 and "(suspend). To see the state of the operation, run weir operations flights." in result.out

@@ -82,6 +82,17 @@ def test_specs_and_run_options_have_the_same_defaults() -> None:
     assert size_bytes(JobSpec(artifact="0" * 64).network_memory) == run.network_bytes
 
 
+@pytest.mark.parametrize("start", [{"mode": "resume"}, {"mode": "from", "checkpoint": 7}])
+def test_only_a_run_that_a_user_has_asked_to_revoke_unknown_output_gets_this_option(start: dict[str, Any]) -> None:
+    body = JobSpec(artifact="0" * 64).model_dump(mode="json")
+    plain, revoking = (
+        run_command(body, job="job.py:job", directory="/cp", start=one, archive=None, at_least=57)
+        for one in (start, {**start, "revoke_unknown_output": True})
+    )
+    assert "--revoke-unknown-output" not in plain
+    assert [one for one in revoking if one != "--revoke-unknown-output"] == plain and len(revoking) == len(plain) + 1
+
+
 def test_a_resumed_run_must_restore_the_last_known_checkpoint_or_a_newer_one() -> None:
     body = JobSpec(artifact="0" * 64).model_dump(mode="json")
 

@@ -154,6 +154,51 @@ def test_a_job_restores_another_jobs_checkpoint_and_a_stateless_upgrade_can_be_u
     assert rows(tmp_path / "later") == rows_before
 
 
+def test_a_job_with_an_older_backup_of_its_checkpoints_starts_after_a_request_to_revoke_its_newer_output(
+    api: Api, platform: Platform, tmp_path: Path
+) -> None:
+    created = api.send("POST", "/jobs", json={"name": "backup", "spec": spec(api, tmp_path, restart={"attempts": 0})})
+    job_id = created["id"]
+
+    def suspended(*, after: int) -> int:
+        """Suspend the job after a newer checkpoint than ``after``. Return its last checkpoint."""
+        job_driver = driver(platform, api, api.wait(job_id, lambda job: running(job) and last_checkpoint(job) > after))
+        api.send("POST", f"/jobs/{job_id}/suspend")
+        job = api.wait(job_id, lambda job: job["state"] == "SUSPENDED" and job["operation"] is None)
+        psutil.wait_procs([job_driver], timeout=300)
+        return last_checkpoint(job)
+
+    kept = suspended(after=2)
+    directory = Path(api_directory(platform, job_id))
+    shutil.copytree(directory, tmp_path / "backup")
+    api.send("POST", f"/jobs/{job_id}/start")
+    newest = suspended(after=kept + 2)
+    shutil.rmtree(directory)
+    shutil.copytree(tmp_path / "backup", directory)
+    before = published(tmp_path / "output")
+    assert max(before) > kept
+
+    refused = api.done(api.send("POST", f"/jobs/{job_id}/start")["id"])
+    assert refused["state"] == "FAILED" and "start the job again with --revoke-unknown-output" in refused["problem"]
+    assert api.job(job_id)["health"] == "needs_attention" and published(tmp_path / "output") == before
+    started = api.send("POST", f"/jobs/{job_id}/start", json={"revoke_unknown_output": True})
+    assert api.done(started["id"])["state"] == "SUCCEEDED"
+    assert suspended(after=newest) > newest + 100
+    assert not {one for one in published(tmp_path / "output") if kept < one <= newest}
+
+    faster = spec(api, tmp_path)
+    faster["parameters"]["rate"] = 0
+    added = api.send("POST", f"/jobs/{job_id}/specs", json={"spec": faster}, headers={"If-Match": "*"})
+    assert api.apply(upgraded(api, job_id, added["number"])["id"])["state"] == "SUCCEEDED"
+    api.wait(job_id, lambda job: job["state"] == "FINISHED")
+    assert totals(tmp_path / "output") == expected_totals()
+
+
+def published(output: Path) -> set[int]:
+    """Return the checkpoints whose output readers see."""
+    return {int(one.name.partition("=")[2]) for one in output.glob("weir_checkpoint=*")}
+
+
 def test_a_job_continues_during_a_platform_outage_and_all_its_checkpoints_are_reported(
     platform: Platform, api: Api, tmp_path: Path
 ) -> None:

@@ -73,7 +73,8 @@ def run_command(
         *(["--allow-non-restored-state"] if body["allow_non_restored_state"] else []),
         *[part for name, value in conf.items() for part in ("--conf", f"{name}={value}")],
         *(["--metrics", metrics] if metrics is not None else []),
-        *_start_options(start, at_least), "--log-format", "json", "--quiet",
+        *_start_options(start, at_least), *(["--revoke-unknown-output"] if start.get("revoke_unknown_output") else []),
+        "--log-format", "json", "--quiet",
     ]  # fmt: skip
 
 

@@ -102,9 +102,10 @@ class ApiClient:
     def delete_job(self, job: JobRead) -> None:
         self.http.request("DELETE", f"/jobs/{job['id']}", headers=_if_match(job))
 
-    def verb(self, job_id: int, verb: str) -> OperationRead:
-        """Request an operation. ``verb`` is ``start``, ``suspend``, ``cancel``, ``savepoints`` or ``checkpoints``."""
-        return cast(OperationRead, self._post(f"/jobs/{job_id}/{verb}"))
+    def verb(self, job_id: int, verb: str, body: Mapping[str, Any] | None = None) -> OperationRead:
+        """Request an operation. ``verb`` is ``start``, ``suspend``, ``cancel``, ``savepoints`` or ``checkpoints``. Only ``start``
+        accepts a ``body``."""
+        return cast(OperationRead, self._post(f"/jobs/{job_id}/{verb}", body))
 
     # ---- artifacts and specs -------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
@@ -14,7 +14,15 @@ from weir.cli.client.errors import AbortedByUser, OperationFailed, Refused
 from weir.cli.client.schemas import JobRead, OperationRead, SubtaskSeriesRead
 from weir.cli.commands.waiting import Deadline, wait_for_operation, wait_until_healthy
 from weir.cli.logs import print_message
-from weir.cli.options import JobArgument, LimitOption, TimeoutOption, WaitOption, YesOption, timeout_s
+from weir.cli.options import (
+    JobArgument,
+    LimitOption,
+    RevokeUnknownOutputOption,
+    TimeoutOption,
+    WaitOption,
+    YesOption,
+    timeout_s,
+)
 from weir.cli.output import OutputFormat, OutputOption, age_of, print_fields, print_json, print_rows, size_text, time_of
 
 METRICS_AGE_MAX = timedelta(seconds=90)
@@ -28,7 +36,7 @@ def add_to(app: typer.Typer) -> None:
     app.command()(status)
     app.command()(wait)
     for verb, description in _VERBS.items():
-        app.command(verb, help=description)(_verb_command(verb))
+        app.command(verb, help=description)(start if verb == "start" else _verb_command(verb))
     app.command()(delete)
     app.command()(operations)
 
@@ -185,20 +193,32 @@ _VERBS = {
 }
 
 
+def start(
+    name: JobArgument,
+    revoke_unknown_output: RevokeUnknownOutputOption = False,
+    wait: WaitOption = False,
+    timeout: TimeoutOption = None,
+    output: OutputOption = OutputFormat.TEXT,
+) -> None:
+    _run_verb(name, "start", {"revoke_unknown_output": revoke_unknown_output}, wait=wait, timeout=timeout, output=output)
+
+
 def _verb_command(verb: str) -> Callable[..., None]:
     def command(
         name: JobArgument, wait: WaitOption = False, timeout: TimeoutOption = None, output: OutputOption = OutputFormat.TEXT
     ) -> None:
-        _run_verb(name, verb, wait=wait, timeout=timeout, output=output)
+        _run_verb(name, verb, None, wait=wait, timeout=timeout, output=output)
 
     return command
 
 
-def _run_verb(name: str, verb: str, *, wait: bool, timeout: str | None, output: OutputFormat) -> None:
+def _run_verb(
+    name: str, verb: str, body: Mapping[str, Any] | None, *, wait: bool, timeout: str | None, output: OutputFormat
+) -> None:
     deadline = Deadline(timeout_s(timeout))
     with open_client() as client:
         job = find_job(client, name)
-        operation = client.verb(job["id"], _PATHS.get(verb, verb))
+        operation = client.verb(job["id"], _PATHS.get(verb, verb), body)
         problem: OperationFailed | None = None
         if wait:
             try:
