@@ -2310,6 +2310,20 @@ export interface components {
             timeouts?: components["schemas"]["Timeouts"];
         };
         /**
+         * JobStart
+         * @description Options of a start. They apply only to the next run of the job, not to later restarts.
+         *
+         *     With `revoke_unknown_output`, the job starts even if its checkpoint directory is an older backup. The run revokes published output that the
+         *     job log does not contain. This needs the permission `rollback`.
+         */
+        JobStart: {
+            /**
+             * Revoke Unknown Output
+             * @default false
+             */
+            revoke_unknown_output?: boolean;
+        };
+        /**
          * JobStatusRead
          * @description A summary of a job. `state` is the state of the newest run, or null if the job has no run. `deleted` is true if the job has been deleted.
          */
@@ -3388,8 +3402,8 @@ export interface components {
         };
         /**
          * UserCreate
-         * @description If `rollback` is true, the user may approve and apply plans that revoke committed output. A user without a password cannot log in until an
-         *     administrator sets a password.
+         * @description If `rollback` is true, the user may approve and apply plans that revoke committed output, and may start jobs with `revoke_unknown_output`. A
+         *     user without a password cannot log in until an administrator sets a password.
          */
         UserCreate: {
             /**
@@ -6310,7 +6324,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["JobStart"] | null;
+            };
+        };
         responses: {
             /** @description Successful Response */
             202: {

@@ -101,6 +101,12 @@ function listAll(unit: string, rows: (one: FakeJob) => readonly object[]): Route
 
 const operationRoute = (kind: Schemas['OperationKind']): Route[3] => withJob(({ installation, one }) => Response.json(installation.runOperation(one, kind), { status: 202 }));
 
+const startRoute = withJob(async ({ installation, one, request, permissions }) => {
+  const { revoke_unknown_output } = (await request.json()) as Schemas['JobStart'];
+  if (revoke_unknown_output && !permissions.includes('rollback')) return problem(403, 'forbidden', "This needs the permission 'rollback'.", 'Ask an administrator for this permission.');
+  return Response.json(installation.runOperation(one, 'start', revoke_unknown_output ? { revoke_unknown_output } : {}), { status: 202 });
+});
+
 /** Return the response to a change, or a problem if the change was refused. */
 function toResponse(found: object, status: number): Response {
   return found instanceof FakeProblem ? problem(found.status, found.code, found.detail, found.nextStep) : Response.json(found, { status });
@@ -153,7 +159,7 @@ const ROUTES: readonly Route[] = [
   ['POST', apiPath('/artifacts'), 'operate', async ({ installation, request, query }) => Response.json(await upload(installation, query.get('name')!, request), { status: 201 })],
   ['POST', apiPath('/jobs/:id/specs'), 'operate', withJob(async (asked) => checkIfMatch(asked, asked.one.job) ?? Response.json(addVersion(asked.installation, asked.one, (await asked.request.json()) as Schemas['SpecCreate']), { status: 201 }))],
   ['POST', apiPath('/jobs/:id/plans'), 'operate', withJob(async ({ installation, one, request }) => toResponse(propose(installation, one, (await request.json()) as Schemas['PlanCreate']), 201))],
-  ['POST', apiPath('/jobs/:id/start'), 'operate', operationRoute('start')],
+  ['POST', apiPath('/jobs/:id/start'), 'operate', startRoute],
   ['POST', apiPath('/jobs/:id/suspend'), 'operate', operationRoute('suspend')],
   ['POST', apiPath('/jobs/:id/cancel'), 'operate', operationRoute('cancel')],
   ['POST', apiPath('/jobs/:id/savepoints'), 'operate', operationRoute('savepoint')],

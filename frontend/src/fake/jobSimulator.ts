@@ -67,15 +67,15 @@ export class JobSimulator {
   }
 
   /** Execute an operation immediately. */
-  runOperation(one: FakeJob, kind: Schemas['OperationKind']): Schemas['OperationRead'] {
+  runOperation(one: FakeJob, kind: Schemas['OperationKind'], request: Schemas['OperationRead']['request'] = {}): Schemas['OperationRead'] {
     const { job } = one;
     if (kind === 'savepoint') this.trigger(one, 'savepoint');
     if (kind === 'checkpoint') this.trigger(one, 'manual');
     if (kind === 'suspend' || kind === 'cancel') this.#stop(one, kind === 'suspend' ? 'SUSPENDED' : 'CANCELED');
-    if (kind === 'start') this.#start(one);
+    if (kind === 'start') this.#start(one, 'start', { mode: 'resume', ...request });
     job.version += 1;
     const operation: Schemas['OperationRead'] = {
-      id: this.id, job_id: job.id, kind, state: 'SUCCEEDED', request: {}, result: {}, problem: null, steps: [], created_by: 1,
+      id: this.id, job_id: job.id, kind, state: 'SUCCEEDED', request, result: {}, problem: null, steps: [], created_by: 1,
       created_at: iso(this.nowMs), deadline_at: iso(this.nowMs + 60_000), ended_at: iso(this.nowMs),
     };
     one.operations.unshift(operation);

@@ -1,5 +1,5 @@
 import { Button, Dialog, DialogActions, DialogContent, DialogContentText, DialogTitle } from '@mui/material';
-import { useId } from 'react';
+import { useId, type ReactNode } from 'react';
 
 export interface ConfirmDialogProps {
   title: string;
@@ -15,15 +15,20 @@ export interface ConfirmDialogProps {
   busy: boolean;
   onConfirm(): void;
   onClose(): void;
+  /** Options of the action, which are shown below the description. */
+  children?: ReactNode;
 }
 
 /** Asks for confirmation of an action. */
-export function ConfirmDialog({ title, description, confirmLabel, dismissLabel = 'Cancel', destructive = false, busy, onConfirm, onClose }: ConfirmDialogProps) {
+export function ConfirmDialog({ title, description, confirmLabel, dismissLabel = 'Cancel', destructive = false, busy, onConfirm, onClose, children }: ConfirmDialogProps) {
   const heading = useId();
   return (
     <Dialog open onClose={onClose} aria-labelledby={heading}>
       <DialogTitle id={heading}>{title}</DialogTitle>
-      <DialogContent><DialogContentText>{description}</DialogContentText></DialogContent>
+      <DialogContent>
+        <DialogContentText>{description}</DialogContentText>
+        {children}
+      </DialogContent>
       <DialogActions>
         {/* eslint-disable-next-line jsx-a11y/no-autofocus -- a dialog takes the focus, and this button gets the focus if the action is destructive */}
         <Button autoFocus={destructive} disabled={busy} onClick={onClose}>{dismissLabel}</Button>

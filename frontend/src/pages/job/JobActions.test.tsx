@@ -44,6 +44,31 @@ describe('the header of the job page', () => {
     expect(await screen.findByText('Cancel requested')).toBeVisible();
   });
 
+  it('revokes unknown output only in the start for which the user selects this option', async () => {
+    const { fake, user } = await renderJob(7);
+    const started = async (): Promise<unknown> => fake.requests.findLast(({ method, url }) => method === 'POST' && url.endsWith('/start'))!.clone().json();
+    await user.click(await screen.findByRole('button', { name: 'Start' }));
+    const option = await screen.findByRole('checkbox', { name: 'Revoke unknown output' });
+    expect(option).not.toBeChecked();
+    expect(option).toHaveAccessibleDescription(/--revoke-unknown-output/);
+    await user.click(option);
+    await user.click(within(screen.getByRole('dialog')).getByRole('button', { name: 'Start' }));
+    expect(await screen.findByText('Start requested')).toBeVisible();
+    expect(await started()).toEqual({ revoke_unknown_output: true });
+    await user.click(await screen.findByRole('button', { name: 'Suspend' }));
+    await user.click(within(await screen.findByRole('dialog')).getByRole('button', { name: 'Suspend' }));
+    await user.click(await screen.findByRole('button', { name: 'Start' }));
+    expect(await screen.findByRole('checkbox', { name: 'Revoke unknown output' })).not.toBeChecked();
+    await user.click(within(screen.getByRole('dialog')).getByRole('button', { name: 'Start' }));
+    await waitFor(async () => expect(await started()).toEqual({ revoke_unknown_output: false }));
+  });
+
+  it('offers to revoke unknown output only to users who may roll back', async () => {
+    const { user } = await renderJob(7, '', { as: 'operator' });
+    await user.click(await screen.findByRole('button', { name: 'Start' }));
+    expect(within(await screen.findByRole('dialog', { name: /^Start / })).queryByRole('checkbox')).toBeNull();
+  });
+
   it('deletes a stopped job with a request that contains the displayed version of the job', async () => {
     const { fake, user } = await renderJob(7);
     await user.click(await screen.findByRole('button', { name: 'More' }));

@@ -1,11 +1,12 @@
-import { Button, Dialog, DialogActions, DialogContent, DialogContentText, DialogTitle, ListItemText, Menu, MenuItem, TextField } from '@mui/material';
+import { Button, Checkbox, Dialog, DialogActions, DialogContent, DialogContentText, DialogTitle, FormControlLabel, FormHelperText, ListItemText, Menu, MenuItem, TextField } from '@mui/material';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useId, useState } from 'react';
 import { useNotify } from 'react-admin';
 import { useNavigate } from 'react-router-dom';
 
 import { unwrap, api, ifMatch, idempotent } from '../../api/client';
 import { FIELDS } from '../../api/fields';
+import type { Schemas } from '../../api/types';
 import { fieldError } from '../../api/validation';
 import { useCan } from '../../auth/permissions';
 import { ConfirmDialog, type ConfirmDialogProps } from '../../shared/ConfirmDialog';
@@ -38,7 +39,7 @@ const CONFIRMATION: Record<RequestVerb, Confirmation> = {
   },
 };
 
-async function send(verb: RequestVerb, job_id: number, version: number): Promise<void> {
+async function send(verb: RequestVerb, job_id: number, version: number, start: Schemas['JobStart']): Promise<void> {
   const path = { job_id };
   if (verb === 'delete') {
     await unwrap(api.DELETE('/api/v1/jobs/{job_id}', { params: { path, header: ifMatch(version) } }));
@@ -47,7 +48,7 @@ async function send(verb: RequestVerb, job_id: number, version: number): Promise
   await idempotent((header) => {
     switch (verb) {
       case 'start':
-        return api.POST('/api/v1/jobs/{job_id}/start', { params: { path, header } });
+        return api.POST('/api/v1/jobs/{job_id}/start', { params: { path, header }, body: start });
       case 'suspend':
         return api.POST('/api/v1/jobs/{job_id}/suspend', { params: { path, header } });
       case 'cancel':
@@ -62,11 +63,13 @@ export function JobActions() {
   const job = useJob();
   const [confirming, setConfirming] = useState<RequestVerb | null>(null);
   const [rescaling, setRescaling] = useState(false);
+  const [revokesUnknownOutput, setRevokesUnknownOutput] = useState(false);
+  const mayRevoke = useCan('rollback');
   const notify = useNotify();
   const queries = useQueryClient();
   const navigate = useNavigate();
   const { mutate, isPending } = useMutation({
-    mutationFn: (verb: RequestVerb) => send(verb, job.id, job.version),
+    mutationFn: (verb: RequestVerb) => send(verb, job.id, job.version, { revoke_unknown_output: revokesUnknownOutput }),
     onSuccess: (_, verb) => {
       notify(CONFIRMATION[verb].accepted, { type: 'info' });
       if (verb === 'delete') void navigate('/jobs');
@@ -81,7 +84,10 @@ export function JobActions() {
   const choose = (verb: JobVerb): void => {
     if (verb === 'rescale') setRescaling(true);
     else if (verb === 'upgrade') void navigate(`/jobs/${job.id}/new-version`);
-    else setConfirming(verb);
+    else {
+      setRevokesUnknownOutput(false);
+      setConfirming(verb);
+    }
   };
   return (
     <>
@@ -96,9 +102,26 @@ export function JobActions() {
           busy={isPending}
           onConfirm={() => mutate(confirming)}
           onClose={() => setConfirming(null)}
-        />
+        >
+          {confirming === 'start' && mayRevoke && <RevokeUnknownOutput checked={revokesUnknownOutput} onChange={setRevokesUnknownOutput} />}
+        </ConfirmDialog>
       )}
       {rescaling && <Rescale onClose={() => setRescaling(false)} />}
+    </>
+  );
+}
+
+/** The option of a start that the driver names when it refuses to start, because the checkpoint directory is an older backup. */
+function RevokeUnknownOutput({ checked, onChange }: { checked: boolean; onChange(checked: boolean): void }) {
+  const help = useId();
+  return (
+    <>
+      <FormControlLabel
+        sx={{ mt: 1.5 }}
+        control={<Checkbox size="small" checked={checked} onChange={(_, now) => onChange(now)} slotProps={{ input: { 'aria-describedby': help } }} />}
+        label="Revoke unknown output"
+      />
+      <FormHelperText id={help}>If the sinks have published output that the job log does not contain, hide this output instead of refusing to start (--revoke-unknown-output).</FormHelperText>
     </>
   );
 }

@@ -13,6 +13,7 @@ describe('event texts', () => {
     ['RunCreated', { run: 4, run_id: 9, cause: 'restart', spec: 2, start: { mode: 'resume' } }, 'run 4 (restart) with version 2'],
     ['RunCreated', { run: 4, run_id: 9, cause: 'rollback', spec: 2, start: { mode: 'from', checkpoint: 40 } }, 'run 4 (rollback) with version 2, from checkpoint 40'],
     ['RunCreated', { run: 4, run_id: 9, cause: 'upgrade', spec: 3, start: { mode: 'from', checkpoint: 0 } }, 'run 4 (upgrade) with version 3, without state'],
+    ['RunCreated', { run: 5, run_id: 10, cause: 'start', spec: 3, start: { mode: 'resume', revoke_unknown_output: true } }, 'run 5 (start) with version 3, revokes unknown output'],
     ['RunCreated', { run: 4, run_id: 9, cause: 'restore', spec: 2, start: { mode: 'path', path: '/srv/a#12' } }, 'run 4 (restore) with version 2, from checkpoint 12 in /srv/a'],
     ['DriverHung', { run: 4, run_id: 9, host: 'b7', reason: 'no heartbeat for 60 s' }, 'killed the unresponsive driver of run 4: no heartbeat for 60 s'],
     ['ReassignmentBlocked', { run: 4, run_id: 9, host: 'b7', reason: 'no shared directory' }, 'cannot reassign run 4 from lost host b7: no shared directory'],

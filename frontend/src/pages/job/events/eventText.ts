@@ -30,7 +30,7 @@ export function eventText({ kind, fields }: Pick<JobEvent, 'kind' | 'fields'>): 
     case 'DesiredStateChanged':
       return `desired state: ${text('desired_state').toLowerCase()}${by}`;
     case 'RunCreated':
-      return `run ${text('run')} (${text('cause')}) with version ${text('spec')}${beginning(fields.start)}`;
+      return `run ${text('run')} (${text('cause')}) with version ${text('spec')}${beginning(fields.start)}${revoking(fields.start)}`;
     case 'RunEnded':
       return `run ${text('run')}: ${text('state')}${because}`;
     case 'ReassignmentBlocked':
@@ -90,6 +90,10 @@ function beginning(start: unknown): string {
     default:
       return '';
   }
+}
+
+function revoking(start: unknown): string {
+  return typeof start === 'object' && start !== null && 'revoke_unknown_output' in start && start.revoke_unknown_output === true ? ', revokes unknown output' : '';
 }
 
 /** Describe the result of the inspection of a plan. */
