@@ -58,8 +58,8 @@ class RunMeasurement:
     aborted: int
     peak_rss_bytes: int
     totals: Totals
-    """Totals of the sink since the newest checkpoint before the measured time. If no such checkpoint exists, totals since the
-    start of the run."""
+    """What the sink has counted from a checkpoint until the end of the run. This checkpoint is the newest one at the start of the
+    measured time. Without such a checkpoint, the totals of the whole run."""
     wrong: str | None
 
     @property

@@ -54,7 +54,8 @@ def say(message: str) -> None:
 
 
 def relay(process: subprocess.Popen[bytes], what: str) -> None:
-    """Print the output of a command without uv's list of packages, and print a message from time to time while no output arrives."""
+    """Print the output of a command, but omit the lines in which uv lists packages. While no output arrives, print every 10 seconds that
+    the command is still running."""
     assert process.stdout is not None
     started = time.monotonic()
     unfinished = b""

@@ -1,4 +1,5 @@
-"""``weir run --metrics HOST:PORT``: Prometheus metrics of a driver. The control plane's metrics have the same names."""
+"""``weir run --metrics HOST:PORT``: Prometheus metrics of a driver. Metrics that the control plane
+also exports have the same names there."""
 
 from __future__ import annotations
 

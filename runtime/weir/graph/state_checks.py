@@ -77,8 +77,8 @@ def incompatible(operator: LogicalOperator, *, restore: str) -> str:
 def check_source(old: OperatorInGraph, new: OperatorInGraph) -> tuple[str, ...]:
     """Require the same connector and the same input.
 
-    Ignore a field that only one graph has: the version of Weir that wrote the other graph does not know this field. A restore cannot
-    add file order, because the splits in the checkpoint are final.
+    Ignore a field that only one graph has, because the version of Weir that wrote the other graph does not know this field. As an
+    exception, refuse a change of ``order`` to "file": the checkpoint possibly contains files that are divided into several splits.
     """
     _check_connector(old, new)
     for field in INPUT_FIELDS.get(str(new.config.get("kind")), ()):

@@ -34,7 +34,7 @@ RETIRED_REMEMBERED = 100
 """Maximum number of retired checkpoints in the view, for display. The view contains the newest retired checkpoints."""
 
 GENERATIONS_REMEMBERED = 100
-"""The number of newest generations that each have a record in the view. An older generation has a record only if a kept
+"""The view contains a separate record for each of this many newest generations. An older generation has a record only if a kept
 checkpoint descends from it. One record describes several older generations if each of them continued the previous one."""
 
 SKIPPED_IDS_MAX = 100

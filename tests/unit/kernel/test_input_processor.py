@@ -90,7 +90,7 @@ def test_the_watermark_does_not_decrease_after_a_restore() -> None:
 def test_an_input_that_had_ended_at_the_snapshot_does_not_hold_back_the_watermark_after_the_restore() -> None:
     subtask = Subtask({A: InputStart(watermark_ms=10, ended=True), B: InputStart(watermark_ms=100)}, watermark_ms=100)
     assert subtask.receive(FrameKind.WATERMARK, B, 120) == [AdvanceWatermark(120)]
-    assert [end.ended for end in subtask.protocol.input_snapshots()] == [True, False], "END has not arrived again yet"
+    assert [end.ended for end in subtask.protocol.input_snapshots()] == [True, False], "input A stays ended"
     assert subtask.receive(FrameKind.END, A) == []
     assert subtask.receive(FrameKind.END, B) == [InputsEnded(run_operators=True)]
 

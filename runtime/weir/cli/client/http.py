@@ -228,8 +228,8 @@ def stream_events(
                 connected = True
                 for message in httpx2.EventSource(response):
                     pause_s = STREAM_PAUSE_S
-                    # Some messages contain an id but no event. A new connection resumes after the newest id of all messages, including
-                    # messages without an event.
+                    # Some messages contain an id but no event. Remember these ids, too, because a new connection sends the last id
+                    # that this client has received.
                     last_id = message.id or last_id
                     if message.data:
                         yield ServerEvent(message.event, json_.loads(message.data))
