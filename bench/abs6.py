@@ -62,7 +62,7 @@ class Abs6:
         return self._wrong_state(contents, counts) or self._wrong_totals(contents, totals, counts)
 
     def _wrong_state(self, contents: CheckpointContents, counts: KeyCounts) -> str | None:
-        """Check the count and the sum of each key. They are in the state of the first keyed operator at the last checkpoint."""
+        """Check the count and the sum of each key in the state of the first keyed operator at the last checkpoint."""
         state = contents.states[FIRST]
         expected = {
             key: (count, 2 * total + count)

@@ -31,7 +31,7 @@ class CeilingRun:
 
 
 class Ceiling:
-    """Runs of about ``seconds`` each. The speed of the previous run determines the number of records."""
+    """Runs of the ceiling program, of about ``seconds`` each. The speed of the previous run determines the number of records."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds

@@ -58,8 +58,8 @@ class RunMeasurement:
     aborted: int
     peak_rss_bytes: int
     totals: Totals
-    """What the sink has counted from a checkpoint until the end of the run. This checkpoint is the newest one at the start of the
-    measured time. Without such a checkpoint, the totals of the whole run."""
+    """Totals of the sink since the newest checkpoint before the measured time. If no such checkpoint exists, these are the
+    totals since the start of the run."""
     wrong: str | None
 
     @property
@@ -202,7 +202,7 @@ def _wait_until(running: RunningJob, condition: _Condition, timeout_s: float) ->
 
 def rate_of(reports: Iterable[Sequence[tuple[float, int]]], measured: Clock) -> tuple[int, float]:
     """Return how many records all source subtasks read, and in how many seconds. Each source subtask counts from its first to
-    its last report in the measured time. The seconds are the mean over the subtasks.
+    its last report in the measured time. The returned seconds are the mean over the subtasks.
 
     Slots report twice a second, each at a different moment, so each source subtask is timed from its first to its last report.
     ``reports``: for each source subtask, the times at which a new number of records was observed. The first entry is the start

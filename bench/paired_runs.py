@@ -1,9 +1,9 @@
 """Paired runs: two runs that are compared with each other and take turns of one second, each with the whole machine.
 
-The speed of a rented machine changes by a third within seconds. So the speeds of two consecutive runs of twenty
-seconds differ by more than the cost of checkpoints. If two runs take turns every second, the machine is equally fast
-for both. Each run has its own Spark session. During the turn of one run, all processes of the other run are stopped, including
-those of Spark.
+The speed of a rented machine changes by a third within seconds. Because of these changes, the speeds of two
+consecutive runs of twenty seconds differ by more than the cost of checkpoints. If two runs take turns every second, the
+machine is equally fast for both. Each run has its own Spark session. During the turn of one run, all processes of the other
+run are stopped, including those of Spark.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from weir.spark.launch import RunOptions, session_for
 TURN_S = 1.0
 INTERVAL_MS = 1_050
 """The checkpoint interval of the run with checkpoints. A checkpoint that is due during the other run's turn is taken at the
-beginning of this run's next turn. The following checkpoint is due just after this turn ends. So each turn has exactly one
-checkpoint, and no checkpoint is in progress at the end of a turn."""
+beginning of this run's next turn. The following checkpoint is due just after this turn ends. With this interval, each turn has
+exactly one checkpoint, and no checkpoint is in progress at the end of a turn."""
 
 _WARM, _BEGIN, _BEGUN = "warm", "begin", "begun"
 

@@ -4,7 +4,7 @@
     make bench-small-files ARGS='--only text --files 5000'
 
 The job takes a checkpoint every second. The first run of the benchmark writes the files to build/bench/small-files, and later
-runs read the same files. The benchmark prints one line for each kind of file. Its exit code is 1 if an output is wrong.
+runs read the same files. The benchmark prints one line for each kind of file. The exit code is 1 if an output is wrong.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class ControlPlane:
         self.status: int | None = None
         self.code: str | None = None
         self.silent = False
-        """While this is true, requests are accepted but not answered."""
+        """Whether the control plane accepts requests without answering them."""
         self._commands: list[NumberedCommand] = []
         self._changed = threading.Condition()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())

@@ -18,7 +18,7 @@ def unless_ended(process: psutil.Process, read: Callable[[psutil.Process], T], *
     """Return ``read(process)``, or None if the process has ended.
 
     A process that is ending belongs to root after the process has released its memory, so Linux denies an ordinary user access to
-    the details. A denied access is therefore no proof that the process has ended. The function repeats ``read`` until ``read``
+    the details. Denied access does not prove that the process has ended. The function repeats ``read`` until ``read``
     succeeds or the process has ended. Raises psutil.AccessDenied if the process still runs after ``wait_s`` seconds and Linux
     still denies access.
     """

@@ -105,7 +105,7 @@ def recovery(generation: int, random: Random) -> list[Event]:
 
 def endless(random: Random, *, lead: int = 0) -> Iterator[Event]:
     """Yield the events of a healthy run in rounds. A round consists of a checkpoint and samples. ``lead``: the number of
-    samples before the first round. Jobs with different leads take their checkpoints at different times."""
+    samples before the first round. Jobs with different values of ``lead`` take their checkpoints at different times."""
     for position in range(lead):
         yield sample(position % SLOTS, 2 * (position // SLOTS))
     number = 1
@@ -146,7 +146,7 @@ def rows_of(events: Sequence[NumberedEvent]) -> ExpectedRows:
 
 @dataclass(frozen=True, slots=True)
 class RequestBody:
-    """The body of one request. ``first``, ``last``: numbers of its first and its last event."""
+    """The body of one request. ``first``, ``last``: numbers of the first and the last event in the body."""
 
     first: int
     last: int

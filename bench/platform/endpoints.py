@@ -20,8 +20,8 @@ from weir_backend.kit.clock import now
 
 DOCUMENT = "/api/v1/openapi.json"
 LEFT_OUT: Mapping[str, str] = {
-    "stream_job_events": "a stream; the part 'streams' measures it",
-    "stream_jobs": "a stream; the part 'streams' measures it",
+    "stream_job_events": "a stream, which the part 'streams' measures",
+    "stream_jobs": "a stream, which the part 'streams' measures",
     "wait_for_commands": "long poll that needs the token of a run",
     "get_delivery": "needs a webhook delivery, and the benchmark has none",
     "begin_oidc_session": "needs an external OIDC provider",
@@ -158,7 +158,7 @@ class _Ids:
         return self._known[name]
 
     def _newest(self, resources: str) -> int:
-        """Return the newest resource. If the resource belongs to a job, return the newest one of the largest job."""
+        """Return the newest resource. If resources belong to jobs, return the newest resource of the largest job."""
         for filter_ in (f"?filter={quote(json.dumps({'job_id': self._largest}))}", ""):
             answer = self._client.get(self._lists[resources] + filter_)
             if answer.status == 200 and answer.json():

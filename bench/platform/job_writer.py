@@ -168,7 +168,7 @@ class SimulatedDriver:
         self.run = writer.live_run(job_id)
         self._author = writer
         self.generation = 1
-        """The newest generation that was reported."""
+        """The newest generation that the driver has reported."""
         self._counts = counts
         self._number = 0
 
@@ -289,7 +289,7 @@ def _fill_log(writer: JobWriter, job_id: int, driver: SimulatedDriver, events: i
 
 
 def _top_up(writer: JobWriter, job_id: int, events: int) -> int:
-    """Add events of the control plane until the job has ``events`` events. Return the number of its events."""
+    """Add events of the control plane until the job has ``events`` events. Return the number of events of the job."""
     with writer.database.session() as session:
         job = session.get_one(Job, job_id, with_for_update=True)
         for _ in range(events - job.event_number):

@@ -1,4 +1,4 @@
-"""Fake workers and drivers. The fakes run in the process of the test. They call the same services as real workers and drivers."""
+"""Fake workers and drivers. The fakes run in the process of the test, and call the same services as real workers and drivers."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ class Platform:
             return Driver(self, job_id, run.id, run_token(self.settings, run.directory), dict(run.start), run.cause)
 
     def running(self, name: str = "orders", **spec: Any) -> tuple[int, Driver]:
-        """Deploy and start a job, and complete its checkpoint 1. Return the id of the job and its driver."""
+        """Deploy and start a job, and complete its checkpoint 1. Return the id and the driver of the job."""
         job_id = self.deploy(name, spec)["id"]
         self.compile(job_id)
         driver = self.driver(job_id)

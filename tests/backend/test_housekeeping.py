@@ -244,7 +244,7 @@ def test_old_ended_operations_are_deleted_unless_a_plan_refers_to_them(database:
     assert remaining() == (kept, ["APPLIED", "APPROVED", "PROPOSED"], [2, 3], ["b"])
     end_run(database, run)
     run_cleanups(database, settings)
-    assert remaining()[2] == [3], "the run has ended, so command 2 stays unanswered"
+    assert remaining()[2] == [3], "command 2 is deleted, because its run has ended"
 
 
 def test_the_counters_still_include_failures_that_were_deleted(database: Database, settings: Settings) -> None:
@@ -293,7 +293,7 @@ def test_only_the_informative_runs_of_a_repeatedly_failing_job_are_kept(database
     uninformative = [ended_run(), ended_run(generation=2, ran=True), ended_run("from"), ended_run()]
     newest_that_ran = ended_run(generation=3, ran=True)
     newest_rollback = ended_run("from")
-    uninformative.append(ended_run())  # continued from the restored checkpoint, but completed no checkpoint
+    uninformative.append(ended_run())  # this run continued from the restored checkpoint, but completed no checkpoint
     newest_in_log = ended_run(generation=4)
     recent = ended_run(ended=RECENTLY)
     uninformative.append(ended_run())

@@ -176,7 +176,7 @@ def test_a_start_during_a_suspension_runs_the_job_again_after_the_suspension(pla
     assert platform.operation(start["id"])["ended_at"] is None, "the live run is still suspending"
     driver.checkpoint(2, "suspend")
     driver.report_state(DriverState.SUSPENDED)
-    assert platform.operation(start["id"])["ended_at"] is None, "the new run is not RUNNING yet"
+    assert platform.operation(start["id"])["ended_at"] is None, "the start does not succeed before the new run is RUNNING"
     platform.driver(job_id).begin()
     assert platform.operation(start["id"])["state"] == "SUCCEEDED" and platform.job(job_id)["run"]["number"] == 2
 

@@ -324,7 +324,7 @@ class ChaosRun:
         elif driver.concurrent and driver.number == 0 and code == Exit.USAGE:
             return  # The driver paused before it read the log, and then refused to start without state, because the log has entries.
         elif driver.concurrent:
-            # The expected code is SUPERSEDED. Another code is only noted, because the output check finds any effect of the driver.
+            # The expected exit code is SUPERSEDED. Another code is only noted, because the output check finds its effects.
             self._report.notes.append(f"driver {driver.number} was superseded and exited with {code}")
         else:
             self._report.problems.append(f"driver {driver.number} exited with {code}")

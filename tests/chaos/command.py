@@ -65,7 +65,7 @@ class _ChaosSuite:
         self._options = options
         self._lock = threading.Lock()
         self.stop = threading.Event()
-        """Once set, runs end immediately and are not counted."""
+        """Once this event is set, runs end immediately and are not counted."""
         self._cluster: StandaloneCluster | None = None
         self._completed = 0
         self._injected: Counter[str] = Counter()

@@ -43,14 +43,14 @@ class Moment(StrEnum):
     START = "start"
     """Immediately. The driver is possibly still starting."""
     RUNNING = "running"
-    """When the current driver completes its first checkpoint after the previous fault."""
+    """The current driver completes its first checkpoint after the previous fault."""
     CHECKPOINT = "checkpoint"
-    """When a checkpoint is triggered."""
+    """A checkpoint is triggered."""
     RECOVERY = "recovery"
-    """When the recovery from the previous fault starts. If that fault ended the driver, the recovery starts when the next driver
+    """The recovery from the previous fault starts. If that fault ended the driver, the recovery starts when the next driver
     starts a generation."""
     END = "end"
-    """When the job starts to read the rest of its input at full speed."""
+    """The job starts to read the rest of its input at full speed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +193,8 @@ def _faults(rng: Random, *, standalone: bool) -> tuple[Fault, ...]:
 
 
 def _is_recovered_from(fault: Fault) -> bool:
-    """Return whether the fault causes a recovery or a start of another driver. A short pause or the removal of output
-    has no such effect."""
+    """Return whether the fault causes a recovery or a start of another driver. After a short pause or the removal
+    of output, the same driver continues without a recovery."""
     if fault.kind is FaultKind.TAKE_OUTPUT:
         return False
     return not fault.pause_ms or fault.kind in NEW_DRIVER or (fault.kind is FaultKind.WORKER_PAUSE and fault.pause_ms > 6_000)

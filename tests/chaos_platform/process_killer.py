@@ -66,7 +66,7 @@ class ProcessKiller:
         """Return the pid of a driver, or None.
 
         Until a job has completed a checkpoint, the platform restarts it at most FIRST_RUN_RESTARTS_MAX times. One more kill would
-        correctly fail the job.
+        fail the job, although the platform works correctly.
         """
         root = self._platform.root
         found = [(run, pid) for run, pids in drivers(root).items() for pid in pids]

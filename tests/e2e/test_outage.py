@@ -51,7 +51,7 @@ def test_a_page_shows_the_age_of_its_data_during_an_outage_and_the_missed_events
 
     assert resumed_after[-1] >= shown, "the stream resumes after the last event"
 
-    # The job continued, and the events that its driver sent later appear without a reload.
+    # The job continued during the outage, and new events of its driver appear without a reload.
     rig.api.wait(job_id, lambda job: newest(job) >= before + 3)
     for number in range(before + 1, before + 4):
         expect(log.get_by_role("row").filter(has_text=f"checkpoint {number} in ")).to_be_visible()

@@ -12,7 +12,7 @@ from tests.e2e.conftest import OpenSession
 from tests.e2e.rig import NAME, OLGA, WAIT_S, Rig, running
 
 BACK = 4
-"""The rollback target is this many checkpoints older than the newest one."""
+"""Number of checkpoints from the rollback target to the newest checkpoint."""
 
 
 def test_a_job_can_be_rolled_back_and_the_rollback_undone(rig: Rig, open_session: OpenSession) -> None:

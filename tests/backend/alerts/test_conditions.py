@@ -184,7 +184,9 @@ def test_an_alert_about_failures_resolves_if_the_job_runs_for_long_enough() -> N
     failed = replace(RUNNING, failures=3, last_failure_at=NOW - timedelta(seconds=300))
     assert verdict_of(Failures(3), failed, firing=True) == NotFiring("the job runs again")
     assert isinstance(verdict_of(Failures(3), replace(failed, last_failure_at=NOW - timedelta(seconds=299))), Firing)
-    assert isinstance(verdict_of(Failures(3), replace(failed, run_state=RunState.FAILED)), Firing), "the job does not run"
+    assert isinstance(verdict_of(Failures(3), replace(failed, run_state=RunState.FAILED)), Firing), (
+        "the alert fires while the job does not run"
+    )
 
 
 def test_an_alert_about_failures_also_fires_below_its_limit_if_restarts_have_stopped() -> None:

@@ -229,7 +229,7 @@ def test_the_summary_of_a_job_contains_its_latest_restore(
         session.get_one(Run, run.id).running_at = now()
     store_events(database, run, triggered(1), completed(1), triggered(2, trigger="savepoint"), completed(2, trigger="savepoint"))
     store_events(database, run, triggered(3), CheckpointFailed(CheckpointId(3), "late"), first=5)
-    assert latest() is None, "the first run started without state"
+    assert latest() is None, "the first run started without state, so the job has no restore"
 
     second = next_run(database, run, resume, "restart")
     assert latest() == (2, "restart", 2, True, None), "the run restored the newest checkpoint that was completed before the run"

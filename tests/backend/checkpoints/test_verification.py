@@ -271,7 +271,7 @@ def test_the_newest_checkpoint_of_a_job_is_verified_first_and_each_checkpoint_is
     assert schedule(platform) == []
     job.complete(4)
     _completed_at(platform, now())
-    assert schedule(platform) == [], "a checkpoint of this job was verified today"
+    assert schedule(platform) == [], "nothing is due, because a checkpoint of this job was verified today"
     _completed_at(platform, now() - 2 * DAY)
     with platform.database.session() as session:
         session.execute(update(Checkpoint).where(Checkpoint.number == 2).values(completed_at=now() - 3 * DAY))

@@ -215,7 +215,7 @@ def test_a_plan_that_is_not_inspected_in_time_is_discarded(platform: Worker, wei
 
 
 def test_concurrent_deployments_with_the_same_name_create_one_job(platform: Worker, weir: Weir, job_file: JobFile) -> None:
-    """The first deployment creates the job. The other deployments find the job unchanged."""
+    """The first deployment creates the job. All later deployments change nothing."""
     deployment = DeployRequest(
         "flights", read_code(job_file()), DeployOptions([], 2, "local", "10s", 3, None, None, [], 0, allow_non_restored_state=False),
         "savepoint", None, "", start=True,

@@ -31,7 +31,7 @@ def test_a_slow_process_is_reported_with_the_path_of_its_log() -> None:
     assert lines[1][1] == "  API       still starting after 20 s; see /logs/api.log"
 
 
-def test_the_supervisor_is_reported_until_the_first_process_starts() -> None:
+def test_the_supervisor_is_reported_as_slow_until_the_first_process_starts() -> None:
     notices = SlowStartNotices(log_of)
     assert notices.lines(None, 0.0) == []
     assert notices.lines(replace(STARTING, children={}), 12.0) == [

@@ -66,7 +66,7 @@ def test_a_job_of_a_lost_host_is_reassigned_and_its_old_driver_is_fenced(platfor
     next_driver = platform.driver(job.job_id)
     assert next_driver.start == {"mode": "resume"} and next_driver.run_id != job.driver.run_id
     reassign_from_lost_hosts(job.context, now())
-    assert run_of(platform, next_driver.run_id).ended_at is None, "the new run has no host yet"
+    assert run_of(platform, next_driver.run_id).ended_at is None, "the new run is not reassigned, because it has no host yet"
 
 
 def test_a_job_without_checkpoints_is_reassigned_without_reading_its_directory(platform: Platform) -> None:

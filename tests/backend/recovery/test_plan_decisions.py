@@ -176,7 +176,7 @@ def test_a_plan_with_random_failures_ends_and_never_causes_concurrent_runs(seed:
                 assert bring_back == (PlanPhase.STOPPING in job.phases)
                 still_live = bring_back and job.live_is_of_plan
                 assert not still_live or job.now >= DEADLINE + REVERT_TIMEOUT, (
-                    "the plan was reverted while a run of the plan was live"
+                    "a plan is not reverted while one of its runs is live"
                 )
                 return
     pytest.fail(f"seed {seed}: the plan did not end")

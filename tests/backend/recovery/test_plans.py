@@ -42,7 +42,7 @@ def platform(client: TestClient, database: Database, settings: Settings, tasks: 
 
 @pytest.fixture
 def running(platform: Platform) -> tuple[int, Driver]:
-    """Create a running job with checkpoints 1 to 3. Return its id and its driver."""
+    """Create a running job with checkpoints 1 to 3. Return the id and the driver of the job."""
     job_id, driver = platform.running()
     driver.checkpoint(2)
     driver.checkpoint(3)

@@ -51,14 +51,14 @@ def read(job: Job, params: Params) -> Stream:
 
 
 def without_state(params: Params) -> Job:
-    """A job whose slots write only output."""
+    """A job whose slots write output but no state."""
     job = Job("small")
     read(job, params).write(sinks.parquet(params.path("output")), uid="out")
     return job
 
 
 def with_state(params: Params) -> Job:
-    """A job whose slots write only state."""
+    """A job whose slots write state but no output."""
     job = Job("small")
     sums = read(job, params).key_by("key").aggregate(rows=agg.count(), total=agg.sum("number"), emit="each", uid="sums")
     params.path("output")

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.spark
 
 def run(root: Path, source: Path, *options: str, function: str = "job") -> CommandResult:
     """Run the job with output and checkpoints in ``root`` and with the input of ``source``. The checkpoints of ``source`` contain
-    positions in that input."""
+    positions in its input."""
     return weir(
         "run", f"{JOB}:{function}", "--set", f"input={source / 'input'}", "--set", f"output={root / 'output'}",
         "--checkpoint-dir", root / "checkpoints", "--interval", "none", *options,

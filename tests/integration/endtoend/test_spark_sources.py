@@ -64,7 +64,7 @@ def test_each_row_of_a_query_is_counted_exactly_once_although_a_slot_is_killed(
 
 
 def staging(root: Path) -> Path:
-    """Return the staging directory of the query. Fails unless the query has exactly one."""
+    """Return the staging directory of the query. Fails unless the query has exactly one staging directory."""
     (directory,) = (root / "checkpoints" / "copying" / "staged-splits" / "tickets").iterdir()
     return directory
 

@@ -25,7 +25,7 @@ WAIT_S = 180.0
 
 
 class BackgroundCommand(subprocess.Popen[str]):
-    """The process of a command. The end of the ``with`` block waits for the end of the process. If the block raises, the process is
+    """The process of a command. The ``with`` block ends only after the process has ended. If the block raises, the process is
     killed first, so that the wait ends."""
 
     def __exit__(self, exc_type: Any, exc: Any, traceback: Any) -> None:

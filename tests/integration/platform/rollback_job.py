@@ -1,4 +1,4 @@
-"""The jobs of ``test_rollback``. One job prints every record. The other job has a working and a failing version."""
+"""The jobs of ``test_rollback``. Job ``small`` prints every record. Job ``piped`` has a working and a failing version."""
 
 from __future__ import annotations
 

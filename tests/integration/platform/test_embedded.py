@@ -125,7 +125,7 @@ def test_secrets_are_only_in_their_file(platform: Platform) -> None:
     shown = argument_lists(platform.processes()) + platform.directory.state.read_text()
     shown += "".join(path.read_text() for path in platform.directory.logs.iterdir())
     assert [value for value in values if value in shown] == []
-    assert len(platform.processes()) > len(CHILDREN) and "uvicorn" in shown, "the processes and logs are checked"
+    assert len(platform.processes()) > len(CHILDREN) and "uvicorn" in shown, "the search must cover the processes and their logs"
 
 
 def test_other_users_of_this_host_have_no_access(platform: Platform) -> None:

@@ -104,8 +104,8 @@ def test_an_irrevocable_sink_repeats_exactly_the_records_that_the_plans_list(
     target = last_checkpoint(job.wait(lambda job: last_checkpoint(job) > last_checkpoint(recovered)))
     job.wait(lambda job: last_checkpoint(job) >= target + 3)
 
-    # The killed driver might not have printed the output of its newest checkpoint. The next driver prints only this output
-    # again.
+    # The killed driver might not have printed the output of its newest checkpoint. The next driver prints
+    # the output of this checkpoint again, and no other output.
     repeated_after_kill = {number for number, times in job.printed().items() if times > 1}
     assert repeated_after_kill <= job.committed(job.again(job.newest_of_the_first_driver())).keys()
 

@@ -38,7 +38,7 @@ def session() -> Iterator[LazySession]:
 
 
 def first_time(marker: str) -> bool:
-    """Return whether no process has called this function with ``marker`` before. The first call writes the id of its process to
+    """Return whether this is the first call with ``marker`` in any process. The first call writes the id of its process to
     the file ``marker``."""
     try:
         with open(marker, "x") as created:
@@ -134,9 +134,7 @@ def test_a_slot_with_a_hung_blocking_call_is_replaced_after_the_call_timeout(ses
     assert "function request (test_stuck_slots.py:" in recovery.reason
 
 
-def test_a_hung_blocking_call_does_not_prevent_the_recovery_from_the_loss_of_another_slot(
-    session: LazySession, tmp_path: Path
-) -> None:
+def test_a_job_with_a_hung_blocking_call_recovers_from_the_loss_of_another_slot(session: LazySession, tmp_path: Path) -> None:
     def add(rows: Any) -> Any:
         return rows.map_batches(hung_client(str(tmp_path)), blocking=True, uid="ask")
 

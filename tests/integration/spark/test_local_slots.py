@@ -162,7 +162,7 @@ def test_unauthenticated_messages_to_every_port_have_no_effect(local_spark: Spar
             assert address.endswith("127.0.0.1")
             for message in (b"\x00" * 64, os.urandom(4096), b"GET / HTTP/1.0\r\n\r\n", b"c\no0\nshutdown\ne\n"):
                 response = send_unauthenticated(port, message)
-                # The gateway responds with an error ("!"). The other servers do not respond.
+                # The gateway responds with an error ("!"). Spark's servers do not respond.
                 assert response[:1] in (b"", b"!"), (port, message[:10], response)
         # The open ports are those of PySpark's gateway, of Spark's control messages, and of Spark's block transfer.
         assert sorted(refusing_server(port) for _, port in ports) == ["gateway", "spark", "spark"]

@@ -34,7 +34,7 @@ def test_the_throughput_of_a_run_is_computed_over_its_own_turns_only() -> None:
 def test_the_rate_of_each_subtask_is_computed_from_its_own_reports() -> None:
     slow = [(10.0, 0), (10.0, 0), (10.5, 10), (11.0, 20)]
     fast = [(10.0, 0), (10.2, 0), (10.5, 30), (10.7, 50)]
-    # One subtask reads 20 records per second, the other 100. The mean of their times is 0.75 s.
+    # One subtask reads 20 records per second, the other 100. They are timed for 0.75 s on average.
     # So the result is (20 + 100) * 0.75 records.
     assert rate_of([slow, fast], CLOCK) == (90, pytest.approx(0.75))
 

@@ -33,7 +33,7 @@ sys.stdin.readline()
 
 @contextmanager
 def denying_process() -> Iterator[tuple[psutil.Process, subprocess.Popen[str]]]:
-    """Yield a running process. It denies access to its details until it receives a line. Inside the ``with`` block, the test
+    """Yield a running process that denies access to its details until it receives a line. Inside the ``with`` block, the test
     process has the rights of an ordinary user."""
     command = [sys.executable, "-c", _DENYING, str(ORDINARY_USER)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as started:
@@ -61,7 +61,7 @@ def as_ordinary_user() -> Iterator[None]:
 def test_a_zombie_has_no_details() -> None:
     with denying_process() as (process, started):
         started.kill()
-        os.waitid(os.P_PID, started.pid, os.WEXITED | os.WNOWAIT)  # waits for the end without reaping the process
+        os.waitid(os.P_PID, started.pid, os.WEXITED | os.WNOWAIT)  # waits until the process has ended, but does not reap it
         with pytest.raises(psutil.AccessDenied):
             process.net_connections("tcp")
         assert unless_ended(process, lambda one: one.net_connections("tcp")) is None

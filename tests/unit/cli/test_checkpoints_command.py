@@ -44,7 +44,8 @@ def test_a_job_with_a_shortened_name_in_storage_is_found_with_and_without_its_na
 
 
 class _RetiringStorage(MemoryStorage):
-    """Storage of a job that retires checkpoint 1 and deletes its files before the first read of a path that contains ``before``."""
+    """The storage of a running job. Before the first read of a path that contains ``before``, the job retires checkpoint 1 and
+    deletes the files of this checkpoint."""
 
     before = ""
 

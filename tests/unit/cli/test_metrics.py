@@ -72,7 +72,7 @@ def test_the_metrics_text_contains_all_metrics_of_a_driver() -> None:
     assert found[f"weir_job_checkpoints_completed_total{{{of}}}"] == found[f"weir_job_checkpoints_failed_total{{{of}}}"] == 1
     for word in ("in_progress", "completed", "failed"):
         assert found[f"weir_job_number_of_{word}_checkpoints{{{of}}}"] == 1
-    assert found[f"weir_job_last_checkpoint_size_bytes{{{of}}}"] == 60, "the second file was written by an earlier checkpoint"
+    assert found[f"weir_job_last_checkpoint_size_bytes{{{of}}}"] == 60, "the size excludes the file of an earlier checkpoint"
     assert found[f"weir_job_last_checkpoint_full_size_bytes{{{of}}}"] == 100
     assert found[f'weir_source_lag_records{{{of},source="in"}}'] == 42
     assert found[f'weir_source_lag_seconds{{{of},source="in"}}'] == 4.5

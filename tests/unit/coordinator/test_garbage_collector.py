@@ -1,5 +1,5 @@
-"""Retention and log summaries. Only the process that runs the job retires checkpoints and writes summaries. This process
-writes no summary while an append is open."""
+"""Retention and log summaries. Only the process that runs the job retires checkpoints and writes summaries. No process
+writes a summary while it has an open append."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def test_a_graph_without_a_sink_of_the_checkpoint_is_refused() -> None:
         check(without(logical, "copy"), logical)
 
 
-def test_the_advice_for_changed_aggregates_leads_to_a_start_whose_lost_state_is_noted() -> None:
+def test_a_start_that_follows_the_advice_for_changed_aggregates_notes_the_lost_state() -> None:
     def totals(uid: str) -> LogicalGraph:
         total = counts(uid, "split", "word", accumulator="sum", column="length")
         return graph(source("lines"), row_map("split", "lines"), total, sink("out", uid))

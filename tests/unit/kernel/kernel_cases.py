@@ -26,7 +26,7 @@ COLUMNS = (Column("key", "int64"),)
 
 
 def graph(slots: int, *, totals: str = "totals") -> PhysicalGraph:
-    """Return the graph source -> [by key] totals -> sink. It has two chains and one edge with ``slots`` x ``slots`` channels."""
+    """Return the graph source -> [by key] totals -> sink, with two chains and one edge with ``slots`` x ``slots`` channels."""
     uid = OperatorUid(totals)
     operators = (
         LogicalOperator(SOURCE, "source", OperatorKind.SOURCE, (), COLUMNS, ""),

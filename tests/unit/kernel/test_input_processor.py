@@ -78,7 +78,7 @@ def test_a_subtask_restored_as_idle_does_not_become_idle_again() -> None:
 
 
 def test_the_watermark_does_not_decrease_after_a_restore() -> None:
-    """Before the snapshot, B was idle while the watermark advanced to 100, and became active again."""
+    """Before the snapshot, input B was idle while the watermark advanced to 100, and then input B became active again."""
     subtask = Subtask({A: InputStart(watermark_ms=100), B: InputStart(watermark_ms=50)}, watermark_ms=100)
     assert subtask.protocol.watermark_ms == 100
     assert subtask.receive(FrameKind.WATERMARK, B, 60) == []
@@ -90,18 +90,18 @@ def test_the_watermark_does_not_decrease_after_a_restore() -> None:
 def test_an_input_that_had_ended_at_the_snapshot_does_not_hold_back_the_watermark_after_the_restore() -> None:
     subtask = Subtask({A: InputStart(watermark_ms=10, ended=True), B: InputStart(watermark_ms=100)}, watermark_ms=100)
     assert subtask.receive(FrameKind.WATERMARK, B, 120) == [AdvanceWatermark(120)]
-    assert [end.ended for end in subtask.protocol.input_snapshots()] == [True, False], "input A stays ended"
+    assert [end.ended for end in subtask.protocol.input_snapshots()] == [True, False], "input A is still ended"
     assert subtask.receive(FrameKind.END, A) == []
     assert subtask.receive(FrameKind.END, B) == [InputsEnded(run_operators=True)]
 
 
 def test_a_subtask_whose_open_inputs_were_idle_is_idle_after_the_restore() -> None:
     subtask = Subtask({A: InputStart(ended=True), B: InputStart(idle=True)})
-    assert subtask.receive(FrameKind.END, A) == [], "the subtask was idle before the restore, so downstream is informed"
+    assert subtask.receive(FrameKind.END, A) == [], "the subtask was already idle before the restore"
 
 
 def test_a_restored_ended_input_takes_part_in_alignment_until_its_end_arrives_again() -> None:
-    """The sender can take its snapshot before it sends END again. Its barrier then precedes END."""
+    """The sender can take its snapshot before it sends END again. The barrier of the sender then precedes END."""
     subtask = Subtask({A: InputStart(ended=True), B: InputStart()})
     assert subtask.receive(FrameKind.BARRIER, B, 1) == []
     assert subtask.receive(FrameKind.BARRIER, A, 1) == [TakeSnapshot(CheckpointId(1), 0)]

@@ -71,7 +71,7 @@ def test_sequence_numbers_continue_above_the_highest_earlier_number_after_a_resc
     restores = plan_restore(graph(3), point(graph(2)))
     assert {restored.sequence for restore in restores for restored in restore.channels} == {5}
     assert {restored.watermark_ms for restore in restores for restored in restore.channels} == {1_000}, (
-        "the lowest watermark of all channels of the edge"
+        "each channel restores the lowest watermark of all channels of the edge"
     )
 
 

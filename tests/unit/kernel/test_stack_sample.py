@@ -67,7 +67,7 @@ def test_the_line_distinguishes_two_functions_with_the_same_name() -> None:
     assert step(dump('File "/home/me/job.py", line 22 in <lambda>')) == f"{both}, function <lambda> (job.py:22)"
 
 
-def test_the_description_of_a_callable_object_names_all_operators_of_the_chain_that_have_a_function() -> None:
+def test_the_description_of_a_callable_object_names_all_operators_with_a_function() -> None:
     described = step(dump('File "/home/me/job.py", line 5 in __call__'))
     assert all(f"'{uid}'" in described for uid in ("clean", "odd", "even", "call"))
     assert described.endswith("function __call__ (job.py:5)")

@@ -67,7 +67,7 @@ def test_a_start_is_reported_once(recorder: Recorder) -> None:
     assert recorder.new_events() == [RunStateChanged(DriverState.INITIALIZING, ONE), RunStateChanged(DriverState.RUNNING, ONE)]
 
 
-def test_a_wait_for_slots_is_the_reason_of_the_state_until_the_next_phase(recorder: Recorder) -> None:
+def test_a_wait_for_slots_is_reported_as_the_reason_of_the_run_state_until_the_next_phase(recorder: Recorder) -> None:
     recorder.reporter.on_phase(JobPhase.ALLOCATING, ONE)
     recorder.reporter.on_report(Report.waiting_for_slots(ONE, "only 1 of 2 slots registered in 60 s"))
     recorder.reporter.on_phase(JobPhase.ALLOCATING, ONE)  # the loop calls ``on_phase`` after every turn
@@ -96,7 +96,7 @@ def test_the_reason_of_a_retry_is_reported_until_the_next_phase_unless_the_job_r
     ]
 
 
-def test_the_progress_of_a_long_restore_is_the_reason_of_the_state(recorder: Recorder) -> None:
+def test_the_progress_of_a_long_restore_is_reported_as_the_reason_of_the_run_state(recorder: Recorder) -> None:
     recorder.reporter.on_phase(JobPhase.DEPLOYING, ONE)
     recorder.new_events()
     for second in range(13):
@@ -115,7 +115,7 @@ def test_a_warning_is_reported_as_a_separate_event(recorder: Recorder) -> None:
     assert recorder.new_events() == [WarningReported(ONE, "Sink 'out' could not revoke 3 records")]
 
 
-def test_a_slow_slot_is_the_reason_of_the_state_until_the_slot_continues(recorder: Recorder) -> None:
+def test_a_slow_slot_is_reported_as_the_reason_of_the_run_state_until_the_slot_continues(recorder: Recorder) -> None:
     recorder.reporter.on_phase(JobPhase.RUNNING, ONE)
     recorder.reporter.on_report(Report.slow(ONE, "slot 1 has been in one step for 30 s: map 'parse'"))
     recorder.reporter.on_report(Report.slow(ONE, ""))

@@ -189,8 +189,8 @@ def test_processes_that_start_at_the_same_time_get_different_generations(tmp_pat
 
 
 class _LostResponseStorage(MemoryStorage):
-    """Storage in which the first ``len(written)`` calls of ``create`` raise ``error``. Each of these calls still writes its
-    object if the next value in ``written`` is True."""
+    """Storage in which the first ``len(written)`` calls of ``create`` raise ``error``. ``written`` says for
+    each failing call whether the call still writes its object."""
 
     def __init__(self, written: list[bool], *, failing_gets: bool = False, error: type[StorageError] = UnknownOutcome) -> None:
         super().__init__()

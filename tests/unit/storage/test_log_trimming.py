@@ -153,7 +153,7 @@ def test_a_damaged_summary_is_reported() -> None:
 
 
 class _ObservedStorage:
-    """The storage of one process. ``before`` is called before each step of a call.
+    """The storage that one process uses. ``before`` is called before each step of a call.
 
     As in a file system, a listing first reads all names, then looks up each object and omits deleted objects.
     """

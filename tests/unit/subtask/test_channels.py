@@ -118,7 +118,7 @@ def test_a_local_channel_counts_bytes_until_the_consumer_releases_them() -> None
     output.send_data(Rows(1, nbytes=WINDOW_BYTES), ONE, 1)
     assert not output.has_room()
     frame = target.pop()
-    assert not output.has_room(), "the batch is not consumed yet"
+    assert not output.has_room(), "the output has no room until the batch is released"
     target.release(frame)
     assert output.has_room()
     assert (frame.sequence, output.sequence) == (5, 6)

@@ -1,4 +1,4 @@
-"""When a slot gathers and writes the snapshots of its subtasks."""
+"""Tests when a slot gathers and writes the snapshots of its subtasks."""
 
 from __future__ import annotations
 

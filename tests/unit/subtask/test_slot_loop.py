@@ -139,7 +139,7 @@ def test_data_behind_a_barrier_waits_for_the_barriers_of_all_channels() -> None:
 
 
 class Batches(Collecting):
-    """An operator that also records the rows of each batch."""
+    """A ``Collecting`` operator that also records the rows of each batch."""
 
     def __init__(self) -> None:
         super().__init__(self._note)
@@ -163,7 +163,7 @@ def test_small_batches_that_are_waiting_in_a_channel_are_joined_into_one_batch()
     assert sum(credits) == 5 * 8
 
 
-def test_batches_are_processed_separately_if_the_program_cannot_join_them() -> None:
+def test_batches_are_processed_separately_if_they_cannot_be_joined() -> None:
     keyed = Batches()
     bench = Bench(ListSource([]), keyed, slots=2)
     bench.joins = False
@@ -255,7 +255,7 @@ def test_an_aligning_slot_flushes_its_partitioners_after_a_delay(monkeypatch: py
     assert sent(bench) == []
     wake_at_ns = bench.runtime.wake_at_ns()
     assert wake_at_ns is not None and bench.now_ns < wake_at_ns <= bench.now_ns + ALIGNING_FLUSH_AGE_NS
-    bench.now_ns = wake_at_ns - 1_000  # a turn of the bench takes 1 µs
+    bench.now_ns = wake_at_ns - 1_000  # a turn of ``Bench`` takes 1 µs
     assert bench.turns() == 1
     assert sent(bench) == [FrameKind.DATA]
 

@@ -93,12 +93,12 @@ def test_a_message_that_is_sent_back_to_its_sender_is_refused() -> None:
     dialer, acceptor = dialer_of(), acceptor_of()
     reply = acceptor.receive(dialer.hello)
     with pytest.raises(AuthenticationError):
-        acceptor.receive(reply[-32:])  # the MAC of the listening side, instead of the proof of the connecting side
+        acceptor.receive(reply[-32:])  # the listening side receives its own MAC instead of the proof of the connecting side
     second_acceptor = acceptor_of()
     other = dialer_of()
     proof = other.receive(second_acceptor.receive(other.hello))
     with pytest.raises(AuthenticationError):
-        other.receive(proof)  # the proof of the connecting side, instead of the acceptance of the listening side
+        other.receive(proof)  # the connecting side receives its own proof instead of the acceptance of the listening side
 
 
 def test_the_reply_of_another_listening_side_is_not_accepted_as_a_proof() -> None:

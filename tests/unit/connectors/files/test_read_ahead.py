@@ -46,7 +46,7 @@ def test_the_reader_stops_at_its_byte_limit_and_continues_when_batches_are_polle
     reads = Reads(1000)
     reader = reader_of(reads, bytes_ahead=250)
     reader.add_split(Split("a", None))
-    reads.wait_for_requests(4)  # the queue has room for only three batches
+    reads.wait_for_requests(4)  # three batches are in the queue, and the fourth waits for space
     for polled in range(1, 997):
         assert reader.wait(10)
         batch = reader.poll()

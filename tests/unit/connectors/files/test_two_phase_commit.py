@@ -51,7 +51,7 @@ def cut_before_each_operation(
     prepare: Callable[[Output], T], action: Callable[[Output, T], object], check: Callable[[Output, T], object]
 ) -> None:
     """Run ``action`` once per file system operation, with a power cut before that operation, and once without a power cut.
-    After each of these runs, call ``check`` without a power cut."""
+    After each run, call ``check`` without a power cut."""
     cut, done = 0, False
     while not done:
         with TemporaryDirectory() as directory:
