@@ -25,7 +25,7 @@ from weir_backend.settings import Settings
 from weir_workers.schedule import PERIODIC_TASKS
 
 ROWS_PER_S = EVENTS_PER_S * (LOGGED_A_ROUND + SAMPLES_A_CHECKPOINT) / ROUND
-"""The rows that ingest creates per second at its target rate: samples, and entries of the event log."""
+"""Rows that the API stores per second at the target rate of events: samples, and entries of the event log."""
 TABLES = {"metric samples": MetricSample, "events": Event, "failed checkpoints": Checkpoint}
 
 

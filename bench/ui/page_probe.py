@@ -31,7 +31,7 @@ class LongTask:
 class ProbeReading:
     """All measurements since the page was opened.
 
-    ``mark``: the name of this moment in a trace. ``events``: time, duration and name of each slow input event. ``paint_ms``: when
+    ``mark``: the name of the reading in a trace. ``events``: time, duration and name of each slow input event. ``paint_ms``: when
     the largest content was painted. ``first_met``: for each condition, the time at which it was first met. ``messages``: number
     of messages that arrived over event streams.
     """

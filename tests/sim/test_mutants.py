@@ -22,8 +22,8 @@ SEEDS_MAX = 300
 
 
 def _chained_with_two_slots_only() -> dict[str, Any]:
-    """Return changes to a scenario. One of two source subtasks ends early, while the operator after the source still buffers
-    records."""
+    """Return changes to a scenario. In the changed scenario, one of two source subtasks ends early, while the operator after
+    the source still buffers records."""
     source, hold, sink = OperatorUid("source0"), OperatorUid("hold1"), OperatorUid("sink2")
     operators = (
         LogicalOperator(source, source, OperatorKind.SOURCE, (), COLUMNS, "", parallelism=2),

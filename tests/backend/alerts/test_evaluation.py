@@ -188,7 +188,7 @@ def test_failures_are_counted_since_the_last_completed_checkpoint(scenario: Aler
         run, failure(3), recovered(4), failure(4), recovered(5), RunStateChanged(DriverState.RUNNING, Generation(5))
     )
     scenario.evaluate()
-    assert scenario.alerts() == [], "only two failures happened since checkpoint 1"
+    assert scenario.alerts() == [], "no alert fires, because only two failures happened since checkpoint 1"
     with scenario.database.session() as session:
         assert mark_driver_lost(session, run.job_id, run.id, "killed")
     scenario.evaluate()
@@ -330,7 +330,7 @@ def test_an_evaluation_records_a_heartbeat(scenario: AlertScenario) -> None:
             scenario.evaluate(moment)
 
     evaluate_for(20, api=False)
-    assert scenario.alerts() == [], "without an API no events arrive"
+    assert scenario.alerts() == [], "no alert fires, because no events arrive without an API"
     evaluate_for(10, api=True)
     assert scenario.alerts() == []
     evaluate_for(11, api=True)

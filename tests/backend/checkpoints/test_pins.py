@@ -24,7 +24,7 @@ from weir_workers.tasks.checkpoint_gc import pin_checkpoint
 
 
 def write_pins(job: StoredJob, storage: CheckpointStorage | None = None) -> int:
-    """Write the requested pins to the job log, as a worker does. Return the number of requests."""
+    """Write the requested pins to the job log, as a worker does. Return the number of requested pins."""
     requested = [arguments for name, arguments in job.platform.tasks.enqueued if name == PIN]
     job.platform.tasks.enqueued.clear()
     for (checkpoint_id,) in requested:

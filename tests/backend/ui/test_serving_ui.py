@@ -115,7 +115,7 @@ def test_the_page_explains_how_to_build_the_ui_until_a_build_exists(
         answer = browser.get("/")
         assert answer.status_code == 503 and "make ui" in answer.text and "WEIR_UI_DIR" in answer.text
         assert f'nonce="{nonce_of(answer.headers["content-security-policy"])}"' in answer.text
-        assert str(built.parent) not in answer.text, "the page without a build reveals no paths of the host"
+        assert str(built.parent) not in answer.text, "the page about the missing build reveals no paths of the host"
         assert browser.get("/healthz").status_code == 200
         moved.rename(built)
         assert browser.get("/").status_code == 200

@@ -620,7 +620,7 @@ def test_without_a_slots_timeout_a_job_waits_for_its_slots_until_it_is_cancelled
     assert finish.outcome is JobOutcome.CANCELED
 
 
-def test_each_wait_for_slots_has_a_warning() -> None:
+def test_each_wait_for_slots_causes_a_warning() -> None:
     config = replace(CONFIG, slots_timeout_ms=None, slots_warning_ms=100, heartbeat_timeout_ms=10_000_000)
     job = Job(config).running()
     for start_ms in (1_000, 2_000):

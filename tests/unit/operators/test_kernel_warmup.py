@@ -44,4 +44,4 @@ def test_a_change_in_any_file_with_numba_kernels_invalidates_all_cached_kernels(
         module = sys.modules[name.rpartition(".")[0]]
         assert module.__file__ is not None
         file = Path(module.__file__)
-        assert file.parent == root / "state" or file == root / "operators" / "scatter.py", "the file is not part of the digest"
+        assert file.parent == root / "state" or file == root / "operators" / "scatter.py", "the digest covers the file"

@@ -92,7 +92,7 @@ def test_a_split_list_is_kept_until_the_last_checkpoint_with_this_list_is_retire
     retire_and_delete(job.storage, job.layout, job.log, entry, at=job.log.next_number, references=job.references)
     deleted = delete_orphans(job.storage, job.layout, job.log.view, references=job.references)
     assert listed.path in job.paths()
-    assert [one.path for one in deleted] == [job.layout.absolute(unused.path)], "no checkpoint references the unused list"
+    assert [one.path for one in deleted] == [job.layout.absolute(unused.path)], "only the unused split list is deleted"
     job.complete(4)
     last = retired(1, 3)
     assert isinstance(last, CheckpointRetired)

@@ -214,7 +214,7 @@ class HoldingPartitioner(RoundRobin):
 
 
 class Outgoing:
-    """Outputs with room for one batch until the test adds more."""
+    """Outputs with room for one batch, or for all batches if ``room`` is True."""
 
     pending_since_ns = None
 
