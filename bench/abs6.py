@@ -23,8 +23,8 @@ class Abs6:
     ``emit``: with ``each``, every keyed operator emits a running result for each record. With ``batch``, it emits one result
     for each key of a batch. ``rate``: records per second of the whole source. None means unlimited. ``timed``: records have a
     column with their emission time, from which the sink computes the latency. For each key, a keyed operator forwards the
-    maximum emission time of all records so far. If the records of a key are hundreds of milliseconds or more apart, none
-    overtakes another, so this maximum is the emission time of the current record.
+    maximum emission time of all records so far. If the records of a key are hundreds of milliseconds or more apart, no
+    record overtakes another, so the maximum is the emission time of the current record.
     """
 
     seed: int
@@ -57,7 +57,7 @@ class Abs6:
         return job
 
     def find_error(self, contents: CheckpointContents, totals: Totals) -> str | None:
-        """Return how the result differs from an independent computation over the same input, or None if it does not."""
+        """Return how the result differs from an independent computation over the same input, or None if they agree."""
         counts = key_counts(contents.splits[SOURCE], seed=self.seed, distinct=self.distinct)
         return self._wrong_state(contents, counts) or self._wrong_totals(contents, totals, counts)
 

@@ -2,7 +2,7 @@
 
 For each number of keys it prints the throughput of a count and a sum in millions of records per second: with running results,
 with results per batch, and during continuous snapshots. Then it prints the duration of a freeze in microseconds, and the
-longest copy step and the longest batch during a snapshot. All times are CPU time of the thread, including page faults. So other
+longest copy step and the longest batch during a snapshot. All times are CPU time of the thread, including page faults, so other
 load on the machine affects the results only through the caches.
 
     python bench/kernels.py [--keys 100000,1000000] [--rounds 3]

@@ -52,7 +52,7 @@ class _RunRequest:
 
 
 class BenchProcess:
-    """A process with its own Spark session that measures one job after another. The caller calls ``close`` at the end."""
+    """A process that has its own Spark session and measures one job after another. The caller calls ``close`` at the end."""
 
     def __init__(self, name: str, parallelism: int, directory: Path) -> None:
         context = multiprocessing.get_context("spawn")

@@ -17,7 +17,7 @@ from bench.measured_run import RunMeasurement
 
 NONE, EVERY_SECOND = "no checkpoints", "checkpoint every 1 s"
 START = "start"
-"""A workload that measures how long a job takes to start. It runs abs6 for two seconds."""
+"""A workload that measures how long a job takes to start. The job is abs6, and runs for two seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +55,10 @@ class BenchResult:
     sync_cpu_ms_max: float | None
     sync_cpu_ms_p99: float | None
     sync_own_ms_p99: float | None
-    """Wall time without the time in which no core was available."""
+    """Wall time minus core wait."""
     longest_batch_ms_max: float | None
     longest_batch_core_wait_ms: float | None
-    """Of the longest batch."""
+    """Core wait of the longest batch."""
     checkpointed_bytes: int | None
     peak_rss_mb: float
     start_s: float

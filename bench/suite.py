@@ -27,8 +27,8 @@ from weir.spark.session import LazySession
 
 TEXT_NAMES = 400
 WARM_UP_DRAWS = 8
-"""A large state counts as full after this number of records per key. At this point, 3 of 10,000 keys still have no
-record."""
+"""A large state counts as full after this average number of records per key. With this average, 3 of 10,000 random keys have
+no record."""
 LATENCY_SHARE = 0.1
 INTERVAL_MS = 1_000
 PAIRED, UNPAIRED = {"abs6", "abs6-batch", "wordcount"}, {"start", "unpaired", "million", "latency"}

@@ -1,7 +1,7 @@
 """Test files are imported by path (``--import-mode=importlib``), so two directories can have a ``test_streams.py``.
 
-With this option, Python does not find modules that the tests of a directory share. So this file adds the directories of shared
-modules to ``sys.path``.
+With ``--import-mode=importlib``, Python does not find modules that the tests of a directory share, so this file adds the
+directories of shared modules to ``sys.path``.
 Names of shared modules are unique in ``tests/``.
 """
 

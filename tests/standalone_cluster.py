@@ -125,7 +125,7 @@ class StandaloneCluster:
         self.stop()
 
     def _write_properties(self) -> None:
-        # The web UIs of master and worker cannot be disabled. So Spark's JWSFilter refuses all requests without
+        # The web UIs of master and worker cannot be disabled, so Spark's JWSFilter refuses all requests without
         # a token that is signed with a secret key.
         ui_filter = "org.apache.spark.ui.JWSFilter"
         settings = {

@@ -113,7 +113,7 @@ def summary(ms: Iterable[float]) -> dict[str, float | int | str | bool | None]:
 
 
 def measurements(how: str, times: ReadTimes, endpoint: str, rounds: int, more: dict[str, float]) -> list[Measurement]:
-    """Return up to two measurements of an endpoint: one of its pages with a latency target, and one of its pages without a
+    """Return up to two measurements of an endpoint: one for all pages with a latency target, and one for all pages without a
     target."""
     found = []
     for aimed in (True, False):

@@ -35,8 +35,8 @@ FAILED_CHECKPOINTS = 0.03
 ROUND = 2 + SUBTASKS + SAMPLES_A_CHECKPOINT
 """Number of events of one checkpoint and of the samples until the next checkpoint."""
 LOGGED_A_ROUND = 2
-"""The events of a round that become entries of the event log. Each other event of a round becomes a sample, or updates the
-row of the checkpoint.
+"""The number of events of a round that become entries of the event log. All other events of a round become samples, or update
+the row of the checkpoint.
 """
 _ALL = [SubtaskId(chain, index) for chain in range(CHAINS) for index in range(SLOTS)]
 
@@ -63,7 +63,7 @@ def checkpoint(number: int, generation: int, random: Random, *, trigger: str = "
 
 
 def statistics(random: Random, *, async_ms: float, alignment_ms: float, start_delay_ms: float) -> SubtaskStatistics:
-    """Return random statistics of a subtask. The durations vary from call to call, around the given ones."""
+    """Return random statistics of a subtask. From call to call, the durations vary around the given durations."""
     sync_us = int(random.lognormvariate(6.0, 0.6))
     return SubtaskStatistics(
         sync_us=sync_us,

@@ -1,5 +1,5 @@
-"""The pages of the API that the benchmark reads. They are derived from the OpenAPI document, so that each new list or detail is
-measured, too.
+"""The pages of the API that the benchmark reads. The pages are derived from the OpenAPI document, so that each new list or detail
+is measured, too.
 
 A list is read with each sort field in both directions, and with each filter for which some row has a value. Each list is read for
 all jobs and for the largest job, at its first and last pages.
@@ -28,13 +28,13 @@ LEFT_OUT: Mapping[str, str] = {
     "finish_oidc_session": "needs an external OIDC provider",
 }
 PROMETHEUS = "get_metrics"
-"""This endpoint is neither a list nor a detail: one response covers all jobs. Clients read it only a few times per minute, so
-the latency target does not apply."""
+"""This endpoint is neither a list nor a detail: one response covers all jobs. Clients read this endpoint only a few times per
+minute, so the latency target does not apply."""
 PAGE = 25
 COUNTED_MAX = 10_000
 """The largest number of rows that the API counts for a list."""
 _FILTER_VALUES: Mapping[str, Any] = {"q": "orders", "live": True, "needs_attention": True}
-"""Values of filters that are not fields of a row."""
+"""Values for the filters whose names are not fields of a row."""
 _NUMBERS: Mapping[str, int] = {"number": 1, "before": 1, "after": 2}
 """Version numbers of a spec. Each job has two."""
 
@@ -42,8 +42,8 @@ _NUMBERS: Mapping[str, int] = {"number": 1, "before": 1, "after": 2}
 @dataclass(frozen=True, slots=True)
 class Page:
     """A page to read. ``rows``: the expected number of rows. None means that the page is not a list. ``aimed``: whether the
-    latency target applies. The target does not apply to rows after the first ``COUNTED_MAX`` of a list. It also does not
-    apply to endpoints that are read rarely."""
+    latency target applies. The target does not apply to rows after the first ``COUNTED_MAX`` of a list, nor
+    to endpoints that are read rarely."""
 
     endpoint: str
     what: str
@@ -54,8 +54,8 @@ class Page:
 
 @dataclass(slots=True)
 class ReadablePages:
-    """``unknown``: endpoints that this file cannot call. If there are any, the benchmark has an error. ``left_out``: endpoints
-    that are not measured, with the reason."""
+    """``unknown``: endpoints that this file cannot call. An unknown endpoint is an error of the benchmark. ``left_out``:
+    endpoints that are not measured, with the reason."""
 
     pages: list[Page] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
@@ -95,7 +95,9 @@ def readable_paths(document: dict[str, Any]) -> tuple[dict[str, tuple[str, list[
             one for one in re.findall(r"\{(\w+)\}", path) if one not in _NUMBERS and _resource(one) not in lists
         ]
         if unknown_parameters:
-            unknown.append(f"{name}: unknown path parameter {{{unknown_parameters[0]}}}. Add it to bench/platform/endpoints.py.")
+            unknown.append(
+                f"{name}: unknown path parameter {{{unknown_parameters[0]}}}. Add the parameter to bench/platform/endpoints.py."
+            )
         else:
             known[name] = (path, parameters)
     return known, unknown

@@ -12,7 +12,7 @@ from weir.protocol.codec import to_json
 
 SLOTS = 8
 CHAINS = 3
-"""The number of chains of the graph below. Reported subtasks must match this number."""
+"""The number of chains of the graph below. The simulated drivers report the subtasks of this number of chains."""
 SUBTASKS = CHAINS * SLOTS
 
 

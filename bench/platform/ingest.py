@@ -31,8 +31,8 @@ from weir_backend.models import Event as LogEntry
 
 EVENTS_PER_S = 5_000
 CATCHING_UP = 100
-"""The target applies to batches of at least this size. A driver that sends smaller batches is not catching up. Smaller batches
-show the cost of a request."""
+"""The target applies only to batches of at least this size, because a driver that catches up sends large batches. Smaller
+batches show the cost of a request."""
 BEGIN = 3
 """Number of events with which each run begins."""
 

@@ -224,8 +224,8 @@ def write_job(writer: JobWriter, script: JobScript) -> RowCounts:
 
 
 def _runs(script: JobScript, rng: random.Random, graph: dict[str, Any]) -> Iterator[list[Event]]:
-    """Yield the events of each run. The events of the last checkpoint are not included, because it is a savepoint that is taken
-    later."""
+    """Yield the events of each run. The events of the last checkpoint are not included, because the last checkpoint is a
+    savepoint that is taken later."""
     rest = script.checkpoints - 1
     recoveries = max(0, script.events - 2 * script.checkpoints - 60) // 4
     number = 1

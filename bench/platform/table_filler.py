@@ -54,7 +54,7 @@ class FilledTables:
 
 @dataclass(frozen=True, slots=True)
 class FillPlan:
-    """``scripts``: jobs to write, the largest first. ``templates``: the last jobs of ``scripts``, which are copied. ``copies``:
+    """``scripts``: jobs to write, the largest first. ``templates``: the jobs to copy, the last of ``scripts``. ``copies``:
     the number of copies."""
 
     scripts: list[JobScript]

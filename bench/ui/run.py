@@ -8,8 +8,8 @@ operators of 8 subtasks stay responsive while ten updates arrive per second.
 
 Prints tables and appends one JSON object per measurement to build/bench/ui.jsonl. Exit code 1 means that a target was missed,
 or a page had errors. The browser measures long tasks in wall time, so other load on the machine makes the tasks longer.
-Therefore the majority of the rounds decides. The real backend (Postgres and the API) runs on the same cores as the browser, so
-with this backend the CPU time of the tasks decides, not the wall time. Both times are printed.
+Therefore, a target is met if most rounds meet it. The real backend (Postgres and the API) runs on the same cores as the browser,
+so the target for the real backend limits the CPU time of each task instead of its wall time. Both times are printed.
 """
 
 from __future__ import annotations

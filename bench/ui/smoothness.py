@@ -58,7 +58,7 @@ def measure(browser: Browser, page: Page, part: str, idle_url: str, seconds: flo
 def combine_rounds(rounds: Sequence[Sequence[Measurement]], *, shared: bool) -> list[Measurement]:
     """Combine the measurements of each phase over all rounds. The target is met if most rounds have no long task.
 
-    ``shared``: a platform uses the same cores, so CPU time decides instead of wall time.
+    ``shared``: a platform uses the same cores, so the target limits CPU time instead of wall time.
     """
     return [_combine(phase, shared=shared) for phase in zip(*rounds, strict=True)]
 

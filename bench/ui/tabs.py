@@ -1,5 +1,5 @@
-"""The tabs of a job's page that update continuously: how to open each one, the user actions in it, and when it is completely
-drawn."""
+"""The continuously updated tabs of a job's page: how to open each tab, the user actions in the tab, and when the tab is
+completely drawn."""
 
 from __future__ import annotations
 

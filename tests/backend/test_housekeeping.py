@@ -66,7 +66,7 @@ def test_old_rows_other_than_completed_checkpoints_are_deleted(database: Databas
     assert before == {"metric_samples": 5, "events": 3, "checkpoints": 2}
     old = now() - timedelta(days=1_000)
     with database.session() as session:
-        # Samples are kept for one day, and the fixed times of these samples are older.
+        # Samples are kept for one day, but ``create_rows`` gives the samples an older time.
         session.execute(update(MetricSample).values(at=now()))
         session.execute(update(Checkpoint).values(triggered_at=now()))
     for cleanup in service.CLEANUPS:

@@ -2,8 +2,8 @@
 keys.
 
 The ``id`` of a record encodes its origin (see dataset.py). The aggregate per key emits a result for each record, and
-``total`` grows by the id of the record. So the output check can reconstruct which records this aggregate received, and in which
-order.
+``total`` grows by the id of the record. From ``total``, the output check reconstructs which records the aggregate per key
+received, and in which order.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from weir import Job, Params, agg, sinks, sources
 from weir.api.stream import Stream
 
 GENERATED_FROM = 1 << 40
-"""Ids of generated records start here. Ids of file records are smaller."""
+"""The smallest id of a generated record. The ids of records from files are smaller."""
 GENERATOR_SPLITS = 3
 CODE_OF_KEY = 10_000_000
 """The second aggregate sums ``key * CODE_OF_KEY + n``, from which the output check decodes key and count."""

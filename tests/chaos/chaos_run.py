@@ -27,7 +27,8 @@ from weir.storage.location import open_storage
 
 POLL_S = 0.004
 MOMENT_S_MAX = 90.0
-"""Timeout of the wait for the moment of a fault. After the timeout, the fault is injected anyway."""
+"""Timeout of the wait for the moment of a fault. If the timeout expires, the fault is injected although its moment has not
+come."""
 TARGET_S_MAX = 30.0
 EXIT_S_MAX = 60.0
 """Timeout for the exit of processes that should end."""

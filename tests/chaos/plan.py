@@ -59,7 +59,7 @@ class Fault:
     moment: Moment
     delay_ms: int
     pause_ms: int = 0
-    """Duration of the pause, or age of the backup. Other faults have the value 0."""
+    """Duration of the pause, or age of the backup. Faults without a pause or a backup have the value 0."""
     target: float = 0.0
     """A number from 0 to 1. The number selects one of the possible target processes. For ``TAKE_OUTPUT``, the number is the share
     of the published files that a consumer removes."""
@@ -125,7 +125,7 @@ _DELAYS_MS = {
 """Maximum delays. Short delays are more likely."""
 _FILE_ROWS = {"parquet": (600, 2_400), "json_lines": (60, 300), "mixed": (60, 300), "generator": (0, 0)}
 PACED_S = 25.0
-"""Time that a job needs to read all files if the input is never released."""
+"""The time that a job needs to read all files if its throughput stays limited."""
 
 
 def file_rows(kind: str) -> tuple[int, int]:

@@ -57,8 +57,8 @@ def kill_all(mark: str) -> list[str]:
 class Driver:
     """A process of ``weir run`` in its own session and process group. ``number`` counts the drivers of a chaos run from 0.
 
-    ``start_options`` are the options that select the restored checkpoint. By default, the first driver starts without state and the
-    others resume.
+    ``start_options`` are the options that select the restored checkpoint. By default, the first driver starts without state, and
+    later drivers resume.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class Driver:
         workers = []
         for process in self._of("weir.spark.daemon"):
             with contextlib.suppress(psutil.NoSuchProcess, AttributeError):
-                # During the launch of Spark, its shell and JVM also have the daemon's name in their arguments.
+                # While Spark starts, Spark's shell and JVM also have the daemon's name in their arguments.
                 if process.name().startswith("python") and "weir.spark.daemon" in " ".join(process.parent().cmdline()):
                     workers.append(process)
         connected = []

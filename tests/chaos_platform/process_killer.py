@@ -100,5 +100,5 @@ def drivers(root: Path) -> dict[str, list[int]]:
             continue
         if spool.startswith(str(root)):
             found.setdefault(Path(spool).parent.name, {})[process.pid] = parent
-    # Between fork and exec, a child still has the command line of the driver. On a busy machine, such a child can be found.
+    # Between fork and exec, a child still has the command line of the driver. Omit each process whose parent was found, too.
     return {run: [pid for pid, parent in pids.items() if parent not in pids] for run, pids in found.items()}

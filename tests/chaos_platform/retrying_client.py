@@ -17,7 +17,7 @@ _RETRIED_STATUSES = frozenset({429, 500, 502, 503, 504})
 class RetryingClient:
     """``url`` returns the current address of the platform. ``internal_errors`` contains all answers with status 500.
 
-    Status 500 is never correct. Other 5xx answers are correct while a server restarts.
+    Status 500 is never correct. 5xx answers other than 500 are correct while a server restarts.
     """
 
     def __init__(self, url: Callable[[], str], name: str, password: str) -> None:
@@ -56,7 +56,7 @@ class RetryingClient:
     def wait_until(
         self, read: Callable[[], Any], accept: Callable[[Any], bool], expected: str, *, timeout_s: float = 300.0
     ) -> Any:
-        """Return the first value of ``read`` that ``accept`` accepts. ``expected`` describes this value in the error message."""
+        """Return the first value of ``read`` that ``accept`` accepts. ``expected`` describes the accepted value in an error."""
         deadline_s = time.monotonic() + timeout_s
         while True:
             value = read()

@@ -24,7 +24,7 @@ THEMES = ("dark", "light")
 """Screenshots are taken in both themes, in this order. The page keeps the last theme."""
 WAIT_MS = 120_000
 
-# Simulates a change of the theme in another window, because a dialog possibly covers the theme button.
+# Simulates a change of the theme in another window, because a dialog can cover the theme button.
 _SET_THEME = """theme => {
   const key = 'RaStoreweir.theme';
   const newValue = JSON.stringify(theme);

@@ -29,7 +29,7 @@ _failed = pytest.StashKey[bool]()
 
 def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("SPARK_SUBMIT_OPTS", jvm_options(config.rootpath / "build" / "java"))
-    # Choose a free port, because a platform of the developer possibly uses the default port.
+    # Choose a free port, because a platform of the developer may use the default port.
     os.environ.setdefault("WEIR_API_PORT", "0")
     expect.set_options(timeout=WAIT_MS)
 

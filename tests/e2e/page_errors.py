@@ -29,7 +29,7 @@ class PageErrors:
         """Ignore failed connections until the ``with`` block ends."""
         self._unreachable = True
         yield
-        page.evaluate("1")  # the browser reports earlier errors before it returns this result
+        page.evaluate("1")  # the browser reports earlier errors before it returns the result of this call
         self._unreachable = False
 
     def _on_console(self, message: ConsoleMessage) -> None:

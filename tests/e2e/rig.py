@@ -100,7 +100,7 @@ class Rig:
         }
 
     def add_versions(self) -> None:
-        """Add version 2, which does not compile, and version 3, which compiles. The job is upgraded to neither version."""
+        """Add version 2, which does not compile, and version 3, which compiles. The job is not upgraded to version 2 or 3."""
         job = self.find()
         assert job is not None
         if len(self.api.send("GET", f"/jobs/{job['id']}/specs")) > 1:

@@ -305,13 +305,13 @@ def test_an_outage_of_the_control_plane_neither_fires_nor_resolves_an_alert(scen
 
     scenario.record_heartbeats(seen=scenario.began + 2 * MINUTE)  # the control plane is down for half an hour
     scenario.evaluate(30 * MINUTE)
-    assert scenario.states() == ["FIRING"], "no events arrived during the outage"
+    assert scenario.states() == ["FIRING"], "events that an outage delays cause no alert"
     scenario.record_heartbeats(since=scenario.began + 30 * MINUTE)
     scenario.evaluate(39 * MINUTE)
     assert scenario.states() == ["FIRING"], "after the outage, the rule waits until drivers can report"
     scenario.evaluate(41 * MINUTE)
     assert [one.job_id for one in scenario.alerts()] == [stuck.job_id, healthy.job_id], (
-        "the healthy job also stopped completing checkpoints"
+        "an alert also fires for the job that stopped completing checkpoints"
     )
 
 
@@ -436,7 +436,7 @@ def test_concurrent_evaluations_create_one_alert(scenario: AlertScenario) -> Non
     for thread in threads:
         thread.join()
     assert problems == []
-    scenario.evaluate(11 * MINUTE)  # for jobs that were locked by another evaluation
+    scenario.evaluate(11 * MINUTE)  # evaluate the jobs that another evaluation had locked
     assert sorted(one.job_id for one in scenario.alerts()) == jobs
     assert len(scenario.deliveries()) == 20 and all(len(scenario.events_of(job_id, "AlertFired")) == 1 for job_id in jobs)
 

@@ -383,7 +383,7 @@ def test_login_fails_if_the_discovery_document_of_the_provider_is_invalid(
     answer = client.get(OIDC)
     assert answer.status_code == 503 and answer.json()["code"] == "oidc-provider"
     assert client.get(OIDC).status_code == 503 and len(provider.requested_paths) == 1, (
-        "the document is not requested again immediately"
+        "the discovery document is not requested again immediately"
     )
 
 

@@ -96,7 +96,7 @@ def test_successful_requests_leak_no_secret(client: TestClient, database: Databa
     assert all(one.status_code < 300 for one in responses)
     output.responses = [one.text + str(one.headers) for one in responses]
     everything = output.everything(database)
-    assert "'log-in'" in everything and "$argon2id$" in everything, "the output includes the database rows"
+    assert "'log-in'" in everything and "$argon2id$" in everything, "the searched text must include the database rows"
     for secret in (own, given, later, opened.json()["token"], made.json()["token"]):
         assert secret not in everything
 
@@ -124,7 +124,7 @@ def test_refused_requests_leak_no_secret(client: TestClient, database: Database,
     assert all(400 <= one.status_code < 500 for one in responses)
     output.responses = [one.text for one in responses]
     everything = output.everything(database)
-    assert "login refused" in everything, "the output includes the log"
+    assert "login refused" in everything, "the searched text must include the log"
     for secret in (own, other, other.replace(" ", "-"), other.replace(" ", "")):
         assert secret not in everything
 
@@ -141,7 +141,7 @@ def test_failing_requests_leak_no_secret(
     assert [one.status_code for one in responses] == [500, 500]
     output.responses = [one.text for one in responses]
     everything = output.everything(database)
-    assert "failure in the middle of the request" in everything, "the output includes the log"
+    assert "failure in the middle of the request" in everything, "the searched text must include the log"
     assert own not in everything and other not in everything
 
 

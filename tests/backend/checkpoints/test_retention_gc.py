@@ -282,7 +282,7 @@ def test_checkpoints_of_two_jobs_that_share_a_job_log_are_kept(platform: Platfor
     other = platform.deploy("other")["id"]
     platform.compile(other)
     with platform.database.session() as session:
-        # The API refuses to deploy two jobs with the same directory. But two jobs can still share one if a directory is moved.
+        # The API refuses to deploy two jobs with the same directory. But two jobs can share a directory after it was moved.
         session.execute(update(Run).where(Run.job_id == other).values(checkpoint_directory=directory))
     job.collect_garbage()
     assert job.kept() == [1, 2, 3, 4, 5]

@@ -87,7 +87,7 @@ def test_a_savepoint_is_kept_even_if_its_pin_was_removed_from_the_job_log() -> N
     marked = with_change(rows(1, 2, 3, 4, 5), 1, is_savepoint=True)
     assert decision(view, marked).expire == (2, 3)
     interrupted = decision(view.apply(pinned(1, 1, pin=False)), marked)
-    assert interrupted.expire == (2, 3) and interrupted.repin == (1,), "an interrupted deletion removed only the pin"
+    assert interrupted.expire == (2, 3) and interrupted.repin == (1,), "the savepoint is pinned again"
 
 
 def test_a_checkpoint_that_a_plan_references_is_kept() -> None:

@@ -88,7 +88,7 @@ class Worker:
     damaged: set[int] = field(default_factory=set)
     """Numbers of checkpoints with damaged files."""
     incompatibility: str | None = None
-    """The incompatibility that inspections report for every checkpoint. None if all checkpoints are compatible."""
+    """The incompatibility that inspections report for every checkpoint. None means that all checkpoints are compatible."""
     graph: dict[str, Any] = field(default_factory=lambda: GRAPH)
     url: str = ""
     problems: list[str] = field(default_factory=list)
@@ -323,8 +323,8 @@ class Driver(threading.Thread):
                 self.end(DriverState.CANCELED)
 
     def sample(self, *seconds: int) -> None:
-        """Report 100 records per second at each of the given times, in seconds. The last of these times is the
-        current time."""
+        """Report 100 records per second at each of the given times, in seconds. The last given time is the current
+        time."""
         for after in seconds:
             us = 1_000_000 * after
             subtask = SubtaskMetrics(0, 0, 100 * after, 50 * after, 0, 0, us // 2, us // 4, us // 4, 0)

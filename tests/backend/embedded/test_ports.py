@@ -113,7 +113,9 @@ def test_a_platform_whose_port_is_taken_during_the_start_chooses_a_different_por
     assert up.ports.api not in (None, taken_port)
     problems = {one.children["api"].problem for one in states if "api" in one.children}
     assert f"ended with exit code 1: port {taken_port} is held by process {process}" in problems
-    assert next(one.phase for one in states if one.phase is not Phase.STARTING) is Phase.UP, "the platform is UP before it stops"
+    assert next(one.phase for one in states if one.phase is not Phase.STARTING) is Phase.UP, (
+        "the start succeeds before the platform stops"
+    )
 
 
 def test_a_failed_start_keeps_the_external_database_in_the_platform_state(directory: DataDir) -> None:

@@ -177,7 +177,7 @@ def test_children_stop_after_the_children_that_depend_on_them() -> None:
     supervision.stop()
     assert supervision.due(0) == [StopChild("beat"), StopChild("api")]
     supervision.ended("beat", 0, "", success=True)
-    assert supervision.due(0) == [], "the API still needs both servers"
+    assert supervision.due(0) == [], "both servers run until the API has ended"
     supervision.ended("api", 1, "", success=True)
     assert supervision.due(1) == [StopChild("queue"), StopChild("data")]
     supervision.ended("queue", 2, "", success=True)

@@ -56,7 +56,7 @@ def test_heartbeats_of_several_processes_count_as_one_component(database: Databa
 
 def test_a_serving_api_sends_heartbeats(database: Database, settings: Settings) -> None:
     with TestClient(create_app(settings, RecordedTasks())) as client:
-        while True:  # the test's timeout ends this loop
+        while True:  # if no heartbeat is recorded, the test's timeout ends this loop
             client.get("/healthz")
             with database.session() as session:
                 record_heartbeat(session, Component.ALERTS, now())

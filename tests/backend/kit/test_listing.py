@@ -1,5 +1,5 @@
-"""The pages of a long list together contain each row exactly once, also at large offsets (``listing.DEEP``), where another
-query is used."""
+"""The pages of a long list together contain each row exactly once, also at offsets from ``listing.DEEP``, where the API uses
+another query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``weir run --from-path`` starts a job from a copy of another job's checkpoint. The original does not change."""
+"""``weir run --from-path`` starts a job from a copy of another job's checkpoint. The other job does not change."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def slots_of(driver: int) -> list[psutil.Process]:
     """Return the children of Spark's Python daemon."""
     found = []
     for process in psutil.Process(driver).children(recursive=True):
-        with contextlib.suppress(psutil.NoSuchProcess):  # the process has ended, but its parent has possibly not reaped it yet
+        with contextlib.suppress(psutil.NoSuchProcess):  # the process has ended, but its parent may not have reaped it yet
             if "weir.spark.daemon" in process.cmdline() and not process.children():
                 found.append(process)
     return found

@@ -41,7 +41,7 @@ CHILDREN = {"postgres", "valkey", "api", "worker", "compiler", "chores", "beat"}
 @contextmanager
 def temporary_platform() -> Iterator[Platform]:
     """Yield a platform that is not started. At the end, stop and delete the platform."""
-    # Do not use pytest's directory, because the user that runs Postgres has no access to it.
+    # Do not use pytest's temporary directory, because the user that runs Postgres has no access to it.
     with tempfile.TemporaryDirectory(prefix="weir-platform-") as directory:
         Path(directory).chmod(0o755)
         platform = Platform(Path(directory) / "data")

@@ -109,7 +109,7 @@ def test_an_irrevocable_sink_repeats_exactly_the_records_that_the_plans_list(
     repeated_after_kill = {number for number, times in job.printed().items() if times > 1}
     assert repeated_after_kill <= job.committed(job.again(job.newest_of_the_first_driver())).keys()
 
-    # The plan for a suspended job lists all repeated records.
+    # The plan for a suspended job lists all checkpoints whose records will be repeated.
     api.send("POST", f"/jobs/{job.id}/suspend")
     job.wait(lambda job: job["state"] == "SUSPENDED" and job["operation"] is None)
     while_suspended = job.printed()

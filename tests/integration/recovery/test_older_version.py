@@ -52,7 +52,7 @@ def stored(tmp_path: Path) -> Path:
 
 
 def test_the_stored_directory_contains_every_kind_of_data(stored: Path) -> None:
-    """The test that resumes the job needs every kind of data."""
+    """The test that resumes the stored job covers only the kinds of data that this directory contains."""
     log = [json.loads(path.read_text()) for path in sorted(stored.glob("checkpoints/upgraded/log/*.json"))]
     kinds = [entry["entry"]["entry"] for entry in log]
     assert kinds[0] == "LogSummarised", "the log was trimmed"

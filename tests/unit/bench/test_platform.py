@@ -115,7 +115,7 @@ def test_the_benchmark_can_call_every_read_only_endpoint() -> None:
 def test_an_endpoint_with_an_unknown_parameter_is_reported() -> None:
     path = {"get": {"operationId": "get_secret_plan", "parameters": [{"name": "secret"}]}}
     assert readable_paths({"paths": {"/api/v1/secrets/{secret}": path}})[1] == [
-        "get_secret_plan: unknown path parameter {secret}. Add it to bench/platform/endpoints.py."
+        "get_secret_plan: unknown path parameter {secret}. Add the parameter to bench/platform/endpoints.py."
     ]
 
 

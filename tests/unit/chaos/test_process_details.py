@@ -1,4 +1,5 @@
-"""Processes that deny access to their details. Root can read all details, so these tests read them as an ordinary user."""
+"""Processes that deny access to their details. Root can read the details of all processes, so these
+tests read the details as an ordinary user."""
 
 from __future__ import annotations
 

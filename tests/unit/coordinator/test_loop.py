@@ -40,7 +40,7 @@ class Server:
 
 
 class Master:
-    """A fake job master. It answers the n-th message with the n-th list of effects."""
+    """A fake job master. The fake answers the n-th message with the n-th list of effects."""
 
     phase, generation = JobPhase.RUNNING, Generation(1)
 

@@ -103,7 +103,7 @@ def test_a_rollback_to_a_checkpoint_with_a_missing_file_is_refused(storage: Loca
 
 
 class _RetiringStorage(LocalStorage):
-    """Storage of a job that retires checkpoint 1 and deletes its files before the first state file is read."""
+    """Storage in which a job retires checkpoint 1 and deletes the state files of this checkpoint before the first state read."""
 
     job: RunningJob | None = None
 

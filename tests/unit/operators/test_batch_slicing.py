@@ -33,7 +33,7 @@ def column(kind: pa.DataType, lengths: list[int]) -> pa.Array:
     lengths=st.lists(st.integers(0, 40) | st.integers(500, 3_000), max_size=60),
     begin=st.integers(0, 10),
 )
-# A view takes more bytes than an offset.
+# A string view takes more bytes than the offset of a string.
 @example(kind=pa.string_view(), lengths=[0, 5, 13, 0, 13, 738, 40, 13, 5, 0, 0, 19], begin=0)
 def test_only_a_slice_with_a_single_row_can_exceed_the_byte_limit(kind: pa.DataType, lengths: list[int], begin: int) -> None:
     numbers = pa.array(range(len(lengths)), pa.int32())

@@ -1,4 +1,4 @@
-"""The operators of select, with_columns and filter. The tests of the API check the results of expressions."""
+"""The operators of select, with_columns and filter. The tests in ``tests/unit/api`` check the results of expressions."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def test_a_job_with_an_empty_log_starts_with_generation_1_and_checkpoint_1() -> 
     assert getattr(append, "request", None) == StartGeneration(Generation(1), None, CheckpointId(1))
 
 
-def test_a_job_starts_with_the_first_numbers_that_the_check_of_its_output_returns() -> None:
+def test_a_job_starts_with_the_generation_and_checkpoint_id_that_the_output_check_returns() -> None:
     first = FirstNumbers(Generation(3), CheckpointId(50))
     (append,) = plan_job(job(), MemoryStorage(), RunOptions("unused")).job_master(first).start(0)
     assert getattr(append, "request", None) == StartGeneration(Generation(3), None, CheckpointId(50))

@@ -269,8 +269,8 @@ def test_a_state_file_with_a_duplicate_key_is_refused(files: MemoryFiles) -> Non
 
 
 def test_a_restore_of_a_damaged_file_reads_no_memory_outside_the_file(files: MemoryFiles) -> None:
-    """The reader verifies the checksum only after the rows are restored. The restore must therefore not crash on damaged
-    lengths and offsets."""
+    """The reader verifies the checksum only after the rows are restored, so damaged lengths and offsets must not crash
+    the restore."""
     snapshot, rng = snapshot_of(table(("w", "k")), files), random.Random(1)
     intact = files.files["sums-0"]
     refused = 0

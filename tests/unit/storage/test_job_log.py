@@ -278,7 +278,7 @@ def test_an_entry_whose_sync_fails_is_not_appended_although_it_can_be_read() -> 
 
 
 def test_a_read_makes_an_entry_of_this_process_durable_before_the_view_contains_it() -> None:
-    """The view decides which files are deleted."""
+    """Garbage collection uses the view to decide which files to delete."""
     storage = _FailingSyncs()
     log, entry = JobLog(storage, LAYOUT), started(1)
     with pytest.raises(UnknownOutcome):

@@ -82,7 +82,7 @@ def test_the_parents_of_all_new_directories_are_synced(tmp_path: Path, monkeypat
     assert synced == ["a/root/job"]
     synced.clear()
     LocalStorage(tmp_path / "a" / "root").put("job/object", (b"x",))
-    assert synced == ["a/root/job", "a/root"], "another process can have created the directory without syncing it yet"
+    assert synced == ["a/root/job", "a/root"], "another process may have created the directory and not yet synced it"
 
 
 def test_a_directory_that_was_deleted_and_created_again_is_synced_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

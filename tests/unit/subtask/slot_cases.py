@@ -65,7 +65,7 @@ class ListSource(SourceOperator):
 
 
 class Collecting(Operator):
-    """An operator that collects its input. If ``work`` is given, it computes the step of each batch."""
+    """An operator that collects its input. ``work``, if given, computes the step of each batch."""
 
     def __init__(self, work: Callable[[Batch], Step] | None = None) -> None:
         self.arrived: list[object] = []

@@ -116,7 +116,7 @@ def test_the_reply_of_another_listening_side_is_not_accepted_as_a_proof() -> Non
 def test_a_hello_message_with_a_different_purpose_is_refused() -> None:
     with pytest.raises(AuthenticationError, match="purpose"):
         acceptor_of(purpose=ConnectionPurpose.CONTROL).receive(dialer_of().hello)
-    # If an attacker changes the purpose in transit, the control port responds, but the MACs do not match.
+    # If an attacker changes the purpose in a hello message, the control port responds, but the MACs do not match.
     dialer, acceptor = dialer_of(), acceptor_of(purpose=ConnectionPurpose.CONTROL)
     hello = bytearray(dialer.hello)
     hello[9] = ConnectionPurpose.CONTROL

@@ -44,7 +44,7 @@ def output(tmp_path: Path) -> Output:
 
 T = TypeVar("T")
 OPERATIONS_MAX = 24
-"""More than the number of write operations of a commit of two files, and of a recovery."""
+"""This limit exceeds the number of write operations of a commit of two files, and of a recovery."""
 
 
 def cut_before_each_operation(
@@ -274,7 +274,7 @@ def snapshot_of(sink: SinkOperator, epochs: Sequence[Sequence[int]], checkpoint:
 class JobUnderPowerCuts(RuleBasedStateMachine):
     """Runs two writers and a coordinator for many generations, with random power cuts.
 
-    The visible output must always equal the records of the completed checkpoints of the branch.
+    The visible output must always equal the records of the completed checkpoints of the current branch.
     """
 
     WRITERS = 2
