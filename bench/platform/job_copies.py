@@ -17,7 +17,7 @@ _COPIED = [
     for table in Base.metadata.sorted_tables
     if table in {one.__table__ for one in (Job, Spec, Operation, RecoveryPlan, Run, Command, Checkpoint, Event, Failure)}
 ]
-"""The tables with the rows of one job, ordered after the tables that they reference. Jobs share graphs and artifacts."""
+"""The tables with the rows of one job. Each table follows the tables that it references. Jobs share graphs and artifacts."""
 
 
 def copy_jobs(database: Database, job_ids: Sequence[int], count: int) -> None:

@@ -213,7 +213,7 @@ def _now_ms() -> int:
 
 @contextmanager
 def run_driver(driver: WideJobDriver) -> Iterator[None]:
-    """Run the driver in a thread inside the block. Raises SystemExit if the API refused its events."""
+    """Run the driver in a thread inside the block. Raises SystemExit if the API refused events of the driver."""
     stop = threading.Event()
     thread = threading.Thread(target=driver.run_until, args=(stop,), daemon=True)
     thread.start()

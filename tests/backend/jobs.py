@@ -30,7 +30,7 @@ from weir_backend.models import Artifact, ArtifactContent, ArtifactKind, Desired
 
 _numbers = itertools.count(1)
 AT_MS = 1_790_000_000_000
-"""Time of the first event. The times of later events increase by one millisecond."""
+"""Time of the first event. Each later event is one millisecond later than the previous event."""
 
 
 @dataclass(frozen=True, slots=True)

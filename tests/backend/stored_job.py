@@ -234,7 +234,7 @@ class StoredJob:
             return sorted(session.scalars(query))
 
     def events_of(self, kind: str) -> list[dict[str, Any]]:
-        """Return the fields of the job's events of this kind."""
+        """Return the fields of the job's events of kind ``kind``."""
         with self.platform.database.session() as session:
             query = select(Event.fields).where(Event.job_id == self.job_id, Event.kind == kind).order_by(Event.number)
             return list(session.scalars(query))

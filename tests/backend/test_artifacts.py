@@ -37,7 +37,7 @@ def delete_unused(platform: Platform) -> int:
 
 
 def counts(database: Database) -> tuple[int, int]:
-    """Return the number of artifacts and the number of their contents."""
+    """Return the number of artifacts and the number of stored contents."""
     with database.session() as session:
         rows, contents = (session.scalar(select(func.count()).select_from(table)) or 0 for table in (Artifact, ArtifactContent))
         return rows, contents

@@ -24,7 +24,7 @@ RETAINED = 60
 """The checkpoints of several minutes are retained, so that a chosen checkpoint does not expire before the rollback on a busy
 machine."""
 CHECKPOINTS_MIN = 6
-"""Tests wait until the job has this many checkpoints, so that it can be rolled back."""
+"""Tests wait until the job has this many checkpoints, so that a rollback is possible."""
 WAIT_S = 300.0
 """This timeout is long, because CI machines are slow."""
 
@@ -154,8 +154,8 @@ class Rig:
 
     @contextmanager
     def api_killed(self) -> Iterator[None]:
-        """Kill the API process. The supervisor is paused until the ``with`` block ends, because otherwise it would restart the
-        API immediately."""
+        """Kill the API process. The supervisor is paused until the ``with`` block ends, because a running supervisor would
+        restart the API immediately."""
         supervisor = psutil.Process(self.platform.state.supervisor.number)
         supervisor.suspend()
         try:

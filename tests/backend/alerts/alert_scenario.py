@@ -95,7 +95,7 @@ class AlertScenario:
             return list(session.scalars(select(Delivery).order_by(Delivery.id)))
 
     def events_of(self, job_id: int, kind: str) -> list[dict[str, Any]]:
-        """Return the fields of the job's events of this kind."""
+        """Return the fields of the job's events of kind ``kind``."""
         with self.database.session() as session:
             rows = session.scalars(select(Row).where(Row.job_id == job_id, Row.kind == kind).order_by(Row.number))
             return [dict(row.fields) for row in rows]

@@ -316,7 +316,7 @@ def test_an_outage_of_the_control_plane_neither_fires_nor_resolves_an_alert(scen
 
 
 def test_an_evaluation_records_a_heartbeat(scenario: AlertScenario) -> None:
-    """An outage of the workers ends with their first evaluation. After an outage, a rule waits for its full time before it fires."""
+    """An outage of the workers ends with their next evaluation. After an outage, a rule waits for its full time before it fires."""
     scenario.record_heartbeats(since=scenario.began - 60 * MINUTE, seen=scenario.began - 30 * MINUTE)
     scenario.running()
     scenario.rule(AlertKind.NO_CHECKPOINT, minutes=10)

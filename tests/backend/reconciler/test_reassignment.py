@@ -1,4 +1,4 @@
-"""Jobs of lost hosts are reassigned if their checkpoints can be read elsewhere. A host that is possibly reachable does not
+"""Jobs of lost hosts are reassigned if their checkpoints can be read elsewhere. A host that may be reachable does not
 count as lost."""
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def _committable(sink: OperatorUid, generation: int, checkpoint: int) -> Committ
 
 
 class JobWithSinks:
-    """A job log with manifests, and a ``SinkCoordinator`` for them."""
+    """A job log, manifests, and a ``SinkCoordinator`` that uses them."""
 
     def __init__(self) -> None:
         self.storage = MemoryStorage()
@@ -193,7 +193,7 @@ def _prepare(
     return one
 
 
-def test_a_preparation_claims_sinks_then_revokes_commits_and_aborts_output_in_this_order(history: JobWithSinks) -> None:
+def test_a_preparation_claims_sinks_and_then_revokes_and_commits_and_aborts_output(history: JobWithSinks) -> None:
     one = _prepare(history, 2, 1)
     assert history.sink.calls == [
         "claim out start 1",

@@ -111,8 +111,8 @@ def manifest_of(
 
 @dataclass
 class RunningJob:
-    """A simulated job with one stateful operator. Tests call its methods, which write the job log, manifests and state files to
-    ``storage``."""
+    """A simulated job with one stateful operator. Tests call methods of this class, which write the job log, manifests and state
+    files to ``storage``."""
 
     storage: CheckpointStorage
     generation: Generation = Generation(1)

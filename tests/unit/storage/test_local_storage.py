@@ -43,7 +43,7 @@ def _staged(storage: LocalStorage) -> list[str]:
 def test_the_file_is_synced_before_it_gets_its_name_and_then_the_directory_is_synced(
     storage: LocalStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """This test checks the order of the system calls, because an object is durable only with this order."""
+    """This test checks the order of the system calls, because only this order makes an object durable."""
     calls: list[str] = []
     fsync, link, replace = os.fsync, os.link, os.replace
 

@@ -1,4 +1,4 @@
-"""A split list is one state file with all splits of a source. The manifests of all checkpoints refer to this file."""
+"""A split list is one state file with all splits of a source. The manifests of all checkpoints refer to the split list."""
 
 from __future__ import annotations
 
