@@ -87,7 +87,7 @@ def test_a_start_by_a_user_resets_the_time_without_a_checkpoint() -> None:
 
 
 def test_a_restart_after_a_failure_does_not_reset_the_time_without_a_checkpoint() -> None:
-    """Only a start by a user or a plan changes ``begun_at``, so a new driver after a failure does not change ``begun_at``."""
+    """``begun_at`` refers to the last start by a user or a plan, so a new driver after a failure does not change ``begun_at``."""
     assert isinstance(verdict_of(TEN_MINUTES, replace(late(30), run_state=RunState.INITIALIZING)), Firing)
 
 
