@@ -102,7 +102,8 @@ function listAll(unit: string, rows: (one: FakeJob) => readonly object[]): Route
 const operationRoute = (kind: Schemas['OperationKind']): Route[3] => withJob(({ installation, one }) => Response.json(installation.runOperation(one, kind), { status: 202 }));
 
 const startRoute = withJob(async ({ installation, one, request, permissions }) => {
-  const { revoke_unknown_output } = (await request.json()) as Schemas['JobStart'];
+  const body = await request.text();
+  const { revoke_unknown_output } = (body === '' ? {} : JSON.parse(body)) as Partial<Schemas['JobStart']>;
   if (revoke_unknown_output && !permissions.includes('rollback')) return problem(403, 'forbidden', "This needs the permission 'rollback'.", 'Ask an administrator for this permission.');
   return Response.json(installation.runOperation(one, 'start', revoke_unknown_output ? { revoke_unknown_output } : {}), { status: 202 });
 });
