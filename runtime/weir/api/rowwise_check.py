@@ -33,7 +33,7 @@ def _check(expression: pl.Expr) -> None:
     try:
         separable, same_length, scalar = map(_quietly, (meta.is_row_separable, meta.is_length_preserving, meta.is_scalar))
     except pl.exceptions.PolarsError:
-        # Accept expressions that polars cannot check. These are expressions that need resolved types, such as list.eval.
+        # Accept expressions that polars cannot check because it has not resolved their types yet, such as list.eval.
         separable, same_length, scalar = True, True, False
     if not separable:
         raise GraphError(

@@ -21,7 +21,7 @@ from weir.protocol.ids import Attempt, CheckpointId, Generation
 from weir.protocol.snapshots import Committable, JsonValue, Split
 
 Ancestry: TypeAlias = Mapping[Generation, CheckpointId]
-"""Maps each generation to the id of its last checkpoint that is an ancestor of the current state."""
+"""Maps each generation in the ancestry of the current state to the id of its newest checkpoint in this ancestry."""
 
 
 Epochs: TypeAlias = Mapping[CheckpointId, Sequence[Committable]]
@@ -30,8 +30,8 @@ Epochs: TypeAlias = Mapping[CheckpointId, Sequence[Committable]]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MissingOutput:
-    """Output that ``checkpoint`` published and a consumer has removed from the output target. ``items`` is the number of removed
-    files or messages."""
+    """Output that ``checkpoint`` published and that a consumer has since removed from the output target. ``items`` is the
+    number of removed files or messages."""
 
     checkpoint: CheckpointId
     items: int
@@ -120,21 +120,22 @@ class Committer(ABC):
     """The part of a sink that commits, aborts or revokes the output of writers. Runs in the coordinator. Every method is
     idempotent.
 
-    The coordinator calls ``published`` before a generation starts. If the user revokes unknown output, the coordinator then calls
-    ``revoke`` and ``reinstate``. While the generation is prepared, the call order is: claim ->
-    revoke* -> reinstate* -> commit* -> abort_after. During the preparation, the coordinator commits all unpublished checkpoints in
-    the ancestry of the restored checkpoint. While the generation runs, the coordinator calls ``commit`` for completed checkpoints.
+    The coordinator calls ``published`` before a generation starts. If the user chooses to revoke unknown output, the
+    coordinator calls ``revoke`` and ``reinstate`` after ``published``. While the generation is prepared, the call order is:
+    claim -> revoke* -> reinstate* -> commit* -> abort_after. During the preparation, the coordinator commits all unpublished
+    checkpoints in the ancestry of the restored checkpoint. While the generation runs, the coordinator calls ``commit`` for
+    completed checkpoints.
 
     The job log records each publication. **The coordinator never repeats a commit that the job log records as published.** The
     coordinator repeats a commit only after a failure between the commit and its log entry. A repeated commit must not fail if a
-    consumer has already removed the published output. So a sink whose consumers can remove output keeps a durable record of each
-    publication in the target.
+    consumer has already removed the published output. Therefore, if consumers can remove the output of a sink, the sink keeps a
+    durable record of each publication in the target.
 
-    The coordinator of an old generation can pause before any call and continue after a newer generation has run. Therefore, no
-    method may change the output of newer generations. The parameter ``before`` is the attempt that is being prepared. A method
-    with this parameter changes only output of older attempts. If the output is persistent, ``abort_after`` fences older attempts.
-    After ``abort_after``, the methods ``commit``, ``revoke``, ``reinstate`` and ``abort_after`` raise Superseded for an older attempt
-    and change nothing.
+    The coordinator of an old generation can pause before any call and continue after a newer generation has run, so no method
+    may change the output of newer generations. The parameter ``before`` is the attempt that is being prepared. A method with
+    the parameter ``before`` changes only output of attempts that are older than ``before``. If the output is persistent,
+    ``abort_after`` fences older attempts. After ``abort_after``, the methods ``commit``, ``revoke``, ``reinstate`` and
+    ``abort_after`` raise Superseded for an older attempt and change nothing.
     """
 
     revocable: bool = False
@@ -143,7 +144,8 @@ class Committer(ABC):
 
     def published(self, *, job: str, sink: str, history: str | None = None) -> frozenset[tuple[Generation, CheckpointId]] | None:
         """Return a pair (generation, checkpoint) for each published epoch in the target, or None if the sink cannot list its
-        output. A pair with checkpoint 0 represents a generation that has prepared the target. ``published`` changes nothing.
+        output. A pair with checkpoint 0 does not represent an epoch: it means that the generation has prepared the target.
+        ``published`` changes nothing.
 
         The result includes output that a consumer has removed, if the target still contains a record of the publication. Raises
         SinkError, for example if the target belongs to another job, sink or job log (see ``claim``)."""
@@ -176,16 +178,16 @@ class Committer(ABC):
         Return the output that is no longer in the target, and therefore cannot be revoked.
 
         Only revocable sinks implement this method. ``epochs`` contains each completed checkpoint outside ``ancestry`` whose
-        manifest exists. Some epochs in ``epochs`` may not be published. An implementation must also find published output of
-        checkpoints whose manifests are deleted, because ``epochs`` does not contain that output. The coordinator calls ``revoke``
-        before ``abort_after``. Raises Superseded, SinkError.
+        manifest exists. Some epochs in ``epochs`` are possibly not published. An implementation must also find published output
+        of checkpoints whose manifests are deleted, because ``epochs`` does not contain that output. The coordinator calls
+        ``revoke`` before ``abort_after``. Raises Superseded, SinkError.
         """
         raise NotImplementedError
 
     def reinstate(self, *, ancestry: Ancestry, branch: str, before: Attempt) -> Sequence[MissingOutput]:
-        """Publish again the revoked output of all checkpoints in ``ancestry``. The revoked output can be under any branch. Return
-        the output that cannot be published again, because a consumer removed it before the revocation. Raises Superseded,
-        SinkError."""
+        """Publish the revoked output of all checkpoints in ``ancestry`` again. The revoked output can be under any branch.
+        Return the output that cannot be published again, because a consumer removed it before the revocation. Raises
+        Superseded, SinkError."""
         raise NotImplementedError
 
     def result(self) -> object:

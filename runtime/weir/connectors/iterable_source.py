@@ -1,5 +1,5 @@
-"""The source for rows that the job's program passes as Python objects or Arrow data. Use it for tests and small tables. The
-source's description contains the rows as Arrow data."""
+"""The source for rows that the job's program passes as Python objects or Arrow data. Use this source for tests and small
+tables. The source's description contains the rows as Arrow data."""
 
 from __future__ import annotations
 

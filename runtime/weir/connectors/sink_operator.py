@@ -21,10 +21,10 @@ class SinkOperator(Operator):
     """Calls the writer of a sink. Until the output of an epoch is published, every snapshot includes the committables of the
     epoch.
 
-    The records of an epoch must be committed even if the first checkpoint after the epoch is aborted. So each later snapshot
-    includes the same committables, until the job log records the publication of a checkpoint that contains these committables.
-    Therefore a manifest can also list committables of earlier checkpoints. The coordinator commits only the committables that are
-    not published yet."""
+    The records of an epoch must be committed even if the first checkpoint after the epoch is aborted. Therefore, each later
+    snapshot includes the committables of the epoch again, until the job log records the publication of a checkpoint that
+    contains these committables. As a result, a manifest can also list committables of earlier checkpoints. The coordinator
+    commits only the committables that are not published yet."""
 
     def __init__(self, writer: SinkWriter) -> None:
         self._writer = writer
@@ -66,8 +66,8 @@ class SinkOperator(Operator):
     def finish(self, epochs: Sequence[tuple[CheckpointId, PendingCommit]]) -> tuple[Committable, ...]:
         """Finish the pre-commit of ``epochs`` and return the committables. The snapshot thread calls this method.
 
-        If the pre-commit of an epoch fails, the checkpoint fails. The next call of ``process`` or ``snapshot`` then fails the
-        subtask, because the operator cannot stage the records of the epoch again."""
+        If the pre-commit of an epoch fails, the checkpoint fails. After such a failure, the next call of ``process`` or
+        ``snapshot`` fails the subtask, because the operator cannot stage the records of the epoch again."""
         context = self.context
         committables: list[Committable] = []
         for checkpoint, epoch in epochs:

@@ -44,7 +44,7 @@ class Totals:
 
     def latency_ms(self, quantile: float) -> float | None:
         """Return the latency at ``quantile`` in milliseconds, or None if there are no measurements. The result is the upper bound
-        of a bucket, so it can be 4.4 % too high."""
+        of a bucket, so it can be up to 4.4 % too high."""
         remaining = quantile * sum(self.latency.values())
         for bucket, rows in sorted(self.latency.items(), key=lambda item: int(item[0])):
             remaining -= rows

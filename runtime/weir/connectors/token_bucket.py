@@ -4,8 +4,8 @@ from __future__ import annotations
 
 
 class TokenBucket:
-    """An initially empty bucket, which gets ``rate`` tokens per second. The capacity of the bucket is the number of tokens of
-    ``burst_s`` seconds, but at least one token."""
+    """An initially empty bucket, which gets ``rate`` tokens per second. The capacity of the bucket is ``rate * burst_s``
+    tokens, but at least one token."""
 
     def __init__(self, *, rate: float, burst_s: float, now_ns: int) -> None:
         assert rate > 0 and burst_s > 0

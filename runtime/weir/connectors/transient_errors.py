@@ -12,7 +12,7 @@ _TRANSIENT = frozenset(
         *(errno.EIO, errno.EREMOTEIO, errno.ETIMEDOUT, errno.ESTALE, errno.ENOLINK),
         *(errno.ECONNRESET, errno.ECONNABORTED, errno.ECONNREFUSED, errno.ENOTCONN),
         *(errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ENETDOWN, errno.ENETUNREACH, errno.ENETRESET),
-        # The resource is in use or used up, for example by another process.
+        # The resource is busy or exhausted, for example because of another process.
         *(errno.EAGAIN, errno.EBUSY, errno.EINTR, errno.ENFILE, errno.EMFILE, errno.ENOMEM, errno.ENOBUFS, errno.ENOLCK),
     )
 )

@@ -8,8 +8,8 @@ the step later. The loop takes snapshots between steps, never while a generator 
 subtask. If user code raises an error, the step raises a UserCodeError with the original error as its cause.
 
 The loop's thread calls all methods, with two exceptions. The snapshot thread calls ``PendingSnapshot.write``. The snapshot thread
-also calls ``restore`` for snapshots with state files. During such a restore, the loop accepts connections and messages. The
-methods are called in this order::
+also calls ``restore`` for snapshots with state files. While the snapshot thread runs ``restore``, the loop accepts connections
+and messages. The methods are called in this order::
 
     open -> restore (0 or 1 times) -> { process | on_watermark | snapshot | on_checkpoint_* }*
          -> on_end_of_input (0 or 1 times) -> { snapshot | on_checkpoint_* }* -> close
@@ -92,7 +92,7 @@ class SnapshotReader(Protocol):
         ends with an error, the caller must discard the content.
 
         Raises CheckpointError if the file is damaged or missing. Raises an error of another class if the restore is cancelled.
-        The caller must not suppress these errors."""
+        The caller must not suppress the errors that the stream raises."""
         ...
 
 
@@ -126,13 +126,13 @@ class Operator(ABC):
         return iter(())
 
     def on_end_of_input(self) -> Step:
-        """Emit all buffered records, and remove them from the state. Normally, the loop does not call ``on_end_of_input`` again
-        after a restore of a snapshot that was taken after this call.
+        """Emit all buffered records, and remove them from the state. If a job restores a snapshot that was taken after this
+        call, the loop normally does not call ``on_end_of_input`` again.
 
-        If the restore changes the parallelism or the chains, the loop can call ``on_end_of_input`` again. A new subtask can
-        then replace several old subtasks, some of which had not reached the end of their input. The new subtask continues with
-        their unfinished splits and state, and the loop calls ``on_end_of_input`` when the new subtask reaches the end of its
-        input.
+        If the restore changes the parallelism or the chains, the loop can call ``on_end_of_input`` again. After such a restore,
+        a new subtask can replace several old subtasks, of which some had not reached the end of their input. The new subtask
+        continues with the unfinished splits and the state of the old subtasks, and the loop calls ``on_end_of_input`` when the
+        new subtask reaches the end of its input.
         """
         return iter(())
 
@@ -147,13 +147,13 @@ class Operator(ABC):
             raise AssertionError(f"{type(self).__name__} has no state to restore")
 
     def on_checkpoint_completed(self, checkpoint: CheckpointId) -> None:
-        """Handle a completed checkpoint. At this time, no earlier checkpoint is pending: each has completed or was aborted. The
-        loop may have skipped the calls for earlier checkpoints."""
+        """Handle a completed checkpoint. When the loop calls this method, no earlier checkpoint is pending: each one has been
+        completed or aborted. For some earlier checkpoints, the loop has possibly not called this method."""
 
     def on_checkpoint_published(self, checkpoint: CheckpointId) -> None:
         """Handle a checkpoint whose output all sinks have published. The job log already records the publication, so later
-        snapshots need no committables of this checkpoint or earlier checkpoints. The loop may have skipped the calls for
-        earlier checkpoints."""
+        snapshots need not include the committables of this checkpoint and of earlier checkpoints. For some earlier checkpoints,
+        the loop has possibly not called this method."""
 
     def on_checkpoint_aborted(self, checkpoint: CheckpointId) -> None:
         """Handle an aborted checkpoint. The loop does not guarantee a call for every aborted checkpoint."""

@@ -14,8 +14,8 @@ _NON_VIEW = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_bin
 """Maps each view type to the corresponding type without views. A slice of a view column references the memory of the whole
 column, but casting the slice to the type without views copies only the rows of the slice."""
 _VIEW_BYTES_EXTRA = 8
-"""The additional bytes per row of a view column compared with a large_string or large_binary column: a view takes 16 bytes, an
-offset takes 8 bytes."""
+"""The number of bytes per row by which a view column is larger than a large_string or large_binary column: a view takes 16
+bytes, and an offset takes 8 bytes."""
 
 
 def slice_by_bytes(batch: pa.RecordBatch, bytes_max: int = BATCH_BYTES) -> Iterator[pa.RecordBatch]:
@@ -28,7 +28,7 @@ def slice_by_bytes(batch: pa.RecordBatch, bytes_max: int = BATCH_BYTES) -> Itera
     if batch.num_rows == 0:
         return
     # First check the size of all memory that the batch references. This size is an upper bound for the size of the rows, and is
-    # cheaper to compute.
+    # faster to compute than ``nbytes``.
     if batch.get_total_buffer_size() <= bytes_max or batch.num_rows == 1 or batch.nbytes <= bytes_max:
         yield batch
         return
@@ -51,9 +51,9 @@ def slice_batch(batch: pa.RecordBatch, rows_max: int, bytes_max: int = BATCH_BYT
 class AdaptiveSlices:
     """Slices batches for a user function, so that one call of a slow function takes about ``target_ns``.
 
-    Between two calls, the loop can process barriers and run other subtasks. So a slot that runs a slow function is not
-    considered stuck. The first slice has at most ``rows_first`` rows, because the speed of the function is not known yet. Later
-    slices have at most ``rows_max`` rows. The operator calls ``took`` after each call of the function.
+    Between two calls, the loop can process barriers and run other subtasks, so a slow function does not make the slot stuck.
+    The first slice has at most ``rows_first`` rows, because the speed of the function is not known yet. Later slices have at
+    most ``rows_max`` rows. The operator calls ``took`` after each call of the function.
     """
 
     def __init__(self, *, rows_max: int, rows_first: int, target_ns: int) -> None:
@@ -61,7 +61,8 @@ class AdaptiveSlices:
         self._target_ns = target_ns
         self._rows = min(rows_first, rows_max)
         self.slow = False
-        """True if the last call took at least half of ``target_ns``. The operator should then return control to the loop."""
+        """True if the last call took at least half of ``target_ns``. If ``slow`` is True, the operator should return control to
+        the loop."""
 
     def of(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Return the slices of a batch. An empty batch gives no result."""
@@ -110,8 +111,9 @@ def _parts(batch: pa.RecordBatch, bytes_max: int, row_bytes_extra: int = 0) -> I
     rows = max(1, batch.num_rows // -(-size // bytes_max))
     slices = [batch.slice(first, rows) for first in range(0, batch.num_rows, rows)]
     if min(size_of(part) for part in slices if part.num_rows == rows) > 0.75 * size:
-        # Each slice is almost as large as the batch, because the slices share dictionaries or nested views. Slicing such a batch
-        # would only create more batches of the same size.
+        # Each slice is almost as large as the batch, because the size of each slice includes memory that all slices share, such
+        # as a dictionary or the data of a string_view inside a struct. Slicing such a batch would only create more batches of
+        # the same size.
         yield batch
         return
     for part in slices:

@@ -16,8 +16,8 @@ class CodeBundle:
     entries: Mapping[str, object] = field(default_factory=dict)
 
     def get(self, reference: str | None) -> object:
-        """Return the code of a reference. Raises GraphError if the bundle does not contain the reference, because graph and
-        bundle are from different builds of the job."""
+        """Return the user function or the expressions to which ``reference`` refers. Raises GraphError if the bundle does not
+        contain the reference. In this case, the graph and the bundle are from different builds of the job."""
         if reference is None or reference not in self.entries:
             raise GraphError(f"The code bundle has no entry {reference!r}: graph and code come from different builds of the job.")
         return self.entries[reference]

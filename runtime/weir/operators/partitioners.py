@@ -117,7 +117,7 @@ class PendingSlices:
 
 class RebalancePartitioner:
     """Cuts each batch into slices of equal row counts, one slice per target. If the rows cannot be divided equally, the remaining
-    rows go to the targets in turn. So the record counts of two targets differ by at most one."""
+    rows go to the targets in turn. As a result, the numbers of records of any two targets differ by at most one."""
 
     def __init__(self, schema: pa.Schema, targets: int, source_index: int, batch_rows: int) -> None:
         self._batch_rows = batch_rows
@@ -133,8 +133,9 @@ class RebalancePartitioner:
         rows_each, remainder = divmod(batch.num_rows, self._targets)
         row_bytes = batch.get_total_buffer_size() / batch.num_rows
         if row_bytes * self._batch_rows > BATCH_BYTES:
-            # If the batch is a slice, its buffers can contain additional rows. ``nbytes`` does not include these rows, but
-            # computing it takes microseconds per column. So use ``nbytes`` only if the estimate is too large.
+            # If the batch is a slice, its buffers can contain additional rows, so this estimate can be too large. ``nbytes``
+            # counts only the rows of the batch, but takes microseconds per column to compute. Therefore, use ``nbytes`` only if
+            # the estimated size of ``batch_rows`` rows exceeds BATCH_BYTES.
             row_bytes = batch.nbytes / batch.num_rows
         begin = 0
         for step in range(self._targets):

@@ -52,8 +52,8 @@ def targets_of(hashes: Hashes, target_of_group: Words) -> Targets:
 
 @kernel
 def sort_by_target(targets: Targets, ends: Words, order: Words) -> None:
-    """Write the row numbers to ``order``, sorted by target with a stable counting sort. So the row numbers of a target t form
-    one range of ``order``. ``ends[t]`` receives the end of this range (exclusive)."""
+    """Write the row numbers to ``order``, sorted by target with a stable counting sort. In ``order``, the row numbers of a
+    target t form one contiguous range. ``ends[t]`` receives the end of the range of target t (exclusive)."""
     count = len(ends)
     begins = np.zeros(count + 1, dtype=np.int64)
     for row in range(len(targets)):

@@ -16,8 +16,8 @@ def function_name(function: object) -> str:
 
 
 def user_code_error(where: str, function: object, error: BaseException, argument: str) -> UserCodeError:
-    """Return a UserCodeError for the caller to raise. Its message describes ``error``. ``argument`` is a text that describes the argument of the
-    failed call."""
+    """Return a UserCodeError whose message describes ``error``. The caller raises the UserCodeError. ``argument`` is a text
+    that describes the argument of the failed call."""
     line = _line_in(function, error)
     at = f" (line {line})" if line else ""
     return UserCodeError(
@@ -36,7 +36,7 @@ def short_repr(value: object) -> str:
 
 def _line_in(function: object, error: BaseException) -> str | None:
     """Return the innermost line of the function's own file in the traceback, for example ``flights.py:3``. Return None if there
-    is no such line. Lines in libraries do not help the author of the function."""
+    is no such line. Lines of library code are skipped, because they do not help the author of the function."""
     code = getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)
     if code is None:
         return None

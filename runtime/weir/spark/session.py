@@ -166,7 +166,7 @@ def _conf(settings: Mapping[str, str]) -> SparkConf:
     # Check the settings that come from spark-defaults.conf and spark-submit.
     reject_unsupported({name: value for name, value in conf.getAll() if name not in settings}, where="Spark's own configuration")
     conf.setAll(list(settings.items()))
-    # Check the memory now, because spark-defaults.conf and spark-submit can declare it too.
+    # Check the Python memory after all settings are merged, because spark-defaults.conf and spark-submit can declare it too.
     require_python_memory(settings["spark.master"], dict(conf.getAll()))
     return conf
 

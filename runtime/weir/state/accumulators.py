@@ -1,11 +1,11 @@
 """Kernels that apply values to accumulators, and kernels that read results from rows.
 
 Before these kernels run, the encoder replaces each null by the neutral element of its accumulator, such as 0 for sums and the
-largest value for minima. So the kernels need not check for nulls.
+largest value for minima. Because the encoder has replaced the nulls, the kernels need not check for nulls.
 
-For each aggregated column, a row has a seen bit. The bit is 1 if the key has had a value in the column. As long as no
-aggregated column has had a null, all seen bits of new rows are 1. After the first null, the seen bits of new rows are 0, and
-``mark_seen`` sets a seen bit when the key has its first value in the column.
+For each aggregated column, a row has a seen bit. The seen bit is 1 if the key has had a value in the column. Until the first
+null in any aggregated column, new rows start with all seen bits set to 1. From that first null on, new rows start with all seen
+bits set to 0, and ``mark_seen`` sets a seen bit when the key gets its first value in the column.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ SEEN_NULLS = 1
 """The address of an array with one byte per record (1 for a null, 0 for a value). SEEN_NULLS is 0 if the column has no nulls in
 the batch."""
 SEEN_OUTPUT = 2
-"""The address to which the kernel writes one byte per record. The byte is 1 if the record's key has had a value in the column
-so far. SEEN_OUTPUT is 0 if the kernel must not write these bytes."""
+"""The address to which the kernel writes one byte per record for the column. The byte is 1 if the record's key has had a value
+in the column so far. SEEN_OUTPUT is 0 if the kernel must not write any bytes for the column."""
 SEEN_WORDS = 3
 
 

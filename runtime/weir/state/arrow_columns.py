@@ -26,8 +26,8 @@ class Encoding(Enum):
     DECIMAL = "decimal"
     """Two words per value: the low and the high half of the unscaled 128-bit value."""
     BYTES = "bytes"
-    """The bytes of all values, and an array of int64 offsets into these bytes. The array has one element more than the column has
-    rows."""
+    """The bytes of all values, and an array of int64 offsets into these bytes. The array of offsets has one element more than
+    the column has rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,8 @@ class ColumnWords:
     DECIMAL, and two addresses (offsets and bytes) for BYTES.
 
     ``nulls`` has one byte per row (1 for a null, 0 for a value). ``nulls`` is None if there are no nulls. ``owners`` contains
-    references to the objects that own the memory. For WORD and DECIMAL, ``owners[i]`` is the NumPy array whose memory begins at
-    ``addresses[i]``.
+    references to the objects that own the memory at ``addresses``. For WORD and DECIMAL, ``owners[i]`` is the NumPy array whose
+    memory begins at ``addresses[i]``.
     """
 
     rows: int
@@ -159,7 +159,7 @@ def _bytes_words(column: pa.Array, nulls: npt.NDArray[np.uint8] | None) -> Colum
 
 
 SIGN_BIT = np.int64(-(2**63))
-"""The sign bit, which is flipped in uint64 values so that they compare correctly as int64."""
+"""The sign bit of a word. The sign bit is flipped in uint64 values, so that a comparison as int64 orders them correctly."""
 
 
 def allocate_words(rows: int) -> pa.Buffer:

@@ -1,12 +1,12 @@
 """Tracks which rows of a keyed table change. Snapshots in progress and the emit mode BATCH need this information.
 
-Each tracker numbers epochs of its own, which are not the epochs between barriers. An epoch ends when a snapshot starts and, if
+A tracker counts epochs of its own, which differ from the epochs between barriers. An epoch ends when a snapshot starts and, if
 ``firsts`` is True, also when a batch starts. Each row contains the epoch of its last tracked change.
 
 The loop copies the rows of a snapshot in small steps while updates continue. Before a row changes for the first time in an
-epoch, the kernel saves the old row in the undo log if a snapshot in progress may not have copied the row yet. Some rows change
-after the end of the snapshot's epoch, but before the loop copies them. When the loop has copied all rows, the snapshot thread
-replaces the copies of these rows by the old rows in the undo log.
+epoch, the kernel saves the old row in the undo log if a snapshot in progress has possibly not copied the row yet. Some rows
+change after the end of the snapshot's epoch, but before the loop copies them. When the loop has copied all rows, the snapshot
+thread replaces the copies of changed rows by the old rows in the undo log.
 
 All snapshots share one undo log. An undo entry applies to a snapshot if the saved row was last changed in or before the
 snapshot's epoch, and the entry was saved in a later epoch.
@@ -23,7 +23,7 @@ from weir.state.row_chunks import CHUNK_MASK, CHUNK_ROWS, EPOCH_SHIFT, RowChunks
 
 # The fields of ``tracking``, the array through which the tracker and the kernel exchange data.
 TRACKING = 0
-"""If this field is 0, the kernel does not track changes and does not read the other fields."""
+"""If TRACKING is 0, the kernel does not track changes and does not read the other fields."""
 EPOCH = 1
 FROZEN_ROWS = 2
 """The number of rows of the newest snapshot in progress, or 0 if no snapshot is in progress."""
@@ -37,9 +37,9 @@ of the change and the number of the row (``epoch << 32 | row``). The words of th
 UNDO_USED = 6
 UNDO_LIMIT = 7
 FIRST_ADDRESSES = 8
-"""The address of an array to which the kernel adds the address of each row that changes for the first time in this epoch. At the
-same position of the array at FIRST_RECORDS, the kernel writes the number of the record that changes the row. FIRST_ADDRESSES is 0
-if the tracker does not list changed rows."""
+"""The address of an array to which the kernel adds the address of each row that changes for the first time in this epoch. For
+entry i of this array, entry i of the array at FIRST_RECORDS is the number of the record that changes the row. FIRST_ADDRESSES
+is 0 if the tracker does not list changed rows."""
 FIRST_RECORDS = 9
 FIRST_USED = 10
 TRACKING_WORDS = 11
@@ -53,13 +53,13 @@ the system must allocate pages."""
 UNDO_ENTRIES = 1 << 16
 NO_LIMIT = 1 << 62
 EPOCHS = 1 << 31
-"""After the number of the current epoch has reached EPOCHS, the numbers restart at 1 as soon as no copy is in progress."""
+"""When the number of the current epoch has reached EPOCHS and no copy is in progress, the epoch numbers restart at 1."""
 
 
 @kernel
 def track_changes(begin: int, count: int, rows: Words, addresses: Words, row_words: int, tracking: Words) -> None:
-    """Record that the rows of a block are about to change. The caller changes the rows only after this call, because the kernel
-    saves the old rows."""
+    """Record that the rows of a block are about to change. This kernel saves the old rows, so the caller must not change the
+    rows before this call."""
     epoch = tracking[EPOCH]
     frozen_rows, frozen_epoch, copied = tracking[FROZEN_ROWS], tracking[FROZEN_EPOCH], tracking[COPIED]
     first_addresses, first_records = tracking[FIRST_ADDRESSES], tracking[FIRST_RECORDS]
@@ -98,8 +98,8 @@ class UndoRange:
 class RowCopy:
     """A snapshot's copy of the first ``rows`` rows of a table, as they were at the end of ``epoch``.
 
-    ``buffers[c]`` receives chunk c. Some rows change before the loop copies them. ``undo`` lists the undo entries from which the
-    snapshot thread restores these rows in the copy.
+    ``buffers[c]`` receives chunk c. Some rows change before the loop copies them. From the undo entries in ``undo``, the
+    snapshot thread restores the rows that changed before the loop copied them.
     """
 
     epoch: int
@@ -137,7 +137,7 @@ class ChangeTracker:
         """The number of entries in each segment of the undo log, except the last segment."""
         self._retired: list[Words] = []
         self._unwritten: list[RowCopy] = []
-        """Complete copies that the snapshot thread has possibly not written yet. The undo entries of these copies must be
+        """Complete copies that the snapshot thread has possibly not written yet. The undo entries of unwritten copies must be
         kept."""
         self._free: list[Words] = []
         self._first_rows: tuple[Words, Words] | None = None
@@ -172,8 +172,8 @@ class ChangeTracker:
         self._refresh()
 
     def renumber(self, chunks: RowChunks, rows: int) -> None:
-        """Restart the numbers of epochs at 1 if they have reached EPOCHS. Restarting the numbers writes every row, but is
-        necessary only once in years."""
+        """If the epoch numbers have reached EPOCHS and no copy is in progress, restart them at 1. The restart writes to every
+        row, but is needed only once in several years."""
         if self.words[EPOCH] >= EPOCHS and not self._active:
             clear_epochs(chunks.addresses, rows, self._row_words)
             self.words[EPOCH] = 1

@@ -43,15 +43,15 @@ class ValueEncoder:
     def __init__(self, layout: RowLayout) -> None:
         self._layout = layout
         self.partial = False
-        """True after the first null in an aggregated column. The seen bits record whether a key has had a value. The kernels
-        update the seen bits only if ``partial`` is True."""
+        """True after the first null in an aggregated column. A seen bit records whether a key has had a value in a column. The
+        kernels update the seen bits only if ``partial`` is True."""
 
     def encode(self, batch: pa.RecordBatch, outputs: list[int], seen_outputs: list[int]) -> tuple[Words, Words, list[Any]]:
-        """Return the arguments ``aggregates`` and ``seen`` of the fold kernel, and the objects that own the memory at the
-        addresses in these arguments.
+        """Return the arguments ``aggregates`` and ``seen`` of the fold kernel, and the objects that own the memory to which
+        these arguments refer.
 
-        ``outputs`` and ``seen_outputs`` contain the addresses to which the kernel writes its results, or 0 where no results are
-        needed."""
+        Each item of ``outputs`` and ``seen_outputs`` is an address to which the kernel writes results, or 0 if the results are
+        not needed."""
         nulls: dict[int, NullBytes | None] = {}
         owners: list[Any] = []
         aggregates: Words = np.zeros((1 + len(self._layout.slots), AGGREGATE_WORDS), dtype=np.int64)
@@ -123,8 +123,8 @@ class KeyEncoder:
         self._layout = layout
         self.interners = tuple(StringInterner() if encoding is Encoding.BYTES else None for encoding in layout.encodings)
         self.rows_are_ids = layout.encodings == (Encoding.BYTES,)
-        """True if the key is one string column. The id of a string is then also the number of its row, so the kernel does not
-        need the hash index."""
+        """True if the key is one string column. If the key is one string column, the id of a string is also the number of the
+        key's row, so the kernel does not need the hash index."""
 
     @property
     def nbytes(self) -> int:
@@ -147,7 +147,7 @@ class KeyEncoder:
             values = column_words(column, encoding)
             interner = self.interners[number]
             if interner is not None:
-                # The interner assigns an id to null too, so a string column needs no null bits.
+                # The interner also assigns an id to null, so a string column needs no null bits.
                 ids = interner.intern(values)
                 owners.append(ids)
                 words[position] = address_of(ids)

@@ -2,9 +2,9 @@
 
 For each block, the kernel first hashes the keys, and finds or adds the row of each key. The lookups of a block are independent,
 so their cache misses overlap. Next, the kernel records which rows change, if a snapshot or the caller needs this information.
-Then one loop per aggregate updates the rows and writes the running results. These loops find the rows in the CPU cache, because
-the lookups have already loaded the rows. One kernel serves all schemas, because it reads the properties of a schema from small
-arrays once per block. So no compilation is needed when a job starts.
+Then one loop per aggregate updates the rows and writes the running results. The loops find the rows in the CPU cache, because
+the lookups of the keys have already loaded the rows. The kernel reads the properties of a schema from small arrays once per
+block. Therefore one kernel serves all schemas, and a job with a new schema needs no compilation.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ BLOCK = 256
 
 # The fields of ``keys``, the array that describes the keys of a batch.
 KEY_WORDS = 0
-"""The number of words per key. The field KEY_COLUMNS + w of ``keys`` is the address of an array with word w of each key."""
+"""The number of words per key. ``keys[KEY_COLUMNS + w]`` is the address of an array that contains word w of each key."""
 KEY_NULLS = 1
-"""The address of one uint16 per record, in which bit c is 1 if key column c of the record is null. KEY_NULLS is 0 if there are no
-nulls."""
+"""The address of an array with one uint16 per record. Bit c of the uint16 is 1 if key column c of the record is null. KEY_NULLS
+is 0 if there are no nulls."""
 KEY_IDS = 2
-"""The address of one row number (int64) per record, if the caller already knows the row numbers. The caller must number new rows
-in ascending order. If KEY_IDS is 0, the kernel looks up the rows of the keys."""
+"""If the caller already knows the rows of the keys: the address of an array with the row number (int64) of each record. The
+caller must number new rows in ascending order. If KEY_IDS is 0, the kernel looks up the rows of the keys."""
 KEY_COLUMNS = 3
 
 _NULL_MIX = np.uint64(0xE7037ED1A0B428DB)
@@ -193,9 +193,10 @@ def fold(begin: int, end: int, control: Words, chunks: Words, keys: Words, templ
     return position
 
 
-# The columns of the arrays ``columns`` and ``seen``, which describe restored values. ``append_rows`` reads these arrays.
+# Fields of each row of ``columns`` and ``seen``, the arrays that describe restored values to ``append_rows``.
 TARGET = 0
-"""In ``columns``, the position of the word in the row. In ``seen``, the number of the bit in ``meta``."""
+"""In ``columns``, TARGET is the position in the row to which the word is written. In ``seen``, TARGET is the number of the bit
+of ``meta`` to which the value is written."""
 VALUES = 1
 """The address of the values: one word per row, or one byte per row for seen bits."""
 
@@ -222,8 +223,8 @@ def append_rows(first: int, count: int, chunks: Words, keys: Words, template: Wo
 @kernel
 def index_rows(first: int, count: int, control: Words, chunks: Words, row_bytes: int, keys: Words, scratch: Words) -> bool:
     """Add ``count`` restored rows to the index, from row ``first`` on. Returns False if two rows have the same key. The index
-    must have room for the rows, and must not have an old table. If the ids of the keys are row numbers, the kernel adds
-    nothing, and only checks the ids.
+    must have room for the rows, and must not be moving slots from an old table. If the ids of the keys serve as row numbers,
+    the index is not used: the kernel adds nothing, and checks only that each id is the number of its row.
 
     The kernel processes the rows in blocks. For each block, the kernel first loads the slots at which probing begins. The loads
     of slots are independent, so their cache misses overlap.

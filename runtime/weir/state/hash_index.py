@@ -2,13 +2,14 @@
 changes.
 
 A slot of the table is one word: ``tag << 32 | row + 1``, or 0 if the slot is empty. The tag is the low half of the key's hash,
-and determines the slot at which probing begins. So the index can move the slots to a larger table without reading the keys.
-Entries are never deleted. Different keys can have the same tag, so a lookup also compares the keys.
+and determines the slot at which probing begins. Because the slots contain the tags, the index can move the slots to a larger
+table without reading the keys. Entries are never deleted. Different keys can have the same tag, so a lookup also compares the
+keys.
 
 The index grows incrementally. ``grow`` allocates a new table of twice the size, and every batch copies some slots of the old
-table to the new table. Before a kernel adds a key, it searches the new table and then the old table. If it finds the key only
-in the old table, it copies the key's slot to the new table. A copied slot has the same value, so ``move_slots`` recognises
-slots that the new table already contains, and does not copy them again.
+table to the new table. Before a kernel adds a key, it searches the new table and then the old table. If the kernel finds the
+key only in the old table, the kernel copies the key's slot to the new table. A slot and its copy have the same value, so
+``move_slots`` recognises slots that the new table already contains, and does not copy them again.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from weir.state.numba_support import Words, address_of, kernel, load64, signed, 
 SLOTS = 0
 MASK = 1
 OLD_SLOTS = 2
-"""The address of the old table, or 0 if there is no old table."""
+"""The address of the old table while its slots are moved to the new table, or 0 if no slots are being moved."""
 OLD_MASK = 3
 ROWS = 4
 """The number of rows. The next new row gets the number ROWS, because row numbers begin at 0."""
@@ -34,8 +35,8 @@ ROW_MASK = np.uint64(0xFFFFFFFF)
 TAG_SHIFT = np.uint64(32)
 SLOTS_MIN = 1 << 10
 MOVED_PER_ROW = 4
-"""The number of slots to move from the old table to the new table per folded record. At this rate, all slots are moved long
-before the new table is half full."""
+"""The number of slots to move from the old table to the new table per folded record. With this value of MOVED_PER_ROW, all
+slots are moved long before the new table is half full."""
 
 
 @kernel
@@ -57,8 +58,8 @@ def move_slots(control: Words, begin: int, end: int) -> None:
 
 
 class HashIndex:
-    """Owns the tables of slots. Kernels look up and insert keys. ``control`` contains the addresses of the tables for the
-    kernels."""
+    """Owns the tables of the index. Kernels look up and insert keys: ``control`` gives the kernels the addresses of the
+    tables."""
 
     def __init__(self, slots: int = SLOTS_MIN) -> None:
         self.control: Words = np.zeros(CONTROL_WORDS, dtype=np.int64)
@@ -86,7 +87,8 @@ class HashIndex:
         self._grow(2 * len(self._slots))
 
     def reserve(self, rows: int) -> None:
-        """Make room for ``rows`` rows in total. Move all slots at once, so that the index has no old table after the call."""
+        """Make room for ``rows`` rows in total. Move all slots of the old table at once, so that only the new table remains
+        after the call."""
         if rows > self.limit:
             self._grow(1 << (2 * rows - 1).bit_length())
         self.advance(len(self._slots))

@@ -1,9 +1,9 @@
 """Support for numba kernels. The decorator ``kernel`` compiles a function. Functions such as ``load64`` and ``store64`` read
 and write memory at raw addresses.
 
-Kernels take addresses (int64) instead of arrays. So kernels can read and write Arrow buffers of any type and offset without a
-copy, and numba compiles each kernel for exactly one signature. During the call of a kernel, the caller must hold references to
-the objects that own the memory at the addresses.
+Kernels take addresses (int64) instead of arrays. With addresses, kernels can read and write Arrow buffers of any type and
+offset without a copy, and numba compiles each kernel for exactly one signature. During the call of a kernel, the caller must
+hold references to the objects that own the memory at the addresses.
 
 Addresses need not be aligned, because the body of a frame can begin at any address.
 """
@@ -43,8 +43,9 @@ def kernel(function: F) -> F:
     """Compile the function at its first call, cache the compiled code on disk, and release the GIL while the function runs.
 
     By default, numba recompiles a cached kernel only if the source file of the kernel has changed. But the compiled code of a
-    kernel can include kernels from other files. So in the cache, this decorator replaces the time stamp of the source file by a
-    digest of all files that contain kernels. A change of any of these files then invalidates all cached kernels.
+    kernel can include kernels from other files. Therefore, this decorator stores a digest of all files that contain kernels in
+    the cache, instead of the time stamp of the kernel's source file. A change of any file that contains kernels then
+    invalidates all cached kernels.
     """
     compiled: Any = njit(nogil=True, cache=True)(function)
     compiled._cache._cache_file._source_stamp = _DIGEST

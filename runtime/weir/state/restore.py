@@ -1,4 +1,4 @@
-"""Reads the state files of a keyed table, and converts them to the words of rows."""
+"""Reads the state files of a keyed table, and converts their columns to 64-bit words for the rows of the table."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def read_rows(file: StateFile, content: IO[bytes], table: TableDescription,
 
 def _read_batches(file: StateFile, content: IO[bytes], table: TableDescription,
                   key_groups: tuple[int, int]) -> Iterator[pa.RecordBatch]:  # fmt: skip
-    """Yield validated batches. The checksum of the file is verified later. Without the validation, damaged bytes could make a
-    kernel read memory outside the batch."""
+    """Yield validated batches. The checksum of the file is verified only after all batches have been used. Without the
+    validation, damaged bytes could make a kernel read memory outside the batch."""
     try:
         # An Arrow file is an Arrow stream between two magic strings, of which the first is padded to eight bytes.
         content.read(8)
@@ -127,7 +127,7 @@ def _check(file: StateFile, schema: pa.Schema, table: TableDescription) -> None:
             f"operator {table.uid!r}: the state in {file.path} is not compatible with the job.\n"
             f"  checkpoint: {_describe(schema)}\n  job:        {_describe(expected)}\n"
             "Restore with the previous key and aggregates, or give the operator a new uid and pass --allow-non-restored-state. "
-            "The operator then starts without state."
+            "With a new uid, the operator starts without state."
         )
     written = int(metadata.get(MAX_PARALLELISM_KEY, b"0"))
     if written != table.max_parallelism:

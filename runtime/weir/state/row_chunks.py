@@ -1,9 +1,9 @@
 """Stores the rows of keyed state. Rows have a fixed width, and are stored in chunks whose addresses never change.
 
 A row is a sequence of 64-bit words: ``meta``, the words of the key, and the words of the accumulators. All words of a row are
-adjacent, so folding a record into its row costs one cache miss. From its lowest bit, ``meta`` contains 16 bits for null key
-columns, 16 seen bits for aggregated columns, and 32 bits for the epoch of the last tracked change. Row ``n`` is in chunk ``n >>
-16``. To grow, the table adds a chunk and copies no rows.
+adjacent, so folding a record into its row costs one cache miss. From the lowest bit to the highest, ``meta`` contains 16 bits
+for null key columns, 16 seen bits for aggregated columns, and 32 bits for the epoch of the last tracked change. Row ``n`` is in
+chunk ``n >> 16``. To grow, the table adds a chunk and copies no rows.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class RowChunks:
 
     def reserve(self, rows: int) -> None:
         """Make room for ``rows`` rows in total. The system can use huge pages for blocks of many megabytes. The first writes to
-        huge pages are several times as fast as to normal pages."""
+        huge pages are several times as fast as the first writes to normal pages."""
         at_once = max(RESERVED_BYTES // (8 * CHUNK_ROWS * self.row_words), 1)
         while self.capacity < rows:
             self._add_chunks(min(at_once, -(-(rows - self.capacity) // CHUNK_ROWS)))

@@ -163,6 +163,6 @@ def _bits(meta: Words, bit: int, *, flipped: int) -> npt.NDArray[np.uint8] | Non
 
 
 def _key_words(words: Words, type_: pa.DataType) -> Words:
-    """Return the words of a key column for ``column_from_words``. For uint64, ``column_from_words`` expects words with a flipped
-    sign bit, but the rows contain uint64 keys without this flip."""
+    """Return the words of a key column for ``column_from_words``. ``column_from_words`` expects uint64 words with a flipped
+    sign bit, but the sign bit of a uint64 key is not flipped in rows."""
     return words ^ np.int64(-(2**63)) if type_ == pa.uint64() else words

@@ -11,7 +11,7 @@ from weir.state.row_chunks import CHUNK_MASK, CHUNK_SHIFT, EPOCH_SHIFT
 
 @kernel
 def apply_undo_entries(segment: Words, begin: int, end: int, epoch: int, rows: int, row_words: int, buffers: Words) -> None:
-    """Overwrite the copied rows with the old rows from the undo entries, if the rows changed after the end of ``epoch``."""
+    """Overwrite each copied row that changed after the end of ``epoch`` with the old row from its undo entry."""
     entry_words = row_words + 1
     for number in range(begin, end):
         entry = number * entry_words

@@ -28,7 +28,8 @@ NULL_LENGTH = -1
 ARENA_NEXT = 0
 ARENA_END = 1
 ARENA_TOUCHED = 2
-"""``intern`` stores a value here that depends on its early loads of slots. So the compiler cannot remove the early loads."""
+"""``intern`` loads slots before it needs them, and combines the loaded slots in ARENA_TOUCHED, so that the compiler does not
+remove these early loads."""
 ARENA_WORDS = 3
 TOUCHED_SLOTS_MIN = 1 << 14
 """``intern`` loads slots early only if the table has at least this number of slots. A smaller table fits into the CPU cache."""

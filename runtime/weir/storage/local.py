@@ -146,8 +146,8 @@ class LocalStorage:
         except OSError as error:
             if error.errno in _NO_LINKS:
                 raise StorageError(
-                    f"the file system of {self._root} does not support hard links ({error.strerror}), which Weir needs to create a file "
-                    "only if it is absent. Put the checkpoint directory on another file system."
+                    f"the file system of {self._root} does not support hard links ({error.strerror}). Weir needs hard links to create a "
+                    "file only if it does not exist yet. Put the checkpoint directory on another file system."
                 ) from error
             if error.errno in _UNKNOWN:
                 raise UnknownOutcome(f"{target} may or may not have been created ({error.strerror})") from error

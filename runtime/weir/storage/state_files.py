@@ -362,7 +362,8 @@ class _Stream(io.RawIOBase):
 
 
 def _problem(file: StateFile, stream: _Stream) -> str:
-    """Read the rest of the file. Return the problem of the file as a predicate, or "" if the file is intact."""
+    """Read the rest of the file. Return the problem of the file, worded to follow the file's name in a sentence, such as "is
+    missing". Return "" if the file is intact."""
     try:
         while stream.next_part():
             pass
@@ -397,7 +398,8 @@ class StateFileChecker:
         return (None if problem else data), problem
 
     def verify(self, file: StateFile) -> str:
-        """Return the problem of the file as a predicate, or "" if the file is intact. A file of any size needs little memory."""
+        """Return the problem of the file, worded to follow the file's name in a sentence, such as "is missing". Return "" if
+        the file is intact. A file of any size needs little memory."""
         if is_pack(file.path):
             return self.check(file)[1]
         path = self._layout.absolute(file.path)

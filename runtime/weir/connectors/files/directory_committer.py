@@ -8,8 +8,8 @@ state as without the crash. The committer publishes an epoch in three steps:
 3. Rename the directory to its visible path.
 
 If an epoch has a receipt and no pending directory, the epoch is published, even if a consumer has removed its files since then.
-Receipts, pending files and revoked files are in a ``FencedDirectory``. So a coordinator of an older generation cannot execute
-any of the three steps.
+Receipts, pending files and revoked files are in a ``FencedDirectory``. Because a newer generation takes over this directory,
+each of the three steps fails for a coordinator of an older generation.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from weir.protocol.ids import Attempt, CheckpointId, Generation
 from weir.protocol.snapshots import Committable
 
 RECEIPTS_MAX = 10_000
-"""The number of newest receipts that a sink keeps. If a rollback revokes more epochs, Weir does not report which files of the
-oldest epochs consumers have removed."""
+"""When a sink deletes receipts, it keeps this number of the newest ones. If a rollback revokes an epoch without a receipt, Weir
+cannot report which files of this epoch consumers have removed."""
 _PRUNE_EVERY = 1_000
 _PENDING, _PUBLISHED, _ABANDONED = "pending", "published", "abandoned"
 _RECEIPT = re.compile(r"c(\d+)-g(\d+)\.json")
@@ -42,7 +42,7 @@ _RECEIPT = re.compile(r"c(\d+)-g(\d+)\.json")
 
 @dataclass(frozen=True, slots=True)
 class CommittablePart:
-    """The payload of a committable. It describes one output file (a part)."""
+    """The payload of a committable. The payload describes one output file (a part)."""
 
     staged: str
     final: str
@@ -126,13 +126,13 @@ class DirectoryCommitter(Committer):
                 self._remove_old_receipts(attempt)
 
     def _is_visible(self, epoch: _Epoch, parts: Sequence[CommittablePart]) -> bool:
-        """Return whether all files of an epoch without a receipt are at their visible paths. If the result is True, an older
-        version of Weir or a reinstatement has published the epoch."""
+        """Return whether all files of ``epoch``, which has no receipt, are at their visible paths. If all files are there, an
+        older version of Weir or a reinstatement has published the epoch."""
         return all(any(self._is_complete(path, part) for path in self._visible_paths(epoch, part)) for part in parts)
 
     def _visible_paths(self, epoch: _Epoch, part: CommittablePart) -> list[str]:
-        """Return the paths at which the file can be visible. Older versions of Weir published each file separately. A file of an
-        older version is in the directory of the checkpoint that the file name contains."""
+        """Return the paths at which the file can be visible. Older versions of Weir published each file separately. A file that
+        an older version published is in the directory of the checkpoint whose id is in the file name."""
         name = PartName.parse(part.final)
         assert name is not None
         checkpoints = dict.fromkeys((epoch.checkpoint, name.checkpoint))
@@ -157,7 +157,8 @@ class DirectoryCommitter(Committer):
         self._file_system.mkdir(pending)
         for source, target in sources:
             self._file_system.rename(source, target)
-        # Make the files durable before the receipt. Otherwise, a power cut could remove the files and keep the receipt.
+        # Make the files durable before the receipt is written, because a power cut could otherwise remove the files but keep
+        # the receipt.
         self._file_system.fsync(pending)
         self._file_system.fsync(os.path.dirname(pending))
 
@@ -168,7 +169,7 @@ class DirectoryCommitter(Committer):
             return False
         if size != part.bytes:
             raise SinkError(
-                f"{path}: the file has {size} bytes, not {part.bytes}, so another program has written the file. "
+                f"{path}: the file has {size} bytes instead of {part.bytes}, so another program has changed the file. "
                 "Restore or remove the file."
             )
         return True
@@ -212,7 +213,8 @@ class DirectoryCommitter(Committer):
             self._remove_old_receipts(before)
 
     def _remove_old_receipts(self, attempt: Attempt) -> None:
-        """Delete all receipts except the newest. Also delete the incomplete receipts and spare names that a crash left."""
+        """Delete all receipts except the newest RECEIPTS_MAX. Also delete incomplete receipts and spare names that remain after
+        a crash."""
         names = self._file_system.list(self._fence.path(attempt, _PUBLISHED))
         receipts = sorted(epoch for name in names if (epoch := _Epoch.of_receipt(name)) is not None)
         expired = [epoch.receipt for epoch in receipts[:-RECEIPTS_MAX]]
@@ -251,8 +253,8 @@ class DirectoryCommitter(Committer):
         return missing
 
     def _revoke_epoch(self, before: Attempt, epoch: _Epoch, staged: Sequence[CommittablePart], directory: str) -> None:
-        """Move all files of the epoch to ``directory``. Move the visible files first, so that readers never see a part of the
-        epoch."""
+        """Move all files of the epoch to ``directory``. Rename the visible directory first, so that readers never see only a
+        part of the epoch."""
         self._move_directory(before, self._layout.visible(epoch.checkpoint), directory)
         self._move_directory(before, self._fence.path(before, _PENDING, epoch_name(epoch.checkpoint)), directory)
         self._file_system.mkdir(directory)
@@ -282,8 +284,8 @@ class DirectoryCommitter(Committer):
         return missing
 
     def _missing(self, attempt: Attempt, epoch: _Epoch, directory: str) -> Iterator[MissingOutput]:
-        """Yield the output that the receipt of the epoch lists and ``directory`` does not contain. Yield nothing if there is no
-        receipt. Raises SinkError if the receipt is damaged."""
+        """Yield the output that is listed in the receipt of the epoch, but is not in ``directory``. Yield nothing if there is
+        no receipt. Raises SinkError if the receipt is damaged."""
         path = self._fence.path(attempt, _PUBLISHED, epoch.receipt)
         try:
             files = codec.loads(Receipt, self._file_system.read(path)).files
@@ -360,8 +362,8 @@ class DirectoryCommitter(Committer):
             raise sink_error(action, self._layout.out, error, retry_when_full=True) from error
 
     def _adopt_older_layout(self, attempt: Attempt) -> None:
-        """Move each file of an older version of Weir into the directory of its epoch. Because the files are moved one by one,
-        readers never see a row twice. After a crash, the next call moves the remaining files."""
+        """Move each file of an older version of Weir into the directory of its epoch. Files are renamed, not copied, so no row
+        is ever in two files. After a crash, the next call moves the remaining files."""
         changed: set[str] = set()
         for name in self._file_system.list(self._layout.out):
             part = PartName.parse(name)
@@ -416,11 +418,11 @@ class DirectoryCommitter(Committer):
             if not self._file_system.exists(target):
                 self._file_system.rename(source, target)
             elif self._is_same(source, target):
-                # ``source`` and ``target`` are two names of one file, so renaming ``source`` to ``target`` would do nothing.
-                # Instead, rename ``source`` to a spare name in the fenced directory, and delete the spare name. If another
-                # generation has taken over, the rename fails. Deleting ``source`` directly would not fail, and could delete the
-                # last name of the file. If the process crashes before it deletes the spare name, ``abort_after`` deletes the
-                # name.
+                # ``source`` and ``target`` are two names of one file, so renaming ``source`` to ``target`` would do nothing. To
+                # delete the name ``source``, rename it to a spare name in the fenced directory, and delete the spare name. If
+                # another generation has taken over, the rename fails. After such a takeover, deleting ``source`` directly would
+                # succeed, and could delete the last name of the file. If the process crashes before it deletes the spare name,
+                # ``abort_after`` deletes the spare name.
                 spare = self._fence.path(attempt, _PUBLISHED, f"spare~{uuid.uuid4().hex}")
                 self._file_system.rename(source, spare)
                 self._file_system.unlink(spare)

@@ -22,7 +22,8 @@ from weir.protocol.snapshots import JsonValue
 GROUP_ROWS, GROUP_BYTES = 1 << 20, 32 << 20
 """The writer buffers batches up to this size and encodes them together (as a row group in Parquet)."""
 QUEUED_BYTES_MAX = 128 << 20
-"""The maximum number of bytes that are queued for encoding. Above ``QUEUED_BYTES_MAX``, ``ready`` returns False."""
+"""The maximum number of bytes that are queued for encoding. If more than ``QUEUED_BYTES_MAX`` bytes are queued, ``ready``
+returns False."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,12 @@
 
     <root>/g<generation>/...
 
-There is only one directory g<generation> (or g<generation>.<attempt>). A newer attempt takes over the directory by renaming the
-directory. After the takeover, an older attempt cannot rename files into the directory or out of the directory, because the
-older attempt uses the old name. This protection also holds if the older attempt was paused at any step. A check of the job log
-before each rename would not suffice, because a coordinator can pause between the check and the rename. On a network file system
-such as NFS, another host can cache the old name. The old name then works on that host until the cache expires.
+Normally, <root> contains only one directory: g<generation> (or g<generation>.<attempt>) of the newest attempt. A newer attempt
+takes over the directory by renaming the directory. After the takeover, an older attempt cannot rename files into the directory
+or out of the directory, because the older attempt uses the old name. A takeover fences an older attempt even if the older
+attempt was paused between two steps. A check of the job log before each rename would not suffice, because a coordinator can
+pause between the check and the rename. On a network file system such as NFS, another host can cache the old name of the
+directory, and use the old name until the cache expires.
 """
 
 from __future__ import annotations
@@ -40,14 +41,14 @@ class FencedDirectory:
     def take_over(self, attempt: Attempt) -> None:
         """Fence older attempts, so that they cannot change the directory after this call. Raises Superseded, OSError.
 
-        If the process crashes during a takeover, the next call completes the takeover. Before the next call, the files can be in
-        the directory of an older attempt."""
+        If the process crashes during a takeover, the next call completes the takeover. Between the crash and the next call, the
+        files can still be in the directory of an older attempt."""
         if self._attempts() == [attempt]:
             return
         while (attempts := self._attempts()) != [attempt]:
             if not attempts:
-                # Create the directory under a fixed name. If two coordinators then take over at the same time, only one of them can
-                # rename the directory.
+                # Create the directory under a fixed name. Two coordinators that take over at the same time then create the same
+                # directory, and only one of them can rename it.
                 self._file_system.make_directories(self._root)
                 self._file_system.mkdir(self.path(_NO_ATTEMPT))
                 continue
@@ -60,8 +61,8 @@ class FencedDirectory:
             except OSError as error:
                 if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                     raise
-                # Both directories exist. A coordinator that was paused in this method has created the older directory after the
-                # takeover, so the older directory is empty.
+                # Both directories exist. Another coordinator was paused in this method during the takeover, then continued and
+                # created the older directory, which is therefore empty.
                 self._file_system.remove_directory(self.path(older))
         self._file_system.fsync(self._root)
 

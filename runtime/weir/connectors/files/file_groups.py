@@ -20,8 +20,8 @@ FILES_MAX = 256
 BYTES_MAX = 4 << 20
 """The maximum total size of the files in a group, in bytes. A larger file is never in a group with other files."""
 SPLITS_PER_SUBTASK = 64
-"""The approximate minimum number of splits per subtask. If there are few files, the groups are smaller, to keep this number of
-splits. With many splits, all subtasks end at about the same time."""
+"""The approximate minimum number of splits per subtask. If there are few files, the groups are smaller, so that each subtask
+still gets about this number of splits. With many splits, all subtasks end at about the same time."""
 MERGE_NS = 100_000_000
 """The maximum time in which rows of several files are collected for one batch, in nanoseconds."""
 Batches = Iterator[tuple[pa.RecordBatch, JsonValue]]

@@ -29,7 +29,7 @@ def identity_of(descriptor: int) -> InputFileIdentity:
 
 
 def check_unchanged(path: str, listed: InputFileIdentity, present: InputFileIdentity, *, restored: CheckpointId | None) -> None:
-    """Compare the present identity of a file with the identity in its split. A field that is None is not compared.
+    """Compare the current identity of a file with the identity in its split. A field that is None is not compared.
 
     ``restored`` is the checkpoint that contains the split's position, or None if the split has not been started. Raises InputError.
     """
@@ -48,8 +48,9 @@ def check_unchanged(path: str, listed: InputFileIdentity, present: InputFileIden
             else f" with its modification time (`touch -d {_utc(listed.modified_ns)} {quote(path)}`)"
         )
         raise InputError(
-            f"{path}: the file has changed since {since}: {', '.join(differences)}. The job would mix rows of both versions. Put the "
-            f"original file back{touch} and resume the job, or start the job without state (`weir run --from 0`) to read the new file."
+            f"{path}: the file has changed since {since}: {', '.join(differences)}. If the job continued, it would "
+            f"mix rows of both versions. Put the original file back{touch} and resume the job, or start the job without state "
+            "(`weir run --from 0`) to read the new file."
         )
 
 

@@ -105,7 +105,8 @@ def in_parallel(call: Callable[[_Item], _Result], items: Sequence[_Item], *, doi
 
 def max_split_bytes(files: Sequence[InputFile], *, split_bytes: int, parallelism: int, order: str) -> int:
     """Return the maximum size of a split: ``split_bytes``, or a subtask's fair share of the input (at least 1 MiB) if the share is
-    smaller. With order ``file``, a file is never cut, because different subtasks can read the splits of a file."""
+    smaller. With order ``file``, a file is never divided into splits, because different subtasks could read these splits in any
+    order."""
     if order == "file":
         return sys.maxsize
     share = max(1 << 20, sum(file.bytes for file in files) // max(parallelism, 1) + 1)
@@ -113,8 +114,9 @@ def max_split_bytes(files: Sequence[InputFile], *, split_bytes: int, parallelism
 
 
 def _why_no_file(path: str, matches: Sequence[str]) -> str:
-    """Return the reason and the advice. ``matches``: the directories that ``path`` matches. Raises PermissionError if a directory
-    in ``path`` cannot be read. ``os.path.exists`` and ``glob`` do not distinguish such a directory from a missing file."""
+    """Return why ``path`` matches no input file, with advice for the user. ``matches``: the directories that ``path`` matches.
+    Raises PermissionError if a directory in ``path`` cannot be read. ``os.path.exists`` and ``glob`` do not distinguish an
+    unreadable directory from a missing file."""
     if matches:
         if any(names for match in matches for _, _, names in os.walk(match)):
             return "All files are skipped, because file or directory names begin with _ or a dot. Rename the files, or correct the path."

@@ -109,7 +109,8 @@ def sink_error(action: str, path: str, error: BaseException, *, retry_when_full:
         advice = f"{os.strerror(number)}. Make the directory writable."
     elif number in (errno.EMLINK, errno.EOPNOTSUPP):
         advice = (
-            "this file system does not support hard links, which Weir needs to create a file only once. Choose another directory."
+            "this file system does not support hard links. Weir needs hard links to create a file only if it does not exist yet. "
+            "Choose another directory."
         )
     elif number == errno.EXDEV:
         advice = "a subdirectory is on another file system, so Weir cannot move files into it. Choose another directory."

@@ -29,7 +29,7 @@ _SHOWN_BYTES = 80
 _BLANK = b" \t\r\n"
 _ONE_OBJECT = "the line must contain exactly one JSON object"
 _NULL_BEFORE_OBJECT = re.compile(rb"null[ \t\r]*\{")
-"""Matches a null before an object on the same line. The pattern can also match text inside a JSON string."""
+"""Matches ``null`` that is followed by an object on the same line. The pattern can also match text inside a JSON string."""
 
 
 @dataclass(frozen=True, slots=True)

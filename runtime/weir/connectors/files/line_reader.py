@@ -106,7 +106,8 @@ def line_splits(files: Sequence[InputFile], *, split_bytes: int, parallelism: in
             lines = LineRange(file.path, start, end, file.bytes, line, file.modified_ns)
             splits.append(Split(id=f"{file.path}@{start}", payload=to_json(lines)))
             if number_lines and end < file.bytes:
-                # Add the lines that begin in this range: the line at offset 0, and each line after a newline before byte end - 1.
+                # Add the number of lines that begin in this range: one line at offset 0, and one line after each newline in
+                # bytes [start - 1, end - 1).
                 line += count_newlines(file.path, max(start - 1, 0), end - 1) + (start == 0)
     return tuple(splits)
 
@@ -134,8 +135,8 @@ def line_blocks(
 ) -> Iterator[LineBlock]:
     """Yield the lines of the range that begin at ``position`` or later. If ``position`` is None, yield all lines of the range.
 
-    ``restored`` is the checkpoint that contains ``position``. Raises InputError, also if the file has changed since it was listed:
-    every block that is yielded was read from the listed version of the file."""
+    ``restored`` is the checkpoint that contains ``position``. Raises InputError if the file cannot be read, or has changed
+    since it was listed. Therefore, every yielded block was read from the listed version of the file."""
     with open_input(lines.file) as file:
         try:
             yield from _line_blocks(file, lines, position, restored, block_bytes)
@@ -186,7 +187,7 @@ def _check_unchanged(file: BinaryIO, lines: LineRange, restored: CheckpointId | 
     present = identity_of(file.fileno())
     listed = InputFileIdentity(lines.size, lines.modified_ns)
     if lines.modified_ns is None and present.bytes is not None and present.bytes > lines.size:
-        return  # An older version of Weir wrote this split, and accepted a file that had grown.
+        return  # An older version of Weir wrote this split. That version accepted files that had grown.
     check_unchanged(lines.file, listed, present, restored=restored)
 
 

@@ -10,11 +10,11 @@ If a writer writes several files in an epoch, the names of the further files end
 ``_weir/epochs/g1/abandoned/<branch>/weir_checkpoint=7/part-...`` is a revoked file.
 
 The directory ``weir_checkpoint=7`` contains all files that the commit of checkpoint 7 publishes. In a file name, the number
-after ``c`` is the checkpoint at whose barrier the file ends. If checkpoint 6 was aborted, checkpoint 7 also publishes files
-with ``c6``. The number after ``g`` is the generation, and the number after ``w`` is the subtask that wrote the file. If the
-number of the attempt is not 0, this number follows the generation (``g1.2``). ``<unique>`` is a random id of the file. Spark,
-pyarrow and globs over ``*/*.parquet`` skip ``_weir``. The directory ``_weir/epochs/g1`` belongs to the newest attempt (see
-``FencedDirectory``).
+after ``c`` is the checkpoint at whose barrier the file ends. If checkpoint 6 was aborted, checkpoint 7 also publishes the files
+with ``c00000006`` in their names. The number after ``g`` is the generation, and the number after ``w`` is the subtask that
+wrote the file. If the number of the attempt is not 0, this number follows the generation (``g1.2``). ``<unique>`` is a random
+id of the file. Spark, pyarrow and globs over ``*/*.parquet`` skip ``_weir``. The directory ``_weir/epochs/g1`` belongs to the
+newest attempt (see ``FencedDirectory``).
 
 Older versions of Weir published files directly in the output directory, and kept revoked files in
 ``_weir/abandoned/g1/<branch>/``.
@@ -132,10 +132,11 @@ class OutputLayout:
         return branch
 
     def claim(self, file_system: FileSystem, *, job: str, sink: str, history: str | None = None) -> None:
-        """Mark the directory as owned by this job and sink, because the files of two owners could not be distinguished.
+        """Mark the directory as owned by this job and sink, because Weir cannot distinguish the files of two jobs or sinks in
+        one directory.
 
         ``history`` is the id of the job log. Writers pass None for ``history``, because only the coordinator knows the id.
-        The coordinator checks the id before writers start. Raises the errors of ``check_owner``.
+        The coordinator checks the id of the job log before writers start. Raises the errors of ``check_owner``.
         """
         claim = {"job": job, "sink": sink} | ({"history": history} if history else {})
         file_system.make_directories(self.staging)
@@ -159,8 +160,8 @@ class OutputLayout:
         if not isinstance(owner, dict) or not all(isinstance(owner.get(name), str) for name in ("job", "sink")):
             raise SinkError(
                 f"{path}: the file is damaged, so the owner of the output directory is unknown. Restore the file from a backup. "
-                f"If the output belongs to sink {sink!r} of job {job!r}, delete the file and start the job again. The job then "
-                "writes a new file. Otherwise choose another directory."
+                f"If the output belongs to sink {sink!r} of job {job!r}, delete the file and start the job again, which "
+                "writes the file again. Otherwise choose another directory."
             )
         if (owner["job"], owner["sink"]) != (job, sink):
             raise SinkError(

@@ -131,7 +131,8 @@ def _split(groups: RowGroups) -> Split:
 
 
 def _cut(file: InputFile, listed: ListedFile, split_bytes: int) -> Iterator[RowGroups]:
-    """Combine adjacent row groups into splits of at most ``split_bytes``. A larger row group becomes a split by itself."""
+    """Combine adjacent row groups into splits of at most ``split_bytes``. A row group that is larger than ``split_bytes``
+    becomes a split by itself."""
     footer = footer_of(file)
     row_groups = [footer.metadata.row_group(index) for index in range(footer.metadata.num_row_groups)]
     groups = [(group.num_rows, _stored_bytes(group)) for group in row_groups]
@@ -177,8 +178,8 @@ def read_row_groups(
     file that Spark wrote can differ from ``schema``. ``check`` takes the path and the schema of the file, and raises InputError
     for another schema.
 
-    ``restored`` is the checkpoint that contains the position. Raises InputError, for example if the file has changed since the
-    listing. Every yielded batch was read from the listed version of the file."""
+    ``restored`` is the checkpoint that contains the position ``start``. Raises InputError, for example if the file has changed
+    since the listing. Every yielded batch was read from the listed version of the file."""
     assert start is None or isinstance(start, int)
     listed = InputFileIdentity(groups.size, groups.modified_ns, groups.footer)
     position = start or 0
@@ -226,8 +227,9 @@ def read_row_groups(
 def _rows_at_once(footer: pq.FileMetaData, groups: range, columns: Sequence[str], batch_rows: int) -> int:
     """Estimate from the footer the number of rows with a total size of BATCH_BYTES. Returns at most ``batch_rows``.
 
-    Without the estimate, ``batch_rows`` large documents could be in memory at once. The estimate can be too high, because the
-    footer contains encoded sizes, in which repeated values count only once. Therefore, batches are sliced again after reading.
+    Without the estimate, the memory would have to hold ``batch_rows`` rows at once, even if the rows are large documents. The
+    estimate can be too high, because the footer contains encoded sizes, in which repeated values count only once. Therefore,
+    batches that are too large are sliced after reading.
     """
     if sum(footer.row_group(group).total_byte_size for group in groups) <= BATCH_BYTES:
         return batch_rows

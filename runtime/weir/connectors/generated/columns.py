@@ -60,7 +60,7 @@ def floats(low: float = 0.0, high: float = 1.0) -> GeneratedColumn:
     """A float64 column of uniformly distributed random numbers from ``low`` (included) to ``high`` (excluded)."""
     _check(
         high > low and math.isfinite(high - low),
-        f"sources.floats: low and high must be finite, and high greater than low, not low={low} and high={high}.",
+        f"sources.floats: high - low must be positive and finite, but low is {low} and high is {high}.",
     )
     return GeneratedColumn(ColumnKind.FLOATS, {"low": low, "high": high})
 

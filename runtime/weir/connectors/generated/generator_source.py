@@ -1,5 +1,5 @@
 """The source for generated rows. Rows are numbered 0, 1, 2 ..., and the values of a row depend only on its number, the seed and the
-columns. The only exception is a column of kind ``emitted_ns``."""
+columns. Only the values of ``emitted_ns`` columns also depend on the time."""
 
 from __future__ import annotations
 
@@ -79,7 +79,8 @@ class _ActiveSplit:
 
 
 class GeneratorReader(SourceOperator):
-    """Emits rows of its splits in turn. A reader can have several splits at a time, because an endless split never ends."""
+    """Emits rows of its splits in turn. A reader can have several splits at a time, because it never reaches the end of an
+    endless split."""
 
     def __init__(self, source: GeneratorSource, clock_ns: Callable[[], int] = time.monotonic_ns) -> None:
         self._source = source
@@ -106,7 +107,7 @@ class GeneratorReader(SourceOperator):
 
     def wants_split(self) -> bool:
         """Return whether the subtask has less than its fair share of the splits. The subtasks read all splits at the same time,
-        because an endless split never ends."""
+        because they never reach the end of an endless split."""
         unfinished = len(self.unfinished())
         return unfinished == 0 or unfinished < ceil(self._active[0].stride.of / self.context.parallelism)
 
