@@ -68,7 +68,7 @@ class Node:
 
 
 def check_identifier(role: str, value: str) -> str:
-    """Return ``value``, a uid or a job name. Raises GraphError if ``value`` is unsuitable as a part of a path."""
+    """Return ``value``, which is a uid or a job name. Raises GraphError if ``value`` is unsuitable as a part of a path."""
     if not isinstance(value, str) or not _IDENTIFIER.fullmatch(value):
         raise GraphError(
             f"Invalid {role} {value!r}. Use at most 128 letters, digits, '.', '_' and '-', and begin with a letter or a digit."

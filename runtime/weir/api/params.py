@@ -55,8 +55,8 @@ class Parameter:
 class Params:
     """Parameter values by name. A value is text (``--set rows=100``) or has the type of its parameter.
 
-    If ``placeholders`` is True, reading a missing parameter returns a placeholder value and raises no error. ``declared_params``
-    uses this option to collect the declarations of all parameters.
+    If ``placeholders`` is True, reading a missing parameter returns a placeholder value and raises no error.
+    ``declared_params`` passes ``placeholders=True`` to collect the declarations of all parameters.
     """
 
     def __init__(self, values: Mapping[str, object] | None = None, *, placeholders: bool = False) -> None:

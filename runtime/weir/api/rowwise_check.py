@@ -89,7 +89,7 @@ def _check_call(function: Any, inputs: Any, expression: pl.Expr) -> None:
         case {"ListExpr": {"Sample": {"seed": None}}}:
             raise GraphError(f"{expression} is random, so a replay would give different results. Set a seed.")
         case "ToPhysical" if _mentions(inputs, ("Categorical",)):
-            raise GraphError(f"{expression} uses the codes of categories, but codes depend on the input order. Use pl.Enum.")
+            raise GraphError(f"{expression} uses the codes of categories, which depend on the order of the input. Use pl.Enum.")
         case _:
             return
     if _mentions(lookup_values, ("Column", "Selector")):

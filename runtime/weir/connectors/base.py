@@ -177,10 +177,10 @@ class Committer(ABC):
         """Hide the committed output of checkpoints outside ``ancestry`` from readers, and keep this output under ``branch``.
         Return the output that is no longer in the target, and therefore cannot be revoked.
 
-        Only revocable sinks implement this method. ``epochs`` contains each completed checkpoint outside ``ancestry`` whose
-        manifest exists. Some epochs in ``epochs`` are possibly not published. An implementation must also find published output
-        of checkpoints whose manifests are deleted, because ``epochs`` does not contain that output. The coordinator calls
-        ``revoke`` before ``abort_after``. Raises Superseded, SinkError.
+        Only revocable sinks implement this method. ``epochs`` contains each completed checkpoint that is outside ``ancestry``
+        and still has a manifest. Some epochs in ``epochs`` are possibly not published. An implementation must also find
+        published output of checkpoints whose manifests are deleted, because ``epochs`` does not contain that output. The
+        coordinator calls ``revoke`` before ``abort_after``. Raises Superseded, SinkError.
         """
         raise NotImplementedError
 

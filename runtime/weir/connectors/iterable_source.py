@@ -72,7 +72,7 @@ class IterableSource(Source):
             )
         if splits < 1 or (batch_rows is not None and batch_rows < 1):
             raise ConfigError(
-                f"An iterable source needs splits and batch_rows of at least 1, not splits={splits} and batch_rows={batch_rows}."
+                f"sources.iterable: splits and batch_rows must be at least 1, but splits is {splits} and batch_rows is {batch_rows}."
             )
         return IterableSource(base64.b64encode(data).decode("ascii"), splits, batch_rows, fail_at)
 

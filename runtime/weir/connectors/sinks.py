@@ -66,4 +66,7 @@ def stats(*, latency_column: str | None = None) -> StatsSink:
 
 def _check_limits(sink: str, rows: int | None, size: int | None) -> None:
     if (rows is not None and rows < 1) or (size is not None and size < 1):
-        raise ConfigError(f"sinks.{sink}: rows_per_file and bytes_per_file must be at least 1, not {rows} and {size}.")
+        raise ConfigError(
+            f"sinks.{sink}: rows_per_file and bytes_per_file must be at least 1, but rows_per_file is {rows} and bytes_per_file "
+            f"is {size}."
+        )

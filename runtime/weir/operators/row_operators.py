@@ -1,7 +1,7 @@
 """Operators that call a Python function for each row: map, flat_map, filter_rows.
 
-For each row, an operator takes about one microsecond in addition to the time of the function. Therefore a step processes only a
-small slice of a batch.
+For each row, an operator takes about one microsecond in addition to the time of the function. To keep steps short, a step
+processes only a small slice of a batch.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _RowOperator(Operator):
         self._slices = AdaptiveSlices(rows_max=self._step_rows, rows_first=_FIRST_ROWS, target_ns=_STEP_NS)
 
     def _error(self, error: Exception, batch: pa.RecordBatch, position: int) -> UserCodeError:
-        # Convert the row from the batch again, because the user function may have changed the dict.
+        # Convert the row to a dict again, because the user function can have changed the dict that it got.
         return user_code_error(self._where, self._function, error, f"the row {short_repr(to_rows(batch.slice(position, 1))[0])}")
 
     def _call_each(self, batch: pa.RecordBatch) -> list[Any]:
@@ -93,7 +93,7 @@ class FilterRowsOperator(_RowOperator):
 
 class FlatMapOperator(_RowOperator):
     """Emits any number of output rows for each input row. The operator iterates lazily over the results, because the results of
-    one row may not fit into memory."""
+    a single row can be too large for memory."""
 
     def __init__(self, function: Callable[[Row], Any], schema: pa.Schema, where: str) -> None:
         super().__init__(function, where)

@@ -74,8 +74,8 @@ def hash_bytes(address: int, length: int) -> np.uint64:
 
 @kernel
 def hash_word_column(words: int, nulls: int, rows: int, hashes: Hashes) -> None:
-    """Mix the next word of each row into the hash of the row. ``nulls`` is the address of one byte per row (1 for a null), or 0
-    if there are no nulls."""
+    """Mix the next word of each row into the hash of the row. ``nulls`` is the address of an array with one byte per row (1 for
+    a null, 0 for a value). ``nulls`` is 0 if there are no nulls."""
     if nulls == 0:
         for row in range(rows):
             hashes[row] = fmix64(hashes[row] ^ np.uint64(load64(words + 8 * row)))

@@ -231,7 +231,7 @@ class StringInterner:
         self._entries.reserve(strings)
 
     def entries(self) -> Words:
-        """Return the addresses of the chunks that contain the entries. The addresses are valid for all current entries, even if
+        """Return the addresses of the chunks that contain the entries. The addresses stay valid for all current entries while
         another thread adds entries."""
         return self._entries.addresses
 
@@ -245,7 +245,7 @@ class StringInterner:
 
 def strings_from_ids(ids: Words, entries: Words, type_: pa.DataType) -> pa.Array:
     """Return the strings with the given ids as an array of ``type_``. The caller must hold a reference to the interner, because
-    ``entries`` contains addresses of its memory."""
+    ``entries`` contains addresses in the interner's memory."""
     wide = np.empty(len(ids) + 1, dtype=np.int64)
     valid = np.empty(len(ids), dtype=np.uint8)
     null_count = measure_strings(ids, entries, wide, valid)

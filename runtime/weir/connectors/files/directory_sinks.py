@@ -69,8 +69,8 @@ class CollectSink(Sink):
     schema_ipc: str | None = None
     """The schema of the records. ``check`` sets this field, so that a result without rows has columns."""
     temporary: bool = False
-    """If True, only the user who runs the process can read ``directory``. The coordinator deletes ``directory`` when its process
-    ends."""
+    """If ``temporary`` is True, only the user who runs the process can read ``directory``. The coordinator deletes
+    ``directory`` when its process ends."""
 
     kind = "collect"
 
@@ -121,8 +121,8 @@ class CollectCommitter(DirectoryCommitter):
 
 
 def _check(directory: str, file_format: FileFormat, schema: pa.Schema) -> None:
-    """Raise an error if the sink cannot write the directory or the schema. Do not create the directory, because the graph builder
-    calls this function."""
+    """Raise an error if the sink cannot write the directory or the schema. This function does not create the directory, because
+    a graph can be built without a run."""
     check_schema(file_format, schema, directory)
     nearest = directory
     while not os.path.lexists(nearest):

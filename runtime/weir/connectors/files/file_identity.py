@@ -1,5 +1,5 @@
-"""The identity of an input file. Each split carries the identity that its file had when the job listed it, so that a job never
-mixes rows of two versions of a file."""
+"""The identity of an input file. Each split contains the identity that its file had when the job listed the file, so that a job
+never mixes rows of two versions of a file."""
 
 from __future__ import annotations
 

@@ -105,8 +105,8 @@ def in_parallel(call: Callable[[_Item], _Result], items: Sequence[_Item], *, doi
 
 def max_split_bytes(files: Sequence[InputFile], *, split_bytes: int, parallelism: int, order: str) -> int:
     """Return the maximum size of a split: ``split_bytes``, or a subtask's fair share of the input (at least 1 MiB) if the share is
-    smaller. With order ``file``, a file is never divided into splits, because different subtasks could read these splits in any
-    order."""
+    smaller. If ``order`` is ``file``, a file is never divided, because different subtasks could read the parts of the file
+    in any order."""
     if order == "file":
         return sys.maxsize
     share = max(1 << 20, sum(file.bytes for file in files) // max(parallelism, 1) + 1)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 NAIVE_TIMESTAMP = "%Y-%m-%dT%H:%M:%S%.f"
-"""The ISO 8601 format in which the sink writes timestamps without a time zone. By default, polars writes these timestamps with a
-space between date and time."""
+"""The ISO 8601 format in which the sink writes timestamps without a time zone. The default format of polars has a space between
+date and time."""
 
 
 class _JsonLinesFile:
@@ -111,7 +111,8 @@ def _of(kind: object) -> pl.DataType:
 
 
 def _is_unsupported(kind: pa.DataType) -> bool:
-    """Check the type without writing a value, because for these types polars would panic and print the panic on stderr."""
+    """Return whether polars would panic when it writes values of the type. The function writes no value, because polars prints
+    a panic on stderr."""
     types = pa.types
     return bool(
         is_binary(kind)

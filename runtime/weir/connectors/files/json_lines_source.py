@@ -38,7 +38,7 @@ class JsonLinesSource(Source):
     file.
 
     Missing fields are null. ``unknown_fields`` is ``error`` or ``ignore``. Blank lines are skipped. A split is a byte range of
-    a file or a group of small files. With ``order`` ``file``, a split consists of whole files. The position in a file is the
+    a file or a group of small files. If ``order`` is ``file``, a split consists of whole files. The position in a file is the
     byte offset after the last emitted line."""
 
     paths: tuple[str, ...]

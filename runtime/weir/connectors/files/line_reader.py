@@ -28,8 +28,8 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 class LineRange:
     """The payload of a split. The split contains all lines of ``file`` that begin in bytes ``[start, end)``.
 
-    ``size`` and ``modified_ns`` are the identity of the file when the file was listed. ``modified_ns`` is None in splits of older
-    versions. ``line`` is the number of the first line (from 1), or 0 if unknown."""
+    ``size`` and ``modified_ns`` are the identity of the file when the file was listed. ``modified_ns`` is None in splits that
+    older versions of Weir wrote. ``line`` is the number of the first line (from 1), or 0 if unknown."""
 
     file: str
     start: int
@@ -56,8 +56,8 @@ class LineBlock:
     """The offset in the file of the first line after this block, or the size of the file if no line follows."""
 
     def slice(self, first: int, last: int) -> LineBlock:
-        """Return lines ``[first, last)`` without a copy. ``starts`` and ``ends`` of the result are offsets from ``data[0]``,
-        too."""
+        """Return lines ``[first, last)`` without a copy. As in this block, ``starts`` and ``ends`` of the result are offsets
+        from ``data[0]``."""
         to_end = last == len(self.ends)
         next_offset = self.next_offset if to_end else self.offset + int(self.ends[last - 1])
         return LineBlock(self.data, self.offset, self.starts[first:last], self.ends[first:last], next_offset)

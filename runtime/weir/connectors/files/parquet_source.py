@@ -60,8 +60,8 @@ class RowGroups:
 class ParquetSource(Source):
     """Reads the columns that ``columns`` names, or all columns if ``columns`` is None. All files must have the same columns.
 
-    A split is a range of row groups of one file, or a group of small files. With ``order`` ``file``, a split consists of whole files.
-    The position in a file is the number of emitted rows."""
+    A split is a range of row groups of one file, or a group of small files. If ``order`` is ``file``, a split consists of whole
+    files. The position in a file is the number of emitted rows."""
 
     paths: tuple[str, ...]
     columns: tuple[str, ...] | None = None
@@ -147,8 +147,9 @@ def _cut(file: InputFile, listed: ListedFile, split_bytes: int) -> Iterator[RowG
 
 
 def row_group_reader(schema: pa.Schema, *, same_columns: bool | None, rate: float | None) -> ReadAheadReader:
-    """If ``same_columns`` is True, each file must have exactly the columns of ``schema``. If ``same_columns`` is False, a
-    file can have more columns. If ``same_columns`` is None, the reader accepts all files whose columns can be cast to ``schema``."""
+    """If ``same_columns`` is True, each file must have exactly the columns of ``schema``. If ``same_columns`` is False, a file
+    can have more columns than ``schema``. If ``same_columns`` is None, the reader accepts all files whose columns can be cast
+    to ``schema``."""
     accepted: list[pq.ParquetSchema] = []
 
     def check(path: str, found: pq.ParquetSchema) -> None:

@@ -23,7 +23,7 @@ BYTES_AHEAD = 32 << 20
 BATCHES_AHEAD = 64
 IO_WAIT_NS, IO_WAIT_NS_MAX = 200_000, 2_000_000
 """The first and the maximum waiting time between two polls of an empty queue. The waiting time doubles with each poll. Frequent
-polls would delay the reading thread, because the loop and the reading thread need the GIL."""
+polls would delay the reading thread, because the loop and the reading thread compete for the GIL."""
 PACED_WAIT_NS_MAX = 50_000_000
 BURST_S = 0.1
 

@@ -27,7 +27,7 @@ class TextSource(Source):
     """Reads column ``line`` (string, without line end), and optional columns ``file`` (string) and ``line_number`` (int64, from
     1).
 
-    A split is a byte range of a file or a group of small files. With ``order`` ``file``, a split consists of whole files. The
+    A split is a byte range of a file or a group of small files. If ``order`` is ``file``, a split consists of whole files. The
     position in a file is the byte offset after the last emitted line. With line numbers, the position is ``[byte offset, number
     of the next line]``."""
 
