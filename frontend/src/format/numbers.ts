@@ -60,7 +60,7 @@ export function pluralizeShort(value: Number, one: string): string {
   return isKnown(value) ? `${scaled(value, THOUSANDS).trim()} ${value === 1 ? one : `${one}s`}` : NO_VALUE;
 }
 
-/** Return a ratio from 0 to 1 as a percentage, such as `42 %`. The result is `0 %` only for the ratio 0, and `100 %` only for the ratio 1. */
+/** Return a ratio from 0 to 1 as a percentage, such as `42 %`. Only the ratio 0 results in `0 %`, and only the ratio 1 results in `100 %`. */
 export function percent(ratio: Number): string {
   if (!isKnown(ratio)) return NO_VALUE;
   if (ratio > 0 && ratio < 0.01) return '<1 %';

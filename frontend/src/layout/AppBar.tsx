@@ -18,7 +18,7 @@ export function AppBar() {
   );
 }
 
-/** A menu item that opens the user's own account if the user is an administrator, and the user's tokens and sessions otherwise. */
+/** A menu item. For an administrator, it opens the user's own account. For other users, it opens their tokens and sessions. */
 function Account() {
   const { data } = useGetIdentity();
   const menu = useUserMenu();

@@ -20,7 +20,7 @@ describe('the connection state', () => {
     expect(play(connecting(0), { type: 'disconnected', nowMs: 5, reason: 'unreachable', retryInMs: 500 })).toMatchObject({ status: 'disconnected', heardAtMs: null });
   });
 
-  it('counts missed entries until the current state is received', () => {
+  it('counts missed events until the current state is received', () => {
     const opened = play(disconnected, { type: 'opened', nowMs: 800 }, { type: 'received', nowMs: 801, what: 'nothing', entries: 0 });
     expect(opened).toMatchObject({ status: 'catching-up', missed: 0, heardAtMs: 20 });
     const received = play(opened, { type: 'received', nowMs: 810, what: 'entries', entries: 200 }, { type: 'received', nowMs: 820, what: 'entries', entries: 7 });

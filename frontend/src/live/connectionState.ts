@@ -5,7 +5,7 @@ export type ConnectionState =
   | { status: 'live'; heardAtMs: number }
   /** The connection is open again, and the server sends the missed events first. */
   | { status: 'catching-up'; heardAtMs: number; sinceMs: number; missed: number }
-  /** The connection is lost. `heardAtMs` is the time of the last message, and therefore of the displayed data. Null means that no message has been received yet. */
+  /** The connection is lost. `heardAtMs` is the time of the last message. The displayed data is from this time. Null means that no message has been received yet. */
   | { status: 'disconnected'; heardAtMs: number | null; reason: string; retryAtMs: number }
   /** The stream was closed while the page was hidden, and is not open again yet. A paused stream is not an outage. */
   | { status: 'paused'; heardAtMs: number | null }
@@ -14,7 +14,7 @@ export type ConnectionState =
 
 export type ConnectionEvent =
   | { type: 'opened'; nowMs: number }
-  /** `what` says whether the message contains log entries, the current state, or only a keep-alive. */
+  /** `what` says whether the message contains events, the current state, or only a keep-alive. */
   | { type: 'received'; nowMs: number; what: 'entries' | 'state' | 'nothing'; entries: number }
   | { type: 'disconnected'; nowMs: number; reason: string; retryInMs: number }
   | { type: 'paused' }
@@ -37,14 +37,14 @@ export function nextConnectionState(connection: ConnectionState, event: Connecti
         ? { status: 'catching-up', heardAtMs: connection.heardAtMs, sinceMs: event.nowMs, missed: 0 }
         : { status: 'live', heardAtMs: event.nowMs };
     case 'received':
-      // The server first sends missed entries and then the current state.
+      // The server first sends the missed events and then the current state.
       if (connection.status === 'catching-up') {
         if (event.what === 'entries') return { ...connection, heardAtMs: event.nowMs, missed: connection.missed + event.entries };
         if (event.what === 'nothing' && event.nowMs - connection.sinceMs < CAUGHT_UP_AFTER_MS) return connection;
       }
       return { status: 'live', heardAtMs: event.nowMs };
     case 'disconnected':
-      // The server ended the stream and the page reopens it at once, so the state does not change.
+      // The server ended the stream and the page reopens the stream immediately, so the connection stays live.
       if (event.retryInMs === 0 && connection.status === 'live') return connection;
       return { status: 'disconnected', heardAtMs: lastHeardAtMs(connection), reason: event.reason, retryAtMs: event.nowMs + event.retryInMs };
     case 'paused':

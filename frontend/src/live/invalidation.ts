@@ -1,4 +1,4 @@
-/** Decides which queries are stale after stream updates, by a pure comparison of two states of a job. */
+/** Finds the queries that a stream update made stale, and refetches them. A pure function compares the live states of a job before and after the update. */
 import type { QueryClient } from '@tanstack/react-query';
 
 import { EVENTS_MAX, type JobLive } from './jobLive';
@@ -18,14 +18,15 @@ const STALE_AFTER_EVENT: Record<string, readonly StaleResource[]> = {
   CommandAnswered: ['operations'],
 };
 /**
- * The resources that become stale after an event of the control plane, such as a new plan or version. These events are rare, so each event makes all
- * of these resources stale.
+ * The resources that become stale after an event of the control plane, such as a new plan or version. Events of the control plane are rare, so each of
+ * these events makes all of these resources stale.
  */
 const STALE_AFTER_OTHER_EVENTS: readonly StaleResource[] = ['jobs', 'runs', 'plans', 'specs', 'operations', 'checkpoints'];
 
 /**
- * Return the resources that became stale between two states. The resource 'events' is stale only if all resources are stale, because the page of the
- * event log already shows events from the stream.
+ * Return the resources of a job that became stale between the states `before` and `now`. A new event does not make the resource 'events' stale,
+ * because the page of the event log shows new events from the stream. Only a new connection or very many new events make all resources
+ * stale, including 'events'.
  */
 export function staleResources(before: JobLive, now: JobLive): Iterable<StaleResource> {
   // Data that was fetched before the stream was live can be older than the first message of the stream, so all resources are stale.

@@ -66,7 +66,7 @@ function apply(job: JobLive, { type, body }: JobMessage): JobLive {
   }
 }
 
-/** A lost driver does not report the end of its checkpoint, so the checkpoint fails with the run. */
+/** A lost driver does not report the end of its checkpoint, so mark the checkpoint as failed when its run has ended or another run has started. */
 function failWithRun(job: JobLive, run: RunNews): JobLive {
   const pending = inProgress(job);
   if (pending === null || (run.id === pending.run_id && run.ended_at === null)) return job;

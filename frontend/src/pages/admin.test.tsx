@@ -35,7 +35,7 @@ describe('users', () => {
     expect(paths(fake.requests, 'POST')).toEqual([]);
   });
 
-  it('a user is disabled by a request with the version that the administrator saw', async () => {
+  it('the request that disables a user contains the version that the administrator saw', async () => {
     const { fake, user } = await renderPage('/users/4');
     await user.click(await screen.findByLabelText(/^Disabled/));
     await user.click(screen.getByRole('button', { name: 'Save' }));
@@ -204,7 +204,7 @@ describe('webhooks', () => {
     expect(screen.getAllByText('the receiver responded with 503 Service Unavailable').length).toBeGreaterThan(0);
   });
 
-  it('an administrator can change a webhook, but not delete it while a rule uses it', async () => {
+  it('an administrator can change a webhook, but cannot delete it while a rule uses it', async () => {
     const { fake, user } = await renderPage('/webhooks/1');
     await user.clear(await screen.findByLabelText(/Signing key reference/));
     await user.click(screen.getByRole('button', { name: 'Save' }));

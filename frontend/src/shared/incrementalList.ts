@@ -6,12 +6,12 @@ import { useEffect, useState } from 'react';
  */
 export interface IncrementalList<Row> {
   /**
-   * `source` contains the rows that were set last. `target` contains the same rows, except that it reuses each displayed row that looks the same as
-   * the new row at its position.
+   * `source` contains the rows that the caller set last. `target` contains the rows of `source`, but if a displayed row looks the same as the row of
+   * `source` at the same position, `target` contains the displayed row.
    */
   source: readonly Row[];
   target: readonly Row[];
-  /** The rows to render. Some of them are already updated, and others are still old. This list is never longer than `target`, and has no gaps. */
+  /** The rows to render. Some of these rows are already updated, and others are still old. This list is never longer than `target`, and has no gaps. */
   shown: readonly Row[];
   /** `position` is the index of the next row to update, and `remaining` is the number of rows that are left to check. */
   position: number;

@@ -3,7 +3,7 @@ import '@testing-library/jest-dom/vitest';
 import { cleanup, configure } from '@testing-library/react';
 import { afterEach } from 'vitest';
 
-// Tests wait long for elements, because tabs are loaded lazily, which is slow on some CI machines.
+// Tests wait long for elements, because tabs are loaded lazily and some CI machines load them slowly.
 configure({ asyncUtilTimeout: 25_000 });
 
 afterEach(cleanup);

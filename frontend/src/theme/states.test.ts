@@ -44,7 +44,7 @@ describe('states', () => {
     expect(measured.map((phase) => toneOf('phase', phase))).not.toContain(toneOf('phase', 'not acknowledged'));
   });
 
-  it('an unknown state of a newer backend has the tone unknown', () => {
+  it('a state that only a newer backend knows has the tone unknown', () => {
     expect(toneOf('run', 'HIBERNATING' as never)).toBe('unknown');
     expect(coloursOf('run', 'HIBERNATING' as never, 'dark')).toBe(TONES.unknown.dark);
   });

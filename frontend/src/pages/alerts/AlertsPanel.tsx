@@ -12,7 +12,7 @@ import { useNow } from '../../shared/useNow';
 
 export type AlertRead = Schemas['AlertRead'];
 
-/** Alerts are refetched as often as workers evaluate rules, because streams do not contain alerts. */
+/** Streams do not contain alerts, so the page refetches alerts as often as workers evaluate alert rules. */
 const ALERTS_REFRESH_MS = 15_000;
 
 interface Props {

@@ -150,7 +150,7 @@ describe('deploying', () => {
     expect(one.specs[0]).toMatchObject({ number: 4, body: { parallelism: 6 } });
   });
 
-  it('a job can be upgraded to an incompatible version without state', async () => {
+  it('a job that drops its state can be upgraded to an incompatible version', async () => {
     const { fake, user } = await renderPage('/jobs/3/new-version');
     await user.upload(await screen.findByLabelText('Job file'), file('rekeyed'));
     await user.click(screen.getByRole('button', { name: 'Upload and compile' }));

@@ -1,4 +1,4 @@
-/** Lays out the preview of a graph with pure functions. Operators are in layers from left to right. */
+/** Pure functions that compute the layout of a graph preview. Operators are in layers from left to right. */
 import { mean } from '../../shared/statistics';
 
 export interface Node {

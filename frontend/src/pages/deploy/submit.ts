@@ -61,8 +61,8 @@ export async function latestVersion(jobId: number, signal?: AbortSignal): Promis
 }
 
 /**
- * Send a change with the job version that the user saw. If this job version is stale, retry once with the current job version, because a start or
- * stop of the job changes the job version without a conflict. Throws NewerVersionError if the newest spec version has changed.
+ * Send a change with the job version that the user saw. If this job version is stale, retry once with the current job version. A start or a stop
+ * also changes the job version, but does not conflict with this change. Throws NewerVersionError if the newest spec version has changed.
  */
 async function retryIfStale<Answer>({ job, newest }: BaseVersion, send: (version: number) => Promise<Answer>): Promise<Answer> {
   try {

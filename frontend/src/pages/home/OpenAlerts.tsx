@@ -9,7 +9,7 @@ import { StateChip } from '../../shared/StateChip';
 import type { Job } from '../jobs/useAllJobs';
 import { StatCard } from './StatCard';
 
-/** Alerts are refetched as often as workers evaluate rules, because streams do not contain alerts. */
+/** Streams do not contain alerts, so the page refetches alerts as often as workers evaluate alert rules. */
 const REFRESH_MS = 15_000;
 const SHOWN = 3;
 

@@ -111,7 +111,7 @@ export function JobActions() {
   );
 }
 
-/** The option of a start that the driver names when it refuses to start, because the checkpoint directory is an older backup. */
+/** An option of a start. If the checkpoint directory is an older backup, the driver refuses to start the job and names this option. */
 function RevokeUnknownOutput({ checked, onChange }: { checked: boolean; onChange(checked: boolean): void }) {
   const help = useId();
   return (

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { renderPage } from '../../testing/render';
 
 describe('logging in', () => {
-  it('logging in is required without a session, and opens the requested page', async () => {
+  it('a user without a session must log in, and then sees the requested page', async () => {
     const { user } = await renderPage('/jobs/1/runs', { as: null });
     expect(screen.getByRole('heading', { name: 'Log in to Weir' })).toBeVisible();
     await user.type(screen.getByLabelText(/Name/), 'operator');

@@ -9,7 +9,7 @@ import type { Mode } from '../../theme/states';
 export type Option = ComposeOption<
   LineSeriesOption | HeatmapSeriesOption | GridComponentOption | LegendComponentOption | TooltipComponentOption | VisualMapComponentOption
 >;
-/** A point of a line, which has a time and a value. A null value is unknown, and interrupts the line. */
+/** A point of a line, with a time and a value. A null value is unknown, and interrupts the line. */
 export type Point = [ms: number, value: number | null];
 
 /** The colours and font of a chart. */

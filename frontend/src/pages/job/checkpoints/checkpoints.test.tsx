@@ -100,7 +100,7 @@ describe('the checkpoints tab', () => {
     expect(within(timeline).queryByText('straggler')).toBeNull();
   });
 
-  it('for a failed checkpoint, shows subtasks that have not acknowledged first, and no stragglers', async () => {
+  it('for a failed checkpoint, shows subtasks that have not acknowledged at the top, and no stragglers', async () => {
     const { user, fake } = await renderJob(CLICKS, '/checkpoints');
     const { body, snapshots } = fake.installation.find(CLICKS)!.checkpoints.find(({ body: { state } }) => state === 'FAILED')!;
     await user.click(await within(await history()).findByRole('button', { name: 'Failed' }));

@@ -63,7 +63,7 @@ describe.each(['IN_PROGRESS', 'FAILED'] as const)('the timeline of a checkpoint 
   const at = (ms: number): string => new Date(ms).toISOString();
   const checkpoint = { state, triggered_at: at(1_000), failed_at: state === 'FAILED' ? at(1_600) : null };
 
-  it('lists subtasks that have not acknowledged first', () => {
+  it('lists subtasks that have not acknowledged above all other subtasks', () => {
     const found = buildTimeline([read, chain(1, 'write', [])], graph(3, 2), state);
     expect(found.bars.map(({ name, open }) => [name, open])).toEqual([['read [1]', true], ['write [0]', true], ['write [1]', true], ['read [2]', false], ['read [0]', false]]);
     expect(found).toMatchObject({ open: 3, spanMs: 90 });

@@ -56,7 +56,7 @@ export function buildTimeline(chains: readonly ChainStatistics[], graph: readonl
   return {
     bars: [...missing, ...ended],
     open: missing.length,
-    // The bars are sorted, so the first bar of `ended` ends last.
+    // The bars in `ended` are sorted by their ends, latest first, so the first bar ends last.
     spanMs: ended[0] ? Math.max(0, endOf(ended[0])) : 0,
     limitMs: isCompleted ? stragglerThreshold(ended.flatMap(({ tookMs }) => (tookMs === null ? [] : [tookMs]))) : null,
     measured: chains.some(({ subtasks }) => subtasks.some(({ checkpoint }) => checkpoint !== null)),
@@ -81,12 +81,12 @@ function barOf(chain: ChainStatistics, one: Subtask): Bar {
 
 const barName = (chain: ChainStatistics, index: number): string => `${chainName(chain.operators, chain.chain)} [${index}]`;
 
-/** Return the lengths of open bars and of the axis. The bars and the axis start at the trigger and grow until the checkpoint ends. */
+/** Return the lengths of open bars and of the axis. The open bars and the axis start at the trigger and grow until the checkpoint ends. */
 export function axisAt({ open, spanMs }: Timeline, { triggered_at, failed_at, state }: Pick<Checkpoint, 'triggered_at' | 'failed_at' | 'state'>, nowMs: number): { openMs: number; spanMs: number } {
   if (open === 0) return { openMs: 0, spanMs };
   const end = state === 'FAILED' ? toMs(failed_at) : nowMs;
   // A subtask that has not acknowledged has taken longer than all subtasks that have acknowledged, so an open bar is at least as long as all other
-  // bars. The time since the trigger can be shorter than the longest of these bars, because the clocks of driver and browser differ.
+  // bars. The measured time since the trigger can be shorter than another bar, because the clocks of driver and browser differ.
   const openMs = Math.max((end ?? 0) - (toMs(triggered_at) ?? 0), spanMs, 0);
   return { openMs, spanMs: openMs };
 }

@@ -37,7 +37,7 @@ export function sections(body: Record<string, unknown>): Section[] {
   const found: Section[] = [{ title: 'Deployment', facts: plain.map(([name, value]) => fact(name, name, value)) }];
   for (const [name, value] of Object.entries(body)) {
     if (!isObject(value) || Object.keys(value).length === 0) continue;
-    // The names of parameters and Spark settings are user-defined, so they are not changed.
+    // The names of parameters and Spark settings are user-defined, so show these names unchanged.
     const own = name === 'parameters' || name === 'spark_conf';
     found.push(
       name === 'checkpointing'

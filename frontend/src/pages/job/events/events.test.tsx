@@ -7,7 +7,7 @@ import { renderJob } from '../../../testing/render';
 it('the event log shows new events live and applies the filter to them', async () => {
   const { fake, user } = await renderJob(1, '/events');
   const table = await screen.findByRole('table');
-  // The table shows the number of the run within its job, and not the id of the run, which is unique across jobs.
+  // Run ids are unique across jobs. The table shows the number of the run within its job instead of the run id.
   const { run } = fake.installation.find(1)!.job;
   expect(run!.id).not.toBe(run!.number);
   expect((await within(table).findAllByRole('cell', { name: `run ${run!.number}` })).length).toBeGreaterThan(0);

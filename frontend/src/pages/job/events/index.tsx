@@ -15,7 +15,7 @@ import { liveTotal, mergeLiveEvents } from './mergeEvents';
 import { eventText } from './eventText';
 
 const PER_PAGE = 50;
-/** The list is refetched after this number of new events, which is half of the streamed events that the page keeps. */
+/** The list is refetched after this number of new events. The page keeps twice this number of streamed events. */
 const AGAIN_AFTER = EVENTS_MAX / 2;
 
 export default function Events() {

@@ -54,7 +54,8 @@ function collapsedRow(rows: readonly Row[]): CollapsedRow | null {
 }
 
 /**
- * Return for each row whether it is plain. A plain row is a checkpoint without flags that is connected only to the rows directly above and below it.
+ * Return for each row whether it is plain. A plain row is a checkpoint that has no flags and is connected only to the rows directly above and below
+ * it.
  */
 function plainRows({ rows, edges, newest, branchPoints }: Lineage): boolean[] {
   const above = new Map<number, number[]>();

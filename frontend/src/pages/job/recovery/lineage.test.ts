@@ -77,7 +77,7 @@ describe('the lineage of checkpoints', () => {
     expect(tried.rows.filter(({ kind }) => kind === 'restore')).toHaveLength(1);
   });
 
-  it('distinguishes runs that restored a checkpoint, restored a path or started without state', () => {
+  it('distinguishes runs that restored a checkpoint, restored from a path or started without state', () => {
     expect([run(2), run(2, 7), started(2, WITHOUT_STATE), started(2, FROM_PATH), started(2, { mode: 'path', path: 's3://a/b#c' })].map(restoreOrigin)).toEqual([
       null, { at: 'checkpoint', number: 7 }, { at: 'none' }, { at: 'external', path: '/srv/checkpoints/flights', number: 12 }, { at: 'external', path: 's3://a/b#c', number: null },
     ]);
@@ -114,7 +114,7 @@ describe('the lineage of checkpoints', () => {
       expect(rows.filter(({ kind }) => kind === 'checkpoint')).toHaveLength(all.length);
       for (const { from, to } of edges) {
         expect(from).toBeGreaterThan(to);
-        // The lane has no other rows between two connected rows.
+        // Between two connected rows of a lane, the lane has no other rows.
         for (let between = to + 1; between < from; between += 1) expect(rows[between]!.lane === rows[to]!.lane && `${seed}: ${rows[between]!.key} overlaps ${rows[to]!.key}`).toBe(false);
       }
     }

@@ -1,8 +1,8 @@
 /**
  * Turns lists of runs and checkpoints into the rows and lanes of the lineage tree. Each restore starts a branch. Pure.
  *
- * Rows are ordered newest first. The current branch is a straight line in lane 0. An abandoned branch is in the first lane from lane 1 on
- * that is free in all rows between the newest row of the branch and its branch point.
+ * Rows are ordered newest first. The current branch is a straight line in lane 0. The other lanes show abandoned branches. Each abandoned
+ * branch gets the lowest of these lanes that is free in all rows between the newest row of the branch and its branch point.
  */
 import type { Schemas } from '../../../api/types';
 import { toMs } from '../../../format';
@@ -16,7 +16,7 @@ interface RowBase {
   /** Whether the row is on the current branch. */
   current: boolean;
 }
-/** The origin of a run that did not resume from the newest checkpoint: a checkpoint of the job, a copy from a path, or nothing. */
+/** The origin of a run that did not resume from the newest checkpoint: a checkpoint of the job, an external checkpoint, or no state. */
 export type RestoreOrigin = { at: 'checkpoint'; number: number } | { at: 'external'; path: string; number: number | null } | { at: 'none' };
 export type Row = RowBase &
   (
@@ -114,8 +114,8 @@ function groupRuns(runs: readonly Run[], checkpoints: readonly Checkpoint[]): Br
 }
 
 /**
- * Return the branches from which the current state descends, and the checkpoints of each branch up to the checkpoint at which the next branch
- * starts.
+ * Return the branches from which the current state descends, and the numbers of their checkpoints. If a later branch starts at a checkpoint of a
+ * branch, the result omits the checkpoints after this checkpoint.
  */
 function currentHistory(branches: readonly Branch[]): Set<Branch | number> {
   const found = new Set<Branch | number>();
@@ -185,7 +185,7 @@ function assignLanes(drafts: readonly Draft[], edges: readonly Edge[]): number {
     if (drafts[index]!.row.current) continue;
     const from = below.get(index);
     const piece = from === undefined ? undefined : pieceOf.get(from);
-    // If several rows follow the newest row of a piece, only the oldest of them extends the piece.
+    // If several rows follow the newest row of a piece, only the oldest of these rows extends the piece.
     if (piece && piece.top === from) {
       piece.top = index;
       pieceOf.set(index, piece);

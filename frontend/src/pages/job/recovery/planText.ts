@@ -21,7 +21,7 @@ export function planTitle({ kind, request, preview }: Pick<Plan, 'kind' | 'reque
   }
 }
 
-/** Return whether a plan keeps the version of the job. A start without state is an upgrade that keeps the version. */
+/** Return whether a plan keeps the version of the job. A plan to start a job without state is an upgrade plan that keeps the version. */
 const isSameVersion = (request: Plan['request']): boolean => request.spec === request.spec_before;
 
 const APPLY_LABELS: Record<Plan['kind'], string> = { rollback: 'Roll back', undo: 'Undo plan', upgrade: 'Upgrade', rescale: 'Rescale', restore: 'Restore' };

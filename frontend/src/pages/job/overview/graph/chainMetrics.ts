@@ -37,8 +37,8 @@ export const reportsMetrics = (state: Schemas['RunState']): boolean => state ===
 const RANK: Record<Level, number> = { ok: 0, low: 1, high: 2 };
 
 /**
- * Aggregate metrics by chain. `measured` comes from `GET /jobs/{id}/metrics`. `checkpoint` has the state sizes of the last completed checkpoint. Both
- * inputs can be empty or belong to a different graph, so chains are matched by operators and not by index.
+ * Aggregate metrics by chain. `measured` comes from `GET /jobs/{id}/metrics`. `checkpoint` has the state sizes of the last completed checkpoint.
+ * `measured` and `checkpoint` can be empty or belong to a different graph, so chains are matched by operators and not by index.
  */
 export function chainMetrics(
   { chains }: PhysicalGraph,

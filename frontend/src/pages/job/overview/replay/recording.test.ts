@@ -30,7 +30,7 @@ describe('the recording of a completed checkpoint', () => {
     expect(recording).toMatchObject({ exact: true, end: 'completed', durationMs: completed.end_to_end_ms });
   });
 
-  it('each subtask takes its snapshot after all its upstream subtasks, and aligns for at least the measured time', () => {
+  it('each subtask takes its snapshot after all its upstream subtasks have taken their snapshots, and aligns for at least the measured time', () => {
     for (const { chain, index, alignmentMs, afterMs } of measured) {
       const subtask = topology.chains[topology.at.get(chain)!]!.first + index;
       const passedMs = moment(recording, subtask, SNAPSHOTTED);

@@ -1,4 +1,4 @@
-/** Finds the blocker of a pending checkpoint, which is usually a blocking subtask, and describes it as text. Also counts the blocked channels of an edge. Pure. */
+/** Finds and describes the blocker of a pending checkpoint. The blocker is usually a blocking subtask. Also counts the blocked channels of an edge. Pure. */
 import { pluralize, duration } from '../../../../format';
 import { chainName, type Chain, type Edge, type PhysicalGraph } from '../../physicalGraph';
 import { forEachNeighbour, subtaskPosition, type Topology } from './topology';
@@ -71,8 +71,8 @@ interface ChannelProgress {
   /** The number of channels on which the barrier has been sent to a subtask that is still waiting for other barriers. */
   blocked: number;
   /**
-   * The number of channels that lead to a subtask that is still aligning, although all its upstream subtasks have sent the barrier. On at least one
-   * channel to this subtask, the barrier is queued behind records.
+   * The number of channels to aligning subtasks whose upstream subtasks have all sent the barrier. On at least one channel to each of these
+   * subtasks, the barrier is queued behind records.
    */
   inFlight: number;
 }

@@ -50,7 +50,7 @@ describe('the live wavefront', () => {
     expect(after).toMatchObject({ checkpoint: { number: 9, trigger: 'periodic' }, tookMs: 31, wave: { end: 'completed', acknowledged: 4 } });
   });
 
-  it('replaces a checkpoint that has ended only by a newer checkpoint', () => {
+  it('after a checkpoint has ended, only a newer checkpoint replaces it', () => {
     const over = report(initialLiveWavefront(topology), completed(9, 31), TRIGGERED);
     expect(report(over, { progress: progress(8, [[0, 0, 3]]), ...completed(9, 31) }, TRIGGERED).checkpoint?.number).toBe(9);
     const next = report(over, { progress: progress(10, [[0, 0, 3]]), ...completed(9, 31) }, TRIGGERED + 9);

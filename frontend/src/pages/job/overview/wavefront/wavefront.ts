@@ -29,8 +29,8 @@ export interface Wavefront {
   /** Whether all steps come from measurements, as in most replays. Otherwise, steps are inferred from acknowledgements. */
   exact: boolean;
   /**
-   * For each subtask, `steps` has the index of its step in STEPS, `sinceMs` the time at which this step began, and `passedMs` the time at which the
-   * barrier passed the subtask (NaN if it has not passed yet).
+   * These arrays have an element for each subtask. `steps`: the index of its step in STEPS. `sinceMs`: the time at which this step began. `passedMs`:
+   * the time at which the barrier passed the subtask, or NaN if the barrier has not passed the subtask yet.
    */
   steps: Uint8Array;
   sinceMs: Float64Array;

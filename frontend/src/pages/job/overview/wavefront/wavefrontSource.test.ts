@@ -8,7 +8,7 @@ import { WavefrontSource } from './wavefrontSource';
 const topology = buildTopology({ chains: [{ index: 0, parallelism: 1, operators: [] }], edges: [] });
 const source = (wave: Wavefront | null) => new Store<{ wave: Wavefront | null }, Wavefront | null>({ wave }, (before, next) => (next === before.wave ? before : { wave: next }));
 
-it('a subscriber receives updates only of the current source', () => {
+it('a subscriber receives only the updates of the current source', () => {
   const [live, replay, wave] = [source(null), source(initialWavefront(topology, { exact: true })), initialWavefront(topology, { exact: false })];
   const shown = new WavefrontSource(live);
   let heard = 0;

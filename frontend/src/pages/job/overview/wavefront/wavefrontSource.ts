@@ -68,7 +68,7 @@ export function useWavefront<Part extends string | number | boolean | Wavefront 
 
 /**
  * Call a painter outside React at every change of the wavefront, because hundreds of elements change ten times a second. `createPainter` must be the
- * same function for the same elements. `createPainter` returns a painter, which remembers its last output.
+ * same function until the painted elements change. `createPainter` returns a painter, which remembers its last output.
  */
 export function useWavefrontPainter(createPainter: () => (wave: Wavefront | null) => void): void {
   const source = use(WavefrontContext);
