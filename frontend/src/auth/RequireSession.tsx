@@ -16,7 +16,7 @@ export function RequireSession({ children }: { children: ReactNode }) {
     let mounted = true;
     fetchSessionStatus().then(
       (status) => mounted && setSession(status.session === null ? 'none' : 'checked'),
-      // If the API does not respond, render the page, so that it shows the error.
+      // If the API does not respond, render the page, so that the page shows the error.
       () => mounted && setSession('checked'),
     );
     return () => {

@@ -5,7 +5,10 @@ export type ConnectionState =
   | { status: 'live'; heardAtMs: number }
   /** The connection is open again, and the server sends the missed events first. */
   | { status: 'catching-up'; heardAtMs: number; sinceMs: number; missed: number }
-  /** The connection is lost. `heardAtMs` is the time of the last message. The displayed data is from this time. Null means that no message has been received yet. */
+  /**
+   * The connection is lost. `heardAtMs` is the time of the last message. The displayed data is from this time. Null means that no message has been
+   * received yet.
+   */
   | { status: 'disconnected'; heardAtMs: number | null; reason: string; retryAtMs: number }
   /** The stream was closed while the page was hidden, and is not open again yet. A paused stream is not an outage. */
   | { status: 'paused'; heardAtMs: number | null }

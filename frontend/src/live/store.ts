@@ -24,7 +24,7 @@ export class Store<State, Update> {
   };
 }
 
-/** Return a part of the state. `select` must return the same value for the same state, not a new object each time. */
+/** Return a part of the state. For the same state, `select` must return the same value, and not a new object. */
 export function useStore<State, Update, Part>(store: Store<State, Update>, select: (state: State) => Part): Part {
   return useSyncExternalStore(store.subscribe, () => select(store.get()));
 }

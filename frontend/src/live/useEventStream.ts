@@ -7,7 +7,7 @@ import type { ConnectionEvent } from './connectionState';
 import type { ServerMessage } from './sseParser';
 import { Store } from './store';
 
-/** A hidden page closes its stream after this time, because all windows of a browser share six connections to one server. */
+/** A hidden page closes its stream after this time. The stream occupies a connection, and all windows of a browser share six connections to a server. */
 export const HIDDEN_MS = 60_000;
 
 type StreamUpdate = ConnectionEvent | { type: 'messages'; nowMs: number; messages: readonly ServerMessage[] };

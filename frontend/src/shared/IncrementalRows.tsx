@@ -3,8 +3,8 @@ import { useEffect, useMemo, useState, type ReactNode } from 'react';
 import { ListContextProvider, useListContext, type ListControllerResult, type RaRecord } from 'react-admin';
 
 /**
- * Renders the rows of a list in batches, one batch per frame, because each row has about twelve components. An update of a complete
- * list renders only new and changed rows.
+ * Renders the rows of a list in batches, one batch per frame. Each row has about twelve components, so rendering all rows in one frame would
+ * be slow. An update of a complete list renders only new and changed rows.
  */
 export function IncrementalRows({ batchSize, children }: { batchSize: number; children: ReactNode }) {
   const list = useListContext<RaRecord>();

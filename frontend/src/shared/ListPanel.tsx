@@ -21,7 +21,7 @@ interface Props {
   children: ReactNode;
 }
 
-/** A list in a panel. The current page and the sorting of the list are not in the URL, because a page can have several lists. */
+/** A list in a panel. The page number and the sorting are not in the URL, because several lists can share one URL. */
 export function ListPanel({ resource, title, filter = {}, sort, perPage = 25, empty, actions, refreshMs, children }: Props) {
   return (
     <ListBase resource={resource} filter={filter} sort={sort} perPage={perPage} queryOptions={{ refetchInterval: refreshMs ?? false }} disableSyncWithLocation storeKey={false} disableAuthentication>

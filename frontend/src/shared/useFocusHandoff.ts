@@ -17,7 +17,7 @@ export function useFocusHandoff(to?: FocusTarget): RefCallback<HTMLElement> {
     return () => {
       if (!part.contains(document.activeElement)) return;
       const around = headingAround(part);
-      // Wait for the replacement, because React mounts it in the same commit, but after this cleanup.
+      // React mounts the replacement in the same commit, but after this cleanup, so wait for the replacement.
       queueMicrotask(() => {
         // Do nothing if another element already has the focus, such as a field of a dialog.
         if (document.activeElement !== document.body) return;

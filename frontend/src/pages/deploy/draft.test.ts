@@ -33,7 +33,7 @@ describe('a version', () => {
     expect(specFromDraft(draftFromSpec({ name: 'a', description: '' }, body), 'ab')).toEqual(body);
   });
 
-  it('a version keeps the settings of the previous version that have no form field', () => {
+  it('settings without a form field have the same values as in the previous version', () => {
     const before = { artifact: 'old', spares: 2, spark_conf: { 'spark.a': '1' }, checkpointing: { interval: '20s', retained: 9, directory: 's3://a' }, parameters: { removed: 1 } };
     expect(specFromDraft(typed, 'ab', before)).toMatchObject({ spares: 2, spark_conf: { 'spark.a': '1' }, checkpointing: { interval: 'none', retained: 3, directory: 's3://a' }, parameters: { window: 5 } });
   });

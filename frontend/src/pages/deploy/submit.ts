@@ -27,7 +27,7 @@ export interface BaseVersion {
   newest: number;
 }
 
-/** The error if another user has created a version since the form was opened. */
+/** This error is thrown if another user has created a version since the form was opened. */
 export class NewerVersionError extends Error {
   constructor(readonly newest: number) {
     super(`Another user has created version ${newest}. Review the changes of that version, then submit again to create the next version.`);

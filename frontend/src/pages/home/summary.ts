@@ -19,7 +19,7 @@ export function mergeLive(jobs: readonly Job[], told: ReadonlyMap<number, JobSum
   });
 }
 
-/** Return the newest state of a job. The stream contains states that drivers reported. Drivers do not report RECONCILING, so only a fetched job has this state. */
+/** Return the newest state of a job. The stream contains only states that drivers reported. Drivers do not report RECONCILING, unlike the API. */
 export function currentState(job: Pick<Job, 'state'>, news: Pick<JobSummary, 'state'> | undefined): Job['state'] {
   return job.state === 'RECONCILING' ? job.state : (news?.state ?? job.state);
 }

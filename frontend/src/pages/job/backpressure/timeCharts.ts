@@ -35,7 +35,7 @@ interface Grid {
   /** The start times of all time steps, including steps without samples. */
   moments: number[];
   indexes: number[];
-  /** Each cell is a position in `moments`, a position in `indexes`, and a share of time. */
+  /** Each cell contains a position in `moments`, a position in `indexes`, and a share of time. */
   cells: [x: number, y: number, share: number][];
 }
 

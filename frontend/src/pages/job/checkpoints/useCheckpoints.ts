@@ -25,8 +25,8 @@ export function useCheckpointDetails(of: Pick<Schemas['CheckpointRead'], 'id' | 
 const LAST = 100;
 
 /**
- * Query the series of the last completed checkpoints. If `chain` is given, the result also contains series for the subtasks of this chain. The API
- * returns series for the subtasks of only one chain, because a large job has hundreds of chains.
+ * Query the series of the last completed checkpoints. If `chain` is given, the result also contains series for the subtasks of this chain. A large
+ * job has hundreds of chains, so a response of the API contains the series for the subtasks of at most one chain.
  */
 export function useCheckpointSeries(chain: number | null = null): UseQueryResult<Schemas['CheckpointSeriesRead']> {
   const { id } = useJob();

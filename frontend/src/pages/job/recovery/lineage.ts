@@ -42,7 +42,10 @@ export interface Lineage {
 }
 
 interface Branch {
-  /** The origin of the first run of the branch. Null if this run resumed from the newest checkpoint. Only the first listed branch can begin with a run that resumed. */
+  /**
+   * The origin of the first run of the branch. Null if this run resumed from the newest checkpoint. Such a run can begin only the first listed branch:
+   * all other branches begin with a restore.
+   */
   began: RestoreOrigin | null;
   runs: Run[];
   checkpoints: Checkpoint[];

@@ -97,7 +97,7 @@ export function wavefrontAt({ topology, facts, exact, durationMs, end }: Recordi
   return atMs >= durationMs ? reduceWavefront(after, { type: 'end', outcome: end, atMs: durationMs }) : after;
 }
 
-/** Return the index of the first change after a time. */
+/** Return the index of the first change that is later than `atMs`. */
 function firstAfter(facts: readonly StepChange[], atMs: number): number {
   let low = 0;
   let high = facts.length;

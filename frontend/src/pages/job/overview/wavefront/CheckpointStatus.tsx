@@ -1,4 +1,4 @@
-/** Shows the displayed checkpoint, its progress, and the subtask that blocks it as text above the graph. */
+/** A text above the graph that describes the displayed checkpoint, its progress and its blocking subtask. */
 import { Box } from '@mui/material';
 import type { ReactNode } from 'react';
 

@@ -39,7 +39,7 @@ export function findBlocker(wave: Wavefront): Blocker | null {
     const sentMs = allSentMs(wave, subtask);
     if (sentMs !== null && (!held || sentMs < held.sinceMs)) held = { subtask, sinceMs: sentMs };
   }
-  // If a subtask delays the barrier, return this subtask and not a subtask that is writing its state, because downstream subtasks cannot start their
+  // If a subtask delays the barrier, return this subtask and not a subtask that is writing its state. Downstream subtasks cannot start their
   // snapshots before the barrier arrives.
   if (held) {
     const inputs: number[] = [];

@@ -5,8 +5,8 @@
  *
  * `aligning`: some barriers have arrived at the subtask or have been sent to it. `snapshotted`: the barrier has passed the subtask, and the subtask
  * is writing its state. For a checkpoint in progress, only acknowledgements are known, and all other steps are inferred. If a subtask has
- * acknowledged, the barrier has passed all upstream subtasks and has been sent to all downstream subtasks. For a completed checkpoint, measurements
- * are also known.
+ * acknowledged, the barrier has passed all upstream subtasks and has been sent to all downstream subtasks. For a completed checkpoint, the
+ * measurements of the subtasks are also known.
  */
 import { forEachNeighbour, type Topology } from './topology';
 
