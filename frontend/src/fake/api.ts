@@ -94,7 +94,7 @@ function withJob(answer: (asked: RouteRequest & { one: FakeJob }) => RouteRespon
   };
 }
 
-/** Return a route that lists what `rows` returns for each job. */
+/** Return a list route, which calls `rows` for each job and lists all results. */
 function listAll(unit: string, rows: (one: FakeJob) => readonly object[]): Route[3] {
   return ({ installation, query }) => listResponse(installation.jobs.flatMap(rows), query, unit);
 }

@@ -57,7 +57,7 @@ const MISMATCH =
   "aggregate 'counts' is keyed by (account), but its state in the checkpoint is keyed by (user). Restore the old key and aggregates, or give aggregate 'counts' a new uid and pass --allow-non-restored-state. " +
   'It then starts without state: its results contain only records after the checkpoint';
 
-/** Return the reason why a version cannot restore the job's state, or null if it can restore the state. */
+/** Return the reason why a version cannot restore the job's state, or null if the version can restore the state. */
 export function stateMismatch(simulator: JobSimulator, { body }: Schemas['SpecRead']): string | null {
   return filesOf(simulator).get(body.artifact as string)?.rekeyed ? MISMATCH : null;
 }

@@ -18,7 +18,7 @@ interface EventStreamHandlers {
   onMessages(messages: ServerMessage[]): void;
   /** The connection was lost. The next attempt to reconnect starts after `retryInMs`. */
   onDisconnected(problem: ApiProblem, retryInMs: number): void;
-  /** The API refused the stream, because the resource is deleted or the user has no permission for it. The stream is not reopened. */
+  /** The API refused the stream, because the resource is deleted or the user has no permission for the resource. The stream is not reopened. */
   onRefused(problem: ApiProblem): void;
 }
 

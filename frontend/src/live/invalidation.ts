@@ -3,7 +3,7 @@ import type { QueryClient } from '@tanstack/react-query';
 
 import { EVENTS_MAX, type JobLive } from './jobLive';
 
-/** The names of resources in the data provider. Queries of one job have the key `['job', id, resource, …]`. */
+/** The resource names that the data provider uses. Queries of one job have the key `['job', id, resource, …]`. */
 export const ALL_RESOURCES = ['jobs', 'checkpoints', 'runs', 'failures', 'plans', 'specs', 'operations', 'graph', 'events'] as const;
 export type StaleResource = (typeof ALL_RESOURCES)[number];
 

@@ -35,7 +35,7 @@ export function reduceJobs(live: JobsLive, update: JobsUpdate): JobsLive {
   return { connection, jobs };
 }
 
-/** The minimum interval between refetches of the lists of jobs. Data that changes more often is in the stream. */
+/** The minimum interval between refetches of the lists of jobs. Between refetches, the stream keeps the states of the jobs up to date. */
 const REFETCH_MS = 2_000;
 
 /** Return the live state of all jobs. The stream does not contain health, so the lists of jobs are refetched when a state changes. */

@@ -48,7 +48,8 @@ function connect<State>(path: string, position: StreamPosition, store: Store<Sta
   return {
     pause: () => {
       close();
-      // Deliver the current batch, because the stream resumes after this batch. When the stream is reopened, all queries are stale, as after an outage.
+      // Deliver the current batch, because the reopened stream starts after this batch. When the stream is reopened, all queries are stale, as after
+      // an outage.
       dispatch({ type: 'paused' });
     },
     close: () => {

@@ -46,5 +46,5 @@ export function ListContent({ empty, children }: { empty: ReactElement; children
   );
 }
 
-/** Properties of MUI's pagination. React-admin passes these properties through, but its types do not contain them. */
+/** Properties of MUI's pagination. React-admin passes these properties through, but the types of react-admin do not contain the properties. */
 const LABELS = { labelDisplayedRows: formatRange };

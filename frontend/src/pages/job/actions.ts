@@ -6,7 +6,7 @@ export type Verb = Action['verb'];
 
 export const REQUEST_PENDING = 'Another request is in progress.';
 
-/** Return the reason why a verb is disabled, or null if it is allowed. */
+/** Return the reason why a verb is disabled, or null if the verb is allowed. */
 export function disabledReason(actions: readonly Action[], verb: Verb): string | null {
   const action = actions.find((one) => one.verb === verb);
   return action ? action.reason : 'This action is not available in the current state.';

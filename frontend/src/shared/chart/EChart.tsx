@@ -67,7 +67,7 @@ export default function EChart({ option, height }: { option: Option; height: num
     if (!pen) return;
     missed.current = chart.current && !seen.current ? option : null;
     if (missed.current) return;
-    // Merge the option, so that the tooltip stays open when new data arrives. A chart always has the same number of series.
+    // Merge the new option into the old option, so that the tooltip stays open when new data arrives. A chart always has the same number of series.
     const draw = (): void => chart.current?.setOption(option);
     // The first drawing of a chart is slow, so draw axes and lines in separate frames.
     const begin = (): void => {

@@ -69,7 +69,7 @@ function factsOf(plan: Plan): Fact[] {
   return [...stateOf(plan), ...found];
 }
 
-/** Return the state from which the job starts, and the input that it reads again. */
+/** Return the state from which the job starts, and the input that the job reads again. */
 function stateOf({ preview }: Plan): Fact[] {
   const { checkpoint, path, without_state, inspection } = preview;
   if (without_state) return [['State', 'none'], ['Input read again', 'all']];

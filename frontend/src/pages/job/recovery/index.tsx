@@ -11,7 +11,7 @@ import { PlanTable } from './PlanTable';
 import { LineageTree } from './LineageTree';
 import { useLineage, usePlans, type LineageRows, type Plan } from './useRecovery';
 
-/** Shows the lineage and the plans of a job. Each plan has its own URL, so that a user can send it to another user for confirmation. */
+/** Shows the lineage and the plans of a job. Each plan has its own URL, so that a user can send the URL to another user, who confirms the plan. */
 export default function Recovery() {
   return (
     <Routes>

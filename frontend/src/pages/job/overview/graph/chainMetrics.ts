@@ -76,7 +76,7 @@ function subtaskMetrics(index: number, series: Series | undefined, stateBytes: n
 
 export const operatorKey = ({ operators }: { operators: readonly { uid: string }[] }): string => operators.map(({ uid }) => uid).join();
 
-/** Return the subtask with the largest share. If several subtasks have the same share, return the first of them. */
+/** Return the subtask with the largest share. If several subtasks have the same share, return the first of these subtasks. */
 function most(subtasks: readonly SubtaskMetrics[], share: 'busy' | 'backpressured'): SubtaskMetrics | null {
   return subtasks.reduce<SubtaskMetrics | null>((found, one) => (one[share] !== null && one[share] > (found?.[share] ?? -1) ? one : found), null);
 }

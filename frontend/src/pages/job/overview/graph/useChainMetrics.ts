@@ -50,7 +50,7 @@ export function useStateSizes(): readonly Schemas['ChainStatisticsRead'][] {
 
 const NONE: readonly never[] = [];
 
-/** Query the details of the replayed checkpoint. The details never change, so they are fetched only once. */
+/** Query the details of the replayed checkpoint. The details of a stored checkpoint never change, so they are fetched only once. */
 export function useReplayedCheckpoint(checkpointId: number | null): UseQueryResult<Schemas['CheckpointDetailRead']> {
   const { id } = useJob();
   return useQuery({

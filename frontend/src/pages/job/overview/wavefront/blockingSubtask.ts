@@ -110,7 +110,7 @@ interface BarrierProgress {
 
 /**
  * A cache of barrier progress, because hundreds of edges query the progress ten times a second. The cache key is the array of steps. A
- * wavefront keeps this array until a step changes.
+ * wavefront keeps its array of steps until a step changes.
  */
 const progressCache = new WeakMap<Uint8Array, BarrierProgress>();
 
