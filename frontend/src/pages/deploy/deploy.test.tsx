@@ -142,7 +142,7 @@ describe('deploying', () => {
     const one = fake.installation.find(3)!;
     addVersion(fake.installation, one, { spec: one.specs[0]!.body as Schemas['JobSpec'], comment: '' });
     await user.click(screen.getByRole('button', { name: 'Upload and compile' }));
-    expect(await screen.findByText(/Another user has created version 3/)).toBeVisible();
+    expect(await screen.findByText(/Version 3 was created after you opened this form/)).toBeVisible();
     expect(one.specs).toHaveLength(3);
     expect(parallelism).toHaveValue('6');
     await user.click(screen.getByRole('button', { name: 'Upload and compile' }));

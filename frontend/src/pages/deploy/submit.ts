@@ -27,10 +27,10 @@ export interface BaseVersion {
   newest: number;
 }
 
-/** This error is thrown if another user has created a version since the form was opened. */
+/** This error is thrown if a version has been created since the form was opened. */
 export class NewerVersionError extends Error {
   constructor(readonly newest: number) {
-    super(`Another user has created version ${newest}. Review the changes of that version, then submit again to create the next version.`);
+    super(`Version ${newest} was created after you opened this form. Review its changes, then submit again to create the next version.`);
   }
 }
 

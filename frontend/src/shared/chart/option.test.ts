@@ -51,7 +51,7 @@ describe('line charts', () => {
     expect([5, 0].map(axis.axisLabel.formatter)).toEqual(['5 s', '0']);
   });
 
-  it('the lines of a chart are stacked if they are shares', () => {
+  it('the option `stacked` stacks the lines of a chart, and `max` limits its value axis', () => {
     const option = timeSeriesOption({ lines: [line, line], theme: INK, format: String, stacked: true, max: 1000 });
     expect(option.series).toMatchObject([{ stack: 'all' }, { stack: 'all' }]);
     expect(option.yAxis).toMatchObject({ max: 1000 });

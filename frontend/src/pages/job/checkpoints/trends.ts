@@ -14,7 +14,7 @@ interface Trend {
 
 export function trendCharts(checkpoints: readonly Point[], ink: ChartTheme, scale: Scale): Trend[] {
   const at = checkpoints.map(({ triggered_at }) => triggered_at);
-  // A line has a gap for each time in which the job was not running.
+  // A line has a gap where checkpoints are missing, for example because the job was not running.
   const step = medianStepMs(at);
   const line = (name: string, colour: string, value: (one: Point) => number | null, dashed = false): Series => ({
     name, colour, dashed, dots: checkpoints.length <= DOTS_MAX, points: pointsOf(at, checkpoints.map(value), step),

@@ -31,11 +31,11 @@ describe('the live wavefront', () => {
     expect(report(grown, { progress: progress(7, [[0, 1, 22]]) }, TRIGGERED + 40)).toBe(grown);
   });
 
-  it('restarts with the next checkpoint, even if this checkpoint belongs to another run and has a lower number', () => {
+  it('restarts with the next checkpoint, and ignores late progress of an older checkpoint', () => {
     const before = report(initialLiveWavefront(topology), { progress: progress(7, [[0, 1, 22]]) }, TRIGGERED + 40);
     expect(steps(report(before, { progress: progress(8, []) }, TRIGGERED + 50))).toEqual(['00', '00']);
     expect(report(before, { progress: progress(6, []) }, TRIGGERED + 50)).toBe(before);
-    expect(report(before, { progress: progress(3, [], 5) }, TRIGGERED + 50).checkpoint).toMatchObject({ number: 3, runId: 5 });
+    expect(report(before, { progress: progress(9, [], 5) }, TRIGGERED + 50).checkpoint).toMatchObject({ number: 9, runId: 5 });
   });
 
   it('shows a completed checkpoint with the duration that the driver reports', () => {

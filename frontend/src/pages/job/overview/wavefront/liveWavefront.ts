@@ -36,8 +36,8 @@ function applyProgress(live: LiveWavefront, { progress }: Pick<JobLive, 'progres
   if (progress === null) return live;
   const { checkpoint, checkpoint_id, run_id, trigger, triggered_at } = progress;
   const same = live.checkpoint?.number === checkpoint && (live.checkpoint.runId === run_id || live.checkpoint.runId === null);
-  // A new run can start with a rollback, so its checkpoint numbers can be lower than those of the previous run.
-  if (!same && live.checkpoint?.runId === run_id && checkpoint < live.checkpoint.number) return live;
+  // Ignore late progress of an older checkpoint. Checkpoint numbers increase from run to run, also after a rollback.
+  if (live.checkpoint !== null && checkpoint < live.checkpoint.number) return live;
   if (same && live.wave?.end) return live.checkpoint?.id === checkpoint_id ? live : { ...live, checkpoint: { number: checkpoint, runId: run_id, id: checkpoint_id, trigger } };
   const lastMs = progress.progress.reduce((last, [, , atMs]) => Math.max(last, atMs!), 0);
   // The clocks of driver and browser can differ. The assumed trigger time must be early enough that no acknowledgement is in the future.
