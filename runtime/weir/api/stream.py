@@ -109,7 +109,8 @@ class Stream:
         name: str | None = None,
         parallelism: int | None = None,
     ) -> Stream:
-        """Apply a function to each batch. The function's argument and result are a pyarrow.RecordBatch or a polars.DataFrame.
+        """Apply a function to each batch. The argument of the function is a pyarrow.RecordBatch or a polars.DataFrame. The
+        result can also be a pyarrow.Table.
 
         ``schema`` is the schema of the result, or None if the function does not change the schema. ``form`` selects the type of the
         function's argument: ``arrow`` or ``polars``. If ``form`` is None, the annotation of the function's first parameter selects

@@ -1,6 +1,6 @@
 """Operators with polars expressions: select, with_columns and filter.
 
-Polars receives only the columns that the expressions read, and copies only string columns. Columns that no expression computes
+Polars receives only the columns that the expressions read, and copies only string columns. Output columns that no expression computes
 pass through unchanged. The API accepts only row-wise expressions, so the operators can slice a batch at any row without changing
 the output.
 """

@@ -70,7 +70,7 @@ def _read_batches(file: StateFile, content: IO[bytes], table: TableDescription,
     """Yield validated batches. The checksum of the file is verified only after all batches have been used. Without the
     validation, damaged bytes could make a kernel read memory outside the batch."""
     try:
-        # An Arrow file is an Arrow stream between two magic strings, of which the first is padded to eight bytes.
+        # An Arrow file starts with a magic string, padded to eight bytes. An Arrow stream follows.
         content.read(8)
         with pa.ipc.open_stream(content) as batches:
             _check(file, batches.schema, table)

@@ -35,8 +35,8 @@ KEY_GROUP_COLUMN = "__key_group"
 class AccumulatorSlot:
     """The accumulator of one aggregate in a row. ``word`` is the position of the accumulator's first word in the row.
 
-    ``seen_bit`` is the bit of ``meta`` that records whether the key has had a value in the column, or None if the result is never
-    null.
+    ``seen_bit`` is the number of a bit in ``meta``. The bit is 1 if the key has had a non-null value in the input column of the
+    aggregate. ``seen_bit`` is None for an aggregate whose result is never null.
     """
 
     spec: AggregateSpec
