@@ -28,7 +28,8 @@ KEY_NULLS = 1
 is 0 if there are no nulls."""
 KEY_IDS = 2
 """If the caller already knows the rows of the keys: the address of an array with the row number (int64) of each record. The
-caller must number the rows of new keys consecutively, in the order of their first records. If KEY_IDS is 0, the kernel looks up the rows of the keys."""
+caller must number the rows of new keys consecutively, in the order of their first records. If KEY_IDS is 0, the kernel looks up
+the rows of the keys."""
 KEY_COLUMNS = 3
 
 _NULL_MIX = np.uint64(0xE7037ED1A0B428DB)
