@@ -443,7 +443,7 @@ def wait_until_deployed(client: ApiClient, deployment: DeployRequest, outcome: D
     job = outcome.job
     if deployment.start or outcome.spec_before is None:
         if outcome.operation is not None and outcome.operation["kind"] in _STARTING:
-            # The operation succeeds once the job is running. `weir wait` checks whether the job stays healthy.
+            # The operation succeeds once the job is running.
             outcome.operation = wait_for_operation(client, job, outcome.operation, deadline)
         elif deployment.start:
             wait_until_healthy(client, job, deadline, checkpoint=False)
