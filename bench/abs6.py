@@ -1,4 +1,8 @@
-"""The abs6 workload, modelled on the evaluation graph of the ABS paper: six operators, three shuffles."""
+"""The abs6 workload: six operators, three shuffles.
+
+The graph is modelled on the evaluation in "Lightweight Asynchronous Snapshots for Distributed Dataflows" (Carbone et al., 2015),
+the paper on asynchronous barrier snapshotting (ABS).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ceiling of abs6: the same workload, written by hand for two processes, without any fault tolerance.
+"""The upper bound for the throughput of abs6: the same workload, written by hand for two processes, without fault tolerance.
 
 source -> map -> [by key] count + sum -> [by key // 10] sum -> [by key // 100] sum -> sink, a running result for every record. The
 program uses Numba hash tables, Unix sockets and batches of 65,536 records. The program has no checkpoints, no log, no schema, no

@@ -1,4 +1,4 @@
-"""Runs of the hand-written ``ceiling.py``, the upper bound for throughput, as a separate process."""
+"""Runs the hand-written ``ceiling.py`` as a separate process. Its throughput is an upper bound for the throughput of abs6."""
 
 from __future__ import annotations
 

@@ -43,8 +43,8 @@ class RunMeasurement:
 
     The measured time excludes start-up, warm-up and the final checkpoint. ``records``: the number of records that the source
     subtasks read in the measured time. ``seconds``: the mean time from the first to the last report of a source subtask (see
-    ``rate_of``). ``watched_s``: seconds from before the first report until after the
-    last report, slightly more than ``seconds``. ``cpu``: CPU time during ``watched_s``. ``start_s``: seconds from the call of
+    ``rate_of``). ``watched_s``: seconds from ``MeasuredJob.begin`` to ``finish``, slightly
+    more than ``seconds``. ``cpu``: CPU time during ``watched_s``. ``start_s``: seconds from the call of
     launch() until the job was running. ``checkpoints``: periodic checkpoints that completed in the measured time. ``wrong``:
     the error that the check of the result found.
     """
@@ -148,8 +148,8 @@ class MeasuredJob:
             raise SystemExit("the job ended during the measurement. Give it more input.")
 
     def finish(self, measured: Clock = float) -> RunMeasurement:
-        """Suspend the job, check its result and return the measurements. ``measured`` converts a value of ``time.monotonic``
-        to the measured time up to this moment. Pass ``measured`` for a run that takes turns with another run."""
+        """Suspend the job, check its result and return the measurements. ``measured`` converts a time of ``time.monotonic``
+        to the number of seconds measured until then. Pass ``measured`` for a run that takes turns with another run."""
         cpu, watched_s = cpu_seconds().since(self._cpu_before), measured(time.monotonic()) - measured(self._watched_from)
         records, seconds = rate_of(self._reports.values(), measured)
         after = self._running.progress()
@@ -201,10 +201,10 @@ def _wait_until(running: RunningJob, condition: _Condition, timeout_s: float) ->
 
 
 def rate_of(reports: Iterable[Sequence[tuple[float, int]]], measured: Clock) -> tuple[int, float]:
-    """Return how many records all source subtasks read, and in how many seconds. Each source subtask counts from its first to
-    its last report in the measured time. The returned seconds are the mean over the subtasks.
+    """Return how many records all source subtasks read, and in how many seconds. The records and the time of
+    each source subtask are counted from its first to its last report in the measured time, because slots report twice a second at
+    different moments. The returned seconds are the mean of these times.
 
-    Slots report twice a second, each at a different moment, so each source subtask is timed from its first to its last report.
     ``reports``: for each source subtask, the times at which a new number of records was observed. The first entry is the start
     of observation, not a report.
     """

@@ -17,7 +17,7 @@ PARTS = ("abs6", "abs6-batch", "wordcount", "start", "unpaired", "million", "lat
 class BenchOptions:
     """The measurements to take.
 
-    ``pairs``: the number of pairs. A pair is a run without checkpoints and a run with checkpoints, which take turns. Each run
+    ``pairs``: the number of pairs of runs: one run without checkpoints and one run with checkpoints, which take turns. Each run
     is measured for ``seconds`` of steady state, which begins ``warm_up_s`` after the job starts to run. ``directory`` receives
     checkpoints, input and results; it must be on a local disk.
     """
@@ -34,7 +34,7 @@ class BenchOptions:
 
     @property
     def few_pairs(self) -> int:
-        """The number of pairs for secondary measurements."""
+        """The number of pairs of runs for secondary measurements."""
         return min(self.pairs, 3)
 
     def settings(self) -> dict[str, object]:
@@ -43,9 +43,9 @@ class BenchOptions:
 
 def parse(arguments: Sequence[str]) -> BenchOptions:
     parser = argparse.ArgumentParser(prog="make bench", description="Pass options as ARGS='...'.")
-    parser.add_argument("--quick", action="store_true", help="measure one pair for 5 s instead of seven pairs for 20 s")
-    parser.add_argument("--pairs", type=positive, help="number of pairs: one run without checkpoints, one with")
-    parser.add_argument("--seconds", type=float, help="measured seconds of each run")
+    parser.add_argument("--quick", action="store_true", help="measure one pair of runs for 5 s, instead of seven pairs for 20 s")
+    parser.add_argument("--pairs", type=positive, help="number of pairs of runs (one without checkpoints, one with checkpoints)")
+    parser.add_argument("--seconds", type=float, help="seconds for which each run is measured")
     parser.add_argument("--parallelism", default="2,4", help="comma-separated numbers of slots")
     add_only(parser, PARTS)
     parser.add_argument("--seed", type=int, default=7)

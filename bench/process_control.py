@@ -1,4 +1,5 @@
-"""CPU time and pausing of the processes that a benchmark started. CPU time, unlike wall time, is comparable on a busy machine."""
+"""Measures the CPU time of the processes that a benchmark started, and pauses these processes. On a busy machine, the CPU times
+of two runs are comparable, but their wall times are not."""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
 """``make bench``: throughput, cost of checkpoints, latency and start-up, through the public job API and real slots on Spark.
 
     make bench ARGS=--quick      two to four minutes: detect a large regression
-    make bench                   about 45 minutes: seven pairs of 20 s, for published numbers
+    make bench                   about 45 minutes: seven pairs of runs, each run measured for 20 s, for published numbers
+
+A pair consists of a run without checkpoints and a run with checkpoints. The two runs take turns of one second.
 
 Prints a table and appends one JSON object per measurement to build/bench/results.jsonl. Exit code 1 means that a result was
 wrong.

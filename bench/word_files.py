@@ -10,12 +10,12 @@ import numpy as np
 WORDS_A_LINE = 10
 VOCABULARY = 50_000
 FILES = 2
-"""The number of distinct files. All other files are hard links to these files, so the input is large but fits into the page
-cache."""
+"""The number of distinct files. All other files are hard links to the distinct files, so the input is large but fits
+into the page cache."""
 
 
 def write_word_files(directory: Path, *, seed: int, file_bytes: int, names: int) -> Path:
-    """Create the files, unless all files exist. The same arguments always give the same text. Returns the directory to read."""
+    """Create the word files, unless they exist. Return their directory. The same arguments always give the same text."""
     folder = directory / f"words-{seed}-{file_bytes}-{names}"
     if (folder / "complete").exists():
         return folder / "text"
@@ -44,7 +44,8 @@ def _text(seed: int, size: int) -> bytes:
 
 
 def _word(rank: int) -> str:
-    """Return the word of a rank. Frequent words are short, as in natural languages. All words are different."""
+    """Return the word with the given frequency rank. Frequent words are short, as in natural languages. All words are
+    different."""
     letters = "etaoinshrdlucmfw"
     word = letters[rank % 16]
     while rank := rank // 16:

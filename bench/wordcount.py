@@ -1,4 +1,8 @@
-"""The wordcount workload, modelled on the Flink+ paper: lines of text -> words -> running count of each word."""
+"""The wordcount workload: lines of text -> words -> running count of each word.
+
+The workload is modelled on the evaluation of Flink+ (Liu Yang, Zhang Yangyang and Zhou Haoyi: "Efficient Failure Recovery Method
+for Stream Data Processing Systems", title translated from Chinese).
+"""
 
 from __future__ import annotations
 

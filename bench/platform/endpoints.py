@@ -1,5 +1,5 @@
-"""The pages of the API that the benchmark reads. The pages are derived from the OpenAPI document, so that each new list or detail
-is measured, too.
+"""The pages of the API that the benchmark reads. The pages are derived from the OpenAPI document, so that the benchmark
+does not miss new endpoints.
 
 A list is read with each sort field in both directions, and with each filter for which some row has a value. Each list is read for
 all jobs and for the largest job, at its first and last pages.
@@ -42,8 +42,8 @@ _NUMBERS: Mapping[str, int] = {"number": 1, "before": 1, "after": 2}
 @dataclass(frozen=True, slots=True)
 class Page:
     """A page to read. ``rows``: the expected number of rows. None means that the page is not a list. ``aimed``: whether the
-    latency target applies. The target does not apply to rows after the first ``COUNTED_MAX`` of a list, nor
-    to endpoints that are read rarely."""
+    latency target applies. The target does not apply to the rows of a list after the first ``COUNTED_MAX`` rows,
+    nor to endpoints that are read rarely."""
 
     endpoint: str
     what: str
@@ -54,8 +54,8 @@ class Page:
 
 @dataclass(slots=True)
 class ReadablePages:
-    """``unknown``: endpoints that this file cannot call. An unknown endpoint is an error of the benchmark. ``left_out``:
-    endpoints that are not measured, with the reason."""
+    """``unknown``: an error message for each endpoint with an unknown path parameter. ``left_out``: endpoints that are not
+    measured, with the reason."""
 
     pages: list[Page] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
@@ -84,8 +84,8 @@ def readable_pages(client: Client, *, largest: int, totals: Mapping[str, int]) -
 
 
 def readable_paths(document: dict[str, Any]) -> tuple[dict[str, tuple[str, list[str]]], list[str]]:
-    """Return path and parameters of each GET to measure, by the name of the GET. Also return an error for each endpoint with an
-    unknown parameter."""
+    """Return path and parameters of each GET to measure, by the name of the GET, and an error message for each endpoint
+    with an unknown path parameter."""
     lists = _lists(document)
     known, unknown = {}, []
     for name, path, parameters in _reads(document):
@@ -148,7 +148,7 @@ class _Ids:
         self._largest = largest
 
     def fill_in(self, path: str) -> str:
-        """Replace the parameters of a path. Raises LookupError if there is no resource for a parameter."""
+        """Replace the parameters of a path by ids of resources. Raises LookupError if there is no resource for a parameter."""
         return re.sub(r"\{(\w+)\}", lambda found: str(self._value(found[1])), path)
 
     def since(self, seconds: int) -> str:
@@ -160,7 +160,7 @@ class _Ids:
         return self._known[name]
 
     def _newest(self, resources: str) -> int:
-        """Return the newest resource. If resources belong to jobs, return the newest resource of the largest job."""
+        """Return the id of the newest resource. If resources belong to jobs, consider only the resources of the largest job."""
         for filter_ in (f"?filter={quote(json.dumps({'job_id': self._largest}))}", ""):
             answer = self._client.get(self._lists[resources] + filter_)
             if answer.status == 200 and answer.json():
@@ -211,7 +211,7 @@ class _List:
 
     def _last(self, prefix: str, filter_: dict[str, Any], total: int | None) -> Iterator[Page]:
         """Yield the last page of the counted rows. If ``total``, the number of all rows, is known and exceeds ``COUNTED_MAX``,
-        also yield the last page of all rows."""
+        the last page of all rows follows."""
         answer = self._client.get(self._address(filter_, None, 0))
         counted = int(answer.headers["Content-Range"].rpartition("/")[2])
         end = min(counted, COUNTED_MAX)

@@ -1,4 +1,4 @@
-"""The graph of the jobs that fill the tables: an ordinary job, compiled as a worker does."""
+"""The graph of the jobs whose rows fill the tables. The graph is compiled as a worker compiles an ordinary job."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from weir.protocol.codec import to_json
 
 SLOTS = 8
 CHAINS = 3
-"""The number of chains of the graph below. The simulated drivers report the subtasks of this number of chains."""
+"""The number of chains of the graph below. The simulated drivers report the subtasks of these chains."""
 SUBTASKS = CHAINS * SLOTS
 
 

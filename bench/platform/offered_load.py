@@ -40,7 +40,8 @@ class PacedDriver(SentEvents):
 
 @dataclass(frozen=True, slots=True)
 class OfferedLoad:
-    """``seconds``: the time until the last event was stored. ``late_s``: the delay between the last event and its storage."""
+    """``seconds``: the time until the last event was stored. ``late_s``: by how much
+    ``seconds`` exceeds the planned duration of the load."""
 
     runs: Sequence[RunConnection]
     drivers: Sequence[PacedDriver]

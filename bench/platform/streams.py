@@ -1,5 +1,5 @@
-"""Open event streams under load. Checks that each stream delivers every event of its job once. Measures the delay of the events
-and the cost for the API."""
+"""Opens event streams under load, and checks that each stream delivers every event of its job once. Measures the delay of the
+events, and the CPU time and memory of the API."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def streams(platform: TemporaryControlPlane, writer: JobWriter, options: Platfor
 
 
 def mix(platform: TemporaryControlPlane, writer: JobWriter, options: PlatformBenchOptions, pages: Sequence[Page]) -> Measurement:
-    """Measure drivers, streams and readers at once."""
+    """Measure while drivers, streams and readers use the API at the same time."""
     runs = new_runs(platform, writer, "mixed", max(1, options.streams // STREAMS_OF_A_JOB))
     stop = threading.Event()
     read_times: list[api_reads.ReadTimes] = []

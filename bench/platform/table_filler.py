@@ -33,7 +33,7 @@ LARGEST = 0.05
 """The first job's share of all checkpoints and events. The first job is the largest, because real installations have jobs of
 different sizes."""
 COPIED = 20
-"""The number of jobs that are templates for copies. A twentieth of these jobs is suspended, and a twentieth has finished."""
+"""The number of jobs that are templates for copies. A twentieth of the templates is suspended, and a twentieth has finished."""
 ENDS = {3: DriverState.SUSPENDED, 7: DriverState.FINISHED}
 JOBS_AT_ONCE = 2
 USERS = 200
@@ -54,8 +54,8 @@ class FilledTables:
 
 @dataclass(frozen=True, slots=True)
 class FillPlan:
-    """``scripts``: jobs to write, the largest first. ``templates``: the jobs to copy, the last of ``scripts``. ``copies``:
-    the number of copies."""
+    """``scripts``: jobs to write, the largest first. ``templates``: the last jobs of ``scripts``, which are copied.
+    ``copies``: the number of copies."""
 
     scripts: list[JobScript]
     templates: list[JobScript]
@@ -148,7 +148,7 @@ def _copy(database: Database, filling: FillPlan) -> RowCounts:
 def _write_jobs(
     settings: Settings, caller: Caller, digest: str, compiled: dict[str, Any], scripts: Sequence[JobScript]
 ) -> RowCounts:
-    """Write jobs, in a worker process. Return the numbers of rows."""
+    """Write jobs, and return how many rows were added to each table. Runs in a child process."""
     database = Database(settings.sqlalchemy_url, pool_size=1, name="weir bench")
     rows = RowCounts()
     try:
@@ -184,7 +184,7 @@ def _caller(user: User, role: Role) -> Caller:
 
 
 def _vacuum(database: Database) -> None:
-    """Vacuum, as autovacuum does while tables grow over weeks."""
+    """Vacuum all tables, as autovacuum does while tables grow over weeks."""
     with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.execute(text("SET statement_timeout = 0"))
         connection.execute(text("VACUUM (ANALYZE)"))

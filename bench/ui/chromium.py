@@ -15,7 +15,7 @@ WIDTH, HEIGHT = 1440, 900
 
 @contextmanager
 def browser() -> Iterator[Browser]:
-    """Yield the browser. Raises SystemExit if none is installed."""
+    """Yield the browser. Raises SystemExit if no browser is installed."""
     try:
         program = chromium()
     except NoBrowser as problem:

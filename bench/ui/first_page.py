@@ -27,9 +27,9 @@ class Visit:
     """One visit with an empty cache.
 
     ``log_in_ms``: the time from opening the address until the user can type a name. ``paint_ms``: the time until the largest
-    content is painted. ``home_ms``: the time from submitting the form until the page shows the jobs. ``scripts_kb``: compressed
-    size of the scripts of the log-in page. ``all_kb``: compressed size of scripts, styles and fonts of both pages.
-    ``longest_ms``: duration of the longest task.
+    content is painted. ``home_ms``: the time from submitting the log-in form until the home page shows the jobs. ``scripts_kb``:
+    compressed size of the scripts of the log-in page. ``all_kb``: compressed size of scripts, styles and fonts of both pages.
+    ``longest_ms``: duration of the longest task of the browser's main thread.
     """
 
     log_in_ms: float

@@ -66,7 +66,7 @@ def test_old_rows_other_than_completed_checkpoints_are_deleted(database: Databas
     assert before == {"metric_samples": 5, "events": 3, "checkpoints": 2}
     old = now() - timedelta(days=1_000)
     with database.session() as session:
-        # Samples are kept for one day, but ``create_rows`` gives the samples an older time.
+        # Samples are kept for one day, but ``create_rows`` creates samples that are older.
         session.execute(update(MetricSample).values(at=now()))
         session.execute(update(Checkpoint).values(triggered_at=now()))
     for cleanup in service.CLEANUPS:
@@ -270,7 +270,7 @@ def test_the_counters_still_include_failures_that_were_deleted(database: Databas
         assert repository.delete_failures(session, now() - timedelta(days=90), 100) == 0
         remaining = session.execute(select(Failure.recovery, Failure.downtime_ms).order_by(Failure.id)).all()
     assert [tuple(one) for one in remaining] == [(None, None), ("full", 4_000)]
-    assert counted() == {run.job_id: (4, 4_120), other.job_id: (0, 0)}, "the counters do not decrease"
+    assert counted() == {run.job_id: (4, 4_120), other.job_id: (0, 0)}, "deleting failures does not lower the counters"
 
 
 def test_only_the_informative_runs_of_a_repeatedly_failing_job_are_kept(database: Database, settings: Settings) -> None:
@@ -298,7 +298,7 @@ def test_only_the_informative_runs_of_a_repeatedly_failing_job_are_kept(database
     recent = ended_run(ended=RECENTLY)
     uninformative.append(ended_run())
     newest = ended_run()
-    # This run restored the first checkpoint. This run is an ancestor of a later run that is kept.
+    # The run that restored the first checkpoint is an ancestor of a later run that is kept.
     kept_rollback = uninformative[2]
 
     def remaining() -> list[int]:

@@ -21,7 +21,7 @@ class FaultKind(StrEnum):
     SUSPEND = "SIGTERM"
     TAKE_OUTPUT = "consumer takes output"
     PUT_BACK = "older checkpoint directory restored"
-    """The driver is killed. Then a backup, which was made ``pause_ms`` before the kill, replaces the checkpoint directory."""
+    """The driver is killed, and a backup from ``pause_ms`` before the kill replaces the checkpoint directory."""
 
 
 NEW_DRIVER = frozenset(
@@ -76,7 +76,7 @@ class ChaosPlan:
     seed: int
     standalone: bool
     parallelisms: tuple[int, ...]
-    """Number of slots of the first driver, the second driver and so on. The last number also applies to all later drivers."""
+    """The number of slots of each driver. All drivers after the end of the tuple have its last number of slots."""
     spares: int
     interval_ms: int
     input: str
@@ -85,7 +85,7 @@ class ChaosPlan:
     text_keys: bool
     files: int
     rows_per_second: float
-    """Rows per second of each slot that reads files, until the input is released."""
+    """Rows per second that each slot reads from files, until the rest of the input is read at full speed."""
     blocking: bool
     """Whether the function that limits the throughput runs on the background executor."""
     generated: int
@@ -93,7 +93,7 @@ class ChaosPlan:
     rate: float
     """Rows per second of the generator."""
     rows_per_file: int
-    """Rows per file of the sinks."""
+    """The option ``rows_per_file`` of the sinks."""
     faults: tuple[Fault, ...]
 
     def parallelism(self, driver: int) -> int:

@@ -1,5 +1,5 @@
 """A reader that polls the output directories during a chaos run. The reader checks that all files of an epoch become visible at
-once. The reader can also remove output, as a consumer does."""
+once. On request, the reader removes output, as a consumer does."""
 
 from __future__ import annotations
 

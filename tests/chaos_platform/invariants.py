@@ -39,7 +39,7 @@ def find_violations(platform: Platform, client: RetryingClient, job_id: int, roo
 def _events(rows: Any) -> list[str]:
     numbers = [row[0] for row in rows("SELECT number FROM events WHERE job_id = %(job)s ORDER BY number")]
     ((newest,),) = rows("SELECT event_number FROM jobs WHERE id = %(job)s")
-    problems = [] if numbers == list(range(1, newest + 1)) else [f"events are numbered {numbers}, the newest is {newest}"]
+    problems = [] if numbers == list(range(1, newest + 1)) else [f"the events must have the numbers 1 to {newest}: {numbers}"]
     twice = rows(
         "SELECT run_id, run_event FROM events WHERE job_id = %(job)s AND run_event IS NOT NULL GROUP BY 1, 2 HAVING count(*) > 1"
     )
@@ -67,6 +67,6 @@ def _checkpoints(rows: Any, data_dir: Path, job_id: int) -> list[str]:
     if in_storage - completed:
         problems.append(f"checkpoints {sorted(in_storage - completed)} are in storage but not completed in the database")
     assert all(one.status is not CheckpointStatus.RETIRED for one in stored), (
-        "a checkpoint was retired, but the job retains them all"
+        "a checkpoint was retired, but the job retains all checkpoints"
     )
     return problems

@@ -19,7 +19,7 @@ CHECK_S = 0.25
 
 
 class ProcessKiller:
-    """``killed``: names of the killed processes, in order. ``problems``: violations found, one sentence each."""
+    """``killed``: names of the killed processes, in the order of the kills. ``problems``: violations found, one sentence each."""
 
     def __init__(self, platform: Platform, rng: random.Random, *, every_s: float) -> None:
         self._platform = platform
@@ -49,7 +49,7 @@ class ProcessKiller:
                 self.killed.append(name)
 
     def _kill(self, name: str) -> bool:
-        """Return False if there is no such process."""
+        """Kill a child process of the platform, or a driver. Return False if there is no such process."""
         if name == "driver":
             pid = self._choose_driver()
         else:
@@ -100,5 +100,5 @@ def drivers(root: Path) -> dict[str, list[int]]:
             continue
         if spool.startswith(str(root)):
             found.setdefault(Path(spool).parent.name, {})[process.pid] = parent
-    # Between fork and exec, a child still has the command line of the driver. Omit each process whose parent was found, too.
+    # Between fork and exec, a child still has the command line of the driver. Omit a process if its parent is a found process.
     return {run: [pid for pid, parent in pids.items() if parent not in pids] for run, pids in found.items()}

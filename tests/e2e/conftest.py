@@ -1,5 +1,5 @@
-"""All tests share a platform, a job and a browser. Each test opens its own browser sessions. If a test fails, its screenshots and
-traces are saved."""
+"""All end-to-end tests share a platform, a job and a browser. Each test opens its own browser sessions. If a test fails,
+its screenshots and traces are saved."""
 
 from __future__ import annotations
 

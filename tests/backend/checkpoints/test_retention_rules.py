@@ -1,4 +1,4 @@
-"""The rules that decide which checkpoints are deleted, without database and storage."""
+"""Tests the rules that decide which checkpoints are deleted. The tests need neither a database nor storage."""
 
 from __future__ import annotations
 

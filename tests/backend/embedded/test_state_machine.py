@@ -138,7 +138,7 @@ def test_the_start_limit_of_a_slow_child_doubles_at_each_restart_up_to_eight_tim
     assert limits == [60, 120, 240, 480, 480, 480]
     supervision.due(now_s + DELAY_S_MAX)
     supervision.became_ready("api", now_s + DELAY_S_MAX)
-    assert supervision.status["api"].slow == 0, "the next start has the first start limit"
+    assert supervision.status["api"].slow == 0, "the next start has the initial start limit"
 
 
 def test_slow_children_are_restarted_one_after_another() -> None:
@@ -177,7 +177,7 @@ def test_children_stop_after_the_children_that_depend_on_them() -> None:
     supervision.stop()
     assert supervision.due(0) == [StopChild("beat"), StopChild("api")]
     supervision.ended("beat", 0, "", success=True)
-    assert supervision.due(0) == [], "both servers run until the API has ended"
+    assert supervision.due(0) == [], "Postgres and Redis run until the API has ended"
     supervision.ended("api", 1, "", success=True)
     assert supervision.due(1) == [StopChild("queue"), StopChild("data")]
     supervision.ended("queue", 2, "", success=True)

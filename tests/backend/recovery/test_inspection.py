@@ -41,7 +41,7 @@ class Words(RunningJob):
 
     logical: LogicalGraph = word_count()
     staged_rows: dict[int, int] = field(default_factory=dict)
-    """Maps each epoch that the console writer stages in the next checkpoint to its number of rows."""
+    """For each epoch: the number of rows that the console writer stages in the next checkpoint."""
     published_up_to: int = 0
 
     def complete(self, checkpoint: int, *, also: tuple[StateFile, ...] = (), savepoint: bool = False) -> StateFile:
@@ -212,7 +212,7 @@ def test_a_start_without_state_abandons_all_checkpoints(create_job: CreateJob, u
     create_job("own")
     found = inspect_storage(replace(upgrade, without_state=True, wanted=version(OTHER_KEY)))
     assert is_applicable(found) and found.abandoned == [1, 2, 3] and found.sources == [], (
-        "without state, everything is compatible"
+        "a start without state is compatible with every graph"
     )
 
 

@@ -1,4 +1,4 @@
-"""The decisions about a plan, without database and drivers, including random failures."""
+"""Tests the decisions about a plan without a database and without drivers. Some tests simulate runs that fail at random."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ TIMEOUT_S = 240.0
 JOB = ROOT / "tests" / "integration" / "cli" / "small_job.py"
 _PR_CAPBSET_DROP = 24
 _CAPABILITIES = (1, 2, 3)
-"""The numbers of CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH and CAP_FOWNER. With these capabilities, root ignores file permissions."""
+"""The Linux capabilities with which root ignores file permissions: CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH and CAP_FOWNER."""
 
 
 def arguments(root: Path, *, function: str = "job") -> list[str]:
@@ -51,7 +51,7 @@ def refuse_tracebacks(console: str) -> None:
 
 
 def weir(*arguments: str | Path, env: Mapping[str, str] | None = None, before: Callable[[], None] | None = None) -> CommandResult:
-    """Run the command ``weir``. ``before`` is called in the new process before the command starts."""
+    """Run the command ``weir`` in a new process. If ``before`` is given, the new process calls it first."""
     done = subprocess.run(
         [str(WEIR), *map(str, arguments)],
         cwd=ROOT,

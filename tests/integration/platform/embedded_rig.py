@@ -25,8 +25,8 @@ WAIT_S = 180.0
 
 
 class BackgroundCommand(subprocess.Popen[str]):
-    """The process of a command. The ``with`` block ends only after the process has ended. If the block raises, the process is
-    killed first, so that the wait ends."""
+    """The process of a command. The ``with`` block ends only after the process has ended. If the block raises an
+    exception, the process is killed, so that the block does not wait forever."""
 
     def __exit__(self, exc_type: Any, exc: Any, traceback: Any) -> None:
         if exc_type is not None:

@@ -147,7 +147,7 @@ def test_a_job_restores_another_jobs_checkpoint_and_a_stateless_upgrade_can_be_u
     assert listed[0]["number"] in stateless["preview"]["inspection"]["abandoned"]
     assert api.apply(stateless["id"])["state"] == "SUCCEEDED"
     api.wait(second["id"], lambda job: job["state"] == "FINISHED" and job["operation"] is None)
-    assert totals(tmp_path / "later") == expected_totals(), "all input is read again, exactly once"
+    assert totals(tmp_path / "later") == expected_totals(), "the start without state reads all input exactly once"
     undo = api.plan(second["id"], {"kind": "undo", "plan": stateless["id"]})
     assert api.apply(undo["id"])["state"] == "SUCCEEDED"
     api.wait(second["id"], lambda job: job["state"] == "FINISHED" and job["operation"] is None)
@@ -161,7 +161,7 @@ def test_a_job_with_an_older_backup_of_its_checkpoints_starts_after_a_request_to
     job_id = created["id"]
 
     def suspended(*, after: int) -> int:
-        """Suspend the job after a newer checkpoint than ``after``. Return its last checkpoint."""
+        """Suspend the job when it has completed a checkpoint after ``after``. Return its last checkpoint."""
         job_driver = driver(platform, api, api.wait(job_id, lambda job: running(job) and last_checkpoint(job) > after))
         api.send("POST", f"/jobs/{job_id}/suspend")
         job = api.wait(job_id, lambda job: job["state"] == "SUSPENDED" and job["operation"] is None)
@@ -195,7 +195,7 @@ def test_a_job_with_an_older_backup_of_its_checkpoints_starts_after_a_request_to
 
 
 def published(output: Path) -> set[int]:
-    """Return the checkpoints whose output readers see."""
+    """Return the checkpoints whose output readers can see."""
     return {int(one.name.partition("=")[2]) for one in output.glob("weir_checkpoint=*")}
 
 
@@ -270,8 +270,8 @@ def test_an_operation_fails_with_the_reason_if_the_code_or_the_output_path_of_it
 def test_a_killed_driver_is_replaced_while_slow_code_is_compiled(platform: Platform, api: Api, tmp_path: Path) -> None:
     created = api.send("POST", "/jobs", json={"name": "running", "spec": spec(api, tmp_path)})
     before = api.wait(created["id"], lambda job: running(job) and last_checkpoint(job) >= 2, timeout_s=300.0)
-    # Each compilation times out after 90 s. Without a separate queue for compilations, these 8 compilations would block the two
-    # processes that execute other tasks for six minutes.
+    # Each compilation times out after 90 s. Without a separate queue for compilations, these 8 compilations would occupy
+    # the two processes of the other Celery tasks, and block these tasks for six minutes.
     slow = [
         spec(api, tmp_path) | {"artifact": api.upload("slow.py", b"import time\ntime.sleep(%d)\n" % (600 + n))} for n in range(8)
     ]

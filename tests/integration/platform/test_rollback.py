@@ -46,7 +46,7 @@ class PrintingJob:
     id: int
 
     def printed(self, *, run: int | None = None) -> Counter[int]:
-        """Return how often the drivers of the job printed each number. If ``run`` is given, count only the driver of that run."""
+        """Return how often the drivers of the job printed each number. If ``run`` is given, count only the output of this run."""
         runs = self.api.send("GET", "/runs", params={"filter": json.dumps({"job_id": self.id})})
         logs = [self.platform.root / "runs" / one["directory"] / "driver.log" for one in runs if run in (None, one["number"])]
         return Counter(int(number) for log in logs if log.exists() for number in PRINTED.findall(log.read_text()))
@@ -77,8 +77,8 @@ class PrintingJob:
         )
 
     def again(self, checkpoint: int) -> list[int]:
-        """Return the checkpoints whose output a restore of ``checkpoint`` prints again. The job log does not record
-        these checkpoints as published."""
+        """Return the checkpoints whose output a restore of ``checkpoint`` prints again, because the job log does not
+        record them as published."""
         storage, layout = open_storage(self.directory), JobLayout("small")
         view = JobLog(storage, layout).read()[0]
         published = view.published_up_to(CheckpointId(checkpoint))
@@ -104,8 +104,8 @@ def test_an_irrevocable_sink_repeats_exactly_the_records_that_the_plans_list(
     target = last_checkpoint(job.wait(lambda job: last_checkpoint(job) > last_checkpoint(recovered)))
     job.wait(lambda job: last_checkpoint(job) >= target + 3)
 
-    # The killed driver might not have printed the output of its newest checkpoint. The next driver prints
-    # the output of this checkpoint again, and no other output.
+    # The job log does not say whether the killed driver printed the output of its newest checkpoint. The next driver therefore
+    # prints the output of this checkpoint again, and no other output.
     repeated_after_kill = {number for number, times in job.printed().items() if times > 1}
     assert repeated_after_kill <= job.committed(job.again(job.newest_of_the_first_driver())).keys()
 

@@ -56,8 +56,8 @@ def test_the_output_is_exact_after_an_executor_and_a_driver_on_a_standalone_clus
             ),
             timeout_s=WAIT_S,
         )
-        # Usually the driver recovers by itself. If the cluster does not provide another executor within a minute, the driver exits
-        # and the platform starts another run.
+        # Usually the driver itself recovers from the kill of the executor. If the cluster does not provide another executor
+        # within a minute, the driver exits and the platform starts another run.
         number = recovered["run"]["number"]
 
         os.kill(driver(platform, api, recovered).pid, signal.SIGKILL)

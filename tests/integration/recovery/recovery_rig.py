@@ -21,7 +21,7 @@ from weir.storage.layout import JobLayout
 from weir.storage.location import open_storage
 
 WAIT_S = 240.0
-"""Timeout of each wait. Only a failing test waits this long."""
+"""Timeout of each wait. Only a failing test reaches this timeout."""
 POLL_S = 0.01
 TRIES = 10
 
@@ -77,8 +77,7 @@ class Rig:
         """Start a second driver while the first driver runs.
 
         The second driver reads the job log and then appends its first entry. If the first driver completes a checkpoint
-        between these two steps, the second driver exits without an effect, and this method starts another second
-        driver.
+        between these two steps, the second driver exits without an effect, and this method starts a replacement.
         """
         for _ in range(TRIES):
             driver = self.start()
@@ -122,7 +121,7 @@ class Rig:
         (self.directory / "release").touch()
 
     def finish(self, driver: Driver) -> None:
-        """Release the input, wait for the end of the job, and check that its output is exact."""
+        """Let the job read the rest of its input, wait for its end, and check that its output is exact."""
         self.release()
         assert self.exit_code(driver) == 0, driver.log.read_text()[-3000:]
         problems = check_run(self._records, keys=self.keys, groups=self.groups, checkpoints=self.directory / "checkpoints")

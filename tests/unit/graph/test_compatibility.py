@@ -82,7 +82,7 @@ def test_a_changed_emit_mode_of_an_aggregate_is_noted() -> None:
     )
     (note,) = check(emitting("each"), emitting("batch")).notes
     assert note.endswith("it emits one update per record from the checkpoint on")
-    assert check(emitting("each"), emitting(None)).notes == (), "an older version did not write the mode"
+    assert check(emitting("each"), emitting(None)).notes == (), "a checkpoint of an older version contains no emit mode"
 
 
 def test_changed_key_columns_are_refused() -> None:

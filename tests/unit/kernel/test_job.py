@@ -610,7 +610,7 @@ def test_without_a_slots_timeout_a_job_waits_for_its_slots_until_it_is_cancelled
     (warning,) = job.master.tick(100)
     assert isinstance(warning, Report) and warning.kind is ReportKind.WAITING_FOR_SLOTS
     assert warning.text == "only 1 of 2 slots registered in 0.1 s. Give Spark at least 2 free cores, or lower the parallelism"
-    assert job.master.tick(101) == [], "the warning is not repeated"
+    assert job.master.tick(101) == [], "one wait for slots causes only one warning"
     assert job.master.tick(3_600_000) == []
     job.receive(1, register(1), 3_600_001)
     assert job.master.phase is JobPhase.DEPLOYING

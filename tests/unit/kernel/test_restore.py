@@ -92,8 +92,8 @@ def test_a_rescale_restores_channels_as_idle_only_if_all_channels_were_idle(slot
 
 @pytest.mark.parametrize(("slots", "ended"), [(2, 0), (2, 1), (2, 2), (3, 0), (3, 1), (3, 2)])
 def test_the_channels_of_an_ended_sender_are_restored_as_ended(slots: int, ended: int) -> None:
-    """After a rescale, the senders are restored as ended only if all earlier senders had ended. Otherwise, the new senders read
-    the unfinished splits."""
+    """After a rescale, the senders are restored as ended only if all earlier senders had ended. If an earlier sender had
+    not ended, the new senders read its unfinished splits."""
     of = graph(2)
     restores = plan_restore(graph(slots), point(of, ended=tuple(SubtaskId(0, index) for index in range(ended))))
     found = {restored.channel: restored.ended for restore in restores for restored in restore.channels}

@@ -126,7 +126,7 @@ def test_the_missing_events_are_sent_after_a_delay_if_the_control_plane_reports_
 
 def test_a_request_contains_the_number_of_the_oldest_available_event(driver: Driver) -> None:
     """A control plane that was restored from a backup can lack events that the driver has deleted. The number of the
-    oldest available event tells the control plane that the driver cannot send these events any more."""
+    oldest available event tells the control plane that the driver cannot send earlier events any more."""
     driver.append(3)
     driver.post()
     driver.answer(Stored(EventNumber(2)))

@@ -88,8 +88,8 @@ def test_a_partitioner_returns_a_buffer_as_soon_as_the_buffer_is_full() -> None:
 
 
 def test_later_records_do_not_overwrite_returned_batches() -> None:
-    """A batch that fills at least half of its buffer is returned without a copy. A smaller batch is copied, and its buffer is
-    used again."""
+    """A batch that fills at least half of its buffer is returned without a copy. A batch that fills less
+    of its buffer is copied, and the buffer is used again."""
     routing = partitioner(Partitioning.HASH, FIXED, 2, batch_rows=64)
     kept = []
     for first, rows in ((0, 4), (100, 60), (200, 4), (300, 100)):

@@ -145,7 +145,9 @@ def test_a_superseded_run_deletes_only_its_own_marker(tmp_path: Path) -> None:
     for progress, remaining in ((completed(), 1), (completed(1), 0)):
         older_marker.write()
         own_marker.write()
-        assert own_marker.other_markers() == frozenset(), "the run that wrote a new marker can still be waiting for its slots"
+        assert own_marker.other_markers() == frozenset(), (
+            "a marker younger than a day is omitted, because its run can still be waiting for slots"
+        )
         os.utime(tmp_path / ".weir-probe" / "job" / "run-1", (0, 0))
         _clean_up(rows, own_marker, own_marker.other_markers(), progress)
         assert len(storage.list(".weir-probe/")) == remaining

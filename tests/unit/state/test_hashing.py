@@ -127,8 +127,8 @@ def test_booleans_of_a_slice_that_starts_inside_a_byte_are_hashed_correctly() ->
 
 
 def test_keys_are_distributed_evenly_over_key_groups_and_over_the_low_bits_of_the_hash() -> None:
-    """Consecutive keys spread evenly over the key groups. The keys of a group spread evenly over the low bits that the hash index
-    uses."""
+    """Consecutive keys spread evenly over the key groups. The keys of a key group spread evenly over the values of the low hash
+    bits, which the hash index uses."""
     hashes = hash_columns([pa.array(np.arange(128 * 1024))])
     groups = key_groups_of(hashes, 128)
     sizes = np.bincount(groups, minlength=128)

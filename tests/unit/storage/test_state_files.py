@@ -93,7 +93,7 @@ class _FailingOnce(MemoryStorage):
 
 
 def test_a_flush_fails_if_an_earlier_write_of_a_pack_failed() -> None:
-    """The first ``put`` has already returned without an error, so the final flush must also raise the error."""
+    """The first ``put`` returned before its data was written, so ``flush`` must raise the error of the failed write."""
     storage, half = _FailingOnce(), b"x" * (PACKED_BYTES_MAX // 2 + 1)
     files = _files(storage)
     first, second = files.writer(SubtaskId(0, 0)), files.writer(SubtaskId(1, 0))

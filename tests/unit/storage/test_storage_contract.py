@@ -115,7 +115,7 @@ def test_a_successful_probe_leaves_no_objects(storage: CheckpointStorage) -> Non
 
 
 class _OverwritingStorage(MemoryStorage):
-    """Storage whose creates replace existing objects, like an object store without ``If-None-Match``."""
+    """Storage in which ``create`` replaces an existing object, as in an object store without ``If-None-Match``."""
 
     def create(self, path: str, data: bytes) -> bool:
         self.put(path, (data,))

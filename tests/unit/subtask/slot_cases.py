@@ -65,7 +65,7 @@ class ListSource(SourceOperator):
 
 
 class Collecting(Operator):
-    """An operator that collects its input. ``work``, if given, computes the step of each batch."""
+    """An operator that collects its input. ``work``, if given, returns the ``Step`` for each batch."""
 
     def __init__(self, work: Callable[[Batch], Step] | None = None) -> None:
         self.arrived: list[object] = []
@@ -134,7 +134,8 @@ class RoundRobin:
 
 
 class FakeBackground:
-    """Fake background executors of a deployment. Tests run the calls in ``Bench.background_work``, and set ``is_idle``."""
+    """Fake background executors of a deployment. ``Bench.background_work`` contains the calls that a test
+    has to run. Tests set ``is_idle``."""
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench

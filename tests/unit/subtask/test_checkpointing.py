@@ -171,7 +171,7 @@ def test_the_start_delay_is_the_time_from_the_trigger_to_the_start_of_alignment(
         checkpoints.add(one)
         found.append(one.start_delay_ns)
     assert found == [500_000, 4_000_000, 0], (
-        "the last delay is 0, because the barrier came from a slot that was triggered earlier"
+        "the delay of chain 2 is 0, because its barrier arrived before the slot received the trigger"
     )
     untriggered = local(2, 0, Handle())
     checkpoints.add(untriggered)

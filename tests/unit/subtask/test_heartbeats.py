@@ -1,4 +1,4 @@
-"""Heartbeats and stack samples of a separate process. The process holds the GIL, is stopped, or runs an endless loop."""
+"""Heartbeats and stack samples of a separate process that holds the GIL, is stopped, or runs an endless loop."""
 
 from __future__ import annotations
 

@@ -511,7 +511,7 @@ def test_a_source_that_is_restored_as_ended_requests_no_split() -> None:
     bench.turns()
     assert not bench.messages(RequestSplit)
     assert [message.subtask for message in bench.messages(SubtaskEnded)] == list(ended)
-    assert not keyed.ended, "on_end_of_input ran before the restored snapshot, so it must not run again"
+    assert not keyed.ended, "``on_end_of_input`` ran before the snapshot was taken, so it must not run again"
 
 
 def test_a_subtask_that_is_restored_as_ended_records_its_end_in_its_next_snapshot() -> None:

@@ -1,4 +1,4 @@
-"""Decisions of the setup, without network access. ``.ci/run`` in a new clone tests the complete setup."""
+"""The decisions of the setup script, tested without network access. ``.ci/run`` in a new clone tests the complete setup."""
 
 from __future__ import annotations
 

@@ -46,8 +46,8 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def directories(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Return a directory for each kind. Each directory contains ``FILES`` files with two rows each. In the order of the file
-    names, the values of the rows are 0, 1, 2, ..."""
+    """Return a directory for each file format. Each directory contains ``FILES`` files with two rows each. In the order of the
+    file names, the values of the rows are 0, 1, 2, ..."""
     paths = {kind: tmp_path_factory.mktemp(kind) for kind in READERS}
     for kind, path in paths.items():
         for number in range(FILES):

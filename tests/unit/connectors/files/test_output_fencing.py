@@ -23,7 +23,7 @@ Committables = dict[int, tuple[Committable, ...]]
 
 
 def five_checkpoints(output: Output) -> Committables:
-    """Write five checkpoints of generation 1. Each checkpoint contains its number as the only value. The output of the fifth
+    """Write the output of five checkpoints of generation 1. The output of each checkpoint is its number. The output of the fifth
     checkpoint is staged but not committed."""
     committables = {checkpoint: output.stage([checkpoint], checkpoint) for checkpoint in range(1, 6)}
     for checkpoint in range(1, 5):

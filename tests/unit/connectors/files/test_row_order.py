@@ -26,7 +26,7 @@ READERS: dict[str, Callable[..., Source]] = {
 
 @pytest.fixture(scope="module")
 def directories(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """For each kind, a directory with two files that are larger than 1 MiB."""
+    """For each file format, a directory with two files that are larger than 1 MiB."""
     paths = {kind: tmp_path_factory.mktemp(kind) for kind in READERS}
     for file in range(2):
         values = range(file * ROWS, (file + 1) * ROWS)
