@@ -26,5 +26,5 @@ def parts_of(parser: argparse.ArgumentParser, only: str, parts: Sequence[str]) -
     chosen = tuple(only.split(","))
     unknown = [part for part in chosen if part not in parts]
     if unknown:
-        parser.error(f"no part {', '.join(unknown)}: expected some of {', '.join(parts)}")
+        parser.error(f"no part {', '.join(unknown)}: choose from {', '.join(parts)}")
     return chosen

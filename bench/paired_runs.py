@@ -1,8 +1,8 @@
 """Paired runs: two runs that are compared with each other and take turns of one second, each with the whole machine.
 
-The speed of a rented machine changes by a third within seconds. Because of these changes, the speeds of two
-consecutive runs of twenty seconds differ by more than the cost of checkpoints. If two runs take turns every second, the
-machine is equally fast for both. Each run has its own Spark session. During the turn of one run, all processes of the other
+The speed of a rented machine changes by a third within seconds. Therefore, the speeds of two consecutive runs of
+twenty seconds can differ by more than the cost of checkpoints. If two runs take turns of one second, the changes affect
+both runs equally. Each run has its own Spark session. During the turn of one run, all processes of the other
 run are stopped, including those of Spark.
 """
 
@@ -28,8 +28,8 @@ from weir.spark.launch import RunOptions, session_for
 TURN_S = 1.0
 INTERVAL_MS = 1_050
 """The checkpoint interval of the run with checkpoints. A checkpoint that is due during the other run's turn is taken at the
-beginning of this run's next turn. The following checkpoint is due just after this turn ends. With this interval, each turn has
-exactly one checkpoint, and no checkpoint is in progress at the end of a turn."""
+beginning of this run's next turn. The checkpoint after that is due just after the end of the turn. With this interval, each turn
+has exactly one checkpoint, and no checkpoint is in progress at the end of a turn."""
 
 _WARM, _BEGIN, _BEGUN = "warm", "begin", "begun"
 
@@ -122,9 +122,9 @@ class PairedRunner:
     def measure(self, workload: Workload, settings: tuple[RunSettings, RunSettings]) -> tuple[RunMeasurement, RunMeasurement]:
         """Measure one run with each setting. Both settings must have the same ``seconds``.
 
-        After each pair, each setting moves to the other process, because the memory layout of a process changes its speed by one
-        or two per cent, and all slots of one benchmark process are forks of the same daemon. After every two pairs, the other
-        setting takes the first turn.
+        After each pair, the two settings swap their processes, because the memory layout of a process changes its speed by one
+        or two per cent. All slots of one benchmark process have the same memory layout, because they are forks of the same
+        daemon. After every two pairs, the two settings swap the order of their turns.
         """
         swapped, first = self._pair_count % 2 == 1, self._pair_count // 2 % 2
         self._pair_count += 1
@@ -145,8 +145,8 @@ class PairedRunner:
                     processes[which].pause()
                     turns[which].append((begin, time.monotonic()))
         finally:
-            # Resume immediately, because a coordinator that receives no message from a slot for some seconds declares the slot
-            # lost.
+            # Resume the processes immediately, because a coordinator that receives no message from a slot for some seconds
+            # declares the slot lost.
             for process in processes:
                 process.resume()
         for process, spans in zip(processes, turns, strict=True):

@@ -1,4 +1,4 @@
-"""A cheap HTTP client for the API: one persistent connection, standard library only."""
+"""An HTTP client for the API that needs little CPU time: it has one persistent connection and uses only the standard library."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Copies of jobs: rows that the services wrote, copied within the database under new ids. Copying is ten times as fast as writing
-the rows through the services."""
+"""Copies jobs within the database, under new ids. The services of the API wrote the rows of the original jobs. Copying is ten
+times as fast as writing the rows through the services."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COPIED = [
 
 
 def copy_jobs(database: Database, job_ids: Sequence[int], count: int) -> None:
-    """Create ``count`` more jobs. Each new job is a copy of all rows of one of ``job_ids``, except samples of metrics."""
+    """Create ``count`` more jobs. Each new job copies all rows of one of the jobs ``job_ids``, except metric samples."""
     with database.session() as session:
         strides = {table.name: session.scalar(select(func.max(table.c.id))) or 0 for table in _COPIED}
     number = 0

@@ -18,10 +18,10 @@ class PlatformBenchOptions:
     """What to measure, and with which data.
 
     ``jobs``, ``checkpoints``, ``events``: rows in the tables before the measurements. ``sampled_jobs``: the number of jobs that
-    also have metric samples of the last 15 minutes. The largest job has samples of ``samples_h`` hours. ``rounds``: how often
+    have metric samples of the last 15 minutes. The largest job has samples of ``samples_h`` hours. ``rounds``: how often
     each page is read, first by one client, then by ``clients`` clients at the same time. ``seconds``: duration of each measurement
-    of ingest, streams and mix. ``offered``: events per second of all drivers together, in measurements in which drivers do not
-    send at full speed. ``directory`` receives the results.
+    of ingest, streams and mix, and half the duration of growth. ``offered``: the events per second that all drivers together
+    send in the measurements of streams, mix and growth. ``directory`` receives the results.
     """
 
     jobs: int
@@ -51,13 +51,15 @@ def parse(arguments: Sequence[str]) -> PlatformBenchOptions:
     parser.add_argument("--jobs", type=positive, help="number of jobs in the tables")
     parser.add_argument("--checkpoints", type=positive, help="number of checkpoints in the tables")
     parser.add_argument("--events", type=positive, help="number of events in the tables")
-    parser.add_argument("--seconds", type=positive, help="duration of each measurement except reading")
+    parser.add_argument(
+        "--seconds", type=positive, help="duration of a measurement of ingest, streams or mix; growth takes twice as long"
+    )
     parser.add_argument("--rounds", type=positive, help="number of reads of each page")
     parser.add_argument("--clients", type=positive, default=4, help="number of concurrent readers")
     parser.add_argument("--drivers", type=positive, default=8, help="number of drivers that send at full speed")
     parser.add_argument("--batches", default="1000,300,100,20", help="comma-separated batch sizes, in events per request")
     parser.add_argument(
-        "--offered", type=positive, default=1_000, help="events per second during the streams and mix measurements"
+        "--offered", type=positive, default=1_000, help="events per second in the measurements of streams, mix and growth"
     )
     parser.add_argument("--streams", type=positive, help="number of open event streams")
     parser.add_argument("--seed", type=int, default=7)

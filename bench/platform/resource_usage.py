@@ -12,7 +12,7 @@ _TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """CPU seconds since the processes started. ``postgres`` includes all backends, also those that have ended. ``bench``: this
+    """CPU seconds since the processes started. ``postgres`` includes all backends, even those that have ended. ``bench``: this
     process. ``at``: time of the reading (monotonic)."""
 
     at: float
@@ -38,7 +38,7 @@ def rss_bytes(process: int) -> int:
 
 
 def _tree_s(root: int) -> float:
-    """Return the CPU time of a process and its children. The entry of the process itself includes the CPU time of
+    """Return the CPU time of a process and its children. The ``stat`` file of the process includes the CPU time of
     children that have ended."""
     ticks = 0
     for entry in os.listdir("/proc"):

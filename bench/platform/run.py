@@ -1,12 +1,13 @@
-"""``make bench-platform``: the control plane with full tables over real HTTP: reads, event ingest, streams, a mix of all, table
-growth.
+"""``make bench-platform``: the control plane with full tables over real HTTP: reads, event ingest, streams, all of these
+together, and table growth.
 
     make bench-platform ARGS=--quick         a few minutes on small tables: detect a large regression
     make bench-platform                      half an hour: 1,000 jobs, 100,000 checkpoints, a million events
     make bench-platform ARGS='--only ingest,growth'
 
 Prints tables and appends one JSON object per measurement to build/bench/platform.jsonl. Exit code 1 means that data was lost or
-counted twice, or that an answer was wrong. A missed target is reported but is not an error, because the machine may be the cause.
+counted twice, or that an answer was wrong. A missed performance target is
+reported but is not an error, because a slow machine may be the cause.
 """
 
 from __future__ import annotations

@@ -31,9 +31,9 @@ class LongTask:
 class ProbeReading:
     """All measurements since the page was opened.
 
-    ``mark``: the name of the reading in a trace. ``events``: time, duration and name of each slow input event. ``paint_ms``: when
-    the largest content was painted. ``first_met``: for each condition, the time at which it was first met. ``messages``: number
-    of messages that arrived over event streams.
+    ``mark``: the mark of this reading in a trace. ``events``: time, duration and name of each slow input event. ``paint_ms``:
+    time of the largest contentful paint. ``first_met``: for each condition, the time at which it was first met. ``messages``:
+    number of messages that arrived over event streams.
     """
 
     now_ms: float
@@ -100,7 +100,7 @@ def now_ms(page: Page) -> float:
 
 
 def _why(at_ms: float, took_ms: float, frames: Sequence[dict[str, Any]]) -> str:
-    """Return the causes of the long frame that contains the task."""
+    """Return the causes of the long animation frame that contains the task."""
     for frame in frames:
         if not frame["at"] - 1 <= at_ms < frame["at"] + frame["duration"]:
             continue

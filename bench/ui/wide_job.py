@@ -53,7 +53,7 @@ _ALL = [(chain, index) for chain in range(CHAINS) for index in range(SLOTS)]
 
 def wide_graph() -> dict[str, Any]:
     """Return the graph as a driver reports it. The operators form rows, and each operator is a separate chain. Some operators
-    also read from the row below their own."""
+    have a second input from the row below."""
     job = Job("wide")
     rows: list[Stream] = [
         job.read(
@@ -155,7 +155,7 @@ class WideJobDriver:
 
     def _checkpoint(self, rng: random.Random) -> Iterator[tuple[float, list[Event]]]:
         """Yield the events of one checkpoint in batches, one batch per tenth of a second. Each batch comes with its time in
-        seconds after the trigger.
+        seconds after the checkpoint was triggered.
 
         Subtasks acknowledge roughly in the order of their chains.
         """

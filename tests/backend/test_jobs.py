@@ -181,7 +181,7 @@ def test_a_start_during_a_suspension_runs_the_job_again_after_the_suspension(pla
     assert platform.operation(start["id"])["state"] == "SUCCEEDED" and platform.job(job_id)["run"]["number"] == 2
 
 
-def test_a_start_succeeds_if_the_suspending_job_reaches_the_end_of_its_input(platform: Platform) -> None:
+def test_a_start_of_a_suspending_job_succeeds_if_the_job_reaches_the_end_of_its_input(platform: Platform) -> None:
     job_id, driver = platform.running()
     platform.send("POST", f"/jobs/{job_id}/suspend", status=202)
     platform.reconcile(job_id)
@@ -292,7 +292,7 @@ def test_a_start_that_is_refused_because_of_unknown_output_is_not_repeated_and_s
     assert (job["health"], job["run"]["number"], job["restarts"]) == ("needs_attention", 2, 0) and REFUSAL in job["health_reason"]
 
 
-def test_only_the_first_run_after_a_start_with_this_option_revokes_unknown_output(platform: Platform) -> None:
+def test_only_the_first_run_after_a_request_to_revoke_unknown_output_revokes_it(platform: Platform) -> None:
     job_id, _ = refused_start(platform)
     start = platform.send("POST", f"/jobs/{job_id}/start", status=202, json={"revoke_unknown_output": True})
     assert start["request"] == {"revoke_unknown_output": True}
@@ -304,7 +304,7 @@ def test_only_the_first_run_after_a_start_with_this_option_revokes_unknown_outpu
     driver.crash()
     end_restart_delay(platform, job_id)
     restarted = platform.driver(job_id)
-    assert (restarted.cause, restarted.start) == ("restart", {"mode": "resume"}), "the start operation has not ended yet"
+    assert (restarted.cause, restarted.start) == ("restart", {"mode": "resume"}), "only the first run revokes the output"
     restarted.begin()
     assert platform.operation(start["id"])["state"] == "SUCCEEDED"
     restarted.crash()
@@ -362,7 +362,7 @@ def test_a_savepoint_operation_sends_a_command_and_returns_the_number_of_the_sav
     assert platform.send("POST", f"/jobs/{job_id}/savepoints", status=409)["code"] == "not-running"
 
 
-def test_a_savepoint_of_another_operation_also_completes_a_checkpoint_request(platform: Platform) -> None:
+def test_a_savepoint_of_another_operation_completes_a_checkpoint_request(platform: Platform) -> None:
     job_id, driver = platform.running()
     requested = platform.send("POST", f"/jobs/{job_id}/checkpoints", status=202)
     assert driver.commands() == ["TakeCheckpoint"]
@@ -445,7 +445,7 @@ def test_a_new_spec_version_is_compiled_and_compared_but_not_started(platform: P
     assert "+    return 1" in diff["code"] and diff["operators_changed"] == []
 
 
-def test_a_spec_version_without_checkpoint_limits_is_shown_and_compared_with_the_defaults(
+def test_the_defaults_replace_absent_checkpoint_limits_of_a_spec_version(
     platform: Platform,
 ) -> None:
     job_id, _ = platform.running()

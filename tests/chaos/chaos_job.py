@@ -19,7 +19,7 @@ from weir import Job, Params, agg, sinks, sources
 from weir.api.stream import Stream
 
 GENERATED_FROM = 1 << 40
-"""The smallest id of a generated record. The ids of records from files are smaller."""
+"""The smallest id of a generated record. The ids of records from files are smaller than this id."""
 GENERATOR_SPLITS = 3
 CODE_OF_KEY = 10_000_000
 """The second aggregate sums ``key * CODE_OF_KEY + n``, from which the output check decodes key and count."""

@@ -30,14 +30,17 @@ def main() -> int:
     parser.add_argument("--seed", type=int, help="seed of a run to repeat; the faults are the same, but their exact times differ")
     parser.add_argument("--first-seed", type=int, help="first seed (random)")
     parser.add_argument(
-        "--master", choices=STANDALONE_SHARE, default="mix", help="Spark master; mix runs a fifth of the jobs standalone (mix)"
+        "--master",
+        choices=STANDALONE_SHARE,
+        default="mix",
+        help="Spark master; with mix, a fifth of the runs use a standalone cluster, and the others a local master (mix)",
     )
     parser.add_argument("--jobs", type=int, default=1, help="concurrent runs (1)")
     parser.add_argument("--limit", type=float, default=300.0, metavar="SECONDS", help="time limit of a run (300)")
     parser.add_argument(
-        "--directory", type=Path, default=ROOT / "build" / "chaos", help="directory for failed runs (build/chaos)"
+        "--directory", type=Path, default=ROOT / "build" / "chaos", help="directory for the files of failed runs (build/chaos)"
     )
-    parser.add_argument("--keep", action="store_true", help="also keep the directories of passed runs")
+    parser.add_argument("--keep", action="store_true", help="keep the directories of all runs, not only of failed runs")
     options = parser.parse_args()
     seeds = [options.seed] if options.seed is not None else _seeds(options.first_seed, options.runs)
     plans = [make_plan(seed, standalone_share=STANDALONE_SHARE[options.master]) for seed in seeds]
@@ -59,7 +62,7 @@ def _seeds(first: int | None, runs: int) -> list[int]:
 
 
 class _ChaosSuite:
-    """All chaos runs of the command, which share the counts and a standalone cluster that starts on first use."""
+    """All chaos runs of the command. They share one standalone cluster, which starts when a run first needs the cluster."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self._options = options

@@ -39,8 +39,8 @@ def check_run(records: pl.DataFrame, *, keys: Path, groups: Path, checkpoints: P
     for record in view.kept:
         report = verify(storage, layout, record.checkpoint)
         problems += [f"checkpoint {record.checkpoint}: {problem.path} {problem.problem}" for problem in report.problems]
-    # A consumer can remove output that a later rollback revokes. The job publishes the records of this output again, so the check
-    # must not count both copies.
+    # A consumer can remove output that a later rollback revokes. The job publishes the records of revoked output again, so the
+    # check must not count both copies.
     for directory in (taken / keys.name, taken / groups.name) if taken is not None else ():
         for _, path in _abandoned(directory, view):
             os.unlink(path)

@@ -1,8 +1,9 @@
 """``make chaos-platform RUNS=50``: runs one job after another on the same platform, and kills a driver or a process of the platform
 every few seconds.
 
-Each run prints its seed, which determines what is killed and when. The outcome also depends on the machine, so a seed that failed
-does not necessarily fail again. Exit code 1 means that a job lost or duplicated data, did not finish, or violated an invariant.
+Each run prints its seed, which determines the killed processes and the times of the kills. The speed of the machine can change
+the outcome, so a seed that failed does not necessarily fail again. Exit code 1 means that a job lost or duplicated data, did not
+finish, or violated an invariant.
 """
 
 from __future__ import annotations

@@ -189,7 +189,7 @@ def test_an_alert_about_failures_resolves_if_the_job_runs_for_long_enough() -> N
     )
 
 
-def test_an_alert_about_failures_also_fires_below_its_limit_if_restarts_have_stopped() -> None:
+def test_an_alert_about_failures_fires_even_below_its_limit_if_restarts_have_stopped() -> None:
     restarts_stopped_reason = replace(
         RUNNING,
         run_state=RunState.FAILED,
@@ -242,7 +242,7 @@ def test_with_random_restarts_an_alert_fires_at_its_limit_and_resolves_at_half_o
         if isinstance(verdict, NotFiring) and firing:
             assert within <= count // 2
         firing = isinstance(verdict, Firing)
-        assert firing or within < count, "the alert fires when ``within`` reaches ``count``"
+        assert firing or within < count, "the alert fires when the number of restarts reaches the limit"
         moment += timedelta(seconds=15)
     assert not firing, "the alert resolves if no further restart happens"
 
@@ -258,7 +258,7 @@ def test_an_alert_fires_if_the_lag_of_a_source_stays_above_the_limit() -> None:
     rule = LagAbove(records=1_000_000)
     assert verdict_of(rule, lagging(2_500_000, 1_500_000)) == Firing("source in is 2,500,000 records behind, more than 1,000,000")
     assert isinstance(verdict_of(rule, lagging(2_500_000, 900_000)), NotFiring), "a minute ago, the lag was below the limit"
-    assert isinstance(verdict_of(rule, lagging(2_500_000, None)), NotFiring), "the earlier lag is unknown"
+    assert isinstance(verdict_of(rule, lagging(2_500_000, None)), NotFiring), "the lag of a minute ago is unknown"
     assert isinstance(verdict_of(rule, lagging(1_000_000, 2_500_000)), NotFiring)
     assert isinstance(verdict_of(LagAbove(seconds=30.5), lagging(31, 31, unit="seconds")), Firing)
     assert isinstance(verdict_of(rule, lagging(9e9, 9e9, unit="seconds")), NotFiring), (

@@ -294,7 +294,7 @@ def test_a_login_response_is_accepted_only_once(client: TestClient, provider: Fa
 
 def test_a_response_to_the_login_of_another_browser_is_refused(client: TestClient, provider: FakeProvider) -> None:
     code, state = provider.authorize(client.get(OIDC).headers["location"])
-    # The victim starts a login, too. The state of the victim's login differs from the state in the attacker's response.
+    # The victim starts another login. The state of the victim's login differs from the state in the attacker's response.
     client.get(OIDC)
     assert is_refused(client.get(f"{OIDC}/callback", params={"code": code, "state": state}))
     client.cookies.clear()

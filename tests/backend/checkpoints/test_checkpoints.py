@@ -234,7 +234,7 @@ def test_the_summary_of_a_job_contains_its_latest_restore(
     second = next_run(database, run, resume, "restart")
     assert latest() == (2, "restart", 2, True, None), "the run restored the newest checkpoint that was completed before the run"
     store_events(database, second, triggered(4), completed(4))
-    assert latest() == (2, "restart", 2, True, None), "a later checkpoint of the run does not change the restore"
+    assert latest() == (2, "restart", 2, True, None), "a later checkpoint of the run does not change the reported restore"
 
     third = next_run(database, second, {"mode": "from", "checkpoint": 1}, "rollback", ran=False)
     assert latest() == (2, "restart", 2, True, None), "a run that was never RUNNING has restored nothing"
@@ -246,7 +246,7 @@ def test_the_summary_of_a_job_contains_its_latest_restore(
     without_state = next_run(database, fifth, {"mode": "from", "checkpoint": 0}, "upgrade")
     assert latest() is None
     next_run(database, without_state, resume, "restart")
-    assert latest() is None, "this branch has no completed checkpoint"
+    assert latest() is None, "the run restored nothing, because its branch has no completed checkpoint"
 
 
 def test_the_checkpoint_series_of_a_job_contains_the_times_of_each_chain(

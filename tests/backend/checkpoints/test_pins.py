@@ -1,5 +1,5 @@
-"""Pins take effect once they are in the job log. Once a pin is in the job log, a running driver keeps the
-pinned checkpoint, too."""
+"""Pins take effect once they are in the job log. From then on, a running driver does not retire the
+pinned checkpoint."""
 
 from __future__ import annotations
 

@@ -93,7 +93,9 @@ def test_pinned_checkpoints_savepoints_and_targets_of_plans_are_kept(platform: P
     plan = {"request": {"kind": "rollback", "checkpoint": 3}}
     platform.send("POST", f"/jobs/{job.job_id}/plans", status=201, json=plan)
     job.collect_garbage()
-    assert job.kept() == [2, 3, 5, 7], "pin, target of the plan, savepoint and newest checkpoint are kept"
+    assert job.kept() == [2, 3, 5, 7], (
+        "the pinned checkpoint, the plan's target, the savepoint and the newest checkpoint are kept"
+    )
     with platform.database.session() as session:
         session.execute(update(RecoveryPlan).values(created_at=now() - timedelta(days=2)))
     job.collect_garbage()
@@ -173,8 +175,8 @@ def _apply(platform: Platform, job: StoredJob, plan_id: int, *, last: int) -> No
 
 
 def plan_gc(job: StoredJob) -> tuple[retention_gc.GcTarget, retention_gc.GcWork]:
-    """Plan a garbage collection as a worker does, without executing it. Return the target and the work of the
-    garbage collection."""
+    """Plan a garbage collection as a worker does, without executing it. Return its ``GcTarget`` and its
+    ``GcWork``."""
     with job.platform.database.session() as session:
         at = retention_gc.gc_target(session, job.job_id)
     assert at is not None
@@ -243,7 +245,7 @@ def test_a_worker_deletes_nothing_if_the_job_was_started_again_while_the_worker_
             return retention_gc.may_continue(session, job.job_id, work)
 
     assert collect(seen, work.decided, may_continue=may_continue).retired == frozenset() and asked == 1
-    # The job log also fences a worker that does not call may_continue.
+    # The job log fences the worker even if may_continue returns True.
     assert collect(seen, work.decided, may_continue=lambda: True).retired == frozenset()
     assert job.run.paths() == before and job.kept() == [1, 2, 3, 4, 5]
     job.complete(6)
@@ -282,14 +284,15 @@ def test_checkpoints_of_two_jobs_that_share_a_job_log_are_kept(platform: Platfor
     other = platform.deploy("other")["id"]
     platform.compile(other)
     with platform.database.session() as session:
-        # The API refuses to deploy two jobs with the same directory. But two jobs can share a directory after it was moved.
+        # The API refuses to deploy two jobs with the same directory. But two jobs can share a directory
+        # after the directory of one job was moved.
         session.execute(update(Run).where(Run.job_id == other).values(checkpoint_directory=directory))
     job.collect_garbage()
     assert job.kept() == [1, 2, 3, 4, 5]
     assert "Job 'other'" in job.send("DELETE", 2, status=409)["detail"]
 
 
-def test_sharing_is_detected_in_a_directory_whose_name_starts_with_the_name_of_the_default_directory(platform: Platform) -> None:
+def test_jobs_that_share_a_directory_are_detected_if_its_name_starts_like_the_default_directory(platform: Platform) -> None:
     job = StoredJob.suspended(platform, 5, retained=2)
     other = platform.deploy("other")["id"]
     platform.compile(other)

@@ -198,7 +198,7 @@ def test_a_verification_is_retried_after_a_storage_error(platform: Platform) -> 
     assert job.row(1).damage is None and job.row(1).verified_at is None
     waiting = platform.operation(operation["id"])
     assert waiting["ended_at"] is None and "storage does not respond" in waiting["steps"][-1]["text"]
-    assert schedule(platform) == [], "the first worker is possibly still reading"
+    assert schedule(platform) == [], "no verification is due, because the first worker is possibly still reading"
     assert schedule(platform, RETRY * 2) == [1]
     verify_all(job)
     assert platform.operation(operation["id"])["state"] == "SUCCEEDED"
@@ -312,7 +312,7 @@ def test_verifications_that_wait_for_a_retry_do_not_delay_others(platform: Platf
     _completed_at(platform, now() - 2 * DAY)
     assert schedule(platform) == [1, 4]
     verify_all(job, UnreachableStorage(LocalStorage(job.directory)))
-    assert schedule(platform) == [2, 3], "the verifications of checkpoints 1 and 4 wait for a retry, so two others can run"
+    assert schedule(platform) == [2, 3], "checkpoints 2 and 3 are verified while checkpoints 1 and 4 wait for a retry"
     assert schedule(platform) == [2, 3], "the verifications of checkpoints 2 and 3 are running"
 
 

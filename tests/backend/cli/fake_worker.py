@@ -244,8 +244,8 @@ class Driver(threading.Thread):
         self.ended = threading.Event()
         self.log = worker.settings.data_dir / "runs" / directory / "driver.log"
         address = LinkAddress(f"{worker.url}/api/v1/runs/{run_id}", run_token(worker.settings, directory))
-        # Only one thread at a time may use a client. The threads of tests also send events, so a lock guards the client for
-        # events.
+        # Only one thread at a time may use a client. A lock guards the client for events, because the driver and the threads of
+        # tests send events.
         self._commands, self._events = LinkClient(address), LinkClient(address)
         self._sending = threading.Lock()
         self._sent = 0
@@ -323,8 +323,8 @@ class Driver(threading.Thread):
                 self.end(DriverState.CANCELED)
 
     def sample(self, *seconds: int) -> None:
-        """Report 100 records per second at each of the given times, in seconds. The last given time is the current
-        time."""
+        """Report 100 records per second at each of the given times, in seconds. The last of these times is the
+        current time."""
         for after in seconds:
             us = 1_000_000 * after
             subtask = SubtaskMetrics(0, 0, 100 * after, 50 * after, 0, 0, us // 2, us // 4, us // 4, 0)

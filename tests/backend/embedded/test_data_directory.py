@@ -155,7 +155,7 @@ def test_a_process_is_identified_by_pid_and_start_time() -> None:
         assert known.lives
         assert not ProcessId(sleeper.pid, "another time").lives
         ProcessId(sleeper.pid, "another time").signal(signal.SIGKILL)
-        assert known.lives, "a signal for an earlier process with this pid is not sent"
+        assert known.lives, "a signal for an ended process is not sent to a new process with the same pid"
         known.signal(signal.SIGKILL)
         while known.lives:
             pass
@@ -190,7 +190,7 @@ def test_a_large_log_is_rotated_while_a_process_writes_to_it(tmp_path: Path) -> 
     assert log.with_name("api.log.1").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_child_appends_to_a_private_log_and_ends_with_its_parent(tmp_path: Path) -> None:
+def test_a_child_process_appends_to_a_log_that_only_the_owner_can_read_and_ends_with_its_parent(tmp_path: Path) -> None:
     program = (
         "import os, sys, pathlib; from weir_workers.embedded.processes import spawn; "
         "p = spawn(['sh', '-c', 'echo begun; exec sleep 60'], log=pathlib.Path(sys.argv[1]), environment=os.environ, "
@@ -298,7 +298,7 @@ def test_a_start_that_omits_the_previous_external_database_is_refused(directory:
     assert notes_about_the_external_database(prepare(directory, EXTERNAL, before).notes) == []
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="the note appears only if Weir runs as root")
+@pytest.mark.skipif(os.geteuid() != 0, reason="the note about root appears only if Weir runs as root")
 def test_a_note_warns_if_deployed_code_runs_as_root(directory: DataDir) -> None:
     directory.make()
     assert [

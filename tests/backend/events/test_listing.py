@@ -1,4 +1,4 @@
-"""The list of the events of one job, while other jobs have events, too."""
+"""Lists the events of one job from a table with events of several jobs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The pages of a long list together contain each row exactly once, also at offsets from ``listing.DEEP``, where the API uses
-another query."""
+"""The pages of a long list together contain each row exactly once. From offset ``listing.DEEP``, the API uses another
+query."""
 
 from __future__ import annotations
 

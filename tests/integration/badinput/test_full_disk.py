@@ -40,7 +40,7 @@ def fill_disk_at_half(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def free_disk(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Remove the limit, because the next run can use the same processes."""
+    """Remove the limit on the file size, because the next run can use the same processes."""
     set_file_size_limit(resource.getrlimit(resource.RLIMIT_FSIZE)[1])
     return batch
 
@@ -73,7 +73,7 @@ def on_freed_disk(make: Callable[[Params], Job]) -> Callable[[Params], Job]:
 
 
 def run_until_disk_is_full(runs: Runs, make: Callable[[Params], Job], **options: Any) -> JobResult:
-    """Run the job until it has completed a checkpoint, then resume it and fill the disk at half of the input."""
+    """Run the job until it has completed a checkpoint, then resume it and fill the disk when half of the input is read."""
     runs.until(checkpoints=1, make=on_freed_disk(make), rate=100, by_value=[HERE])
     return runs.run(make, rate=1_000, by_value=[HERE], start=Resume(), **options)
 

@@ -17,8 +17,8 @@ pytestmark = pytest.mark.spark
 
 
 def run(root: Path, source: Path, *options: str, function: str = "job") -> CommandResult:
-    """Run the job with output and checkpoints in ``root`` and with the input of ``source``. The checkpoints of ``source`` contain
-    positions in its input."""
+    """Run the job with its input in ``source``, and with its output and checkpoints in ``root``. The checkpoints in ``source``
+    contain positions in the same input."""
     return weir(
         "run", f"{JOB}:{function}", "--set", f"input={source / 'input'}", "--set", f"output={root / 'output'}",
         "--checkpoint-dir", root / "checkpoints", "--interval", "none", *options,
@@ -65,7 +65,7 @@ def test_a_job_can_continue_exactly_from_a_checkpoint_of_another_job(finished_on
     confirmed = run(tmp_path, finished_once, "--from-path", name, "--yes")
     assert confirmed.code == 0, confirmed.err
     assert pq.read_table(tmp_path / "output", partitioning=None).num_rows == rows, (
-        "the output of the first run is revoked, that of the second run is published"
+        "only the output of the second run is published"
     )
 
 

@@ -19,7 +19,7 @@ def test_the_graph_command_shows_operators_and_chains_and_partitioning(settings:
     assert "small: 3 operators in 2 chains on 3 slots" in result.out
     assert "hash by key" in result.out
     assert "rows=count(), total=sum(number)" in result.out
-    assert not (tmp_path / "output").exists(), "the job does not run"
+    assert not (tmp_path / "output").exists(), "the graph command does not run the job"
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def printing_job(tmp_path: Path) -> Path:
 
 def test_the_graph_is_printed_as_json(settings: list[str], printing_job: Path) -> None:
     result = weir("graph", printing_job, *settings, "--output", "json")
-    assert result.err == "printed by the job\n", "the job prints to standard error"
+    assert result.err == "printed by the job\n", "the output of the job code goes to standard error"
     assert [one["uid"] for one in json.loads(result.out)["logical"]["operators"]] == ["numbers", "sums", "out"]
     assert weir("graph", printing_job, *settings, "--json").out == result.out
 

@@ -63,7 +63,7 @@ def platform(started: tuple[Platform, CommandResult]) -> Platform:
     return started[0]
 
 
-def test_up_prints_progress_url_and_password(started: tuple[Platform, CommandResult]) -> None:
+def test_weir_up_prints_progress_url_and_password(started: tuple[Platform, CommandResult]) -> None:
     platform, result = started
     assert result.code == 0, result.err
     for title in ("Postgres", "Valkey", "schema", "API", "worker", "compiler", "chores", "beat"):

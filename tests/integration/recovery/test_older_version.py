@@ -27,7 +27,7 @@ WRITTEN_IN = "/tmp/weir-stored"
 
 @pytest.fixture
 def stored(tmp_path: Path) -> Path:
-    """A copy of the directory of the older version in ``tmp_path``. The fixture adapts the paths in the
+    """A copy, in ``tmp_path``, of the directory that the older version of Weir wrote. The fixture adapts the paths in the
     manifests, and the checksums of the manifests in the job log."""
     with tarfile.open(DATA / "stored.tar.gz") as archive:
         # In Python 3.11.3 and older, ``tarfile`` has no filters.
@@ -64,7 +64,7 @@ def test_the_stored_directory_contains_every_kind_of_data(stored: Path) -> None:
         assert list(stored.glob(f"output/{output}/_weir/staging/*")), "staged"
 
 
-def test_a_job_of_an_older_version_is_resumed_and_its_output_is_exact(stored: Path) -> None:
+def test_a_job_of_an_older_weir_version_is_resumed_and_its_output_is_exact(stored: Path) -> None:
     job = load_job(f"{DATA / 'job.py'}", {"root": str(stored)})
     result = run_job(job, RunOptions(checkpoint_dir=str(stored / "checkpoints"), start=Resume(), interval_ms=500))
     assert result.outcome is JobOutcome.FINISHED, result.reason

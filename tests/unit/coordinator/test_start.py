@@ -66,9 +66,7 @@ def test_a_resume_is_refused_if_the_log_lacks_a_checkpoint_that_the_control_plan
     assert start_checkpoint(empty, Resume()) is None
 
 
-def test_a_resume_from_an_older_backup_is_possible_on_request_but_not_from_an_empty_directory(
-    storage: LocalStorage, tmp_path: Path
-) -> None:
+def test_a_user_can_resume_from_an_older_backup_but_not_from_an_empty_directory(storage: LocalStorage, tmp_path: Path) -> None:
     with pytest.raises(StorageError, match=r"To continue from an older backup, start the job again with --revoke-unknown-output"):
         start_checkpoint(storage, Resume(at_least=CheckpointId(500)))
     from_backup = Resume(at_least=CheckpointId(500), older_allowed=True)
@@ -77,7 +75,7 @@ def test_a_resume_from_an_older_backup_is_possible_on_request_but_not_from_an_em
         start_checkpoint(LocalStorage(str(tmp_path / "mounted-elsewhere")), from_backup)
 
 
-def test_a_run_from_an_older_backup_does_not_repeat_checkpoint_ids_that_its_log_does_not_contain() -> None:
+def test_a_run_from_an_older_backup_does_not_reuse_the_checkpoint_ids_after_the_backup() -> None:
     known = Resume(at_least=CheckpointId(500), older_allowed=True)
     assert skip_known_checkpoints(FirstNumbers(), known) == FirstNumbers(checkpoint=CheckpointId(501 + SKIPPED_IDS_MAX))
     higher = FirstNumbers(Generation(7), CheckpointId(900), ("revoked",))
@@ -103,7 +101,7 @@ def test_a_rollback_to_a_checkpoint_with_a_missing_file_is_refused(storage: Loca
 
 
 class _RetiringStorage(LocalStorage):
-    """Storage in which a job retires checkpoint 1 and deletes the state files of this checkpoint before the first state read."""
+    """Storage in which a job retires checkpoint 1 and deletes its state files before the first state file is read."""
 
     job: RunningJob | None = None
 

@@ -68,7 +68,7 @@ def test_inputs_that_were_idle_at_the_snapshot_are_idle_after_the_restore() -> N
     subtask = Subtask(start)
     assert [end.idle for end in subtask.protocol.input_snapshots()] == [True, False]
     assert subtask.receive(FrameKind.WATERMARK, B, 12) == [AdvanceWatermark(12)], "the watermark ignores the idle input"
-    assert subtask.receive(FrameKind.WATERMARK, A, 13) == [], "the watermark waits for the active input again"
+    assert subtask.receive(FrameKind.WATERMARK, A, 13) == [], "the watermark waits for input A, which has become active"
     assert subtask.receive(FrameKind.WATERMARK, B, 20) == [AdvanceWatermark(13)]
 
 

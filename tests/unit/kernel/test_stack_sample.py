@@ -58,7 +58,7 @@ def test_the_description_names_the_operator_that_called_the_user_function() -> N
     assert step(sample) == "map 'clean' (at job.py:10), function parse (job.py:12) in search (__init__.py:176)"
 
 
-def test_the_line_distinguishes_two_functions_with_the_same_name() -> None:
+def test_the_line_number_distinguishes_two_functions_with_the_same_name() -> None:
     assert (
         step(dump('File "/home/me/job.py", line 21 in <lambda>'))
         == "filter_rows 'even' (at job.py:21), function <lambda> (job.py:21)"

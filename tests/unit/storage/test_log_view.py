@@ -104,7 +104,7 @@ def test_a_branch_can_be_abandoned_again_before_its_reinstatement_is_recorded_in
     assert view.withdrawn == ()
 
 
-def test_an_abandonment_is_due_until_any_generation_records_it() -> None:
+def test_an_abandonment_is_due_until_a_generation_records_it() -> None:
     view = fold(
         started(1), completed(1, 1), completed(1, 2),
         started(2, restored_from=1, branch="b2", first_checkpoint=3),
@@ -164,7 +164,7 @@ def test_a_published_checkpoint_has_only_published_ancestors() -> None:
     assert rolled_back.published_up_to(CheckpointId(3)) == 2
 
 
-def test_a_summary_of_an_older_version_has_no_published_checkpoints() -> None:
+def test_a_summary_of_an_older_weir_version_has_no_published_checkpoints() -> None:
     entry = summary(fold(started(1), completed(1, 1), published(1, 1)), nonce="s", timestamp_ms=1)
     assert isinstance(entry.view, dict)
     for record in entry.view["kept"]:  # type: ignore[union-attr]  # a list of records
@@ -278,7 +278,7 @@ def _unbounded(entries: list[Entry]) -> LogView:
 
 
 @given(_valid_logs(), st.integers(1, 3))
-def test_the_limit_for_generation_records_does_not_change_ancestries(entries: list[Entry], remembered: int) -> None:
+def test_the_maximum_number_of_generation_records_does_not_change_ancestries(entries: list[Entry], remembered: int) -> None:
     completed_in = [(entry.generation, entry.checkpoint) for entry in entries if isinstance(entry, CheckpointCompleted)]
     everything = _unbounded(entries)
     with patch.object(log_view, "GENERATIONS_REMEMBERED", remembered):
@@ -320,7 +320,7 @@ def test_a_view_drops_old_generations_that_are_not_ancestors_of_a_kept_checkpoin
     assert view.generations[0].first == 1
 
 
-def test_generations_that_an_older_version_recorded_are_not_joined_with_each_other() -> None:
+def test_generations_that_an_older_weir_version_recorded_are_not_joined_into_one_record() -> None:
     older = _unbounded([started(1), completed(1, 1), started(2, restored_from=1, first_checkpoint=2), completed(2, 2)])
     text = codec.to_json(older)
     assert isinstance(text, dict) and isinstance(text["generations"], list)

@@ -74,7 +74,7 @@ def test_a_file_name_shows_whether_the_checkpoint_itself_wrote_the_file() -> Non
     assert (found.checkpointed_bytes, found.state_bytes, found.end_to_end_ms) == (11_001, 111_111, 3)
 
 
-def test_the_error_for_a_manifest_of_a_newer_version_does_not_recommend_a_backup() -> None:
+def test_the_error_for_a_manifest_of_a_newer_weir_version_does_not_recommend_a_backup() -> None:
     storage = MemoryStorage()
     record = _written(storage, replace(manifest_of(1, 7, FILES), format=99))
     with pytest.raises(
@@ -110,7 +110,7 @@ def test_the_manifest_of_another_checkpoint_is_refused() -> None:
         read_manifest(storage, LAYOUT, other)
 
 
-def test_a_manifest_of_a_version_without_emitted_watermarks_is_readable() -> None:
+def test_a_manifest_of_a_weir_version_without_emitted_watermarks_is_readable() -> None:
     manifest = manifest_of(1, 7, FILES)
     value = json.loads(encode_manifest(manifest))
     for subtask in value["subtasks"]:
@@ -119,7 +119,7 @@ def test_a_manifest_of_a_version_without_emitted_watermarks_is_readable() -> Non
 
 
 @pytest.mark.parametrize("manifest_format", [1, 2])
-def test_a_manifest_of_a_version_without_split_lists_is_readable(manifest_format: int) -> None:
+def test_a_manifest_of_a_weir_version_without_split_lists_is_readable(manifest_format: int) -> None:
     """A manifest of format 1 or 2 contains all pending splits, and the ids of the splits that were assigned since the restore."""
     manifest = manifest_of(1, 7, FILES)
     unfinished = OperatorSnapshot(OperatorUid("flights"), 1, splits=(Split("s1", {"file": "a.txt"}, 5),))

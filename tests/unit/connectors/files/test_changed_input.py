@@ -53,7 +53,7 @@ def source_of(kind: str, path: Path) -> Source:
 
 
 def put(kind: str, path: Path, version: int, modified_ns: int = LISTED_NS) -> None:
-    """Write a version of the file. All versions have the same size."""
+    """Write a version of the file. All versions of a file have the same size."""
     WRITERS[kind](path, version)
     os.utime(path, ns=(modified_ns, modified_ns))
 
@@ -164,7 +164,7 @@ def test_an_unchanged_file_is_read_to_the_end_after_a_restore(kind: str, tmp_pat
 
 
 @pytest.mark.parametrize("kind", WRITERS)
-def test_splits_of_the_previous_version_are_restored_without_a_check_of_the_identity(kind: str, tmp_path: Path) -> None:
+def test_splits_of_the_previous_weir_version_are_restored_without_a_check_of_the_identity(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "a"
     put(kind, path, 1)
     source = source_of(kind, path)
@@ -173,7 +173,7 @@ def test_splits_of_the_previous_version_are_restored_without_a_check_of_the_iden
     assert len(versions(Reading(source, splits, restored=CheckpointId(5)).batches())) == ROWS - 10
 
 
-def test_a_text_split_of_the_previous_version_accepts_a_file_that_has_grown_and_refuses_one_that_has_shrunk(
+def test_a_text_split_of_the_previous_weir_version_accepts_a_file_that_has_grown_and_refuses_one_that_has_shrunk(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "a"

@@ -21,7 +21,7 @@ VALUES = [1, 2, 3, 6, 60]
 
 def write_output(directory: Path) -> str:
     """Write the output of seven checkpoints, and return the output directory. Checkpoints 1, 2, 3 and 6 are published, 4 and 5
-    are revoked, and 7 is staged. A writer also has an open file."""
+    are revoked, and 7 is staged. The file with the value 8 is still open."""
     output = Output(str(directory / "out"))
     roll_back(output, five_checkpoints(output), to=3, generation=2)
     output.commit(output.stage([6], 6, generation=2) + output.stage([60], 6, writer=1, generation=2))

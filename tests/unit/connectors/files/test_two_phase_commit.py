@@ -44,7 +44,7 @@ def output(tmp_path: Path) -> Output:
 
 T = TypeVar("T")
 OPERATIONS_MAX = 24
-"""This limit exceeds the number of write operations of a commit of two files, and of a recovery."""
+"""A commit of two files and a recovery each have fewer write operations than this limit."""
 
 
 def cut_before_each_operation(
@@ -312,8 +312,8 @@ class JobUnderPowerCuts(RuleBasedStateMachine):
         return False
 
     def recover(self, to: int, cuts: list[int]) -> None:
-        """Restore checkpoint ``to``: revoke abandoned output, commit the output of the checkpoint, and abort staged output. Each
-        number in ``cuts`` causes an earlier attempt, with a power cut before the operation with this number."""
+        """Restore checkpoint ``to``: revoke abandoned output, commit the output of the checkpoint, and abort staged output. For
+        each number in ``cuts``, first make an attempt with a power cut before the operation with this number."""
         self.zombies = self.sinks or self.zombies
         if self.generation:
             self.limits = {one: min(limit, to) for one, limit in {**self.limits, self.generation: to}.items()}
