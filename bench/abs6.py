@@ -24,11 +24,11 @@ SOURCE, FIRST, SECOND, THIRD, SINK = "source", "count-sum", "sum-by-10", "sum-by
 class Abs6:
     """The job and the check of its result.
 
-    ``emit``: with ``each``, every keyed operator emits a running result for each record. With ``batch``, it emits one result
-    for each key of a batch. ``rate``: records per second of the whole source. None means unlimited. ``timed``: records have a
-    column with their emission time, from which the sink computes the latency. For each key, a keyed operator forwards the
-    maximum emission time of all records so far. If the records of a key are hundreds of milliseconds or more apart, no
-    record overtakes another, so the maximum is the emission time of the current record.
+    ``emit``: with ``each``, every keyed operator emits a running result for each record. With ``batch``, every keyed
+    operator emits one result for each key of a batch. ``rate``: records per second of the whole source. None means unlimited.
+    ``timed``: records have a column with their emission time, from which the sink computes the latency. For each key, a keyed
+    operator forwards the maximum emission time of all records so far. If the records of a key are hundreds of milliseconds or
+    more apart, no record overtakes another, so the maximum is the emission time of the current record.
     """
 
     seed: int
@@ -90,8 +90,8 @@ class Abs6:
         """Check the totals of the sink.
 
         With ``emit="each"`` the totals do not depend on the order of records, because no two keys become equal in a later stage
-        (``reference_generator`` checks this). For the n-th record of a key, the first stage yields n, the second stage the sum of
-        1 to n, and the third stage the sum of these sums.
+        (``reference_generator`` checks this). For the n-th record of a key, the first stage yields n, the second stage yields the
+        sum of 1 to n, and the third stage yields the sum of these sums.
         """
         if self.emit == "batch":
             # Batch boundaries affect the number of results, but not the set of keys.

@@ -24,7 +24,7 @@ START = "start"
 class BenchResult:
     """The result of one run. None means that a value was not measured.
 
-    ``baseline_*``: the run without checkpoints of the same pair. ``ceiling_*``: the run of the hand-written program just before
+    ``baseline_*``: in the same pair, the run without checkpoints. ``ceiling_*``: the last run of the hand-written program before
     the pair. ``*_per_cpu_s``: records per CPU second of the slots, or of the ceiling's processes. ``checkpointed_bytes``:
     average size of a checkpoint. ``sync_*`` and ``longest_batch_*`` cover all subtasks and checkpoints of the measured time.
     ``peak_rss_mb``: peak memory of the largest slot. ``took_turns``: the processes were paused every other second, so durations
@@ -100,7 +100,7 @@ def measurement(
     took_turns: bool = False,
     about: dict[str, object],
 ) -> BenchResult:
-    # For runs that took turns, numbers and sizes of checkpoints are valid, but durations are not.
+    # For runs that took turns, the number and sizes of checkpoints are valid, but the durations of checkpoints are not.
     done = () if took_turns else run.checkpoints
     sync_ms = [sync_us / 1e3 for one in done for sync_us in one.sync_us]
     sync_cpu_ms = [sync_us / 1e3 for one in done for sync_us in one.sync_cpu_us]
@@ -207,7 +207,7 @@ def show(measured: Sequence[BenchResult], console: Console) -> None:
 
 def _show_checkpoints(measured: Sequence[BenchResult], console: Console) -> None:
     table = Table(
-        title="Checkpoints, in ms. Runs that took turns have no durations. Sync: over all subtasks. Batch: the longest."
+        title="Checkpoints, in ms. Paired runs have no checkpoint durations. Sync: over all subtasks. Batch: the longest."
     )
     for name in ("workload", "slots", "taken", "aborted", "avg", "max", "align max", "sync p99", "own", "cpu", "longest batch",
                  "no core", "MB"):  # fmt: skip

@@ -27,8 +27,8 @@ from weir.spark.session import LazySession
 
 TEXT_NAMES = 400
 WARM_UP_DRAWS = 8
-"""A large state counts as full after this average number of records per key. With this average, 3 of 10,000 random keys have
-no record."""
+"""A large state counts as full after this average number of records per key. With 8 records per key on average, 3 of
+10,000 random keys have no record."""
 LATENCY_SHARE = 0.1
 INTERVAL_MS = 1_000
 PAIRED, UNPAIRED = {"abs6", "abs6-batch", "wordcount"}, {"start", "unpaired", "million", "latency"}
@@ -82,7 +82,7 @@ class Suite:
         session_s = time.monotonic() - began
         cold = self._measure(Abs6(self._options.seed), None, seconds=2.0)
         warm = self._measure(Abs6(self._options.seed), None, seconds=2.0)
-        self._keep(START, f"cold, and {session_s:.1f} s for the Spark session before it", cold)
+        self._keep(START, f"cold, after {session_s:.1f} s for the start of the Spark session", cold)
         self._keep(START, "on warm Spark", warm)
 
     def _pairs(self, pair: PairedRunner, workload: Workload, pairs: int, *, with_ceiling: bool) -> None:
@@ -157,8 +157,8 @@ def main(arguments: Sequence[str]) -> Literal[0, 1]:
     console = Console(width=150)
     run = about(options, arguments)
     console.print(
-        f"seed {options.seed}, {options.pairs} pairs of {options.seconds:g} s, slots {options.parallelisms}, parts {', '.join(options.parts)}; "
-        f"results: {options.directory / 'results.jsonl'}"
+        f"seed {options.seed}, {options.pairs} pairs of runs of {options.seconds:g} s each, slots {options.parallelisms}, "
+        f"parts {', '.join(options.parts)}; results: {options.directory / 'results.jsonl'}"
     )
     measured: list[BenchResult] = []
     for parallelism in options.parallelisms:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from hypothesis import settings
 
-# The duration of an example depends on the machine, so there is no deadline. A failure prints a blob that replays the failed
-# example.
+# The duration of an example depends on the machine, so an example has no deadline. For a failed example, Hypothesis prints a
+# blob that replays the example.
 settings.register_profile("weir", deadline=None, print_blob=True)
 settings.load_profile("weir")
 

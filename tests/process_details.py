@@ -17,10 +17,10 @@ _ENDED = (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
 def unless_ended(process: psutil.Process, read: Callable[[psutil.Process], T], *, wait_s: float = WAIT_S) -> T | None:
     """Return ``read(process)``, or None if the process has ended.
 
-    A process that is ending belongs to root after the process has released its memory, so Linux denies an ordinary user access to
-    the details. Denied access does not prove that the process has ended. The function repeats ``read`` until ``read``
-    succeeds or the process has ended. Raises psutil.AccessDenied if the process still runs after ``wait_s`` seconds and Linux
-    still denies access.
+    After an ending process has released its memory, Linux treats the process as owned by root, and denies an ordinary user
+    access to the details. Denied access does not prove that the process has ended. The function repeats ``read`` until
+    ``read`` succeeds or the process has ended. Raises psutil.AccessDenied if the process still runs after ``wait_s`` seconds
+    and Linux still denies access.
     """
     deadline_s = time.monotonic() + wait_s
     while True:

@@ -22,7 +22,7 @@ ROUNDS_MIN = 20
 
 @dataclass(slots=True)
 class ReadTimes:
-    """Response times of each page in milliseconds, in the order of the reads, and the distinct errors."""
+    """``ms``: the response times of each page in milliseconds, in the order of the reads. ``errors``: the distinct errors."""
 
     ms: dict[Page, list[float]] = field(default_factory=dict)
     errors: set[str] = field(default_factory=set)

@@ -30,7 +30,7 @@ from weir.protocol.messages import SlotMetrics, SubtaskMetrics
 from weir.protocol.snapshots import JsonValue, SubtaskStatistics
 
 SAMPLES_A_CHECKPOINT = 40
-"""Five samples per slot, because a slot sends a sample every two seconds and a checkpoint is triggered every ten."""
+"""Five samples per slot, because a slot sends a sample every 2 s and a checkpoint is triggered every 10 s."""
 FAILED_CHECKPOINTS = 0.03
 ROUND = 2 + SUBTASKS + SAMPLES_A_CHECKPOINT
 """Number of events of one checkpoint and of the samples until the next checkpoint."""
@@ -63,7 +63,7 @@ def checkpoint(number: int, generation: int, random: Random, *, trigger: str = "
 
 
 def statistics(random: Random, *, async_ms: float, alignment_ms: float, start_delay_ms: float) -> SubtaskStatistics:
-    """Return random statistics of a subtask. From call to call, the durations vary around the given durations."""
+    """Return random statistics of a subtask. The durations vary around the values of the parameters."""
     sync_us = int(random.lognormvariate(6.0, 0.6))
     return SubtaskStatistics(
         sync_us=sync_us,
@@ -126,7 +126,7 @@ def numbered(events: Sequence[Event], *, first: int, at_ms: int, step_ms: int = 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedRows:
-    """The numbers of rows that events produce: log entries, samples, triggered checkpoints and completed checkpoints."""
+    """How many rows of each kind the events produce: log entries, samples, triggered checkpoints and completed checkpoints."""
 
     logged: int
     samples: int

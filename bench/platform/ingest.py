@@ -1,5 +1,5 @@
-"""Event ingest over HTTP with full tables. The drivers catch up: each driver sends its next batch as soon as the previous batch
-is acknowledged.
+"""Event ingest over HTTP into tables that already contain many rows. The drivers catch up: each driver sends its next
+batch as soon as the previous batch is acknowledged.
 
 Request bodies are created in advance, so drivers use almost no CPU. After the measurement, the stored rows are counted by kind.
 """
@@ -34,12 +34,12 @@ CATCHING_UP = 100
 """The target applies only to batches of at least this size, because a driver that catches up sends large batches. Smaller
 batches show the cost of a request."""
 BEGIN = 3
-"""Number of events with which each run begins."""
+"""Number of events that each run sends before the measurement."""
 
 
 @dataclass(slots=True)
 class SentEvents:
-    """What one driver has sent and the API has acknowledged. ``ms``: duration of each request."""
+    """The events that one driver has sent and the API has acknowledged. ``ms``: duration of each request."""
 
     last: int = BEGIN
     rows: list[ExpectedRows] = field(default_factory=list)
@@ -69,7 +69,7 @@ def post(client: Client, run: RunConnection, one: RequestBody) -> str | None:
     if answer.status != 200:
         return f"run {run.run_id}: {answer.status} {answer.body[:200].decode(errors='replace')}"
     stored = answer.json()["stored"]
-    return None if stored == one.last else f"run {run.run_id}: stored up to {stored} after sending up to {one.last}"
+    return None if stored == one.last else f"run {run.run_id}: stored events up to {stored}, but the driver sent up to {one.last}"
 
 
 def measure(

@@ -1,5 +1,5 @@
-"""Rows of one job, written by the services that the API and the workers call, with a simulated driver. No row is inserted
-directly."""
+"""Rows of one job, written by the services that the API and the workers call, with a simulated driver. This module
+itself inserts no rows."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from weir_backend.settings import Settings
 RUNS = 3
 """Runs per job. Every run except the last one loses its driver."""
 DAYS = 30
-"""Age of a job's first event."""
+"""Age of a job's first event, in days."""
 BATCH_EVENTS = 2_000
 EVENTS_OF_AN_END = 20
 """The maximum number of events that the driver and the control plane together add at the end of a job."""
@@ -100,7 +100,7 @@ class RunConnection:
 
 @dataclass(slots=True)
 class JobWriter:
-    """Deploys jobs through the services, as ``caller``. The code of the artifact ``digest`` compiles to ``graph``."""
+    """Deploys jobs through the services of the API, as the user ``caller``. ``graph``: the compiled artifact ``digest``."""
 
     settings: Settings
     database: Database
@@ -110,7 +110,7 @@ class JobWriter:
     tasks: NoTasks = field(default_factory=NoTasks)
 
     def deploy(self, name: str) -> int:
-        """Create a job and start its first run. Return its id."""
+        """Create a job and start its first run. Return the id of the job."""
         labels = {"made-by": "benchmark"}
         draft = JobCreate(name=name, description="Orders by customer", labels=labels, spec=JobSpec(artifact=self.digest))
         with self.database.session() as session:
@@ -120,7 +120,7 @@ class JobWriter:
         return job_id
 
     def upgrade(self, job_id: int) -> None:
-        """Add a second version, which is never applied."""
+        """Add version 2 of the spec. No run of the job uses version 2."""
         body = JobSpec(artifact=self.digest, parameters={"since": "2026-01-01"}, parallelism=SLOTS)
         with self.database.session() as session:
             job_service.add_spec(session, self.tasks, self.caller, job_id, "*", SpecCreate(spec=body, comment="only new orders"))
@@ -194,7 +194,7 @@ class SimulatedDriver:
 
 
 def write_job(writer: JobWriter, script: JobScript) -> RowCounts:
-    """Write the rows of a job for the whole time until now. Return the expected numbers of rows."""
+    """Write the rows of a job from its first event until now. Return the expected numbers of rows."""
     rng = random.Random(script.seed)
     counts = RowCounts(jobs=1)
     job_id = writer.deploy(script.name)
@@ -216,7 +216,7 @@ def write_job(writer: JobWriter, script: JobScript) -> RowCounts:
     _take_savepoint(writer, job_id, driver, number, rng, at_ms)
     _report_samples(driver, script, begin_ms=sampled_ms)
     writer.propose_rollback(job_id, number)
-    # A run that has ended cannot report events, so the log is filled before the end.
+    # A run that has ended cannot report events, so fill the event log before the last run ends.
     _fill_log(writer, job_id, driver, script.events - EVENTS_OF_AN_END, until_ms)
     _end(writer, job_id, driver, script.end, until_ms)
     counts.events = _top_up(writer, job_id, script.events)
@@ -282,7 +282,7 @@ def _end(writer: JobWriter, job_id: int, driver: SimulatedDriver, end: DriverSta
 
 
 def _fill_log(writer: JobWriter, job_id: int, driver: SimulatedDriver, events: int, at_ms: int) -> None:
-    """Report events until the log has ``events`` entries, including those of the control plane."""
+    """Report events until the event log has ``events`` entries, including the entries of the control plane."""
     with writer.database.session() as session:
         so_far = session.get_one(Job, job_id).event_number
     driver.report([(at_ms, SamplesDropped(17, at_ms - 34_000, at_ms))] * max(0, events - so_far))

@@ -63,7 +63,7 @@ def delete_everything(platform: TemporaryControlPlane) -> list[Measurement]:
         found.append(Measurement("growth", f"deleting {cleanup.name}", values, aim, f"{left:,} rows remain" if left else None))
     if (still := _completed(platform.database)) != kept:
         found.append(
-            Measurement("growth", "completed checkpoints", {}, None, f"{still:,} of {kept:,} remain, but cleanup must keep all")
+            Measurement("growth", "completed checkpoints", {}, None, f"only {still:,} of {kept:,} remain; cleanup must keep all")
         )
     return found
 

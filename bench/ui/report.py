@@ -31,8 +31,8 @@ def show(measured: Sequence[Measurement], console: Console) -> None:
     if over:
         console.print(
             f"{over} of {rounds} measurements had a task that took too long. "
-            f"In {cpu_over} of these measurements, a task also used too much CPU time. "
-            "In the other measurements, the task waited for a core, because other processes used the machine."
+            f"In {cpu_over} of these {over} measurements, a task used too much CPU time. "
+            "In all other measurements with a long task, the task waited for a core, because other processes used the machine."
         )
 
 

@@ -1,15 +1,17 @@
 """``make bench-ui``: measures the web UI in a real Chromium: how soon the first page is usable, and whether the pages of a job with 200
 operators of 8 subtasks stay responsive while ten updates arrive per second.
 
-    make bench-ui                            ten minutes: seven visits; three rounds of twenty seconds per tab, with a simulated and a real backend
+    make bench-ui                            ten minutes: load the first page seven times; measure each tab in three rounds of
+                                             20 s, with a simulated and a real backend
     make bench-ui ARGS=--quick               three minutes
     make bench-ui ARGS='--only simulated --rounds 5'
     make bench-ui ARGS='--only real --trace'    also keep traces for the browser's performance panel
 
 Prints tables and appends one JSON object per measurement to build/bench/ui.jsonl. Exit code 1 means that a target was missed,
 or a page had errors. The browser measures long tasks in wall time, so other load on the machine makes the tasks longer.
-Therefore, a target is met if most rounds meet it. The real backend (Postgres and the API) runs on the same cores as the browser,
-so the target for the real backend limits the CPU time of each task instead of its wall time. Both times are printed.
+A target is met if most rounds meet it, because this load can make a single round miss the target. The real backend (Postgres
+and the API) runs on the same cores as the browser, so the target for the real backend limits the CPU time of each task instead
+of its wall time. Both times are printed.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import sys
 from pathlib import Path
 
 if __name__ == "__main__":
-    # Do not import from this directory: its module names clash with others.
+    # Do not import from this directory: its modules, such as ``trace``, would hide other modules of the same name.
     root = Path(__file__).resolve().parent.parent.parent
     sys.path[:1] = [str(root), str(root / "tools")]
     from bench.ui.suite import main

@@ -19,15 +19,15 @@ from bench.ui.trace import CATEGORIES, DETAILED, Trace, read_trace
 SETTLE_MS = 1_500
 """The benchmark waits this long after each user action, and assumes that the result is then completely drawn."""
 MESSAGES_PER_S_MIN = 8.0
-"""Ten messages per second are expected. With fewer messages per second than this minimum, the measurement is invalid."""
+"""A measurement with fewer messages per second is invalid. The expected number is ten messages per second."""
 AIM = f"no task over {LONG_MS:.0f} ms"
 AIM_SHARED = f"{AIM} of CPU time"
-"""The target if the browser shares its cores with a platform. The time in which a task waits for a core does not count."""
+"""The target if the browser shares its cores with a platform. CPU time excludes the time in which a task waits for a core."""
 
 
 @dataclass(frozen=True, slots=True)
 class TabPhase:
-    """A part of the measurement of a tab, between two readings of the probe."""
+    """A part of the measurement of a tab. ``before``, ``after``: what the page has measured when the part begins and ends."""
 
     name: str
     before: ProbeReading
@@ -58,7 +58,7 @@ def measure(browser: Browser, page: Page, part: str, idle_url: str, seconds: flo
 def combine_rounds(rounds: Sequence[Sequence[Measurement]], *, shared: bool) -> list[Measurement]:
     """Combine the measurements of each phase over all rounds. The target is met if most rounds have no long task.
 
-    ``shared``: a platform uses the same cores, so the target limits CPU time instead of wall time.
+    ``shared``: whether the browser shares its cores with a platform. If it does, the target limits CPU time instead of wall time.
     """
     return [_combine(phase, shared=shared) for phase in zip(*rounds, strict=True)]
 

@@ -22,7 +22,7 @@ CELL = "button[aria-label*=']: ']"
 
 @dataclass(frozen=True, slots=True)
 class UserAction:
-    """``do`` returns when the page shows the result."""
+    """``do`` returns when the page shows the result of the action."""
 
     name: str
     do: Callable[[Page], None]
@@ -31,7 +31,7 @@ class UserAction:
 @dataclass(frozen=True, slots=True)
 class Tab:
     """``label``: the text of the link to the tab. ``wait_drawn`` returns when the tab is completely drawn. ``actions``: each user
-    action is measured separately. Then the tab is measured without user actions."""
+    action is measured separately. The last measurement of a tab is without user actions."""
 
     name: str
     label: str

@@ -106,7 +106,7 @@ class StoredRun(RunningJob):
 
     published_up_to: int | None = None
     """New manifests report the output up to this checkpoint as published. None means that each manifest
-    reports the output up to the previous checkpoint."""
+    reports the output up to the previous checkpoint as published."""
     written: dict[int, StateFile] = field(default_factory=dict)
 
     def complete(self, checkpoint: int, *, also: tuple[StateFile, ...] = (), savepoint: bool = False) -> StateFile:

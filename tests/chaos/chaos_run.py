@@ -27,8 +27,7 @@ from weir.storage.location import open_storage
 
 POLL_S = 0.004
 MOMENT_S_MAX = 90.0
-"""Timeout of the wait for the moment of a fault. If the timeout expires, the fault is injected although its moment has not
-come."""
+"""How long the chaos run waits for the ``Moment`` of a fault. After this time, it injects the fault at once."""
 TARGET_S_MAX = 30.0
 EXIT_S_MAX = 60.0
 """Timeout for the exit of processes that should end."""
@@ -163,7 +162,7 @@ class ChaosRun:
                 case _:
                     return True
 
-        # The wait for a recovery is short, because some faults, such as a short pause, cause no recovery.
+        # The timeout for a recovery is short, because some faults, such as a brief pause, cause no recovery.
         timeout_s = 12.0 if moment is Moment.RECOVERY and self._log_offset else MOMENT_S_MAX
         self._wait(lambda: reached() or self._over(), timeout_s=timeout_s)
         return not self._over()
@@ -201,7 +200,7 @@ class ChaosRun:
     def _inject_worker_fault(self, fault: Fault, driver: Driver) -> bool:
         of_executors = fault.kind in (FaultKind.EXECUTOR_KILL, FaultKind.EXECUTOR_PAUSE)
         find = driver.executors if of_executors else driver.slots
-        # Right after a driver starts or a slot is lost, the driver possibly has no slots.
+        # A driver possibly has no slots just after it has started or has lost a slot.
         self._wait(lambda: bool(find()) or self._over(), timeout_s=TARGET_S_MAX)
         targets = find()
         if not targets:
@@ -323,9 +322,10 @@ class ChaosRun:
         elif code == Exit.OK or driver.stopped or (driver.concurrent and code == Exit.SUPERSEDED):
             return
         elif driver.concurrent and driver.number == 0 and code == Exit.USAGE:
-            return  # The driver paused before it read the log, and then refused to start without state, because the log has entries.
+            # The driver was paused before it read the job log. It then refused to start without state, because the log has entries.
+            return
         elif driver.concurrent:
-            # The expected exit code is SUPERSEDED. Another code is only noted, because the output check finds its effects.
+            # The expected exit code is SUPERSEDED. Another exit code is a note, because the output check finds wrong output.
             self._report.notes.append(f"driver {driver.number} was superseded and exited with {code}")
         else:
             self._report.problems.append(f"driver {driver.number} exited with {code}")

@@ -1,7 +1,7 @@
 """Random requests to all endpoints. Each response must match the OpenAPI document, and no response is a 5xx error.
 
-``make contract`` sends up to 100 requests to each endpoint, and ``make contract EXAMPLES=500`` up to 500. Without the variable
-EXAMPLES, pytest sends up to 8 requests to each endpoint.
+``make contract`` sends up to 100 requests to each endpoint. ``make contract EXAMPLES=500`` sends up to 500 requests. Without
+the variable EXAMPLES, pytest sends up to 8 requests to each endpoint.
 """
 
 from __future__ import annotations

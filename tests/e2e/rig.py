@@ -21,8 +21,8 @@ CODE = Path(__file__).with_name("orders_job.py")
 NAME = "orders"
 INTERVAL = "3s"
 RETAINED = 60
-"""The checkpoints of several minutes are retained, so that a chosen checkpoint does not expire before the rollback on a busy
-machine."""
+"""The job retains the checkpoints of several minutes, so that even on a busy machine, the target of a rollback does not expire
+before the rollback."""
 CHECKPOINTS_MIN = 6
 """Tests wait until the job has this many checkpoints, so that a rollback is possible."""
 WAIT_S = 300.0

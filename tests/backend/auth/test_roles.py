@@ -29,7 +29,7 @@ PUBLIC = {
 }
 """Public endpoints. Add an endpoint to this list only if it needs no authentication."""
 DRIVER_ENDPOINTS = re.compile(r"\w+ /api/v1/runs/\{\}/(events|commands)(/\{\}(/\w+)?)?")
-"""Endpoints of drivers, which require the token of a run. No user has this token."""
+"""Endpoints for drivers. They require the token of a run, which no user has."""
 CALLERS = {
     "viewer": (Role.VIEWER, False),
     "operator": (Role.OPERATOR, False),
@@ -64,7 +64,7 @@ async def wrong_statuses(app: FastAPI, login: Login) -> list[str]:
 def test_every_endpoint_requires_a_permission_or_is_listed_as_public(settings: Settings, tasks: RecordedTasks) -> None:
     app = create_app(settings, tasks)
     assert without_permission(app) == []
-    assert sum(1 for endpoint in endpoints_of(app) if endpoint.required) >= 13, "endpoints_of finds the endpoints"
+    assert sum(1 for endpoint in endpoints_of(app) if endpoint.required) >= 13, "at least 13 endpoints require a permission"
 
 
 def test_every_endpoint_allows_only_callers_with_its_permission(settings: Settings, tasks: RecordedTasks, login: Login) -> None:

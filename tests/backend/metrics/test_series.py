@@ -18,7 +18,7 @@ from weir_backend.models import MetricSample
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 SEQUENCES = 100
-"""Number of random sequences of samples per test. They have consecutive seeds."""
+"""A test draws this many random sequences of samples, with consecutive seeds."""
 
 
 def random_samples(rng: random.Random) -> list[Sample]:

@@ -213,8 +213,8 @@ def test_a_host_records_a_heartbeat_when_it_claims_a_run_and_when_it_watches_dri
 
 
 def test_a_host_that_returns_kills_the_drivers_of_its_fenced_runs(platform: Platform) -> None:
-    """Only the returned host can stop the driver. The API refuses the requests of the driver. But the job is cancelled, so no
-    later run fences the driver in the job log."""
+    """Only the returned host can stop the driver. The API refuses the requests of the driver, but no run fences the driver in
+    the job log, because a cancelled job starts no further run."""
     job = job_on_lost_host(platform)
     platform.send("POST", f"/jobs/{job.job_id}/cancel", status=202)
     platform.reconcile(job.job_id)

@@ -1,4 +1,4 @@
-"""The decisions of the reconciler, without a database."""
+"""The decisions of the reconciler, computed without a database."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def numbers(directory: Path) -> Path:
 
 
 def job(params: Params) -> Job:
-    """Sums of numbers per key."""
+    """Computes the running count and the running sum of the numbers of each key."""
     job = Job("small")
     rate = params.int("rate", 0, help="rows per second")
     read = job.read(sources.parquet(params.path("input", help="directory with the numbers"), rate=rate or None), uid="numbers")
@@ -58,7 +58,7 @@ def by_other_key(params: Params) -> Job:
 
 
 def totals(output: Path) -> list[tuple[int, int]]:
-    """Return (key, last total) of the committed rows. Assert that the counts of each key are 1, 2, 3, ..."""
+    """Return (key, last total) of each key in the committed rows. Assert that the counts of each key are 1, 2, 3, ..."""
     rows = pq.read_table(output, partitioning=None).to_pylist()
     last: dict[int, tuple[int, int]] = {}
     counts: dict[int, list[int]] = {}

@@ -43,7 +43,7 @@ def test_a_replaced_slot_process_ends_without_effect_when_it_resumes(make_rig: M
     rig.recovered_after(driver, slot.suspend)
     if slot.is_running():
         slot.resume()
-    rig.wait(lambda: not slot.is_running() or slot.status() == psutil.STATUS_ZOMBIE, "the end of the zombie")
+    rig.wait(lambda: not slot.is_running() or slot.status() == psutil.STATUS_ZOMBIE, "the end of the replaced slot process")
     rig.finish(driver)
 
 
@@ -116,7 +116,7 @@ def test_a_rollback_revokes_output_and_an_undo_reinstates_it(make_rig: MakeRig) 
 def test_a_start_without_state_revokes_all_output_and_reads_all_input_again(make_rig: MakeRig) -> None:
     rig = make_rig()
     first = rig.started("--retained", "2")
-    rig.wait(lambda: len(rig.published()) >= 4 or first.exit_code is not None, "more published checkpoints than are retained")
+    rig.wait(lambda: len(rig.published()) >= 4 or first.exit_code is not None, "the publication of four checkpoints")
     rig.suspended(first)
     assert min(info.checkpoint for info in rig.checkpoints() if info.status is CheckpointStatus.RESTORABLE) > 1, (
         "some checkpoints are retired"

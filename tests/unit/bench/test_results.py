@@ -1,4 +1,4 @@
-"""Values in the printed table and in results.jsonl."""
+"""Values in the table that ``make bench`` prints, and in its results.jsonl."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_the_error_for_invalid_options_names_the_options(capsys: pytest.CaptureF
     assert "expected comma-separated numbers" in capsys.readouterr().err
 
 
-def test_by_default_the_benchmark_runs_seven_pairs_of_twenty_seconds() -> None:
+def test_by_default_the_benchmark_measures_seven_pairs_of_runs_of_twenty_seconds_each() -> None:
     plan = parse([])
 
     assert (plan.pairs, plan.seconds, plan.million, plan.parallelisms) == (7, 20.0, 1_000_000, (2, 4))

@@ -16,7 +16,7 @@ import pytest
 from weir.cli import extras
 
 ROOT = Path(__file__).parents[3]
-# Module names by distribution, for distributions whose module has another name.
+# Module names by distribution, for each distribution that has a different name than its module.
 MODULES = {"prometheus-client": "prometheus_client"}
 # A program that runs the CLI while only the base dependencies can be imported. The last line of the output lists the loaded
 # modules.
@@ -47,7 +47,7 @@ def modules_of(requirements: list[str]) -> set[str]:
     return {MODULES.get(name, name).replace("-", "_") for name in names - {extras.DISTRIBUTION}}
 
 
-# pydantic is not in the list, because typer depends on it.
+# The list omits pydantic, because typer, a base dependency, depends on pydantic.
 PLATFORM = ("alembic", "celery", "fastapi", "psutil", "psycopg", "pydantic_settings", "redis", "sqlalchemy", "uvicorn")
 
 

@@ -27,7 +27,7 @@ LAYOUT = JobLayout("job")
 
 
 class _ImmediateExecutor:
-    """An executor that runs each call immediately."""
+    """A thread pool that runs each call immediately, in the thread of the caller."""
 
     def submit(self, work: Callable[..., Any], /, *args: Any) -> Future[Any]:
         done: Future[Any] = Future()
@@ -160,8 +160,8 @@ def test_summaries_limit_the_length_of_the_log() -> None:
 
 
 def test_no_summary_is_written_while_an_append_is_open() -> None:
-    """If a summary replaced the log entry of the open append, the run would not find this entry. Without its entry, the run
-    would treat the id of the checkpoint as used."""
+    """If a summary replaced the log entry of the open append, a retry of the append would not find this entry. The retry would
+    then treat the id of the checkpoint as used."""
     storage = _Storage()
     run = _Run(storage, summary_every=1).started()
     pending = PendingCheckpoint(CheckpointId(1), CheckpointKind.PERIODIC, triggered_ms=0)

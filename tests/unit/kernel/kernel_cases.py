@@ -43,7 +43,7 @@ def snapshot(
     of: PhysicalGraph, subtask: SubtaskId, *, checkpoint: int = 1, sequence: int = 5, ended: bool = False
 ) -> SubtaskSnapshot:
     """Return the snapshot that the subtask acknowledges. A snapshot of the source contains one unfinished split, unless the
-    subtask has ended. A snapshot of totals contains a file with all key groups of the subtask."""
+    subtask has ended. A snapshot of ``totals`` contains a file with all key groups of the subtask."""
     if subtask.chain == 0:
         split = Split(f"split{subtask.index}", None, 3, subtask.index)
         operators = (OperatorSnapshot(SOURCE, subtask.index, splits=() if ended else (split,)),)

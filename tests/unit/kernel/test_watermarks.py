@@ -72,7 +72,7 @@ def test_a_tracker_without_an_emitted_watermark_starts_at_the_minimum_of_its_inp
 
 @given(st.lists(st.tuples(st.sampled_from("wiaer"), st.booleans(), st.integers(0, 50)), max_size=60))
 def test_a_watermark_never_decreases(steps: list[tuple[str, bool, int]]) -> None:
-    """Each step is a watermark, an idle or active input, the end of an input, or a restore that loses no earlier END."""
+    """Each step is a watermark, an input that becomes idle or active, the end of an input, or a restore."""
     tracker = WatermarkTracker({A: None, B: None})
     uninterrupted = WatermarkTracker({A: None, B: None})
     emitted: list[int] = []

@@ -16,8 +16,8 @@ print(json.dumps({"threads": threads, "loaded": [name for name in daemon.PRELOAD
 """
 
 HARMLESS = {"jemalloc_bg_thd", "polars-ooc-clea"}
-"""These threads of libraries only return memory to the system or delete temporary files. Forked workers do not
-have these threads. ``test_local_slots`` checks that the libraries work in a forked worker."""
+"""Threads that libraries start only to return memory to the system or to delete temporary files. Forked workers do
+not have these threads. ``test_local_slots`` checks that the libraries work in a forked worker."""
 
 
 def test_preloading_libraries_does_not_start_thread_pools() -> None:

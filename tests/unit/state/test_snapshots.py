@@ -137,7 +137,7 @@ def routed(batch: pa.RecordBatch, key: tuple[str, ...], subtask: int, parallelis
     return batch.filter(pa.array((groups >= first) & (groups <= last)))
 
 
-def test_a_state_file_contains_the_key_group_of_each_row_and_its_description_the_key_group_range(files: MemoryFiles) -> None:
+def test_a_state_file_contains_the_key_group_of_each_row_and_its_description_contains_their_range(files: MemoryFiles) -> None:
     state = table()
     state.update(batch_of(list(range(500)), 0))
     snapshot = state.freeze(CHECKPOINT)

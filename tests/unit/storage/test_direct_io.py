@@ -45,7 +45,7 @@ def test_a_file_is_written_without_direct_io_if_the_file_system_does_not_support
 
     def refusing_open(path: str, flags: int, *rest: int) -> int:
         if flags & os.O_DIRECT:
-            os.close(real_open(path, flags & ~os.O_DIRECT, *rest))  # Linux also creates the file before the call fails
+            os.close(real_open(path, flags & ~os.O_DIRECT, *rest))  # like Linux, create the file before the call fails
             raise OSError(errno.EINVAL, "Invalid argument")
         return real_open(path, flags, *rest)
 

@@ -251,8 +251,8 @@ def test_a_damaged_file_is_reported_even_if_the_block_fails_or_reads_only_a_part
         with pytest.raises(CheckpointError, match="is damaged: its checksum is"), reader.open(file):
             raise ValueError("an impossible value")
     _damage(storage, file, LARGE)
-    with StateReader(storage, LAYOUT, CHECKPOINT) as reader, pytest.raises(ValueError, match="other"), reader.open(file):
-        raise ValueError("an error that has other causes")
+    with StateReader(storage, LAYOUT, CHECKPOINT) as reader, pytest.raises(ValueError, match="invalid row"), reader.open(file):
+        raise ValueError("the caller found an invalid row")
 
 
 def test_an_unreachable_storage_is_not_reported_as_damage() -> None:

@@ -14,7 +14,7 @@ WAIT_S = 60.0
 
 
 class Recorder:
-    """Records the callbacks of the executors."""
+    """Records the callbacks of the background executors."""
 
     def __init__(self) -> None:
         self.calls = 0

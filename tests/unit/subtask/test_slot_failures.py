@@ -106,7 +106,8 @@ def test_an_acknowledgement_that_cannot_be_sent_fails_the_subtask() -> None:
 
 
 def bench_writing(*handles: Any) -> tuple[Bench, Any, Any]:
-    """Let a slot write checkpoint 1 with one snapshot per handle. Return the slot, the background work and its callback."""
+    """Let a slot write checkpoint 1 with one snapshot for each of ``handles``. Return the slot, the background work that writes
+    the snapshots, and the callback of this work."""
     bench = bench_with_split(Bench(ListSource([Rows(1)]), Collecting()).deploy())
     bench.turns()
     deployment = bench.runtime._deployment

@@ -133,7 +133,7 @@ class Intruder:
             handler(mask, now_ns)
 
     def is_waiting_for_admission(self) -> bool:
-        """Return whether the listening side is authenticated and has not yet accepted the proof."""
+        """Return whether both sides have proved their identity, but the listening side has not admitted this side yet."""
         waiting: bool = self._dialer.is_waiting_for_admission()
         return waiting
 

@@ -213,9 +213,9 @@ def test_the_files_of_two_attempts_of_one_generation_have_different_names(output
 
 
 def write_output_of_an_older_version(output: Output) -> Committables:
-    """Create output in the layout of older versions. The files of checkpoints 1 and 2 are published directly in the output
-    directory. The commit of checkpoint 3 was interrupted after the link of the first file, before the removal of the staged name.
-    Checkpoint 4 is revoked."""
+    """Create output in the layout of older versions of Weir. The files of checkpoints 1 and 2 are published directly in the
+    output directory. The commit of checkpoint 3 was interrupted: it had linked the first file into the output directory, but had
+    not removed the staged name of this file. Checkpoint 4 is revoked."""
     committables = {checkpoint: epoch_of_two(output, checkpoint) for checkpoint in (1, 2, 3, 4)}
     staging = OutputLayout(output.out).staging
     abandoned = Path(output.out, "_weir", "abandoned", "g2", "b1")
@@ -276,7 +276,7 @@ def test_published_output_is_listed_by_generation_and_checkpoint(output: Output)
     take(output.out, directories=True)
     output.stage([8], 8, generation=2)
     expected = {(1, 1), (1, 2), (1, 3), (2, 7), (2, 0)}
-    assert output.published() == expected, "the list contains removed output and the fence (2, 0), but no staged output"
+    assert output.published() == expected, "the list has removed output and the fence of generation 2, but no staged output"
 
 
 def test_listing_published_output_of_an_older_version_moves_no_files(output: Output) -> None:

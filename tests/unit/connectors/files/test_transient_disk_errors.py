@@ -81,7 +81,7 @@ class Master:
         return [again]
 
     def __getattr__(self, name: str) -> Any:
-        """Return a handler that ignores the event."""
+        """Return a method that ignores its arguments."""
         return lambda *arguments: []
 
 
