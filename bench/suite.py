@@ -32,7 +32,8 @@ WARM_UP_DRAWS = 8
 LATENCY_SHARE = 0.1
 INTERVAL_MS = 1_000
 PAIRED, UNPAIRED = {"abs6", "abs6-batch", "wordcount"}, {"start", "unpaired", "million", "latency"}
-"""``PAIRED``: parts that run in pairs. ``UNPAIRED``: parts that run alone on the machine and share one Spark session."""
+"""``PAIRED``: parts of the benchmark with paired runs. ``UNPAIRED``: parts with runs that do not take turns. The unpaired runs
+share one Spark session."""
 
 
 class Suite:
@@ -101,7 +102,7 @@ class Suite:
         self._keep(f"abs6, {self._options.million:,} keys a slot", EVERY_SECOND, run)
 
     def _latency(self) -> None:
-        """Measure latency at a tenth of the highest throughput with checkpoints."""
+        """Measure the latency, with checkpoints, at a tenth of the highest throughput."""
         known = [one.records_per_s for one in self.measured if one.workload == "abs6" and one.setting == EVERY_SECOND]
         highest = max(known) if known else self._measure(Abs6(self._options.seed), INTERVAL_MS).records_per_s
         rate = LATENCY_SHARE * highest

@@ -93,7 +93,7 @@ def _coverage(found: ReadablePages) -> Measurement:
 
 
 def main(arguments: Sequence[str]) -> Literal[0, 1]:
-    """Run the benchmark. Return 1 if data was lost or counted twice, or an answer was wrong."""
+    """Run the benchmark. Return 1 if data was lost or counted twice, or a response of the API was wrong."""
     options = parse(arguments)
     quiet()
     options.directory.mkdir(parents=True, exist_ok=True)

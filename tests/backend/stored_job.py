@@ -49,7 +49,7 @@ class SimulatedCrash(BaseException):
 
 @dataclass
 class CrashingStorage:
-    """A storage that raises ``SimulatedCrash`` at a given change, as if the process crashed there.
+    """A storage that raises ``SimulatedCrash`` at a given change, as if the process crashed at this change.
 
     Each created, written or deleted object is one change.
     """

@@ -1,4 +1,5 @@
-"""The scenario of one job during the kills: deploy it, roll it back, undo the rollback, and wait until it finishes."""
+"""The scenario of one job while processes are killed: deploy the job, roll it back, undo the rollback, and wait until the job
+finishes."""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ def _wait_for_job(client: RetryingClient, job_id: int, accept: Callable[[dict[st
 
 
 def _wait_for_checkpoint(client: RetryingClient, job_id: int, *, at_least: int) -> int:
-    """Return the number of the newest completed checkpoint once it reaches ``at_least``, or once the job has finished."""
+    """Wait until checkpoint ``at_least`` or a newer one is completed, or the job has finished. Return the number of the newest
+    completed checkpoint."""
     job = _wait_for_job(
         client, job_id,
         lambda job: bool(job["last_checkpoint"] and job["last_checkpoint"]["number"] >= at_least) or job["state"] == "FINISHED",
@@ -54,7 +56,7 @@ def _wait_for_checkpoint(client: RetryingClient, job_id: int, *, at_least: int) 
 
 
 def _apply_plan(client: RetryingClient, job_id: int, request: dict[str, Any]) -> dict[str, Any]:
-    """Return the plan when it has ended. If the plan fails, the job continues as before."""
+    """Apply a plan, and return the plan when it has ended. If the plan fails, the job continues as before."""
     plan_id = client.send("POST", f"/jobs/{job_id}/plans", json={"request": request})["id"]
     client.wait_until(
         lambda: client.send("GET", f"/plans/{plan_id}"),

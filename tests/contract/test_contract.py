@@ -37,7 +37,7 @@ from weir_workers.embedded.servers.postgres import Postgres
 EXAMPLES = int(os.environ.get("EXAMPLES", "8"))
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 WAITING = {"wait_for_commands"}
-"""Endpoints that wait before they respond. The test sends no requests to these endpoints."""
+"""Endpoints to which the test sends no requests, because they wait before they respond."""
 STREAM_S = 0.2
 """Duration of event streams. A stream ends after this time, so that the response is complete."""
 

@@ -212,7 +212,7 @@ def test_a_start_by_a_user_resets_the_count_of_failures(scenario: AlertScenario)
         assert mark_driver_lost(session, run.job_id, run.id, "killed")
     scenario.evaluate()
     assert scenario.states() == ["FIRING"]
-    new_run(scenario.database, run.job_id)  # the cause of this run is not a restart
+    new_run(scenario.database, run.job_id)  # a user has started this run
     scenario.evaluate()
     assert scenario.states() == ["RESOLVED"]
 
@@ -254,7 +254,7 @@ def test_an_alert_about_restarts_fires_and_resolves(scenario: AlertScenario) -> 
     scenario.evaluate()
     assert [one.message for one in scenario.alerts()] == ["the job was restarted 3 times within 10 min"]
     scenario.evaluate(6 * MINUTE)
-    assert scenario.states() == ["FIRING"], "two restarts are recent enough"
+    assert scenario.states() == ["FIRING"], "with two restarts in the last 10 min, the alert keeps firing"
     scenario.evaluate(9.5 * MINUTE)
     assert scenario.states() == ["RESOLVED"]
 
@@ -311,7 +311,7 @@ def test_an_outage_of_the_control_plane_neither_fires_nor_resolves_an_alert(scen
     assert scenario.states() == ["FIRING"], "after the outage, the rule waits until drivers can report"
     scenario.evaluate(41 * MINUTE)
     assert [one.job_id for one in scenario.alerts()] == [stuck.job_id, healthy.job_id], (
-        "an alert also fires for the job that stopped completing checkpoints"
+        "an alert fires for the healthy job, because its checkpoints have stopped"
     )
 
 

@@ -178,7 +178,7 @@ def test_the_job_can_be_started_after_a_crash_at_any_storage_change(platform: Pl
         platform.tasks.enqueued.clear()
         storage = CrashingStorage(LocalStorage(job.directory))
         job.collect_garbage(storage)
-        assert storage.changes == 0, "the driver deletes the remaining files"
+        assert storage.changes == 0, "the worker changes nothing, because the driver deletes the remaining files"
         deleted = {1, 2, 3} - set(job.kept())
         assert set(job.discarded()) == deleted, crash_at
         assert all(job.row(number).deleting_since is None for number in job.kept())

@@ -18,7 +18,7 @@ def test_concurrent_requests_with_the_same_token_do_not_wait_for_each_other(data
             return caller_of(session, secret).name
 
     with ThreadPoolExecutor(1) as pool, database.session() as session:
-        # This request has recorded the use of the token and is still running.
+        # The first request has recorded the use of the token, and its transaction is still open.
         name = caller_of(session, secret).name
         session.flush()
         assert pool.submit(caller_in_second_request).result(timeout=5) == name

@@ -104,7 +104,7 @@ def test_a_resume_from_an_older_backup_of_the_job_log_is_refused_until_the_user_
         "its sinks have published output that the job log in " in refused.message and "--revoke-unknown-output" in refused.message
     )
     assert sorted((fresh / "output").rglob("*")) == before and len(list(completed[0].parent.iterdir())) == log.index(completed[1])
-    # The control plane passes the newest checkpoint that it knows.
+    # The control plane passes the newest checkpoint that it knows as ``--at-least``.
     known = ("--resume", "--at-least", "500")
     older = weir(*command, *known)
     assert (
@@ -112,7 +112,7 @@ def test_a_resume_from_an_older_backup_of_the_job_log_is_refused_until_the_user_
     )
     continued = weir(*command, *known, "--revoke-unknown-output")
     assert continued.code == 0
-    assert weir(*command, *known).code == 0, "the control plane still knows checkpoint 500"
+    assert weir(*command, *known).code == 0, "after the revocation, the job resumes although ``--at-least`` is still 500"
     assert "note: Revoked published output that the job log does not contain (sink 'out' in " in continued.err
     assert totals(fresh / "output") == expected_totals()
 

@@ -10,7 +10,7 @@ from weir import Job, Params, sinks, sources
 
 
 def job(params: Params) -> Job:
-    """Prints each number on its own line. The console sink cannot revoke its output."""
+    """A job that prints each number on its own line. A console sink cannot revoke its output."""
     job = Job("small")
     rate = params.int("rate", 0)
     read = job.read(sources.parquet(params.path("input"), rate=rate or None), uid="numbers")

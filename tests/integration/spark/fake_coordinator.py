@@ -16,7 +16,7 @@ WAIT_S = 180.0
 
 
 def connected_slot(bootstrap: SlotBootstrap, index: int, spark_task: SparkTaskInfo) -> None:
-    """Registers, and returns when the coordinator closes the connection."""
+    """A slot that registers, and returns when the coordinator closes the connection."""
     import json
     import os
     import socket
@@ -28,7 +28,7 @@ def connected_slot(bootstrap: SlotBootstrap, index: int, spark_task: SparkTaskIn
 
 
 def ending_slot(bootstrap: SlotBootstrap, index: int, spark_task: SparkTaskInfo) -> None:
-    """Registers and returns immediately."""
+    """A slot that registers and returns immediately."""
     import json
     import os
     import socket
@@ -39,7 +39,7 @@ def ending_slot(bootstrap: SlotBootstrap, index: int, spark_task: SparkTaskInfo)
 
 
 def unresponsive_slot(bootstrap: SlotBootstrap, index: int, spark_task: SparkTaskInfo) -> None:
-    """Registers and never returns, even if the coordinator closes the connection."""
+    """A slot that registers and never returns, even if the coordinator closes the connection."""
     import json
     import os
     import socket

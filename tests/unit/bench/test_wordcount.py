@@ -1,4 +1,4 @@
-"""The generated text of the wordcount benchmark, and its result check."""
+"""The generated text and the result check of the wordcount benchmark."""
 
 from __future__ import annotations
 

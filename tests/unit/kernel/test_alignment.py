@@ -1,4 +1,4 @@
-"""Barrier alignment, which implements Algorithm 1 of the ABS paper and extends it."""
+"""Barrier alignment, which implements Algorithm 1 of the ABS paper (Carbone et al., 2015) and extends it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Unanswered requests: the append to the job log, the preparation of a generation, and the queued commits."""
+"""Requests of the job master that have no answer yet: the append to the job log, the preparation of a generation, and the
+queued commits."""
 
 from __future__ import annotations
 

@@ -253,7 +253,7 @@ def test_an_append_has_an_unknown_outcome_if_its_entry_cannot_be_read_back() -> 
 
 
 class _FailingSyncs(MemoryStorage):
-    """While ``fails`` is True, a create takes effect, but the object is not known to be durable."""
+    """While ``fails`` is True, ``create`` writes the object, but raises UnknownOutcome as if the sync had failed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -278,7 +278,7 @@ def test_an_entry_whose_sync_fails_is_not_appended_although_it_can_be_read() -> 
 
 
 def test_a_read_makes_an_entry_of_this_process_durable_before_the_view_contains_it() -> None:
-    """Garbage collection uses the view to decide which files to delete."""
+    """Garbage collection deletes files according to the view, so the view must contain only durable entries."""
     storage = _FailingSyncs()
     log, entry = JobLog(storage, LAYOUT), started(1)
     with pytest.raises(UnknownOutcome):

@@ -1,4 +1,5 @@
-"""Published epochs of directory sinks: consumers that remove files, output of older versions, and listing published output."""
+"""Published epochs of directory sinks: consumers that remove files, output of older Weir versions, and the list of
+published output."""
 
 from __future__ import annotations
 
