@@ -1,8 +1,8 @@
 """A standalone Spark cluster on the loopback interface. The master and each worker are processes that require authentication.
 
 The cluster is for tests, and for trying out executor failures. Only the user who starts the cluster can read the files with
-its secret. The cluster runs only on Linux, where its processes end with the thread that started them (PR_SET_PDEATHSIG), even if the thread
-is killed.
+its secret. The cluster runs only on Linux, where its processes end with the thread that started them (PR_SET_PDEATHSIG), even
+if the thread is killed.
 """
 
 from __future__ import annotations

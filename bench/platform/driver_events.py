@@ -92,7 +92,7 @@ def sample(slot: int, seconds: int, generation: int = 1) -> MetricsSampled:
 
 
 def recovery(generation: int, random: Random) -> list[Event]:
-    """Return the events of a lost slot and of the recovery to ``generation`` + 1."""
+    """Return the events of a lost slot, and of the recovery that starts generation ``generation`` + 1."""
     reason = f"slot {random.randrange(SLOTS)} was lost: its connection was closed (executor {random.randrange(40)} on worker-{random.randrange(9)})"
     after = Generation(generation + 1)
     return [

@@ -100,7 +100,7 @@ class RunConnection:
 
 @dataclass(slots=True)
 class JobWriter:
-    """Deploys jobs through the services of the API, as the user ``caller``. ``graph``: the compiled artifact ``digest``."""
+    """Deploys jobs through the services of the control plane, as ``caller``. ``graph``: the compiled artifact ``digest``."""
 
     settings: Settings
     database: Database

@@ -59,7 +59,7 @@ def delete_everything(platform: TemporaryControlPlane) -> list[Measurement]:
         aim = None
         if cleanup.name == "metric samples" and len(batches) > 10:
             met = rows / seconds * share > ROWS_PER_S
-            aim = Aim(f"more than {ROWS_PER_S:,.0f} rows/s, as produced by {EVENTS_PER_S:,} events/s", met)
+            aim = Aim(f"more than {ROWS_PER_S:,.0f} rows/s, which {EVENTS_PER_S:,} events/s produce", met)
         found.append(Measurement("growth", f"deleting {cleanup.name}", values, aim, f"{left:,} rows remain" if left else None))
     if (still := _completed(platform.database)) != kept:
         found.append(

@@ -106,7 +106,7 @@ def test_a_rollback_stops_the_job_and_then_restores_the_checkpoint(platform: Pla
 
     second.crash()
     end_restart_delay(platform, job_id)
-    assert platform.driver(job_id).start == {"mode": "resume"}, "the target is restored only once"
+    assert platform.driver(job_id).start == {"mode": "resume"}, "a restart does not restore checkpoint 1 again"
 
 
 def test_an_upgrade_to_code_with_a_different_job_name_is_refused(platform: Platform, running: tuple[int, Driver]) -> None:

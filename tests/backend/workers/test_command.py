@@ -124,7 +124,7 @@ def test_an_archive_is_shipped_to_executors_on_other_hosts(master: str) -> None:
 
 @pytest.mark.parametrize("master", ["yarn", "k8s://https://cluster:6443"])
 def test_on_yarn_and_kubernetes_the_session_has_the_settings_of_the_spec_and_of_weir(master: str, tmp_path: Path) -> None:
-    """The test checks only the settings of the session, because it has no cluster."""
+    """The test has no cluster, so it checks only the settings of the Spark session."""
     chosen = {
         "spark.executor.pyspark.memory": "2g",
         "spark.kubernetes.container.image": "weir:1",

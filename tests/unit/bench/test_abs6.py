@@ -1,4 +1,4 @@
-"""The result check of the abs6 benchmark accepts correct results and detects a difference of 1."""
+"""The result check of the abs6 benchmark accepts correct results, and detects a count or a sum that is wrong by 1."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ def test_an_invalid_output_directory_is_refused_when_the_graph_is_built(tmp_path
 
 
 def test_an_unwritable_directory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "access", lambda path, mode: False)  # for root, the original returns True for every directory
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # if root runs the test, the real ``os.access`` returns True
     with pytest.raises(ConfigError, match="is not writable"):
         sinks.parquet(tmp_path / "out").check(NUMBERS)
 

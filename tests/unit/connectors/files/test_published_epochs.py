@@ -205,7 +205,7 @@ def test_the_files_of_two_attempts_of_one_generation_have_different_names(output
     assert part == PartName(CheckpointId(1), Attempt(Generation(1), 2), 0)
     assert part is not None and part.final("parquet") == "part-c00000001-g1.2-w0000.parquet"
     output.committer.abort_after(CheckpointId(0), before=Attempt(Generation(1), 2))
-    assert len(output.staged()) == 1, "an abort by attempt 2 keeps the files of attempt 2"
+    assert len(output.staged()) == 1, "an abort of older attempts keeps the files of attempt 2"
     output.committer.abort_after(CheckpointId(0), before=Attempt(Generation(1), 3))
     assert output.staged() == []
 
