@@ -15,7 +15,8 @@ HISTORY_ROWS = 10
 TRENDS = 4
 REPLAYED_MS = 5_000
 CHARTS_MIN = 2
-"""Minimum number of charts of the selected operator. A source has ``CHARTS_MIN`` charts, because its page has no alignment chart."""
+"""Minimum number of charts of the selected operator. A source has only ``CHARTS_MIN`` charts, because it has no inputs to
+align."""
 CELL = "button[aria-label*=']: ']"
 """A cell of the heat map. Each subtask has a cell, named like `stage 3 of 4 [7]: 12 % busy`."""
 

@@ -160,7 +160,7 @@ def _print_damaged_log(layout: JobLayout, problem: str, *, as_json: bool) -> Exi
         problems = [{"path": layout.log, "problem": problem}]
         print_json([{"intact": False, "checkpoint": None, "files": 0, "bytes": 0, "problems": problems}])
     else:
-        typer.echo(f"Log of job {layout.job}: DAMAGED")
+        typer.echo(f"Log of job '{layout.job}': DAMAGED")
         typer.echo(f"  {layout.log} {problem}")
     return Exit.DAMAGED
 

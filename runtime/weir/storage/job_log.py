@@ -127,7 +127,7 @@ class JobLog:
             raise self._superseded(entry.generation)
         objection = self.view.objection(entry)
         if objection is not None:
-            raise CheckpointError(f"{type(entry).__name__} cannot be entry {at} of the log of job {self._files.job}: {objection}")
+            raise CheckpointError(f"{type(entry).__name__} cannot be entry {at} of the log of job '{self._files.job}': {objection}")
         unknown: StorageError | None = None
         for _ in range(CREATE_ATTEMPTS_MAX):
             try:
@@ -238,6 +238,6 @@ class JobLog:
 
     def _unknown(self, at: int, cause: BaseException | None) -> UnknownOutcome:
         return UnknownOutcome(
-            f"Entry {at} of the log of job {self._files.job} may or may not have been written: "
+            f"Entry {at} of the log of job '{self._files.job}' may or may not have been written: "
             f"{cause or 'the storage did not answer'}"
         )

@@ -55,7 +55,7 @@ class LogFiles:
             text = _unseal(data)
         except ProtocolError as error:
             raise CheckpointError(
-                f"Entry {number} of the log of job {self.job} is damaged: {error}. The file is {self.path(number)}. "
+                f"Entry {number} of the log of job '{self.job}' is damaged: {error}. The file is {self.path(number)}. "
                 "Without this entry, Weir does not know which checkpoints are committed. "
                 "Restore the file from a backup, or start the job in another checkpoint directory."
             ) from None
@@ -63,7 +63,7 @@ class LogFiles:
             return decode_entry(text)
         except ProtocolError as error:
             raise CheckpointError(
-                f"This version of Weir cannot read entry {number} of the log of job {self.job} ({self.path(number)}): {error}. "
+                f"This version of Weir cannot read entry {number} of the log of job '{self.job}' ({self.path(number)}): {error}. "
                 "The file is not damaged. Upgrade Weir to the version that wrote it."
             ) from None
 
@@ -155,7 +155,7 @@ def read_log(files: LogFiles, last_state: LogState | None) -> LogState:
                 raise
             failure = error
         reading = None
-    raise StorageError(f"Cannot read the log of job {files.job}, because the log changes too fast. Retry.")
+    raise StorageError(f"Cannot read the log of job '{files.job}', because the log changes too fast. Retry.")
 
 
 def is_newest(files: LogFiles, candidate: NumberedEntry) -> bool:
@@ -202,7 +202,7 @@ def _read_last_run(files: LogFiles) -> LogState | None:
         newest_first.append(entry)
     if run and run[0] != 1:
         raise CheckpointError(
-            f"The log of job {files.job} has a gap: {files.path(run[0] - 1)} is missing, but {files.path(run[-1])} exists. "
+            f"The log of job '{files.job}' has a gap: {files.path(run[0] - 1)} is missing, but {files.path(run[-1])} exists. "
             "Without the missing entry, Weir does not know which checkpoints are committed. Restore the file from a backup, or start the "
             "job in another checkpoint directory."
         )
@@ -230,7 +230,7 @@ def _apply(files: LogFiles, state: LogState, entry: Entry) -> None:
 
 
 def _contradiction(files: LogFiles, number: int, error: CheckpointError) -> CheckpointError:
-    return CheckpointError(f"The log of job {files.job} contradicts itself at {files.path(number)}: {error}")
+    return CheckpointError(f"The log of job '{files.job}' contradicts itself at {files.path(number)}: {error}")
 
 
 def _last_run(numbers: tuple[int, ...]) -> tuple[int, ...]:

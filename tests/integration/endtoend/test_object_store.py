@@ -3,17 +3,15 @@ environment variables."""
 
 from __future__ import annotations
 
-import logging
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from moto.server import ThreadedMotoServer
 from slot_kill import killed_after
 from small_job import expected_totals, job, numbers, totals
+from tests.s3_server import s3_server
 from weir_command import weir
 
 from weir import Job, Params
@@ -33,19 +31,12 @@ pytestmark = pytest.mark.spark
 def _s3() -> Iterator[None]:
     """Starts a local S3 server with a bucket named ``weir``. The fixture sets the server's address and credentials as
     environment variables. Slots inherit the environment of the driver, so the server must start before the Spark session."""
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    endpoint = f"http://{host}:{port}"
-    urllib.request.urlopen(urllib.request.Request(f"{endpoint}/weir", method="PUT")).close()
-    with pytest.MonkeyPatch.context() as patch:
+    with s3_server("weir") as endpoint, pytest.MonkeyPatch.context() as patch:
         patch.setenv("AWS_ENDPOINT_URL", endpoint)
         patch.setenv("AWS_ACCESS_KEY_ID", "test")
         patch.setenv("AWS_SECRET_ACCESS_KEY", "test")
         patch.setenv("AWS_REGION", "us-east-1")
         yield
-    server.stop()
 
 
 @pytest.fixture(scope="module")

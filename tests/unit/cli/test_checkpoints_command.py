@@ -22,7 +22,7 @@ def test_an_unreadable_job_log_is_reported_as_damaged(capsys: pytest.CaptureFixt
     storage.create("job/log/00000001.json", b"{")
     assert checkpoints.choose_job(storage, None) == "job"
     assert checkpoints.print_verification(storage, "job", None, as_json=False) is Exit.DAMAGED
-    assert "Log of job job: DAMAGED" in capsys.readouterr().out
+    assert "Log of job 'job': DAMAGED" in capsys.readouterr().out
     assert checkpoints.print_verification(storage, "job", CheckpointId(1), as_json=True) is Exit.DAMAGED
     (report,) = json.loads(capsys.readouterr().out)
     assert (report["intact"], report["checkpoint"], report["problems"][0]["path"]) == (False, None, "job/log/")

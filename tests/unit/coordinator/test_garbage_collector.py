@@ -1,5 +1,5 @@
-"""Retention and log summaries. Only the process that runs the job retires checkpoints and writes summaries. No process
-writes a summary while it has an open append."""
+"""Retention and log summaries. Only the process that runs the job retires checkpoints and writes summaries. A process
+writes no summary while the outcome of one of its appends is unknown."""
 
 from __future__ import annotations
 

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-import logging
-import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from moto.server import ThreadedMotoServer
+from tests.s3_server import s3_server
 from tests.unit.storage.storage_builders import S3_OPTIONS
 
 from weir.storage.base import CheckpointStorage
@@ -18,14 +16,8 @@ from weir.storage.object_store import ObjectStorage
 @pytest.fixture(scope="session")
 def s3_endpoint() -> Iterator[str]:
     """A local S3 server with a bucket named ``bucket``."""
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    endpoint = f"http://{host}:{port}"
-    urllib.request.urlopen(urllib.request.Request(f"{endpoint}/bucket", method="PUT")).close()
-    yield endpoint
-    server.stop()
+    with s3_server("bucket") as endpoint:
+        yield endpoint
 
 
 @pytest.fixture(params=["memory", "local", "s3"])

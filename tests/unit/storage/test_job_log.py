@@ -224,7 +224,7 @@ def test_after_an_append_without_a_response_the_process_repeats_the_create_to_fi
 def test_an_append_has_an_unknown_outcome_if_all_its_attempts_fail() -> None:
     storage = _LostResponseStorage([False] * CREATE_ATTEMPTS_MAX)
     log, entry = JobLog(storage, LAYOUT), started(1)
-    with pytest.raises(UnknownOutcome, match="Entry 1 of the log of job route delays/2026 may or may not have been written"):
+    with pytest.raises(UnknownOutcome, match="Entry 1 of the log of job 'route delays/2026' may or may not have been written"):
         log.append(entry, at=1)
     assert isinstance(log.append(entry, at=1), Appended)
 

@@ -53,4 +53,4 @@ def pin(storage: CheckpointStorage, wanted: PinRequest) -> Pinned:
                 return Pinned.IN_LOG
         except Superseded:
             continue  # another generation has started since the log was read
-    raise StorageError(f"the log of job {wanted.place.name} changes too fast to append a pin: try again")
+    raise StorageError(f"the log of job '{wanted.place.name}' changes too fast to append a pin: try again")

@@ -107,7 +107,7 @@ def _presence(part: VerificationPart, view: LogView) -> LogPresence:
 def _unknown(part: VerificationPart, storage: CheckpointStorage, view: LogView) -> str:
     state = f"ends at checkpoint {view.highest_checkpoint}" if view.generation else "is missing"
     return (
-        f"checkpoint {part.number} was completed, but the log of job {part.place.name} in {storage.url} {state}: check that the right "
+        f"checkpoint {part.number} was completed, but the log of job '{part.place.name}' in {storage.url} {state}: check that the right "
         "directory is mounted and that no backup was restored"
     )
 
