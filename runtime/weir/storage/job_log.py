@@ -127,7 +127,9 @@ class JobLog:
             raise self._superseded(entry.generation)
         objection = self.view.objection(entry)
         if objection is not None:
-            raise CheckpointError(f"{type(entry).__name__} cannot be entry {at} of the log of job '{self._files.job}': {objection}")
+            raise CheckpointError(
+                f"{type(entry).__name__} cannot be entry {at} of the log of job '{self._files.job}': {objection}"
+            )
         unknown: StorageError | None = None
         for _ in range(CREATE_ATTEMPTS_MAX):
             try:
