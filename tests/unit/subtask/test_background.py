@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import CancelledError
 from typing import Any
 
@@ -27,10 +28,14 @@ class Recorder:
 
     def _finish(self, done: object, result: object, error: BaseException | None) -> None:
         self.finished.append((result, error))
+        self.woken.release()
+
+    def wait(self, condition: Callable[[], bool]) -> None:
+        while not condition():
+            assert self.woken.acquire(timeout=WAIT_S)
 
     def wait_until_idle(self) -> None:
-        while not self.executors.is_idle:
-            assert self.woken.acquire(timeout=WAIT_S)
+        self.wait(lambda: self.executors.is_idle)
 
 
 def test_a_hung_user_function_does_not_delay_sinks_snapshots_or_a_later_deployment() -> None:
@@ -38,6 +43,7 @@ def test_a_hung_user_function_does_not_delay_sinks_snapshots_or_a_later_deployme
     hung: Any = slot.executors.call(release.wait)
     assert slot.executors.encode(lambda: "encoded").result(WAIT_S) == "encoded"
     slot.executors.write(lambda: "written", lambda result, error: None)
+    slot.wait(lambda: slot.finished == [("written", None)])
     later = Recorder()
     assert later.executors.call(lambda: "called").result(WAIT_S) == "called"
     slot.executors.cancel_queued()
@@ -46,7 +52,6 @@ def test_a_hung_user_function_does_not_delay_sinks_snapshots_or_a_later_deployme
     assert not hung.done()
     release.set()
     slot.wait_until_idle()
-    assert slot.finished == [("written", None)]
 
 
 def test_calls_of_one_kind_run_in_order_and_the_result_of_a_failed_call_raises_its_error() -> None:

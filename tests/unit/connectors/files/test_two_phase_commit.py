@@ -182,7 +182,7 @@ def test_a_file_of_another_program_is_never_overwritten(output: Output) -> None:
     foreign_file = Path(output.out, "weir_checkpoint=1", "part-c00000001-g1-w0000.parquet")
     foreign_file.parent.mkdir()
     foreign_file.write_text("foreign_file")
-    with pytest.raises(SinkError, match="another program has written the file"):
+    with pytest.raises(SinkError, match="another program has changed the file"):
         output.commit(committables)
     assert foreign_file.read_text() == "foreign_file"
     foreign_file.rename(foreign_file.with_name("other"))
