@@ -91,7 +91,7 @@ def test_cancel_queued_cancels_queued_calls_and_permits_later_calls() -> None:
 def test_a_failed_snapshot_is_reported_to_the_loop() -> None:
     slot = Recorder()
     slot.executors.write(lambda: 1 / 0, lambda result, error: None)
-    slot.wait_until_idle()
+    slot.wait(lambda: bool(slot.finished))
     ((result, error),) = slot.finished
     assert result is None
     assert isinstance(error, ZeroDivisionError)
