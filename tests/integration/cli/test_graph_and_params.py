@@ -41,7 +41,10 @@ def test_parameters_are_listed_as_json(printing_job: Path) -> None:
     result = weir("params", printing_job, "--output", "json")
     assert (result.code, result.err) == (0, "printed by the job\n")
     listed = json.loads(result.out)
-    assert listed["help"] == "Sums of numbers per key." and listed["incomplete"] is None
+    assert (
+        listed["help"] == "Computes the running count and the running sum of the numbers of each key."
+        and listed["incomplete"] is None
+    )
     assert listed["parameters"][0] == {
         "name": "rate",
         "type": "int",
@@ -55,7 +58,7 @@ def test_parameters_are_listed_as_json(printing_job: Path) -> None:
 def test_parameters_are_listed_with_their_type_and_default_and_help() -> None:
     result = weir("params", JOB)
     assert result.code == 0
-    assert "Sums of numbers per key." in result.out
+    assert "Computes the running count and the running sum of the numbers of each key." in result.out
     assert "--set rate=<int>  (default 0)  rows per second" in result.out
     assert "--set input=<path>  (required)  directory with the numbers" in result.out
 
