@@ -59,9 +59,9 @@ class Fault:
     moment: Moment
     delay_ms: int
     pause_ms: int = 0
-    """Duration of the pause, or age of the backup. Faults without a pause or a backup have the value 0."""
+    """Duration of the pause, or age of the backup. 0 if the fault needs neither."""
     target: float = 0.0
-    """A number from 0 to 1. The number selects one of the possible target processes. For ``TAKE_OUTPUT``, the number is the share
+    """A number from 0 to 1, which selects the target process. For ``TAKE_OUTPUT``, the number is the share
     of the published files that a consumer removes."""
     with_jvm: bool = False
     """Whether a pause of the driver also pauses its JVM."""

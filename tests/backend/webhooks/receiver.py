@@ -36,7 +36,7 @@ class Receiver:
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.received: list[Received] = []
         self.statuses: list[int] = [200]
-        """The statuses of the responses, in order. After the end of the list, all responses have the last status."""
+        """The status codes of the responses, in order. All later requests get the last status code."""
         self.headers: dict[str, str] = {}
         """Additional headers of all responses."""
         self.silent = False
