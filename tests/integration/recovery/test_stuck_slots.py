@@ -143,11 +143,15 @@ def test_a_job_with_a_hung_blocking_call_recovers_from_the_loss_of_another_slot(
     while (result := running.wait(0.05)) is None:
         hung = tmp_path / "hung"
         if killed is None and hung.exists() and hung.read_text():
-            (killed,) = [slot for slot in slot_processes() if slot != int(hung.read_text())]
-            os.kill(killed, signal.SIGKILL)
+            others = [slot for slot in slot_processes() if slot != int(hung.read_text())]
+            if len(others) == 1:  # otherwise slots of an earlier job are still ending
+                (killed,) = others
+                os.kill(killed, signal.SIGKILL)
     assert killed is not None
     check(result, tmp_path)
-    assert [f"(pid {killed}) was lost" in recovery.reason for recovery in result.progress.recoveries] == [True]
+    # The driver and the other slot detect the loss at the same time. The first report becomes the reason.
+    (reason,) = (recovery.reason for recovery in result.progress.recoveries)
+    assert f"(pid {killed}) was lost" in reason or re.fullmatch(r"the data connection to slot \d was lost: .*", reason)
 
 
 def test_a_slot_that_holds_the_gil_for_30_s_is_not_replaced_with_the_default_timeouts(
