@@ -66,8 +66,8 @@ class SinkOperator(Operator):
     def finish(self, epochs: Sequence[tuple[CheckpointId, PendingCommit]]) -> tuple[Committable, ...]:
         """Finish the pre-commit of ``epochs`` and return the committables. The snapshot thread calls this method.
 
-        If the pre-commit of an epoch fails, the checkpoint fails. After such a failure, the next call of ``process`` or
-        ``snapshot`` fails the subtask, because the operator cannot stage the records of the epoch again."""
+        If the pre-commit of an epoch fails, the checkpoint fails. The operator cannot stage the records of the epoch again.
+        Therefore, after a failed pre-commit, the next call of ``process`` or ``snapshot`` fails the subtask."""
         context = self.context
         committables: list[Committable] = []
         for checkpoint, epoch in epochs:

@@ -91,8 +91,8 @@ class SnapshotReader(Protocol):
         """Return the content of the file as a stream. The checksum is verified at the end of the ``with`` block. If the block
         ends with an error, the caller must discard the content.
 
-        Raises CheckpointError if the file is damaged or missing. Raises an error of another class if the restore is cancelled.
-        The caller must not suppress the errors that the stream raises."""
+        Raises CheckpointError if the file is damaged or missing. If the restore is cancelled, the stream raises an error of
+        another class. The caller must not suppress the errors that the stream raises."""
         ...
 
 
@@ -129,10 +129,10 @@ class Operator(ABC):
         """Emit all buffered records, and remove them from the state. If a job restores a snapshot that was taken after this
         call, the loop normally does not call ``on_end_of_input`` again.
 
-        If the restore changes the parallelism or the chains, the loop can call ``on_end_of_input`` again. After such a restore,
-        a new subtask can replace several old subtasks, of which some had not reached the end of their input. The new subtask
-        continues with the unfinished splits and the state of the old subtasks, and the loop calls ``on_end_of_input`` when the
-        new subtask reaches the end of its input.
+        If the restore changes the parallelism or the chains, the loop can call ``on_end_of_input`` again. After a restore with
+        another parallelism or other chains, a new subtask can replace several old subtasks. Some of these old subtasks may not
+        have reached the end of their input. The new subtask continues with the state and the unfinished splits of the old
+        subtasks. When the new subtask reaches the end of its input, the loop calls ``on_end_of_input``.
         """
         return iter(())
 
@@ -148,12 +148,12 @@ class Operator(ABC):
 
     def on_checkpoint_completed(self, checkpoint: CheckpointId) -> None:
         """Handle a completed checkpoint. When the loop calls this method, no earlier checkpoint is pending: each one has been
-        completed or aborted. For some earlier checkpoints, the loop has possibly not called this method."""
+        completed or aborted. The loop does not guarantee a call for every completed checkpoint."""
 
     def on_checkpoint_published(self, checkpoint: CheckpointId) -> None:
         """Handle a checkpoint whose output all sinks have published. The job log already records the publication, so later
-        snapshots need not include the committables of this checkpoint and of earlier checkpoints. For some earlier checkpoints,
-        the loop has possibly not called this method."""
+        snapshots need not include the committables of this checkpoint and of earlier checkpoints. The loop does not guarantee a
+        call for every published checkpoint."""
 
     def on_checkpoint_aborted(self, checkpoint: CheckpointId) -> None:
         """Handle an aborted checkpoint. The loop does not guarantee a call for every aborted checkpoint."""

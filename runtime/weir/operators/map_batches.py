@@ -71,7 +71,7 @@ class MapBatchesOperator(Operator):
             slow = self._slices.slow
             yield from self._outputs(result)
             if slow:
-                yield part.slice(0, 0)  # an empty batch returns control to the loop, even if the function returned no rows
+                yield part.slice(0, 0)  # even an empty batch returns control to the loop
 
     def _outputs(self, result: object) -> Iterator[pa.RecordBatch]:
         for output in self._batches(result):

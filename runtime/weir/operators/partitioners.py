@@ -117,7 +117,7 @@ class PendingSlices:
 
 class RebalancePartitioner:
     """Cuts each batch into slices of equal row counts, one slice per target. If the rows cannot be divided equally, the remaining
-    rows go to the targets in turn. As a result, the numbers of records of any two targets differ by at most one."""
+    rows go to the targets in turn. As a result, the record counts of any two targets differ by at most one."""
 
     def __init__(self, schema: pa.Schema, targets: int, source_index: int, batch_rows: int) -> None:
         self._batch_rows = batch_rows

@@ -109,7 +109,7 @@ class FlatMapOperator(_RowOperator):
                     if len(ready) == self._step_rows:
                         yield self._builder.build(ready)
                         ready = []
-                        began_ns = None  # no measurement, because it would include the time until the loop resumes the step
+                        began_ns = None  # do not measure this slice: the measurement would include the time of other subtasks
             if began_ns is not None:
                 self._slices.took(part.num_rows, time.perf_counter_ns() - began_ns)
                 if self._slices.slow:
@@ -133,8 +133,8 @@ class FlatMapOperator(_RowOperator):
         return self._iterate(results, batch, position)
 
     def _iterate(self, results: Iterable[Any], batch: pa.RecordBatch, position: int) -> Iterator[Any]:
-        """Convert errors of a generator function to UserCodeError. The code of a generator function runs while its results are
-        iterated, so its errors occur here."""
+        """Convert errors of a generator function to UserCodeError. A generator function runs only while the operator iterates
+        over its results, so the function raises its errors here."""
         try:
             yield from results
         except Exception as error:

@@ -1,10 +1,10 @@
 """Tracks which rows of a keyed table change. Snapshots in progress and the emit mode BATCH need this information.
 
-A tracker counts epochs of its own, which differ from the epochs between barriers. An epoch ends when a snapshot starts and, if
+The epochs of a tracker are not the epochs between barriers. An epoch of a tracker ends when a snapshot starts and, if
 ``firsts`` is True, also when a batch starts. Each row contains the epoch of its last tracked change.
 
-The loop copies the rows of a snapshot in small steps while updates continue. Before a row changes for the first time in an
-epoch, the kernel saves the old row in the undo log if a snapshot in progress has possibly not copied the row yet. Some rows
+The loop copies the rows of a snapshot in small steps while updates continue. A snapshot in progress may still need the old values
+of a row. In this case, the kernel saves the old row in the undo log before the first change of the row in an epoch. Some rows
 change after the end of the snapshot's epoch, but before the loop copies them. When the loop has copied all rows, the snapshot
 thread replaces the copies of changed rows by the old rows in the undo log.
 
@@ -37,9 +37,9 @@ of the change and the number of the row (``epoch << 32 | row``). The words of th
 UNDO_USED = 6
 UNDO_LIMIT = 7
 FIRST_ADDRESSES = 8
-"""The address of an array to which the kernel adds the address of each row that changes for the first time in this epoch. For
-entry i of this array, entry i of the array at FIRST_RECORDS is the number of the record that changes the row. FIRST_ADDRESSES
-is 0 if the tracker does not list changed rows."""
+"""The address of an array to which the kernel adds the address of each row that changes for the first time in this epoch. The
+array at FIRST_RECORDS contains, at the same positions, the numbers of the records that change these rows. FIRST_ADDRESSES is 0 if
+the tracker does not list changed rows."""
 FIRST_RECORDS = 9
 FIRST_USED = 10
 TRACKING_WORDS = 11
@@ -137,8 +137,8 @@ class ChangeTracker:
         """The number of entries in each segment of the undo log, except the last segment."""
         self._retired: list[Words] = []
         self._unwritten: list[RowCopy] = []
-        """Complete copies that the snapshot thread has possibly not written yet. The undo entries of unwritten copies must be
-        kept."""
+        """Complete copies that the snapshot thread may not have written yet. Until a copy is written, the tracker keeps the undo
+        entries of the copy."""
         self._free: list[Words] = []
         self._first_rows: tuple[Words, Words] | None = None
         self._refresh()
@@ -172,8 +172,8 @@ class ChangeTracker:
         self._refresh()
 
     def renumber(self, chunks: RowChunks, rows: int) -> None:
-        """If the epoch numbers have reached EPOCHS and no copy is in progress, restart them at 1. The restart writes to every
-        row, but is needed only once in several years."""
+        """If the epoch numbers have reached EPOCHS and no copy is in progress, restart the epoch numbers at 1. This method writes
+        to every row, but is needed only once in several years."""
         if self.words[EPOCH] >= EPOCHS and not self._active:
             clear_epochs(chunks.addresses, rows, self._row_words)
             self.words[EPOCH] = 1

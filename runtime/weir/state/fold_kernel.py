@@ -27,7 +27,7 @@ KEY_NULLS = 1
 """The address of an array with one uint16 per record. Bit c of the uint16 is 1 if key column c of the record is null. KEY_NULLS
 is 0 if there are no nulls."""
 KEY_IDS = 2
-"""If the caller already knows the rows of the keys: the address of an array with the row number (int64) of each record. The
+"""The address of an array with the row number (int64) of each record, if the caller already knows the rows of the keys. The
 caller must number the rows of new keys consecutively, in the order of their first records. If KEY_IDS is 0, the kernel looks up
 the rows of the keys."""
 KEY_COLUMNS = 3
@@ -194,10 +194,11 @@ def fold(begin: int, end: int, control: Words, chunks: Words, keys: Words, templ
     return position
 
 
-# Fields of each row of ``columns`` and ``seen``, the arrays that describe restored values to ``append_rows``.
+# ``append_rows`` takes the arrays ``columns`` and ``seen``, which describe restored values. Each row of an array has these
+# fields.
 TARGET = 0
-"""In ``columns``, TARGET is the position in the row to which the word is written. In ``seen``, TARGET is the number of the bit
-of ``meta`` to which the value is written."""
+"""In ``columns``, TARGET is the position of the written word in the row. In ``seen``, TARGET is the number of the written bit in
+``meta``."""
 VALUES = 1
 """The address of the values: one word per row, or one byte per row for seen bits."""
 
@@ -224,8 +225,8 @@ def append_rows(first: int, count: int, chunks: Words, keys: Words, template: Wo
 @kernel
 def index_rows(first: int, count: int, control: Words, chunks: Words, row_bytes: int, keys: Words, scratch: Words) -> bool:
     """Add ``count`` restored rows to the index, from row ``first`` on. Returns False if two rows have the same key. The index
-    must have room for the rows, and must not be moving slots from an old table. If the ids of the keys serve as row numbers,
-    the index is not used: the kernel adds nothing, and checks only that each id is the number of its row.
+    must have room for the rows, and must not be moving slots from an old table. If the ids of the keys serve as row numbers, the
+    kernel does not use the index. In this case, the kernel only checks that each id is the number of its row.
 
     The kernel processes the rows in blocks. For each block, the kernel first loads the slots at which probing begins. The loads
     of slots are independent, so their cache misses overlap.

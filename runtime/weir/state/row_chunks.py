@@ -1,8 +1,8 @@
 """Stores the rows of keyed state. Rows have a fixed width, and are stored in chunks whose addresses never change.
 
 A row is a sequence of 64-bit words: ``meta``, the words of the key, and the words of the accumulators. All words of a row are
-adjacent, so folding a record into its row costs one cache miss. From the lowest bit to the highest, ``meta`` contains 16 bits
-for null key columns, 16 seen bits for aggregated columns, and 32 bits for the epoch of the last tracked change. Row ``n`` is in
+adjacent, so folding a record into its row costs one cache miss. The low 16 bits of ``meta`` mark null key columns. The next 16
+bits are the seen bits of the aggregated columns. The high 32 bits contain the epoch of the last tracked change. Row ``n`` is in
 chunk ``n >> 16``. To grow, the table adds a chunk and copies no rows.
 """
 

@@ -75,8 +75,8 @@ class RowLayout:
         return sum(words_of(encoding) for encoding in self.encodings)
 
     def template(self, *, all_seen: bool) -> Words:
-        """Return the words of a new row. If ``all_seen`` is True, all seen bits of the new row are 1. The caller passes True
-        until the first null in an aggregated column."""
+        """Return the words of a new row. If ``all_seen`` is True, all seen bits of the new row are 1. The caller passes
+        ``all_seen=True`` until an aggregated column contains its first null."""
         words = np.zeros(self.row_words, dtype=np.int64)
         if all_seen:
             words[META] = ((1 << len(self.seen_columns)) - 1) << SEEN_SHIFT

@@ -33,7 +33,7 @@ from weir.protocol.ids import Attempt, CheckpointId, Generation
 from weir.protocol.snapshots import Committable
 
 RECEIPTS_MAX = 10_000
-"""When a sink deletes receipts, it keeps this number of the newest ones. If a rollback revokes an epoch without a receipt, Weir
+"""A sink deletes its oldest receipts and keeps this number of receipts. If a rollback revokes an epoch without a receipt, Weir
 cannot report which files of this epoch consumers have removed."""
 _PRUNE_EVERY = 1_000
 _PENDING, _PUBLISHED, _ABANDONED = "pending", "published", "abandoned"
@@ -126,8 +126,8 @@ class DirectoryCommitter(Committer):
                 self._remove_old_receipts(attempt)
 
     def _is_visible(self, epoch: _Epoch, parts: Sequence[CommittablePart]) -> bool:
-        """Return whether all files of ``epoch``, which has no receipt, are at their visible paths. If all files are there, an
-        older version of Weir or a reinstatement has published the epoch."""
+        """Return whether all files of ``epoch`` are at their visible paths. The caller has found no receipt of ``epoch``. If all
+        files are at their visible paths, an older version of Weir or a reinstatement has published the epoch."""
         return all(any(self._is_complete(path, part) for path in self._visible_paths(epoch, part)) for part in parts)
 
     def _visible_paths(self, epoch: _Epoch, part: CommittablePart) -> list[str]:
@@ -213,8 +213,8 @@ class DirectoryCommitter(Committer):
             self._remove_old_receipts(before)
 
     def _remove_old_receipts(self, attempt: Attempt) -> None:
-        """Delete all receipts except the newest RECEIPTS_MAX. Also delete incomplete receipts and spare names that remain after
-        a crash."""
+        """Delete all receipts except the newest RECEIPTS_MAX. Also delete incomplete receipts and temporary names that remain
+        after a crash."""
         names = self._file_system.list(self._fence.path(attempt, _PUBLISHED))
         receipts = sorted(epoch for name in names if (epoch := _Epoch.of_receipt(name)) is not None)
         expired = [epoch.receipt for epoch in receipts[:-RECEIPTS_MAX]]
@@ -245,7 +245,7 @@ class DirectoryCommitter(Committer):
                     self._revoke_epoch(before, epoch, staged.get(epoch, ()), directory)
                     if os.path.dirname(directory) == target:
                         missing += self._missing(before, epoch, directory)
-            # Sync even if nothing was moved, because an earlier call has possibly moved all files and crashed before this sync.
+            # Sync even if nothing was moved, because an earlier call may have moved all files and then crashed.
             for path in (target, os.path.dirname(target), self._layout.out):
                 self._file_system.fsync(path)
             self._remove_empty_branches(before)
@@ -347,7 +347,8 @@ class DirectoryCommitter(Committer):
     @contextmanager
     def _changing(self, attempt: Attempt, action: str) -> Iterator[None]:
         """Take over the output directory before ``attempt`` changes it in the ``with`` block. Raises Superseded if a newer
-        attempt takes over before the end of the block. Raises SinkError instead of OSError."""
+        attempt takes over before the end of the block. If the ``with`` block raises OSError, the context manager raises SinkError
+        instead."""
         try:
             self._fence.take_over(attempt)
             if self._prepared != attempt:
@@ -410,8 +411,8 @@ class DirectoryCommitter(Committer):
             self._file_system.remove_directory(source)
 
     def _move(self, attempt: Attempt, source: str, target: str) -> None:
-        """Rename a file. Do nothing if ``source`` is missing. Also do nothing if the directory of ``target`` is missing, because
-        another generation has taken over."""
+        """Rename a file. Do nothing if ``source`` is missing. Also do nothing if the directory of ``target`` is missing: in this
+        case, another generation has taken over."""
         if not self._file_system.exists(source):
             return
         try:
@@ -419,10 +420,10 @@ class DirectoryCommitter(Committer):
                 self._file_system.rename(source, target)
             elif self._is_same(source, target):
                 # ``source`` and ``target`` are two names of one file, so renaming ``source`` to ``target`` would do nothing. To
-                # delete the name ``source``, rename it to a spare name in the fenced directory, and delete the spare name. If
-                # another generation has taken over, the rename fails. After such a takeover, deleting ``source`` directly would
-                # succeed, and could delete the last name of the file. If the process crashes before it deletes the spare name,
-                # ``abort_after`` deletes the spare name.
+                # remove the name ``source``, rename ``source`` to a temporary name in the fenced directory, and delete the
+                # temporary name. If another generation has taken over, the rename fails. Without the rename, this coordinator
+                # could delete the last name of the file after another generation has taken over. If the process crashes before it
+                # deletes the temporary name, ``abort_after`` deletes this name.
                 spare = self._fence.path(attempt, _PUBLISHED, f"spare~{uuid.uuid4().hex}")
                 self._file_system.rename(source, spare)
                 self._file_system.unlink(spare)

@@ -2,12 +2,12 @@
 
     <root>/g<generation>/...
 
-Normally, <root> contains only one directory: g<generation> (or g<generation>.<attempt>) of the newest attempt. A newer attempt
-takes over the directory by renaming the directory. After the takeover, an older attempt cannot rename files into the directory
-or out of the directory, because the older attempt uses the old name. A takeover fences an older attempt even if the older
-attempt was paused between two steps. A check of the job log before each rename would not suffice, because a coordinator can
-pause between the check and the rename. On a network file system such as NFS, another host can cache the old name of the
-directory, and use the old name until the cache expires.
+Normally, <root> contains only the directory of the newest attempt. This directory is named g<generation> or
+g<generation>.<attempt>. A newer attempt takes over the directory by renaming the directory. After the takeover, an older attempt
+cannot rename files into the directory or out of the directory, because the older attempt uses the old name. A takeover fences an
+older attempt even if the older attempt was paused between two steps. A check of the job log before each rename would not suffice,
+because a coordinator can pause between the check and the rename. On a network file system such as NFS, another host can cache the
+old name of the directory, and use the old name until the cache expires.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NO_ATTEMPT = Attempt(Generation(0))
 
 class FencedDirectory:
     def __init__(self, root: str, file_system: FileSystem, *, target: str) -> None:
-        """``target``: the output whose publication the directory controls, for error messages."""
+        """``target`` names the output of the sink in error messages."""
         self._root = root
         self._file_system = file_system
         self._target = target
@@ -47,8 +47,8 @@ class FencedDirectory:
             return
         while (attempts := self._attempts()) != [attempt]:
             if not attempts:
-                # Create the directory under a fixed name. Two coordinators that take over at the same time then create the same
-                # directory, and only one of them can rename it.
+                # Create the directory under a fixed name. As a result, if two coordinators take over at the same time, both
+                # create the same directory, and only one coordinator can rename the directory.
                 self._file_system.make_directories(self._root)
                 self._file_system.mkdir(self.path(_NO_ATTEMPT))
                 continue
@@ -61,8 +61,8 @@ class FencedDirectory:
             except OSError as error:
                 if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                     raise
-                # Both directories exist. Another coordinator was paused in this method during the takeover, then continued and
-                # created the older directory, which is therefore empty.
+                # Both directories exist. Another coordinator was paused in this method during the takeover. It then continued and
+                # created the older directory. Therefore, the older directory is empty.
                 self._file_system.remove_directory(self.path(older))
         self._file_system.fsync(self._root)
 

@@ -111,8 +111,8 @@ def _of(kind: object) -> pl.DataType:
 
 
 def _is_unsupported(kind: pa.DataType) -> bool:
-    """Return whether polars would panic when it writes values of the type. The function writes no value, because polars prints
-    a panic on stderr."""
+    """Return whether polars would panic when it writes values of the type. The function does not try to write a value, because
+    polars would print the panic on stderr."""
     types = pa.types
     return bool(
         is_binary(kind)

@@ -187,7 +187,7 @@ def _check_unchanged(file: BinaryIO, lines: LineRange, restored: CheckpointId | 
     present = identity_of(file.fileno())
     listed = InputFileIdentity(lines.size, lines.modified_ns)
     if lines.modified_ns is None and present.bytes is not None and present.bytes > lines.size:
-        return  # An older version of Weir wrote this split. That version accepted files that had grown.
+        return  # the version of Weir that wrote this split accepted files that had grown
     check_unchanged(lines.file, listed, present, restored=restored)
 
 

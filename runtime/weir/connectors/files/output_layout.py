@@ -3,7 +3,8 @@
 ``weir_checkpoint=7/part-c00000007-g1-w0000.parquet`` is a published file.
 If a writer writes several files in an epoch, the names of the further files end in ``.s0001.parquet``, ``.s0002.parquet`` etc.
 ``_weir/owner.json`` names the job, sink and job log that own the output directory.
-``_weir/staging/open-g1-w0000~<unique>.parquet`` is a file that a writer still writes, for a checkpoint whose id is not known yet.
+``_weir/staging/open-g1-w0000~<unique>.parquet`` is a file that a writer is still writing. The id of its checkpoint is not known
+yet.
 ``_weir/staging/part-c00000007-g1-w0000~<unique>.parquet`` is a pre-committed file.
 ``_weir/epochs/g1/pending/weir_checkpoint=7/part-...`` is a file whose epoch is being published.
 ``_weir/epochs/g1/published/c00000007-g1.json`` is the receipt of a published epoch.
@@ -135,8 +136,8 @@ class OutputLayout:
         """Mark the directory as owned by this job and sink, because Weir cannot distinguish the files of two jobs or sinks in
         one directory.
 
-        ``history`` is the id of the job log. Writers pass None for ``history``, because only the coordinator knows the id.
-        The coordinator checks the id of the job log before writers start. Raises the errors of ``check_owner``.
+        ``history`` is the id of the job log. Writers pass None for ``history``, because only the coordinator knows the id of the
+        job log. The coordinator checks the id of the job log before writers start. Raises the errors of ``check_owner``.
         """
         claim = {"job": job, "sink": sink} | ({"history": history} if history else {})
         file_system.make_directories(self.staging)
@@ -148,8 +149,9 @@ class OutputLayout:
         return os.path.join(self.weir, "owner.json")
 
     def check_owner(self, file_system: FileSystem, *, job: str, sink: str, history: str | None = None) -> None:
-        """Raise SinkError if another job or sink owns the directory, or if this job owns the directory with another job log. Also
-        raise SinkError if the file that names the owner is damaged. A directory without an owner passes the check."""
+        """Raise SinkError if another job or sink owns the output directory, or if this job owns it with another job log. Also
+        raise SinkError if the owner file of the output directory is damaged. An output directory without an owner passes the
+        check."""
         path = self._owner
         try:
             owner = json.loads(file_system.read(path))
@@ -160,8 +162,8 @@ class OutputLayout:
         if not isinstance(owner, dict) or not all(isinstance(owner.get(name), str) for name in ("job", "sink")):
             raise SinkError(
                 f"{path}: the file is damaged, so the owner of the output directory is unknown. Restore the file from a backup. "
-                f"If the output belongs to sink {sink!r} of job {job!r}, delete the file and start the job again, which "
-                "writes the file again. Otherwise choose another directory."
+                f"If the output belongs to sink {sink!r} of job {job!r}, delete the file and start the job again. "
+                "The job then writes a new file. Otherwise choose another directory."
             )
         if (owner["job"], owner["sink"]) != (job, sink):
             raise SinkError(

@@ -104,8 +104,9 @@ class ParquetSource(Source):
 def row_group_splits(
     files: Sequence[InputFile], *, split_bytes: int, parallelism: int, check_modification: bool = True
 ) -> tuple[Split, ...]:
-    """Return the splits of all files: groups of small files, and ranges of row groups of files that are larger than
-    ``split_bytes``. If ``check_modification`` is False, the identity of a file does not contain the modification time.
+    """Return the splits of all files. Small files are combined into groups. Files that are larger than ``split_bytes`` are
+    divided into ranges of row groups. If ``check_modification`` is False, the identity of a file does not contain the
+    modification time.
 
     This function parses only the footers of files that are larger than ``split_bytes``. For a small file, parsing the footer
     would take longer than all other work."""
@@ -263,7 +264,7 @@ class Footer:
 
 @lru_cache(maxsize=4096)
 def footer_of(file: InputFile) -> Footer:
-    """Read and parse the footer of a file. Raises InputError with the path of the file."""
+    """Read and parse the footer of a file. Raises InputError if the file cannot be read or is not a Parquet file."""
     data = _file_footer(file)
     try:
         return Footer(pq.read_metadata(pa.BufferReader(data)), checksum([data]))
@@ -272,7 +273,7 @@ def footer_of(file: InputFile) -> Footer:
 
 
 def _footer_checksum(file: InputFile) -> str:
-    """Return the checksum of the footer without parsing the footer. Raises InputError with the path of the file."""
+    """Return the checksum of the footer without parsing the footer. Raises InputError if the footer cannot be read."""
     return checksum([_file_footer(file)])
 
 

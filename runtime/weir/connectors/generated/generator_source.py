@@ -1,5 +1,5 @@
-"""The source for generated rows. Rows are numbered 0, 1, 2 ..., and the values of a row depend only on its number, the seed and the
-columns. Only the values of ``emitted_ns`` columns also depend on the time."""
+"""The source for generated rows. Rows are numbered 0, 1, 2 ... The values of a row depend only on the number of the row, the seed
+and the columns. As an exception, an ``emitted_ns`` column contains the time at which the source emits the row."""
 
 from __future__ import annotations
 
