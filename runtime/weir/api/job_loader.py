@@ -110,8 +110,8 @@ def _is_file(location: str) -> bool:
 def _load_file(path: Path) -> ModuleType:
     """Load the file as a module. Adds the directory of the file to ``sys.path``, as ``python file.py`` does.
 
-    The module is removed from ``sys.modules`` after loading, so that cloudpickle ships its functions by value. Executors
-    do not have the file, so they cannot import the functions.
+    The module is removed from ``sys.modules`` after loading, so that cloudpickle ships the functions of the module by value.
+    Executors do not have the file, so they cannot import the functions.
     """
     if not path.is_file():
         raise ConfigError(f"Job file {path} does not exist. Specify a Python file, or a module as package.module:function.")

@@ -1,4 +1,4 @@
-"""The parameters of a job. To read a parameter, a job calls a method of ``Params`` with a name, default and help. This call also
+"""The parameters of a job. To read a parameter, a job calls a method of ``Params`` with a name, default and help. The method also
 declares the parameter."""
 
 from __future__ import annotations

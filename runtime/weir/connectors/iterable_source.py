@@ -29,8 +29,8 @@ class FailureMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FailAt:
-    """Makes the source fail before it emits row ``row``, which is an index over all rows. Generations after ``until_generation`` do
-    not fail."""
+    """Makes the source fail before it emits row ``row``. ``row`` is the index of the row in the whole source, not in its split.
+    Generations after ``until_generation`` do not fail."""
 
     row: int
     how: FailureMode = FailureMode.RAISE

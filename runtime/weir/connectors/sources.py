@@ -63,9 +63,9 @@ def text(
 
     ``rate`` limits the rows per second of all subtasks together, for example to replay recorded data as a stream.
 
-    If ``order`` is ``any``, several subtasks can read a file that is larger than 1 MiB at the same time, so its rows are in any order.
-    If ``order`` is ``file``, one subtask reads a file from its first to its last row, so a large file is not read in
-    parallel."""
+    If ``order`` is ``any``, several subtasks can read a file that is larger than 1 MiB at the same time. The rows of such a file
+    are in any order. If ``order`` is ``file``, one subtask reads a file from its first to its last row, so a large file is not
+    read in parallel."""
     return TextSource(
         local_paths(path), file_name, line_numbers, rate=_checked_rate("text", rate), order=_checked_order("text", order)
     )
@@ -82,9 +82,9 @@ def json_lines(
 ) -> JsonLinesSource:
     """Read one JSON object per line. If ``schema`` is None, the schema is inferred from the first ``infer_lines`` lines.
 
-    If a line has a field that is not in the schema, the source raises an error or ignores the field, as ``unknown_fields``
-    (``error`` or ``ignore``) specifies. ``rate`` limits the rows per second of all subtasks together. ``order`` has the same meaning
-    as in ``text``."""
+    ``unknown_fields`` controls what the source does with fields that are not in the schema: ``error`` raises an error, and
+    ``ignore`` ignores the fields. ``rate`` limits the rows per second of all subtasks together. ``order`` has the same meaning as
+    in ``text``."""
     if unknown_fields not in ("error", "ignore"):
         raise ConfigError(f"sources.json_lines: unknown_fields must be 'error' or 'ignore', not {unknown_fields!r}.")
     if infer_lines < 1:

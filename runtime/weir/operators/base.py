@@ -82,7 +82,7 @@ class SnapshotFiles(Protocol):
     def writer(self, subtask: SubtaskId) -> SnapshotWriter: ...
 
     def flush(self) -> None:
-        """Make all written files durable. For files on a disk, this means fsync. Raises StorageError."""
+        """Make all written files durable. For files on a disk, the method calls fsync. Raises StorageError."""
         ...
 
 
@@ -192,8 +192,8 @@ class SourceOperator(ABC):
         """Return the splits in progress, each with the position after the last record that ``poll`` has returned."""
 
     def next_poll_after_ns(self) -> int:
-        """Return the waiting time in nanoseconds (at most 50 ms). After ``poll`` has returned None, the loop waits for this
-        time before it calls ``poll`` again."""
+        """Return the waiting time in nanoseconds (at most 50 ms). After ``poll`` has returned None, the loop waits for the
+        returned time before it calls ``poll`` again."""
         return 1_000_000
 
     def on_checkpoint_completed(self, checkpoint: CheckpointId) -> None:

@@ -59,7 +59,7 @@ class _Definition:
     def function(self) -> Callable[[Any], Any]:
         function = self.bundle.get(self.operator.code)
         if not callable(function):
-            raise GraphError(f"{self.label}: its code {self.operator.code!r} is not a function.")
+            raise GraphError(f"{self.label}: the code {self.operator.code!r} of the operator is not a function.")
         return function
 
     def expressions(self) -> tuple[Any, ...]:
@@ -71,12 +71,12 @@ class _Definition:
             pairs = [(pair[0], pair[1]) for pair in columns if isinstance(pair, list) and len(pair) == 2]
             if len(pairs) == len(columns):
                 return [OutputColumn(str(name), None if source is None else str(source)) for name, source in pairs]
-        raise GraphError(f"{self.label}: its configuration has no list of columns.")
+        raise GraphError(f"{self.label}: the configuration of the operator has no list of columns.")
 
     def columns_read(self) -> list[str]:
         reads = self.config.get("reads")
         if not isinstance(reads, list):
-            raise GraphError(f"{self.label}: its configuration does not list the columns that it reads.")
+            raise GraphError(f"{self.label}: the configuration does not list the columns that the operator reads.")
         return [str(name) for name in reads]
 
 

@@ -63,7 +63,7 @@ class RowBuilder:
             except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
                 return UserCodeError(
                     f"{self._where}: column {field.name!r} is {field.type} in the schema, but the function returned "
-                    f"{short_repr(value)} of type {type(value).__name__} in it: {error}"
+                    f"{short_repr(value)} of type {type(value).__name__} in this column: {error}"
                 )
         return UserCodeError(f"{self._where}: the values of column {field.name!r} do not form a column of type {field.type}.")
 

@@ -50,7 +50,7 @@ def test_a_code_reference_that_is_missing_or_not_a_function_is_refused() -> None
     mapped = replace(row_map("m", "in"), code="code/m")
     with pytest.raises(GraphError, match="no entry 'code/m': graph and code come from different builds"):
         build_operator(mapped, [SCHEMA], CodeBundle(), Recording())
-    with pytest.raises(GraphError, match="map 'm' .* its code 'code/m' is not a function"):
+    with pytest.raises(GraphError, match="map 'm' .* the code 'code/m' of the operator is not a function"):
         build_operator(mapped, [SCHEMA], CodeBundle({"code/m": 5}), Recording())
     built = build_operator(mapped, [SCHEMA], CodeBundle({"code/m": lambda row: row}), Recording())
     assert isinstance(built, Operator)
@@ -61,5 +61,5 @@ def test_a_code_reference_that_is_missing_or_not_a_function_is_refused() -> None
 @pytest.mark.parametrize("config", [None, {}, {"columns": [["a"]], "reads": []}, {"columns": [["a", None]]}])
 def test_a_projection_with_an_invalid_configuration_is_refused(config: object) -> None:
     selected = replace(row_map("s", "in"), kind=OperatorKind.SELECT, config=config)  # type: ignore[arg-type]  # JSON values, all of them
-    with pytest.raises(GraphError, match="select 's' .*: its configuration"):
+    with pytest.raises(GraphError, match="select 's' .*: the configuration"):
         build_operator(selected, [SCHEMA], CodeBundle(), Recording())

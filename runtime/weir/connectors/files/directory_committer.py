@@ -205,8 +205,8 @@ class DirectoryCommitter(Committer):
         with self._changing(before, "removing staged output of uncompleted checkpoints"):
             for name in self._file_system.list(self._layout.staging):
                 attempt = staging_attempt(name)
-                # Delete staged files of every checkpoint, because a zombie has possibly staged output for an old checkpoint after
-                # the last abort. The staging directory contains no output of completed checkpoints, because that output is already
+                # Delete staged files of every checkpoint, because a zombie may have staged output for an old checkpoint after the
+                # last abort. The staging directory contains no output of completed checkpoints, because that output is already
                 # published or revoked.
                 if attempt is not None and attempt < before:
                     self._file_system.unlink(os.path.join(self._layout.staging, name))

@@ -78,7 +78,7 @@ def json_lines(table: pa.Table) -> memoryview:
 
 
 def _iso(value: pl.Expr, kind: pl.DataType) -> pl.Expr:
-    """Format as text all timestamps in ``value`` that have no time zone, also those in lists and structs."""
+    """Format as text all timestamps in ``value`` that have no time zone, including timestamps in lists and structs."""
     import polars as pl
 
     if isinstance(kind, pl.Datetime):

@@ -183,8 +183,8 @@ def _is_json(line: bytes) -> bool:
 
 
 def _first_bad_line(part: LineBlock, file: str, options: pj.ParseOptions, error: Exception) -> InputError:
-    """Find the first invalid line by bisection. If a block is invalid but both halves of it are valid, report the first line of the
-    block."""
+    """Find the first invalid line by bisection. If a block is invalid but both of its halves are valid, report the first line of
+    the block."""
     while len(part.ends) > 1:
         middle = len(part.ends) // 2
         for half in (part.slice(0, middle), part.slice(middle, len(part.ends))):

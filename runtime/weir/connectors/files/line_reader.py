@@ -102,7 +102,8 @@ def line_splits(files: Sequence[InputFile], *, split_bytes: int, parallelism: in
         line = 1 if number_lines else 0
         for start in range(0, file.bytes, split_bytes):
             end = min(start + split_bytes, file.bytes)
-            # Except at offset 0, the first line of a range begins after the first newline at or after byte start - 1.
+            # The first line of a range begins after the first newline at or after byte start - 1. A range at offset 0 begins with
+            # the first line of the file.
             lines = LineRange(file.path, start, end, file.bytes, line, file.modified_ns)
             splits.append(Split(id=f"{file.path}@{start}", payload=to_json(lines)))
             if number_lines and end < file.bytes:
@@ -155,7 +156,7 @@ def _line_blocks(
     while offset < lines.end:
         fresh = file.read(min(block_bytes, unread))
         unread -= len(fresh)
-        _check_unchanged(file, lines, restored)  # after the read, because the file can be overwritten while it is read
+        _check_unchanged(file, lines, restored)  # check after the read, because the file can change during the read
         if not fresh:
             raise InputError(f"{lines.file}: the file was truncated while the source read it. Input files must not change.")
         data = carry + fresh

@@ -199,7 +199,8 @@ def _array(kind: pa.DataType, rows: int, buffer: pa.Buffer) -> pa.Array:
 
 @lru_cache(maxsize=4)
 def _zipf(vocabulary: int, exponent: float) -> tuple[pa.StringArray, npt.NDArray[np.uint32], npt.NDArray[np.int32]]:
-    """Return the words by rank, and Walker's alias table (1977) of their probabilities, built in the order of Vose's algorithm."""
+    """Return the words by rank, and an alias table (Walker, 1977) of the probabilities of the words. The table is built with
+    Vose's algorithm."""
     weight = 1.0 / np.arange(1, vocabulary + 1, dtype=np.float64) ** exponent
     scaled = (weight / weight.sum() * vocabulary).tolist()
     threshold = np.full(vocabulary, (1 << 32) - 1, np.uint32)
