@@ -45,7 +45,7 @@ class Node:
 
     @property
     def where(self) -> str:
-        """The operator's kind, its uid if the author set one, and its line in the author's code, for error messages."""
+        """The name of the operator in error messages: kind, uid (if the author set a uid), and line in the author's code."""
         uid = f" {self.uid!r}" if self.uid else ""
         return f"{self.kind}{uid}" + (f" at {self.site}" if self.site else "")
 

@@ -102,7 +102,7 @@ def _expression(item: object) -> pl.Expr:
 
 
 class _Table:
-    """An empty table with the input's schema, which polars uses to resolve the columns and types of expressions."""
+    """An empty table with the input's schema. Polars uses the table to resolve the columns and types of expressions."""
 
     def __init__(self, schema: pa.Schema) -> None:
         self._schema = schema

@@ -55,8 +55,8 @@ class Stream:
         parallelism: int | None = None,
         max_parallelism: int | None = None,
     ) -> Stream:
-        """Set options of this stream's operator. This method is needed after methods such as ``select``, which interpret all
-        keyword arguments as columns."""
+        """Set options of this stream's operator. Methods such as ``select`` interpret all keyword arguments as columns, so use
+        ``options`` to set the options of their operators."""
         set_options(self._node, uid=uid, name=name, parallelism=parallelism, max_parallelism=max_parallelism)
         return self
 
@@ -114,9 +114,9 @@ class Stream:
 
         ``schema`` is the schema of the result, or None if the function does not change the schema. ``form`` selects the type of the
         function's argument: ``arrow`` or ``polars``. If ``form`` is None, the annotation of the function's first parameter selects
-        the type. Without a polars annotation, the type is pyarrow.RecordBatch. Set ``blocking`` if the function waits for a network
-        or a disk, so that the slot's background executor runs the function. Batch boundaries vary between runs, so the result must
-        not depend on them.
+        the type. Without a polars annotation, the argument is a pyarrow.RecordBatch. Set ``blocking`` if the function waits for a
+        network or a disk, so that the slot's background executor runs the function. Batch boundaries vary between runs, so the
+        result must not depend on them.
         """
         node = self._new(OperatorKind.MAP_BATCHES, self.schema)
         with error_context(node.where):

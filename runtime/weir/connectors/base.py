@@ -131,9 +131,9 @@ class Committer(ABC):
     consumer has already removed the published output. Therefore, if consumers can remove the output of a sink, the sink keeps a
     durable record of each publication in the target.
 
-    The coordinator of an old generation can pause before any call and continue after a newer generation has run, so no method
-    may change the output of newer generations. The parameter ``before`` is the attempt that is being prepared. A method with
-    the parameter ``before`` changes only output of attempts that are older than ``before``. If the output is persistent,
+    The coordinator of an old generation can pause before any call, and continue after a newer generation has run. Therefore, no
+    method may change the output of newer generations. The parameter ``before`` is the attempt that is being prepared. A method
+    with the parameter ``before`` changes only output of attempts that are older than ``before``. If the output is persistent,
     ``abort_after`` fences older attempts. After ``abort_after``, the methods ``commit``, ``revoke``, ``reinstate`` and
     ``abort_after`` raise Superseded for an older attempt and change nothing.
     """

@@ -141,7 +141,7 @@ class Operator(ABC):
         return None
 
     def restore(self, snapshots: Sequence[OperatorSnapshot], reader: SnapshotReader) -> None:
-        """Restore the keyed state of ``context.key_groups``, and all state in ``snapshots`` that is not keyed. Open the files in
+        """Restore the keyed state of ``context.key_groups``, and all non-keyed state in ``snapshots``. Open the files in
         the order of ``snapshots``. The loop calls no other method of the operator until ``restore`` has returned."""
         if any(snapshot.files or snapshot.inline is not None for snapshot in snapshots):
             raise AssertionError(f"{type(self).__name__} has no state to restore")

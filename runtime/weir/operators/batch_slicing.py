@@ -111,8 +111,9 @@ def _parts(batch: pa.RecordBatch, bytes_max: int, row_bytes_extra: int = 0) -> I
     rows = max(1, batch.num_rows // -(-size // bytes_max))
     slices = [batch.slice(first, rows) for first in range(0, batch.num_rows, rows)]
     if min(size_of(part) for part in slices if part.num_rows == rows) > 0.75 * size:
-        # Each slice is almost as large as the batch, because the size of each slice includes memory that all slices share, such
-        # as a dictionary or the data of a string_view inside a struct. Therefore, slicing the batch would not reduce the size.
+        # Each slice is almost as large as the batch, because the size of each slice includes memory that all slices share.
+        # Examples are a dictionary and the data of a string_view inside a struct. Therefore, slicing the batch would not reduce
+        # the size.
         yield batch
         return
     for part in slices:

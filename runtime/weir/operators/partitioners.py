@@ -69,8 +69,8 @@ class BroadcastPartitioner:
 
 
 class PendingSlices:
-    """Collects slices per target. When the slices of a target have ``batch_rows`` rows or BATCH_BYTES bytes, they are joined into
-    one batch."""
+    """Collects slices per target. When the slices of a target have ``batch_rows`` rows or BATCH_BYTES bytes, ``add`` joins
+    these slices into one batch."""
 
     def __init__(self, schema: pa.Schema, targets: int, batch_rows: int) -> None:
         self._views = has_view_columns(schema)
@@ -157,8 +157,8 @@ class HashPartitioner:
     """Sends each record to the subtask that owns the key group of its key.
 
     If all columns of a batch have a fixed width and no nulls, the partitioner writes each row directly to the buffers of its
-    target, in one pass and without intermediate copies. The partitioner sorts other batches by target with a stable counting
-    sort, and then slices them.
+    target, in one pass and without intermediate copies. The partitioner sorts all other batches by target with a stable counting
+    sort, and then slices these batches.
     """
 
     def __init__(self, schema: pa.Schema, key: Sequence[str], targets: int, max_parallelism: int, batch_rows: int) -> None:

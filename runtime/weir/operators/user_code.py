@@ -16,8 +16,8 @@ def function_name(function: object) -> str:
 
 
 def user_code_error(where: str, function: object, error: BaseException, argument: str) -> UserCodeError:
-    """Return a UserCodeError whose message describes ``error``. The caller raises the UserCodeError. ``argument`` is a text
-    that describes the argument of the failed call."""
+    """Return a UserCodeError whose message describes ``error``. The caller raises the UserCodeError. ``argument`` describes the
+    argument of the failed call."""
     line = _line_in(function, error)
     at = f" (line {line})" if line else ""
     return UserCodeError(

@@ -1,6 +1,6 @@
 """Converts Arrow columns to the 64-bit words that kernels use for keys and values, and converts words to Arrow columns.
 
-A column of an eight-byte type is not copied, even if the column is a slice. The values of other types are widened into a new
+A column of an eight-byte type is not copied, even if the column is a slice. The values of narrower types are widened into a new
 array. The words of nulls are undefined, so callers must not use these words.
 """
 

@@ -96,7 +96,7 @@ class UndoRange:
 
 @dataclass(slots=True, eq=False)
 class RowCopy:
-    """A snapshot's copy of the first ``rows`` rows of a table, as they were at the end of ``epoch``.
+    """A copy of a table for a snapshot. The copy contains rows 0 to ``rows`` - 1 as they were at the end of ``epoch``.
 
     ``buffers[c]`` receives chunk c. Some rows change before the loop copies them. From the undo entries in ``undo``, the
     snapshot thread restores the rows that changed before the loop copied them.

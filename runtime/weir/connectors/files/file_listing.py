@@ -62,7 +62,8 @@ def local_path(path: str | os.PathLike[str]) -> str:
 
 
 def list_files(paths: Sequence[str]) -> tuple[InputFile, ...]:
-    """Return all input files, sorted and without duplicates. In directories, names that begin with ``_`` or ``.`` are skipped.
+    """Return all input files, sorted and without duplicates. Inside a directory, files and subdirectories whose
+    names begin with ``_`` or ``.`` are skipped.
 
     Raises InputError if a path matches no file or cannot be listed. Also raises InputError for a file whose size is unknown or
     whose name is not UTF-8."""
@@ -87,8 +88,8 @@ def list_files(paths: Sequence[str]) -> tuple[InputFile, ...]:
 
 def in_parallel(call: Callable[[_Item], _Result], items: Sequence[_Item], *, doing: str) -> list[_Result]:
     """Call ``call`` for each item, and return the results in order. For many items, call ``call`` in several threads, because
-    each call waits for the disk or the network. If the calls take long, log the progress with the message ``doing``. Raises the
-    first error of ``call``."""
+    each call waits for the disk or the network. If the calls take a long time, log the progress. ``doing`` is the text of the log
+    message. Raises the first error of ``call``."""
     if len(items) <= AT_ONCE:
         return [call(item) for item in items]
     results: list[_Result] = []

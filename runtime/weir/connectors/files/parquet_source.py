@@ -58,7 +58,7 @@ class RowGroups:
 
 @dataclass(frozen=True, slots=True)
 class ParquetSource(Source):
-    """Reads the columns that ``columns`` names, or all columns if ``columns`` is None. All files must have the same columns.
+    """Reads only the columns in ``columns``, or all columns if ``columns`` is None. All files must have the same columns.
 
     A split is a range of row groups of one file, or a group of small files. If ``order`` is ``file``, a split consists of whole
     files. The position in a file is the number of emitted rows."""
@@ -177,8 +177,8 @@ def read_row_groups(
     check: Callable[[str, pq.ParquetSchema], None],
 ) -> Batches:
     """Yield the batches of a split from position ``start`` on. Columns are cast to ``schema``, because the Arrow types of a
-    file that Spark wrote can differ from ``schema``. ``check`` takes the path and the schema of the file, and raises InputError
-    for another schema.
+    file that Spark wrote can differ from ``schema``. ``check`` takes the path and the schema of a file, and raises InputError if
+    this schema does not match the schema of the source.
 
     ``restored`` is the checkpoint that contains the position ``start``. Raises InputError, for example if the file has changed
     since the listing. Every yielded batch was read from the listed version of the file."""
@@ -227,7 +227,7 @@ def read_row_groups(
 
 
 def _rows_at_once(footer: pq.FileMetaData, groups: range, columns: Sequence[str], batch_rows: int) -> int:
-    """Estimate from the footer the number of rows with a total size of BATCH_BYTES. Returns at most ``batch_rows``.
+    """Use the footer to estimate how many rows take BATCH_BYTES bytes. Returns at most ``batch_rows``.
 
     Without the estimate, the memory would have to hold ``batch_rows`` rows at once, even if the rows are large documents. The
     estimate can be too high, because the footer contains encoded sizes, in which repeated values count only once. Therefore,
