@@ -29,7 +29,8 @@ class _Required:
 
 
 REQUIRED: Final = _Required()
-# Annotations in ``Params`` use these aliases of built-in types, because ``Params`` has methods with the names of the types.
+# Annotations in ``Params`` use aliases such as ``_Str``, because ``Params`` has methods named ``str``, ``int``, ``float`` and
+# ``bool``.
 _Str: TypeAlias = str
 _Int: TypeAlias = int
 _Float: TypeAlias = float

@@ -63,9 +63,9 @@ def text(
 
     ``rate`` limits the rows per second of all subtasks together, for example to replay recorded data as a stream.
 
-    If ``order`` is ``any``, several subtasks can read a file that is larger than 1 MiB at the same time. The rows of such a file
-    are in any order. If ``order`` is ``file``, one subtask reads a file from its first to its last row, so a large file is not
-    read in parallel."""
+    If ``order`` is ``any``, several subtasks can read a file that is larger than 1 MiB at the same time. In this case, the rows
+    of the file are in any order. If ``order`` is ``file``, one subtask reads a file from its first to its last row, so a large
+    file is not read in parallel."""
     return TextSource(
         local_paths(path), file_name, line_numbers, rate=_checked_rate("text", rate), order=_checked_order("text", order)
     )

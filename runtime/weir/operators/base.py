@@ -91,8 +91,8 @@ class SnapshotReader(Protocol):
         """Return the content of the file as a stream. The checksum is verified at the end of the ``with`` block. If the block
         ends with an error, the caller must discard the content.
 
-        Raises CheckpointError if the file is damaged or missing. If the restore is cancelled, the stream raises an error of
-        another class. The caller must not suppress the errors that the stream raises."""
+        Raises CheckpointError if the file is damaged or missing. If the restore is cancelled, the stream raises an error that is
+        not a CheckpointError. The caller must not suppress the errors that the stream raises."""
         ...
 
 
@@ -130,9 +130,9 @@ class Operator(ABC):
         call, the loop normally does not call ``on_end_of_input`` again.
 
         If the restore changes the parallelism or the chains, the loop can call ``on_end_of_input`` again. After a restore with
-        another parallelism or other chains, a new subtask can replace several old subtasks. Some of these old subtasks may not
-        have reached the end of their input. The new subtask continues with the state and the unfinished splits of the old
-        subtasks. When the new subtask reaches the end of its input, the loop calls ``on_end_of_input``.
+        another parallelism or other chains, a new subtask can replace several old subtasks. Some old subtasks may not have
+        reached the end of their input. The new subtask continues with the state and the unfinished splits of the old subtasks.
+        When the new subtask reaches the end of its input, the loop calls ``on_end_of_input``.
         """
         return iter(())
 

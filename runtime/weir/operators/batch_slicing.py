@@ -14,7 +14,7 @@ _NON_VIEW = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_bin
 """Maps each view type to the corresponding type without views. A slice of a view column references the memory of the whole
 column, but casting the slice to the type without views copies only the rows of the slice."""
 _VIEW_BYTES_EXTRA = 8
-"""A view column takes this number of bytes per row more than a large_string or large_binary column. A view takes 16 bytes per
+"""The additional bytes per row of a view column, compared with a large_string or large_binary column. A view takes 16 bytes per
 row, and an offset takes 8 bytes per row."""
 
 

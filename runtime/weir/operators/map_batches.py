@@ -21,8 +21,8 @@ from weir.operators.user_code import short_repr, user_code_error
 
 _FIRST_ROWS = 1_024
 _CALL_NS = 1_000_000_000
-"""The target duration of a call. If a call takes longer, later calls get fewer rows. The target is longer than for row functions,
-because some functions, such as models, process large batches faster."""
+"""The target duration of a call. If a call takes longer than the target, later calls get fewer rows. The target is longer than
+for row functions, because some functions, such as models, process large batches more efficiently."""
 
 
 class BatchForm(StrEnum):

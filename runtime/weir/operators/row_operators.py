@@ -24,7 +24,7 @@ ROWS_PER_STEP = 8_192
 subtasks."""
 _FIRST_ROWS = 16
 _STEP_NS = 100_000_000
-"""The target duration of a step. If a step takes longer, later steps process fewer rows."""
+"""The target duration of a step. If a step takes longer than the target, later steps process fewer rows."""
 
 
 class _RowOperator(Operator):

@@ -35,8 +35,8 @@ def short_repr(value: object) -> str:
 
 
 def _line_in(function: object, error: BaseException) -> str | None:
-    """Return the innermost line of the function's own file in the traceback, for example ``flights.py:3``. Return None if there
-    is no such line. Lines of library code are skipped, because they do not help the author of the function."""
+    """Return the innermost line of the function's own file in the traceback, for example ``flights.py:3``. Return None if the
+    traceback has no line of this file. Lines of library code are skipped, because they do not help the author of the function."""
     code = getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)
     if code is None:
         return None

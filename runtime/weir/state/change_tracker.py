@@ -8,8 +8,8 @@ of a row. In this case, the kernel saves the old row in the undo log before the 
 change after the end of the snapshot's epoch, but before the loop copies them. When the loop has copied all rows, the snapshot
 thread replaces the copies of changed rows by the old rows in the undo log.
 
-All snapshots share one undo log. An undo entry applies to a snapshot under two conditions. The saved row was last changed in or
-before the snapshot's epoch. The entry was saved in a later epoch.
+All snapshots share one undo log. An undo entry applies to the snapshot of epoch e if the saved row was last changed in epoch e or
+earlier, and the entry was saved after epoch e.
 """
 
 from __future__ import annotations

@@ -194,8 +194,8 @@ def fold(begin: int, end: int, control: Words, chunks: Words, keys: Words, templ
     return position
 
 
-# ``append_rows`` takes the arrays ``columns`` and ``seen``, which describe restored values. Each row of an array has these
-# fields.
+# ``append_rows`` takes the arrays ``columns`` and ``seen``, which describe restored values. Each row of these arrays has the
+# fields TARGET and VALUES.
 TARGET = 0
 """In ``columns``, TARGET is the position of the written word in the row. In ``seen``, TARGET is the number of the written bit in
 ``meta``."""

@@ -58,8 +58,7 @@ def move_slots(control: Words, begin: int, end: int) -> None:
 
 
 class HashIndex:
-    """Owns the tables of the index. Kernels look up and insert keys. Kernels read the addresses of the tables from
-    ``control``."""
+    """Owns the tables of the index. Kernels look up and insert keys, and read the addresses of the tables from ``control``."""
 
     def __init__(self, slots: int = SLOTS_MIN) -> None:
         self.control: Words = np.zeros(CONTROL_WORDS, dtype=np.int64)

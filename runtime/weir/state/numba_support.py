@@ -42,10 +42,9 @@ _DIGEST = _source_digest()
 def kernel(function: F) -> F:
     """Compile the function at its first call, cache the compiled code on disk, and release the GIL while the function runs.
 
-    By default, numba recompiles a cached kernel only if the source file of the kernel has changed. But the compiled code of a
-    kernel can include kernels from other files. Therefore, this decorator stores a digest of all files that contain kernels in
-    the cache, instead of the time stamp of the kernel's source file. A change of any file that contains kernels then
-    invalidates all cached kernels.
+    By default, numba recompiles a cached kernel only if the source file of the kernel has changed. However, the compiled code of
+    a kernel can include kernels from other files. Therefore, the cache contains a digest of all files with kernels, instead of
+    the time stamp of the kernel's source file. As a result, a change of any file with kernels invalidates all cached kernels.
     """
     compiled: Any = njit(nogil=True, cache=True)(function)
     compiled._cache._cache_file._source_stamp = _DIGEST

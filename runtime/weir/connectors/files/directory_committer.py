@@ -33,8 +33,8 @@ from weir.protocol.ids import Attempt, CheckpointId, Generation
 from weir.protocol.snapshots import Committable
 
 RECEIPTS_MAX = 10_000
-"""A sink deletes its oldest receipts and keeps this number of receipts. If a rollback revokes an epoch without a receipt, Weir
-cannot report which files of this epoch consumers have removed."""
+"""The number of receipts that remain after a sink has deleted old receipts. If a rollback revokes an epoch without a receipt,
+Weir cannot report which files of this epoch consumers have removed."""
 _PRUNE_EVERY = 1_000
 _PENDING, _PUBLISHED, _ABANDONED = "pending", "published", "abandoned"
 _RECEIPT = re.compile(r"c(\d+)-g(\d+)\.json")
@@ -422,8 +422,8 @@ class DirectoryCommitter(Committer):
                 # ``source`` and ``target`` are two names of one file, so renaming ``source`` to ``target`` would do nothing. To
                 # remove the name ``source``, rename ``source`` to a temporary name in the fenced directory, and delete the
                 # temporary name. If another generation has taken over, the rename fails. Without the rename, this coordinator
-                # could delete the last name of the file after another generation has taken over. If the process crashes before it
-                # deletes the temporary name, ``abort_after`` deletes this name.
+                # could delete the last remaining name of the file after another generation has taken over. If the process crashes
+                # before it deletes the temporary name, ``abort_after`` deletes this name.
                 spare = self._fence.path(attempt, _PUBLISHED, f"spare~{uuid.uuid4().hex}")
                 self._file_system.rename(source, spare)
                 self._file_system.unlink(spare)

@@ -61,8 +61,8 @@ class FencedDirectory:
             except OSError as error:
                 if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                     raise
-                # Both directories exist. Another coordinator was paused in this method during the takeover. It then continued and
-                # created the older directory. Therefore, the older directory is empty.
+                # Both directories exist. Another coordinator was paused in this method during the takeover. The other coordinator
+                # then continued and created the older directory. Therefore, the older directory is empty.
                 self._file_system.remove_directory(self.path(older))
         self._file_system.fsync(self._root)
 

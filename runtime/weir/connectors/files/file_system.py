@@ -13,7 +13,7 @@ from weir.errors import Retry, SinkError
 
 
 class FileSystem:
-    """Most methods are atomic even if the process crashes. The other methods call only atomic methods. Methods raise OSError."""
+    """Each method is atomic even if the process crashes, or consists of calls of atomic methods. Methods raise OSError."""
 
     def make_directories(self, path: str) -> None:
         """Create the directory and its missing parents, and make them durable.

@@ -149,9 +149,9 @@ class OutputLayout:
         return os.path.join(self.weir, "owner.json")
 
     def check_owner(self, file_system: FileSystem, *, job: str, sink: str, history: str | None = None) -> None:
-        """Raise SinkError if another job or sink owns the output directory, or if this job owns it with another job log. Also
-        raise SinkError if the owner file of the output directory is damaged. An output directory without an owner passes the
-        check."""
+        """Raise SinkError if another job or sink owns the output directory, or if this job owns the output directory with another
+        job log. Also raise SinkError if the owner file of the output directory is damaged. An output directory without an owner
+        passes the check."""
         path = self._owner
         try:
             owner = json.loads(file_system.read(path))
