@@ -131,8 +131,8 @@ class DirectoryCommitter(Committer):
         return all(any(self._is_complete(path, part) for path in self._visible_paths(epoch, part)) for part in parts)
 
     def _visible_paths(self, epoch: _Epoch, part: CommittablePart) -> list[str]:
-        """Return the paths at which the file can be visible. Older versions of Weir published each file separately. A file that
-        an older version published is in the directory of the checkpoint whose id is in the file name."""
+        """Return the paths at which the file can be visible. Older versions of Weir published each file separately, in the
+        directory of the checkpoint whose id is in the file name."""
         name = PartName.parse(part.final)
         assert name is not None
         checkpoints = dict.fromkeys((epoch.checkpoint, name.checkpoint))
