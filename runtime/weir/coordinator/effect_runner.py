@@ -392,8 +392,8 @@ class EffectRunner:
 
         If a newer generation exists that this process does not know yet, the log refuses the entry, and nothing is deleted.
         Checkpoints are also retired while the executors close, so that an ended job retains no more checkpoints than a running
-        job. While it is unknown whether the log contains an entry, no summary is written, because a trim could delete this entry
-        before the process has found it.
+        job. While the coordinator does not know whether the log contains an entry, it writes no summary. A trim could delete the
+        entry before this process has found it.
         """
         owned = self._owned
         if owned is None or self._log.view.generation != owned:

@@ -36,7 +36,7 @@ from weir.transport.control import Closed, Connected, ControlEvent, ControlPeer,
 
 TICK_MS = 50
 CLOSE_TIMEOUT_MS = 2_000
-"""Internal: maximum time for which the coordinator, after it has sent Stop, waits for the slots to close their connections."""
+"""Internal: after the coordinator has sent Stop, it waits at most this time for the slots to close their connections."""
 
 log = structlog.get_logger(__name__)
 

@@ -63,8 +63,8 @@ class SinkCoordinator:
         self._committers: dict[OperatorUid, Committer] = {}
         """The committers of the running graph's sinks, and of sinks that only an earlier graph contains."""
         self.confirmed = CheckpointId(0)
-        """All checkpoints of the current branch up to this one are known to be published. The log also records the publication of
-        these checkpoints, except while ``prepare`` runs."""
+        """All checkpoints of the current branch up to the checkpoint ``confirmed`` are known to be published. The log also
+        records the publication of these checkpoints, except during a call of ``prepare``."""
 
     def commit(self, permit: CommitPermit, committables: Iterable[Committable]) -> None:
         """Publish the epoch of a completed checkpoint, and record the publication in the log. Call ``commit`` in the order of
@@ -121,7 +121,7 @@ class SinkCoordinator:
     # ---- committing again ------------------------------------------------------------------------
 
     def _commit_again(self, generation: Generation, permit: CommitPermit) -> None:
-        """Commit each checkpoint in the ancestry of the restored checkpoint that is not known to be published."""
+        """Commit all output in the ancestry of the restored checkpoint, except for checkpoints that are known to be published."""
         view = self._current_view(generation)
         record = view.restore_point(permit.checkpoint)
         restored = self._manifests(view, [permit.checkpoint])[permit.checkpoint]

@@ -1,4 +1,5 @@
-"""The start point of a run: no state, the newest checkpoint, or a given checkpoint. Also the checks before the start."""
+"""The start point of a run: no state, the newest checkpoint, or a given checkpoint. The module also contains the checks before
+the start."""
 
 from __future__ import annotations
 
@@ -37,8 +38,8 @@ class Resume:
 
     ``at_least``: a checkpoint that the job is known to have completed. If the log ends before this checkpoint, the start is
     refused: the disk of the directory is possibly not mounted, or the directory contains the log of another job.
-    ``older_allowed``: accept a log that ends before ``at_least``, such as that of a backup. A start without a log is still
-    refused.
+    ``older_allowed``: accept a log that ends before ``at_least``, for example the log in a restored backup. A start without a log
+    is still refused.
     """
 
     at_least: CheckpointId | None = None
@@ -50,9 +51,9 @@ class FromCheckpoint:
     """Start from ``checkpoint``, or without state if ``checkpoint`` is None. The start revokes all output that was committed
     after ``checkpoint``.
 
-    ``abandonable``: the checkpoints that the user has agreed to abandon. If the start would abandon any other checkpoint,
-    the start is refused. None: the start may abandon any checkpoint. ``verified``: whether the files of the checkpoint are
-    already verified, because an import has verified and copied the files.
+    ``abandonable``: the checkpoints that the user has agreed to abandon. If the start would abandon any other checkpoint, the
+    start is refused. None: the start may abandon any checkpoint. ``verified``: True if an import has copied the files of the
+    checkpoint and has verified them.
     """
 
     checkpoint: CheckpointId | None
@@ -85,7 +86,8 @@ def find_start(storage: CheckpointStorage, job: str, mode: StartMode) -> StartPo
         try:
             manifest = read_manifest(storage, JobLayout(job), record) if record is not None else None
         except CheckpointError:
-            # If a running job has retired and deleted the checkpoint since the log was read, the log has new entries.
+            # A running job may have retired and deleted the checkpoint after the log was read. In this case, the log has new
+            # entries.
             if log.read()[1] == number:
                 raise
         else:
@@ -96,8 +98,8 @@ def verify_rollback(storage: CheckpointStorage, job: str, mode: StartMode) -> No
     """Verify the state files of the checkpoint that ``mode`` rolls back to. Call this function before the generation starts and
     abandons the newer checkpoints.
 
-    For a resume, this function does nothing, because a resume abandons no checkpoint: the slots verify the files in parallel
-    during the restore. Raises StorageError, or CheckpointError if a file is missing or damaged.
+    For a resume, this function does nothing, because a resume abandons no checkpoint. In a resume, the slots verify the files in
+    parallel during the restore. Raises StorageError, or CheckpointError if a file is missing or damaged.
     """
     if not isinstance(mode, FromCheckpoint) or mode.checkpoint is None or mode.verified:
         return
@@ -130,12 +132,12 @@ def check_published_output(
 
     Published output is unknown if its generation or its checkpoint is higher than all numbers in the log. With
     ``revoke_unknown``, this function revokes unknown output. If an unknown generation has revoked output of the log's current
-    branch, this function publishes that output again. The returned numbers are higher than all unknown ones, because generations
-    and checkpoint ids must never be reused. The log does not contain the new generation yet. If this process fails before it
-    starts the generation, the next start therefore finds the unknown output again.
+    branch, this function publishes that output again. The returned generation and checkpoint id are higher than those of all
+    unknown output, because numbers must never be reused. The log does not contain the new generation yet. If this process fails
+    before it starts the generation, the next start finds the unknown output again.
 
-    Raises ConfigError, and changes nothing, if there is unknown output and ``revoke_unknown`` is False or a sink is not
-    revocable. Raises SinkError, StorageError.
+    Raises ConfigError, and changes nothing, in two cases: there is unknown output and ``revoke_unknown`` is False, or a sink with
+    unknown output is not revocable. Raises SinkError, StorageError.
     """
     job_log = JobLog(storage, JobLayout(job))
     history = job_log.read()[0].history or None
@@ -172,7 +174,7 @@ def check_published_output(
         committer, branch = committers[uid], f"unknown-g{generation}"
         missing = committer.revoke({}, ancestry=known, branch=branch, before=Attempt(generation))
         notes += not_revoked(uid, committer, missing)
-        # An unknown generation possibly rolled the job back, and revoked output that is current in this log.
+        # An unknown generation may have rolled the job back, and may have revoked output that is current in this log.
         missing = committer.reinstate(ancestry=current, branch=branch, before=Attempt(generation))
         notes += not_reinstated(uid, committer, missing)
     for note in notes:
@@ -181,8 +183,8 @@ def check_published_output(
 
 
 def skip_known_checkpoints(first: FirstNumbers, mode: StartMode) -> FirstNumbers:
-    """Return ``first`` with a checkpoint id that is higher than ``at_least`` of ``mode``. If the log ends before ``at_least``, the job
-    has already used ids that the log does not contain. Checkpoint ids must never repeat."""
+    """Return ``first``, with its checkpoint id raised above ``mode.at_least``. If the log ends before ``at_least``, the job has
+    already used ids that the log does not contain. Checkpoint ids must never repeat."""
     if not isinstance(mode, Resume) or mode.at_least is None:
         return first
     return replace(first, checkpoint=CheckpointId(max(first.checkpoint, mode.at_least + 1 + SKIPPED_IDS_MAX)))

@@ -1,7 +1,7 @@
 """Whether an operator can restore its state from a checkpoint: the checks of sources, sinks and aggregates.
 
-A source enumerates its splits only when the job first starts. If a source kept its uid but read another input after a restore,
-the job would not read the new input from the beginning, but end early or continue at a meaningless position.
+A source enumerates its splits only when the job first starts. After a restore, a source with the same uid could read another
+input. The job would then not read this input from the beginning: it would end early or continue at a meaningless position.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def starts_without_state(operator: LogicalOperator) -> str:
 
 
 def incompatible(operator: LogicalOperator, *, restore: str) -> str:
-    """Return the advice for an operator that cannot restore its state. ``restore`` is what the user can change back in the graph,
-    such as "the old kind"."""
+    """Return the advice for an operator that cannot restore its state. ``restore`` names what the user can change back in the
+    graph, such as "the old kind"."""
     return (
         f"Restore {restore}, or give {operator.kind} {operator.uid!r} a new uid and pass --allow-non-restored-state. "
         f"It then {starts_without_state(operator)}"
@@ -77,8 +77,9 @@ def incompatible(operator: LogicalOperator, *, restore: str) -> str:
 def check_source(old: OperatorInGraph, new: OperatorInGraph) -> tuple[str, ...]:
     """Require the same connector and the same input.
 
-    Ignore a field that only one graph has, because the version of Weir that wrote the other graph does not know this field. As an
-    exception, refuse a change of ``order`` to "file": the checkpoint possibly contains files that are divided into several splits.
+    Ignore a field that only one graph has, because the version of Weir that wrote the other graph does not know this field. There
+    is one exception: always refuse a change of ``order`` to "file", because the checkpoint can contain files that are divided
+    into several splits.
     """
     _check_connector(old, new)
     for field in INPUT_FIELDS.get(str(new.config.get("kind")), ()):

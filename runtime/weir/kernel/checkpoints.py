@@ -320,8 +320,8 @@ class LastCheckpoint:
     def is_completed(self, generation: Generation, newest: CheckpointId | None) -> bool:
         """Return whether the checkpoint that ends the job is completed.
 
-        The checkpoint is completed if ``newest``, the newest completed checkpoint, was triggered in ``generation`` to end the job
-        and has the required kind.
+        ``newest`` is the newest completed checkpoint. The result is True if ``newest`` was triggered in ``generation`` to end the
+        job, and has the required kind.
         """
         if newest is None or self.kind is None:
             return False

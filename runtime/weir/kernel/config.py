@@ -57,8 +57,8 @@ class Timeouts:
     """Maximum time of one step of a slot's loop, for example of one call of a user function. The coordinator replaces a
     slot that exceeds this time. None: no limit."""
     call_timeout_ms: int | None = 600_000
-    """Maximum time of one blocking call of a user function in the background. The coordinator replaces a slot that exceeds this
-    time. None: no limit."""
+    """Maximum time of one blocking call of a user function in the background. If a call exceeds ``call_timeout_ms``, the
+    coordinator replaces the slot. None: no limit."""
     slots_timeout_ms: int | None = None
     """Maximum time to wait for slots before a deployment. If there are too few slots after this time, the job fails. None: no
     limit."""

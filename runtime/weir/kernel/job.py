@@ -99,7 +99,7 @@ LEGAL: dict[JobPhase, frozenset[JobPhase]] = {
 _DEPLOYED = frozenset({JobPhase.DEPLOYING, JobPhase.RUNNING})
 """The phases in which slots run the generation or are about to run it.
 
-If a slot fails in one of these phases, the generation fails.
+If a slot fails in the phase DEPLOYING or RUNNING, the generation fails.
 """
 
 
@@ -189,8 +189,8 @@ class JobMaster:
     def superseded(self, reason: str, now_ms: int) -> list[Effect]:
         """Stop without a checkpoint, because another driver has taken over the job.
 
-        The log possibly does not contain the other driver's generation yet. If an append is open, it can still succeed, so the
-        job ends only when this append is closed. ``on_log_superseded``, by contrast, drops the append, because the append cannot
+        The log possibly does not contain the other driver's generation yet. An open append can still succeed, so the job ends
+        only after this append has ended. In contrast, ``on_log_superseded`` drops the open append, because this append cannot
         succeed any more. The job does not wait for an open commit, because the next generation repeats this commit.
         """
         return self._end(Finish(JobOutcome.SUPERSEDED, reason, "Superseded"), now_ms)
@@ -366,7 +366,7 @@ class JobMaster:
             effects += self.on_slot_lost(slot.incarnation, reason, now_ms)
         for slot, stall, timeout_ms in self._heartbeats.stalled(self._slots, now_ms):
             if self._slots.get(slot.incarnation) is None:
-                continue  # both its step and its blocking call exceeded their timeouts
+                continue  # this slot was already removed: its step and its blocking call both exceeded their timeouts
             reason = self._describe_stall(slot, stall, timeout_ms, now_ms)
             effects += [DropSlot(slot.incarnation, reason), *self._remove(slot, reason, now_ms)]
         if any(slot.end_warning() for slot in self._slots):
@@ -495,7 +495,7 @@ class JobMaster:
 
     def _restart_when_cancelled(self, now_ms: int) -> list[Effect]:
         """Start the next generation when all slots have cancelled their subtasks, and all appends and commits have ended. A new
-        generation fences older ones, which can then no longer record in the job log that a checkpoint is published."""
+        generation fences older generations, which can then no longer record in the job log that a checkpoint is published."""
         if self._phase is not JobPhase.CANCELLING or not self._deployment.is_cancelled or self._append.is_open or self._commits:
             return []
         self._checkpoints = None

@@ -51,7 +51,7 @@ class PendingAppend:
         return AppendLog(request, delay_ms)
 
     def drop(self) -> None:
-        """Close the append without waiting for the answer. If the answer arrives later, do not pass it to ``created`` or
+        """Close the append without waiting for the answer. Do not pass an answer that arrives after this call to ``created`` or
         ``retry``."""
         self._open = None
 

@@ -167,8 +167,9 @@ def _restore_channels(
     """Sequence numbers never restart.
 
     A new channel continues after the highest sequence number of its edge. If the edge is also new, the channel continues after
-    the highest sequence number of the job. A channel is restored as ended if and only if its sender is in ``ended``. The rule
-    also holds for channels that had ended in the checkpoint, because a sender that is not in ``ended`` can send data again.
+    the highest sequence number of the job. A channel is restored as ended if and only if its sender is in ``ended``. This rule
+    also applies to channels that had ended in the checkpoint: if the sender of such a channel is not in ``ended``, the sender can
+    send data again.
     """
     sent: dict[ChannelId, int] = {}
     consumed: dict[ChannelId, ChannelSnapshot] = {}
@@ -211,8 +212,8 @@ def _lowest_watermark(ends: Iterable[ChannelSnapshot]) -> int | None:
 
 
 def _lowest(watermarks: Collection[int | None]) -> int | None:
-    """Return the lowest watermark. None means minus infinity, so the result is None if one watermark is None or there are no
-    watermarks."""
+    """Return the lowest watermark. None means minus infinity. So the result is None if one of the watermarks is None, or if
+    ``watermarks`` is empty."""
     defined = [watermark for watermark in watermarks if watermark is not None]
     return min(defined) if watermarks and len(defined) == len(watermarks) else None
 

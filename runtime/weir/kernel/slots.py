@@ -54,7 +54,8 @@ class Slot:
     """A slot keeps its index during a recovery, so that a surviving slot runs the same subtasks again."""
     phase: SlotPhase = SlotPhase.IDLE
     progress_ms: int = 0
-    """The time at which the current deployment was sent to the slot, or at which the slot last reported more restored bytes."""
+    """The time of the last progress: when the current deployment was sent to the slot, or when the slot last reported more
+    restored bytes."""
     restored_bytes: int = 0
     total_bytes: int = 0
     heartbeat: Heartbeat = Heartbeat(-1)
@@ -66,7 +67,7 @@ class Slot:
     sample: tuple[Heartbeat, str] = (Heartbeat(-1), "")
     """The newest sample of the slot's stacks, with the newest heartbeat at the time of this sample."""
     warned: set[tuple[bool, int]] = field(default_factory=set)
-    """The identities of the stalls that have been reported, until one of them ends."""
+    """The identities of the reported stalls. The set is cleared when one of these stalls ends."""
 
     @property
     def incarnation(self) -> SlotIncarnation:
@@ -83,8 +84,8 @@ class Slot:
         return stalls
 
     def end_warning(self) -> bool:
-        """Return True once after a reported stall has ended. Also forget the other reported stalls, so that they can be reported
-        again if they continue."""
+        """Return whether a reported stall has ended. In this case, forget all reported stalls, so that stalls that continue can
+        be reported again."""
         if self.warned <= {stall.identity for stall in self.stalls()}:
             return False
         self.warned.clear()

@@ -1,13 +1,13 @@
-"""The split assigner of one source assigns the pending splits to subtasks.
+"""A split assigner assigns the pending splits of one source to subtasks.
 
 When the coordinator sends the trigger of a checkpoint, it copies the assigner's state for the manifest. Assignments and triggers
-use the same ordered connection. So if a split is assigned before the state is copied, the split reaches the source before the
-barrier and is part of the source's snapshot. If a split is assigned later, the split arrives after the barrier. The source
-verifies this order with the field ``precedes`` of each assignment.
+use the same ordered connection. If a split is assigned before the state is copied, the split therefore reaches the source before
+the barrier, and is part of the source's snapshot. If a split is assigned after the state is copied, the split arrives after the
+barrier. The source verifies this order with the field ``precedes`` of each assignment.
 
 A source can have 100,000 splits, so a manifest does not contain the splits. A state file, the split list, contains all splits of
-a source and is written once. Splits are assigned in the order of the split list. So the index of the next split is sufficient to
-describe all pending splits, except for splits that had been assigned before a restore.
+a source and is written once. Splits are assigned in the order of the split list. So the index of the next split describes all
+pending splits. The only exception are splits that had been assigned before a restore.
 """
 
 from __future__ import annotations

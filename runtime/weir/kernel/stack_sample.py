@@ -48,9 +48,9 @@ def describe_stall(graph: PhysicalGraph, *, chain: int, in_call: bool, sample: s
     """Return the operator and the function of a long step or blocking call, such as "map 'clean' (at flights.py:12), function
     parse (flights.py:8)".
 
-    ``chain`` is the index of the chain whose step runs, or -1. ``sample`` is a sample of the slot's stacks, or an empty string if
-    there is none. If several operators can have made the call, the result names all of them. The result is empty if neither the
-    operator nor the function is known.
+    ``chain`` is the index of the chain whose step runs, or -1. ``sample`` is a sample of the slot's stacks. An empty string means
+    that no sample exists. If several operators can have made the call, the result names all of them. The result is empty if
+    neither the operator nor the function is known.
     """
     stack = _stack(sample, _CALL if in_call else _LOOP)
     user_code = stack[: next((position for position, frame in enumerate(stack) if _WEIR.search(frame.file)), 0)]

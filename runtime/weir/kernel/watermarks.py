@@ -19,7 +19,7 @@ class WatermarkTracker:
     """``inputs`` maps each channel, except feedback channels, to its restored watermark. None means minus infinity.
 
     ``idle`` and ``ended`` contain the channels that were idle or had ended in the restored snapshot. ``emitted_ms`` is the
-    watermark that the subtask had emitted. Snapshots of older versions of Weir do not contain this watermark: if ``emitted_ms``
+    watermark that the subtask had emitted. Snapshots of older versions of Weir do not contain this watermark. If ``emitted_ms``
     is None, the lowest restored watermark of the inputs counts as emitted.
     """
 

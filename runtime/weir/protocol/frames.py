@@ -10,8 +10,8 @@ Layout, little endian, 64 bytes::
 Frames of other kinds carry the sequence number of the *next* data frame. ``argument`` is the checkpoint id of a BARRIER, the
 time of a WATERMARK in ms, the bytes of credit that a CREDIT returns, and the bytes of credit that a DATA frame uses. In frames
 of other kinds, ``argument`` is 0.
-``determinants`` belong to the slot, not to the channel. A frame carries all determinants that its receiver does not have yet,
-so they arrive before the output that depends on them. The part is empty, because Weir does not record determinants yet.
+``determinants`` belong to the slot, not to the channel. A frame carries all determinants that its receiver does not have yet, so
+they arrive before the output that depends on them. ``determinants`` is empty, because Weir does not record determinants yet.
 ``content_hash`` covers determinants and payload.
 """
 

@@ -31,10 +31,11 @@ from weir.protocol.job_log import (
 )
 
 RETIRED_REMEMBERED = 100
-"""Maximum number of retired checkpoints in the view, for display. The view contains the newest retired checkpoints."""
+"""Maximum number of retired checkpoints in the view, for display. If there are more retired checkpoints, the view contains only
+the newest."""
 
 GENERATIONS_REMEMBERED = 100
-"""The view contains a separate record for each of this many newest generations. An older generation has a record only if a kept
+"""The number of newest generations for which the view contains separate records. An older generation has a record only if a kept
 checkpoint descends from it. One record describes several older generations if each of them continued the previous one."""
 
 SKIPPED_IDS_MAX = 100
@@ -220,8 +221,8 @@ class LogView:
     def ancestry_limits(self, checkpoint: CheckpointId | None) -> dict[Generation, CheckpointId]:
         """Map each generation in the ancestry of ``checkpoint`` to its newest checkpoint in this ancestry.
 
-        ``checkpoint`` descends from checkpoint c of generation g if the result contains g and c <= result[g]. Retired checkpoints
-        can be checked in this way, too, although ``ancestry`` does not return them.
+        ``checkpoint`` descends from checkpoint c of generation g if the result contains g and c <= result[g]. This check also
+        works for retired checkpoints, although ``ancestry`` does not return them.
         """
         record = self.find(checkpoint) if checkpoint is not None else None
         generation, limit = (record.generation if record else None), checkpoint
@@ -440,8 +441,8 @@ def _bounded(generations: tuple[GenerationRecord, ...], kept: Iterable[Checkpoin
     """Join the old records of consecutive generations if each generation continued the previous one. Drop the old records of
     generations from which no checkpoint in ``kept`` descends.
 
-    The number of old records then grows only with the number of rollbacks in the ancestries of kept checkpoints. The newest
-    generation that ran the job keeps a record of its own.
+    As a result, the number of old records grows only with the number of rollbacks in the ancestries of kept checkpoints. The
+    newest generation that ran the job has a separate record.
     """
     newest_run = max((number for number, record in enumerate(generations) if record.purpose is Purpose.RUN), default=0)
     count = min(len(generations) - GENERATIONS_REMEMBERED, newest_run)

@@ -25,9 +25,10 @@ class AssignerState:
 
     ``split_list``: the state file with all splits of the source, in the order of assignment. Only manifests of formats 1 and 2
     have no split list. ``next``: the row of the first split in ``split_list`` that was never assigned. ``pending``: unassigned
-    splits that are assigned before row ``next``: in formats 1 and 2 all unassigned splits, in later formats the splits that had
-    been assigned before a restore. ``finished``: the number of finished splits. The snapshots of the source contain the splits
-    that are assigned but not finished, with their positions.
+    splits, which are assigned before the splits from row ``next`` on. In formats 1 and 2, ``pending`` contains all unassigned
+    splits. In later formats, ``pending`` contains the unassigned splits that had been assigned before a restore. ``finished``:
+    the number of finished splits. The snapshots of the source contain the splits that are assigned but not finished, with their
+    positions.
     """
 
     pending: tuple[Split, ...]

@@ -32,7 +32,8 @@ class Register:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """Sent by a thread that never needs the GIL, so that a slot whose code holds the GIL does not look dead.
+    """The heartbeat thread of a slot sends these messages. This thread never needs the GIL, so a slot whose code holds the GIL
+    does not look dead.
 
     ``turns`` counts the turns of the loop. While ``turns`` stays constant, the loop is in one step. ``calls`` counts the starts
     and the ends of blocking calls. If ``calls`` is odd, a call is running. While ``calls`` keeps the same odd value, the same
@@ -241,7 +242,7 @@ class NotifyCheckpointAborted:
 class AssignSplit:
     """``split`` is None if no splits remain.
 
-    ``precedes`` is the next checkpoint to be triggered. The assignment arrives before the barrier of this checkpoint.
+    ``precedes`` is the next checkpoint to be triggered. The assignment arrives before the barrier of the checkpoint ``precedes``.
     """
 
     generation: Generation

@@ -41,7 +41,7 @@ class Split:
     index: int | None = None
 
     def without_payload(self) -> Split:
-        """Return the split in the form for snapshots. If a split list contains the split, the result has no payload."""
+        """Return the split as a snapshot stores it. If a split list contains the split, the result has no payload."""
         return self if self.index is None else replace(self, payload=None)
 
 

@@ -178,7 +178,7 @@ class Cluster:
 
     def _take_output(self) -> None:
         """Let a consumer take some of the output that the log records as published. If a power cut could still remove the log
-        entry, the consumer takes nothing."""
+        entry that records the output, the consumer takes no output."""
         if self.storage.is_synced():
             output = sorted(self.checker.recorded_as_published() & self.storage.published.keys())
             self.storage.take(self.simulation.random.sample(output, (len(output) + 1) // 2))

@@ -124,8 +124,8 @@ class HashChainCheck:
     def _ordered(self, route: tuple[str, ...]) -> bool:
         """Return whether records keep their order on ``route``.
 
-        A REBALANCE edge changes the order, and so does a FORWARD edge between different parallelisms. If splits can be assigned
-        to another subtask, an operator that delays records also changes the order.
+        A REBALANCE edge changes the order of records. A FORWARD edge between different parallelisms also changes this order. If
+        splits can be assigned to another subtask, an operator that delays records also changes the order.
         """
         uids = [OperatorUid(step.split("#")[0]) for step in route]
         for upstream, uid in zip(uids, uids[1:], strict=False):

@@ -50,8 +50,8 @@ class CompletedCheckpoint:
 
 @dataclass(frozen=True, slots=True)
 class _BeforeEntry:
-    """The checker's state before a log entry. If a power cut or a restored backup removes the entry, the checker returns to this
-    state."""
+    """The checker's state before a log entry. A power cut or a restored backup can remove the entry. The checker then returns to
+    this state."""
 
     tip: CheckpointId | None
     generation_of: str
@@ -151,8 +151,9 @@ class InvariantChecker:
                     raise Violation(f"{slot.name} has been in one {what} for {limit_ns // MS} ms and still runs the job")
 
     def on_drop(self, slot: SimSlot, connection: SimConnection, reason: str) -> None:
-        """Check that a slot that sends heartbeats while its code holds the GIL is not dropped as silent. A slot that was stopped
-        shortly before can be dropped, because it sent nothing during the stop."""
+        """Some slots send heartbeats while their code holds the GIL. Check that such a slot is not dropped for sending no
+        messages. A slot that was stopped within the last heartbeat timeout may be dropped, because it sent no heartbeats while it
+        was stopped."""
         timeout_ns = self._cluster.scenario.config.heartbeat_timeout_ms * MS
         stopped = slot.stopped_until_ns is not None and self._simulation.now_ns - slot.stopped_until_ns < timeout_ns
         if slot.held_at_ns is not None and not stopped and not connection.is_disturbed and "no message" in reason:
@@ -183,8 +184,8 @@ class InvariantChecker:
             and driver.master is not None
             and driver.master.generation == self.view.generation
         ):
-            # Another driver that revokes unknown output fences this driver before the log contains the generation of the other
-            # driver.
+            # Another driver can revoke unknown output before the log contains the generation of that driver. The revocation
+            # already fences this driver.
             is_fenced = self._cluster.storage.fenced_by > self.view.generation
             if self._generation_of == driver.name and not is_fenced:
                 raise Violation(f"{driver.name} stopped as superseded by its own generation {self.view.generation}")
@@ -379,8 +380,8 @@ class InvariantChecker:
                 held.setdefault(uid, set()).add(item.identity)
 
     def _prefix(self, effect: WriteManifest) -> Prefix:
-        """Return the prefix of the input that the checkpoint contains. Raises Violation if the split list of a source is missing,
-        or if the number of finished splits is wrong."""
+        """Return the part of the input before the checkpoint, as a prefix of each source's splits. Raises Violation if the split
+        list of a source is missing, or if the number of finished splits is wrong."""
         sources = self._cluster.scenario.sources
         prefix = dict(all_records(sources))
         unfinished = {uid: list(state.pending) for uid, state in effect.assigners.items()}
@@ -410,7 +411,7 @@ class InvariantChecker:
         return [row.identity for staged in found if staged.committable.sink == sink for row in staged.rows]
 
     def on_published(self, paths: Collection[str]) -> None:
-        """Check that readers see either all output of a sink in an epoch or nothing of it."""
+        """Check that readers see all output of a sink in an epoch or none of this output."""
         storage = self._cluster.storage
         unexpected = set(paths) - self._may_be_published
         if unexpected:

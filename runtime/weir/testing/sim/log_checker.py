@@ -25,8 +25,8 @@ class LogChecker:
         self.trimmed = 0
         """Number of deleted entries."""
         self.created_late = 0
-        """How many entries a process created under the number of an entry that had been trimmed. These entries are not part of
-        the log."""
+        """The number of entries that a process created with the number of a trimmed entry. Such entries are not part of the log.
+        """
 
     def on_created(self, path: str, data: bytes, creator: str) -> Entry | None:
         """Return the new log entry, or None if the object is not an entry, or if an entry with the same number was already
@@ -71,7 +71,8 @@ class LogChecker:
         return first
 
     def on_power_cut(self, lost: Collection[str]) -> int | None:
-        """Return the number of the first lost entry, or None. Raises Violation if a later entry is not lost."""
+        """Return the number of the first lost entry, or None. Raises Violation if a lost entry is followed by an entry that is
+        not lost."""
         numbers = {number for path in lost if (number := log_number(LAYOUT.relative(path))) is not None and number >= self._base}
         if not numbers:
             return None

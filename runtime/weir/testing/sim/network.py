@@ -71,7 +71,7 @@ class SimConnection:
 
     @property
     def is_disturbed(self) -> bool:
-        """Whether the connection is broken, or a temporary partition has ever held its messages."""
+        """Whether the connection is broken, or a temporary partition has ever delayed its messages."""
         return self._lost or self._held_until_ns > 0
 
     def cut(self) -> None:

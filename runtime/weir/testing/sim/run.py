@@ -28,7 +28,7 @@ class RunResult:
     trimmed: int
     """Number of deleted log entries."""
     created_late: int
-    """How many entries a process created under the number of an entry that had been trimmed."""
+    """The number of entries that a process created with the number of a trimmed entry."""
 
 
 def run(seed: int, *, verbose: bool = False, scenario: Scenario | None = None) -> RunResult:

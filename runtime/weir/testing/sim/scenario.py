@@ -102,7 +102,7 @@ class Scenario:
     """Whether some restarts restore an older checkpoint."""
     retained: int
     summary_every: int
-    """Number of log entries between summaries. The number is small, because a run of the simulator is short."""
+    """Number of log entries between summaries. ``summary_every`` is small, because a run of the simulator is short."""
     restore_step_ns: int = 0
     """Duration of one step of a restore. A restore has several steps for each file. So the whole restore can exceed the deploy
     timeout, although each step is shorter than this timeout."""
@@ -220,7 +220,7 @@ def _with_stalls(rng: random.Random, scenario: Scenario) -> Scenario:
         kind = rng.choice((FaultKind.HANG_CALL, FaultKind.HOLD_GIL))
         step, count = rng.choice(("deploy", "trigger", "trigger", "acknowledge")), rng.randint(1, 4)
         faults.append(Fault(kind, rng.choice((260, 290, 5_000, 5_000)) * MS, step=step, count=count))
-    # With a short checkpoint timeout, failed checkpoints often cause a failover before the timeout of the stall has passed.
+    # With a short checkpoint timeout, failed checkpoints often cause a failover before a stall exceeds its timeout.
     checkpoints = scenario.config.checkpoints
     checkpoints = replace(checkpoints, timeout_ms=rng.choice((checkpoints.timeout_ms, 1_500)))
     config = replace(

@@ -57,7 +57,7 @@ class Staged:
 
 
 class StorageObserver(Protocol):
-    """Observes the effects on storage. For each kind of effect, the storage calls one method."""
+    """Receives calls from the storage. For each kind of effect, the storage calls one method."""
 
     def on_created(self, path: str, data: bytes, creator: str) -> None: ...
     def on_deleted(self, path: str) -> None: ...
@@ -89,7 +89,8 @@ class SimStorage:
         backup has replaced the job log. Without receipts, only the job log prevents a second commit of output that a consumer has
         taken."""
         self.fenced_by = Generation(0)
-        """The newest generation that has fenced older generations, which can no longer publish, revoke or reinstate output."""
+        """The newest generation that has fenced older generations. Fenced generations can no longer publish, revoke or reinstate
+        output."""
         self.all_staged: dict[str, Staged] = {}
         self._unsynced: dict[str, Callable[[], None]] = {}
         """For each path whose newest change is not synced, a call that undoes this change."""
