@@ -105,7 +105,7 @@ class _UnconfirmedEntry:
 
 @dataclass(frozen=True, slots=True)
 class _WrittenCheckpoint:
-    """A manifest that is durable but whose checkpoint has no entry in the log yet."""
+    """The durable manifest of a checkpoint that has no entry in the log yet."""
 
     manifest: Manifest
     written: WrittenManifest

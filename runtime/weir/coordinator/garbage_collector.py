@@ -58,7 +58,7 @@ class GarbageCollector:
     def retire(self, generation: Generation, *, uncommitted_from: CheckpointId) -> None:
         """Retire and delete the checkpoints that are no longer retained.
 
-        ``generation`` is the generation of this process. The checkpoint ``uncommitted_from`` and later ones are kept.
+        ``generation`` is the generation of this process. The checkpoint ``uncommitted_from`` and all later checkpoints are kept.
         """
         if self._orphans_up_to is not None and orphan_horizon(self._log.view) > self._orphans_up_to:
             # An aborted checkpoint can leave a complete set of state files. When ``orphan_horizon`` is higher than the id of the
@@ -81,7 +81,7 @@ class GarbageCollector:
     def summarise(self, generation: Generation) -> None:
         """Summarise the log if it has grown enough, and delete the entries that the summary covers.
 
-        If it is unknown whether the summary was written, the entries are deleted after the next summary. Call only
+        If it is unknown whether the summary was written, the entries are deleted after the next summary. Call this method only
         while no append of this process is open (see ``JobLog.summarise``).
         """
         if self._log.unsummarised < self._summary_every:

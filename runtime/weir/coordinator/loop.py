@@ -61,8 +61,8 @@ class Listener(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SlotControl:
-    """Operations on slots through Spark. ``replace(task)`` replaces the slot of the given Spark task. After ``release()``, no
-    slot is replaced.
+    """Functions that replace and release slots through Spark. ``replace(task)`` replaces the slot of the given Spark task. After
+    ``release()``, no slot is replaced.
     """
 
     replace: Callable[[int], None]
@@ -250,7 +250,7 @@ class Coordinator:
         self._close_connections(incarnation)
         log.warning("slot dropped", incarnation=incarnation, reason=reason)
         task = self._tasks.pop(incarnation)
-        # Do not kill the replacement of the slot, which Spark has possibly started already.
+        # Spark may have started the replacement of the slot already. Do not kill this replacement.
         if task not in self._tasks.values():
             self._slot_control.replace(task)
 

@@ -37,7 +37,7 @@ class Resume:
     """Start from the newest checkpoint of the current branch, or without state if no checkpoint has completed.
 
     ``at_least``: a checkpoint that the job is known to have completed. If the log ends before this checkpoint, the start is
-    refused: the disk of the directory is possibly not mounted, or the directory contains the log of another job.
+    refused. In this case, the disk of the directory is possibly not mounted, or the directory contains the log of another job.
     ``older_allowed``: accept a log that ends before ``at_least``, for example the log in a restored backup. A start without a log
     is still refused.
     """
@@ -111,7 +111,7 @@ def verify_rollback(storage: CheckpointStorage, job: str, mode: StartMode) -> No
     count = f" (the first of {len(problems)} problems)" if len(problems) > 1 else ""
     raise CheckpointError(
         f"Cannot restore checkpoint {mode.checkpoint}: {storage.url}/{first.path} {first.problem}{count}. Nothing was changed. "
-        "Restore the file from a backup, restore another checkpoint with --from, or continue from the newest one with --resume."
+        "Restore the file from a backup, restore another checkpoint with --from, or continue from the newest checkpoint with --resume."
     )
 
 

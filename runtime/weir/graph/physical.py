@@ -35,7 +35,7 @@ class Edge:
     target: int
     """Index of the receiving chain."""
     target_input: int
-    """Index among the inputs of the target's first operator."""
+    """Index of this edge among the inputs of the first operator of the receiving chain."""
     partitioning: Partitioning
     key: tuple[str, ...] = ()
     feedback: bool = False
@@ -48,7 +48,8 @@ class PhysicalGraph:
     chains: tuple[Chain, ...]
     edges: tuple[Edge, ...]
     max_parallelism: dict[str, int]
-    """The number of key groups by operator uid. A job's first manifest fixes this number for all later manifests."""
+    """The number of key groups of each operator, by uid. The first manifest of a job fixes these numbers for all later manifests.
+    """
 
     def subtasks(self) -> Iterator[SubtaskId]:
         for chain in self.chains:

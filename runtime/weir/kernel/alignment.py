@@ -46,7 +46,8 @@ AlignmentEffect: TypeAlias = TakeSnapshot | AlignmentAborted
 class Aligner:
     """Aligns the barriers of one subtask.
 
-    ``inputs`` are all input channels of the subtask (at least one). ``last`` is the restored checkpoint, or 0 if there is none.
+    ``inputs`` are all input channels of the subtask (at least one). ``last`` is the restored checkpoint, or 0 if no checkpoint
+    was restored.
     """
 
     def __init__(self, inputs: Iterable[ChannelId], *, mode: CheckpointMode, last: CheckpointId) -> None:

@@ -22,7 +22,7 @@ class CheckpointConfig:
     Checkpoints of other kinds are triggered without this pause.
     """
     tolerable_failed_checkpoints: int | None = 3
-    """If more than this number of checkpoints fail in a row, the job fails over. Checkpoints of every kind count.
+    """If more than this number of checkpoints fail in a row, the job fails over. Failed checkpoints of every kind count.
 
     None means that any number of checkpoints can fail.
     """
@@ -30,8 +30,8 @@ class CheckpointConfig:
 
 @dataclass(frozen=True, slots=True)
 class RestartConfig:
-    """The first restart is immediate. Later restarts wait, first for ``initial_delay_ms``, then twice as long each time, up
-    to ``delay_max_ms``.
+    """The first restart is immediate. The second restart waits for ``initial_delay_ms``. The delay then doubles with each
+    restart, up to ``delay_max_ms``.
 
     The job fails after ``attempts_max`` restarts without a completed checkpoint.
     """

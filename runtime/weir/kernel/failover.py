@@ -22,7 +22,7 @@ class HeartbeatMonitor:
         self._last_check_ms: int | None = None
 
     def silent(self, slots: Iterable[Slot], now_ms: int) -> list[tuple[Slot, int]]:
-        """Return each silent slot with the length of its silence in ms."""
+        """Return each slot that has sent no message for ``timeout_ms``, with the time since its last message in ms."""
         last_ms, self._last_check_ms = self._last_check_ms, now_ms
         if last_ms is not None and now_ms - last_ms > self._pause_ms:
             # This process was paused. Messages that arrived during the pause are possibly unread, so every slot

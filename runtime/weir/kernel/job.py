@@ -1,9 +1,9 @@
 """The job master: the lifecycle of a job from its first generation to its end, including recovery. Pure.
 
-Each generation passes through STARTING -> PREPARING -> ALLOCATING -> DEPLOYING -> RUNNING. A failure leads through CANCELLING
-back to STARTING with the next generation. The surviving slots then restore the whole job from the last completed checkpoint.
-The restore point is chosen only while no append to the job log is open, because only the log decides which checkpoints are
-completed.
+Each generation passes through STARTING -> PREPARING -> ALLOCATING -> DEPLOYING -> RUNNING. After a failure, the job passes
+through CANCELLING and returns to STARTING with the next generation. The surviving slots then restore the whole job from the last
+completed checkpoint. The restore point is chosen only while no append to the job log is open, because only the log decides which
+checkpoints are completed.
 """
 
 from __future__ import annotations
@@ -302,7 +302,7 @@ class JobMaster:
     # ---- time ------------------------------------------------------------------------------
 
     def tick(self, now_ms: int) -> list[Effect]:
-        """Call at least every 100 ms, after all received messages have been passed in."""
+        """Call this method at least every 100 ms, after passing all received messages to the job master."""
         if self._ending is not None:
             return []
         effects = self._check_slots(now_ms)

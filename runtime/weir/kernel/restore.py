@@ -228,8 +228,8 @@ def _restore_watermarks(graph: PhysicalGraph, point: RestorePoint) -> dict[Subta
     """Return the watermarks that count as emitted.
 
     An operator with unchanged parallelism keeps the watermark of each subtask. An operator with changed parallelism gets the
-    lowest watermark of its subtasks, because the state of a new subtask can be from any of them. If the operators of a new
-    chain have different watermarks, the chain gets the highest one, because the watermark of an operator must not go back.
+    lowest watermark of its subtasks, because the state of a new subtask can be from any of them. If the operators of a new chain
+    have different watermarks, the chain gets the highest watermark, because the watermark of an operator must not go back.
     """
     before: dict[OperatorUid, dict[int, int | None]] = defaultdict(dict)
     for subtask in point.subtasks:

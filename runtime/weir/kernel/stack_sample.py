@@ -81,7 +81,7 @@ def _stack(sample: str, files: Sequence[str]) -> list[Frame]:
 
 
 def _callers(operators: Sequence[LogicalOperator], user_code: Sequence[Frame]) -> list[LogicalOperator]:
-    """Return the operators that can have called ``user_code``. A frame contains only the last part of a function's name. For a
+    """Return the operators that may have called ``user_code``. A frame contains only the last part of a function's name. For a
     callable object, this part is ``__call__``."""
     candidates = [one for one in operators if _config(one, "function")]
     if not user_code:

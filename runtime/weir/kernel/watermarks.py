@@ -42,11 +42,12 @@ class WatermarkTracker:
 
     @property
     def idle(self) -> bool:
-        """Whether the output of the subtask is idle: all inputs are idle or have ended, and at least one has not ended."""
+        """Whether the output of the subtask is idle: all inputs are idle or have ended, and at least one input has not ended."""
         return self._idle
 
     def state(self, channel: ChannelId) -> tuple[int | None, bool, bool]:
-        """Return for the snapshot the watermark of one input, whether the input is idle, and whether the input has ended."""
+        """Return what the snapshot contains about one input: its watermark, whether the input is idle, and whether the input has
+        ended."""
         entry = self._inputs.get(channel)
         return (entry.watermark_ms, entry.idle, entry.ended) if entry is not None else (None, False, False)
 

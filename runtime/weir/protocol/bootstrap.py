@@ -1,7 +1,7 @@
 """The data that a slot needs to start: the address of the coordinator and the code of the job.
 
-The slot receives the bootstrap in the closure of its Spark task, through Spark's authenticated and encrypted channel from the
-driver, and never through a socket of Weir. Therefore only the bootstrap may contain pickled code.
+The slot receives the bootstrap in the closure of its Spark task. The closure arrives through Spark's authenticated and encrypted
+channel from the driver, and never through a socket of Weir. Therefore only the bootstrap may contain pickled code.
 """
 
 from __future__ import annotations

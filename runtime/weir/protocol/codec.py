@@ -81,7 +81,7 @@ def from_json(kind: type[T], value: Any) -> T:
 class _DecodeError(Exception):
     """``path`` is the path from the outermost value to the wrong value.
 
-    ``path`` is built only while the error propagates, so decoding a correct value does not pay for a path.
+    ``path`` is built only while the error propagates, so the decoding of a correct value builds no path.
     """
 
     def __init__(self, reason: str) -> None:

@@ -39,7 +39,7 @@ GENERATIONS_REMEMBERED = 100
 checkpoint descends from it. One record describes several older generations if each of them continued the previous one."""
 
 SKIPPED_IDS_MAX = 100
-"""An earlier process has possibly triggered up to this number of checkpoints after its last log entry. A new process skips this
+"""An earlier process may have triggered up to this number of checkpoints after its last log entry. A new process skips this
 number of ids, so that no id is used twice."""
 
 _NO_GENERATION = Generation(0)
@@ -205,7 +205,7 @@ class LogView:
         raise CheckpointError(f"checkpoint {checkpoint} {problem}; newest restorable checkpoints: {newest}")
 
     def ancestry(self, checkpoint: CheckpointId | None) -> tuple[CheckpointId, ...]:
-        """Return the kept checkpoints that ``checkpoint`` descends from, including itself. None means no checkpoint."""
+        """Return the kept checkpoints from which ``checkpoint`` descends, and ``checkpoint`` itself. None means no checkpoint."""
         limits = self.ancestry_limits(checkpoint)
         return tuple(
             sorted(kept.checkpoint for kept in self.kept if kept.checkpoint <= limits.get(kept.generation, _NO_CHECKPOINT))

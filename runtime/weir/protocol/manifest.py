@@ -68,8 +68,8 @@ class Origin:
 class Manifest:
     """``graph``: the physical graph as JSON, including the logical graph and the max parallelism of each uid.
 
-    ``restored_from``: the checkpoint from which the generation started. Timestamps are the coordinator's wall clock, in ms
-    since 1970. ``drained``: all input has ended, and no operator holds records that it has yet to send.
+    ``restored_from``: the checkpoint from which the generation started. Timestamps are the coordinator's wall clock, in ms since
+    1970. ``drained``: all input has ended, and all operators have sent the records that they held.
     """
 
     job: str

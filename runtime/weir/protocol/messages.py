@@ -1,7 +1,7 @@
 """Control messages between the coordinator and the slots: JSON on an authenticated connection, in order for each slot.
 
-The order matters, because an ``AssignSplit`` that is sent before ``TriggerCheckpoint(c)`` must also arrive before it. Then
-the snapshots of the assigner and of the source agree on the assigned splits.
+The order matters: an ``AssignSplit`` that is sent before ``TriggerCheckpoint(c)`` must also arrive before
+``TriggerCheckpoint(c)``. With this order, the snapshots of the assigner and of the source agree on the assigned splits.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ class RestoredChannel:
 
 @dataclass(frozen=True, slots=True)
 class Deploy:
-    """Build the subtasks of ``slot``, restore their state, open channels to ``peers``, answer Deployed."""
+    """Build the subtasks of ``slot``, restore their state, open channels to ``peers``, and answer Deployed."""
 
     generation: Generation
     slot: SlotIndex

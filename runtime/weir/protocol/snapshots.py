@@ -76,7 +76,7 @@ class OperatorSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class ChannelSnapshot:
-    """One end of a channel at the snapshot. ``watermark_ms`` exists for inputs only. None means minus infinity."""
+    """The state of one end of a channel in a snapshot. ``watermark_ms`` exists for inputs only. None means minus infinity."""
 
     channel: ChannelId
     sequence: int

@@ -291,4 +291,4 @@ class SimInput(Source):
         return self._files.list(self._uid, self._shape)
 
     def reader(self) -> SourceOperator:
-        raise AssertionError("readers of simulated sources are made by SimProgram")
+        raise AssertionError("SimProgram creates the readers of simulated sources")

@@ -99,9 +99,9 @@ class HashChainCheck:
     def _check_order(self, fold: OperatorUid, row: SimRow, last_of: dict[object, tuple[int, int]]) -> None:
         """Check the order of the records on routes that preserve order (see ``_ordered``).
 
-        If records of one split and key passed the same operators, they must arrive in the order of their positions in the
-        split. If records have the same key in the previous fold and passed the same operators after that fold, they must arrive
-        in the order of the numbers that the fold gave them.
+        If records of one split and key passed the same operators, they must arrive in the order of their positions in the split.
+        Two records can have the same key in the previous fold, and can have passed the same operators after that fold. Such
+        records must arrive in the order of the numbers that the fold gave them.
         """
         identity = row.identity
         if self._ordered((identity.source, *identity.path, fold)):

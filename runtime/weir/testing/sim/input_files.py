@@ -8,7 +8,7 @@ from weir.protocol.snapshots import Split
 from weir.testing.sim.graphs import SourceShape
 
 REPLACED_FROM = 1_000
-"""Positions of the records in a replaced file start here, so that these records are in no expected output."""
+"""The first position of the records in a replaced file. The expected output contains no records from this position on."""
 
 
 class InputFiles:

@@ -197,11 +197,11 @@ class InvariantChecker:
 
     def on_sent_by_slot(self, slot: SimSlot, message: FromSlot) -> None:
         if isinstance(message, Cancelled) and not all(background.is_idle for background in slot.backgrounds):
-            raise Violation(f"{slot.name} has answered the cancel of generation {message.generation} during a background call")
+            raise Violation(f"{slot.name} confirmed the cancellation of generation {message.generation} during a background call")
         if isinstance(message, SubtaskFailed):
             self._simulation.trace(f"{slot.name}: {message.kind}: {message.reason}")
             if message.kind == "CheckpointError" and message.generation < self.view.generation:
-                return  # A newer generation, unknown to the slot's driver, has possibly retired the checkpoint.
+                return  # A newer generation, unknown to the slot's driver, may have retired the checkpoint.
             if message.kind not in SUBTASK_ERRORS and not self._is_replaced_input(message.kind):
                 raise Violation(f"{slot.name}, subtask {message.subtask}: {message.kind}: {message.reason}")
 
@@ -478,7 +478,7 @@ class InvariantChecker:
                 raise Violation(f"{path} of the last generation is staged, but neither committed nor deleted")
             if staged.staged_ns < prepared_ns and committable.generation < newest and committable.checkpoint > restored:
                 raise Violation(
-                    f"{path} was staged before the last restore for a checkpoint after the restored one, and still exists"
+                    f"{path} was staged for a checkpoint after the restored checkpoint, and was not deleted by the restore"
                 )
 
 

@@ -46,7 +46,7 @@ class FaultKind(StrEnum):
     CRASH_DRIVER = "crash_driver"
     PAUSE_DRIVER = "pause_driver"
     CUT_POWER = "cut_power"
-    """All processes end, and storage loses what is not synced."""
+    """All processes end, and storage loses the changes that are not synced."""
     CUT_CONTROL = "cut_control_connection"
     CUT_DATA = "cut_data_connection"
     HOLD = "hold_connection"
@@ -135,7 +135,7 @@ def make_scenario(seed: int) -> Scenario:
     if bad_disk:
         storage = replace(storage if bad_storage else StorageFaults(), syncs_fail=rng.choice((0.1, 0.3)))
         faults = (*faults, *_power_cuts(rng))
-    # Separate random numbers, so that all other faults of a seed stay the same.
+    # Use separate random numbers, so that all other faults of a seed stay the same.
     separate = random.Random(f"input {seed}")
     if faults and separate.random() < 0.2:
         faults = (*faults, Fault(FaultKind.REPLACE_INPUT, 0, at_ns=_early(separate)))

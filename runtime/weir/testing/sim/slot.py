@@ -118,7 +118,7 @@ class SimSlot(Process):
         self.hung_at_ns: int | None = None
         """The start time of a call that never ends, or None."""
         self.held_at_ns: int | None = None
-        """The time since which the loop's current step holds the GIL, or None."""
+        """The time at which the current step of the loop took the GIL, or None if no step holds the GIL."""
         self.stopped_until_ns: int | None = None
         """The end of the last pause of the whole process, or None."""
         self.backgrounds: list[SimBackground] = []

@@ -1,5 +1,5 @@
 """Simulated storage for objects, the job log and sink output. Storage calls can fail, write half an object, or lose their answer.
-A power cut loses what is not synced.
+A power cut undoes the changes that are not synced.
 
 ``SimStorage`` is the storage, in which every call is one atomic effect. ``StoragePort`` is the view of one process. On a
 thread of the process, each call takes time, during which the process can pause or die.
@@ -196,7 +196,7 @@ class SimStorage:
             del self.staged[path]
 
     def fence(self, generation: Generation) -> None:
-        """Fence older generations. Raises Superseded if a newer generation has fenced this one."""
+        """Fence older generations. Raises Superseded if a newer generation has fenced ``generation``."""
         self._simulation.step("fence", f"generation {generation}")
         if self.fenced_by > generation:
             raise Superseded(f"generation {self.fenced_by} controls the output now")
@@ -247,7 +247,7 @@ class SimStorage:
                 self.staged[path] = self.published.pop(path)
 
     def is_synced(self) -> bool:
-        """Return whether a power cut would lose nothing."""
+        """Return whether all writes are synced, so that a power cut would lose no data."""
         return not self._unsynced
 
     def backup(self) -> dict[str, object]:
@@ -318,7 +318,7 @@ class StoragePort:
         return self.call(lambda: self._storage.list(prefix))
 
     def delete(self, paths: Sequence[str]) -> None:
-        """Delete one by one. Between any two steps, another process can read, and this process can crash."""
+        """Delete one by one. Between any two steps, another process can read the storage, and this process can crash."""
         for path in paths:
             self.call(partial(self._storage.delete, path))
 

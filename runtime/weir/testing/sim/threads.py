@@ -115,7 +115,7 @@ class SimFuture:
 
 
 class SimExecutor:
-    """A single-threaded executor. ``post`` runs an action in the process when it is alive and not paused."""
+    """A single-threaded executor. ``post`` runs an action in the process when the process is alive and not paused."""
 
     def __init__(self, simulation: Simulation, threads: Threads, post: Callable[[int, Callable[[], None]], None]) -> None:
         self._simulation = simulation
