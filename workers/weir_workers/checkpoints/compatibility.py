@@ -44,8 +44,8 @@ class CompatibilityResult:
 def fit(manifest: Manifest, wanted: Version, *, maker: Version | None) -> CompatibilityResult:
     """Check whether ``wanted`` can restore the checkpoint. ``maker`` is the version that took the checkpoint, if known.
 
-    If even ``maker`` seems incompatible, the graphs differ only because they were compiled in different environments, for example on hosts
-    with different paths. In this case, the result contains a note instead of an incompatibility."""
+    If even the graph of ``maker`` seems incompatible, the graphs differ only because they were compiled in different environments,
+    for example on hosts with different paths. The result then contains a note instead of an incompatibility."""
     found = _check(manifest, wanted)
     if found.incompatibility is None or maker is None:
         return found

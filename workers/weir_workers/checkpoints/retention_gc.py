@@ -1,9 +1,10 @@
 """Garbage collection of a stopped job: retire its expired checkpoints and delete their files.
 
-The collection first appends a generation to the job log. The new generation fences a driver that was only paused, so that the driver cannot
-resume from a deleted checkpoint. Then the collection appends an entry that retires the checkpoints, and deletes their files. The collection
-stops if another process has appended to the log in the meantime, because the decision of the collection is then possibly outdated. The
-collection can be interrupted at any point, because a restore still finds all its files and the next collection completes the work.
+The collection first appends a generation to the job log. The new generation fences a driver that was only paused, so that the
+driver cannot resume from a deleted checkpoint. Then the collection appends an entry that retires the checkpoints, and deletes
+their files. If another process has appended to the log in the meantime, the collection stops, because its decision may be based
+on an outdated log. The collection can be interrupted at any point, because a restore still finds all its files and the next
+collection completes the work.
 """
 
 from __future__ import annotations
@@ -71,8 +72,8 @@ def facts(seen: JobStorage, *, retained: int, asked: bool) -> LogFacts:
 
 
 def _published_up_to(seen: JobStorage) -> dict[int, int]:
-    """Map each kept checkpoint whose publication the job log does not record to its ``Manifest.published_up_to``. The result does not
-    contain checkpoints with unreadable manifests."""
+    """Map the id of each kept checkpoint to its ``Manifest.published_up_to``, except for checkpoints whose publication the job
+    log records. The result does not contain checkpoints with unreadable manifests."""
     found: dict[int, int] = {}
     for record in seen.view.kept:
         if record.published:

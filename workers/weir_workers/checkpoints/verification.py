@@ -37,8 +37,8 @@ def verify_part(
     """Verify files, starting with file number ``part.files_done``, until ``bytes_max`` bytes are read or the time is up. Verifies at least
     one file.
 
-    A running driver can retire the checkpoint and delete its files during the verification. The driver writes the retirement
-    to the job log first, so this function reads the log again before it reports damage."""
+    A running driver can retire the checkpoint and delete its files during the verification. A driver retires a checkpoint in the
+    job log before it deletes the files, so this function reads the log again before it reports damage."""
     try:
         storage = open_(part.place.directory)
         layout = JobLayout(part.place.name)

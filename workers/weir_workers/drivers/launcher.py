@@ -23,7 +23,7 @@ def main() -> None:
     directory = Path(sys.argv[1])
     request = json.load(sys.stdin)
     if os.fork():
-        # The worker waits for the end of this process, not of the driver.
+        # The worker waits for the end of this process, but not for the end of the driver.
         os._exit(0)
     os.setsid()
     descriptor = os.open(directory / "lock", os.O_RDWR | os.O_CREAT, 0o600)

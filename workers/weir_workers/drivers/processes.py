@@ -70,7 +70,7 @@ def kill(identity: ProcessIdentity) -> None:
 
 
 def bound_log(directory: RunDirectory) -> None:
-    """If the log is too large, keep only its end. Lines that the driver writes in the meantime can be lost."""
+    """If the log is too large, keep only its end. Lines that the driver writes during this call can be lost."""
     try:
         size = directory.log.stat().st_size
         if size <= LOG_BYTES_MAX:

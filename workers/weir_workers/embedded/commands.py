@@ -47,8 +47,8 @@ def up(
 ) -> None:
     """Start the platform in the background: Postgres, Redis, API and workers. Existing data is kept.
 
-    Set WEIR_DATABASE_URL and WEIR_REDIS_URL to use external servers instead. With --output json, the command prints one document when the
-    platform is up. Only the first document contains the password of admin.
+    Set WEIR_DATABASE_URL and WEIR_REDIS_URL to use external servers instead. With --output json, the command prints one document
+    when the platform is up. Only the document of the first `weir up` contains the password of admin.
     """
     with _platform(data_dir) as directory, result_stream(output) as answer:
         from weir_workers.embedded.cli import up

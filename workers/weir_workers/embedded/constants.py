@@ -22,7 +22,8 @@ ADMIN_PASSWORD = "WEIR_ADMIN_PASSWORD"
 STOPPED = 0
 """Exit code of a supervisor that was stopped."""
 NOTHING_STARTED = 2
-"""Exit code of a supervisor that started nothing. The field ``problem`` of platform.json contains the reason."""
+"""Exit code of a supervisor that did not start any process. The field ``problem`` of platform.json contains the reason why no
+process was started."""
 OWNED = 3
 """Exit code of a supervisor if another supervisor holds the lock of the directory."""
 

@@ -13,8 +13,8 @@ import psutil
 from weir.errors import ConfigError
 
 TRIES = 100
-"""Maximum number of times that ``free_port`` asks the operating system for a port. It asks again if the operating system offers an excluded
-port."""
+"""Maximum number of times that ``free_port`` asks the operating system for a port. If the operating system offers an excluded
+port, the function asks for another port."""
 
 
 def free_port(wanted: int | None = None, *, excluded: Collection[int | None] = ()) -> int:
@@ -54,7 +54,7 @@ def _has(process: psutil.Process, port: int) -> bool:
 
 
 def holder(port: int) -> str:
-    """Describe the process that listens at the port: its pid, or 'another program' if this user may not see it."""
+    """Describe the process that listens at the port: its pid, or 'another program' if this user may not see the pid."""
     try:
         found = [one.pid for one in psutil.net_connections("tcp") if one.status == psutil.CONN_LISTEN and one.laddr.port == port]
     except psutil.Error:

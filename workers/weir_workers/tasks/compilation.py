@@ -139,5 +139,5 @@ def _message(errors: str, status: int) -> str:
     own = [line.removeprefix("weir: ") for line in lines if line.startswith("weir: ")]
     message = "\n".join(own or lines[-5:])[-MESSAGE_CHARACTERS_MAX:]
     if status < 0:
-        return f"loading the job file was ended by signal {-status}{': ' + message if message else ''}"
-    return message or f"loading the job file exited with {status}"
+        return f"the process that loads the job file was ended by signal {-status}{': ' + message if message else ''}"
+    return message or f"the process that loads the job file ended with exit code {status}"

@@ -37,8 +37,8 @@ def reassign_jobs() -> None:
 
 
 def watch_fenced_hosts(context: Context, moment: datetime) -> None:
-    """For each host whose runs were all reassigned, enqueue a check of its drivers. If a worker of the host is running again, the check kills
-    the drivers that still run. The reconciler enqueues such checks only for hosts with live runs."""
+    """For each host whose runs were all reassigned, enqueue a check of its drivers. If a worker of the host is running again, the
+    check kills the drivers that still run. The reconciler enqueues checks of drivers only for hosts with live runs."""
     with context.database.session() as session:
         hosts = repository.hosts_with_only_fenced_runs(session, since=moment - FENCED_FOR)
     for host in hosts:

@@ -73,7 +73,7 @@ def inspect_plan(context: Context, plan_id: int) -> None:
 def _subject(context: Context, session: Session, plan: RecoveryPlan, spec: Spec) -> InspectionRequest:
     job = jobs.find(session, plan.job_id)
     assert job is not None, "a plan keeps its job"
-    # A preview that was stored by an older version of Weir can lack some keys, as ``recovery.start_point`` describes.
+    # A preview that an older version of Weir stored does not always contain every key (see ``recovery.start_point``).
     resolved = (plan.preview["inspection"] or {}).get("external_checkpoint")
     return InspectionRequest(
         directory=checkpoint_directory(context.settings, job, spec),

@@ -29,7 +29,7 @@ log = structlog.get_logger(__name__)
 
 @task("weir.submit", time_limit_s=110)
 def submit(run_id: int) -> None:
-    """Start the driver on this host. Submitting a run twice starts one driver: see ``drivers.launcher``."""
+    """Start the driver on this host. If a run is submitted twice, only one driver starts (see ``drivers.launcher``)."""
     context = current()
     claimed = _claim(context, run_id)
     if claimed is None:

@@ -19,7 +19,7 @@ TIME_S = 40.0
 
 @task("weir.verify", time_limit_s=115)
 def verify(checkpoint_id: int, claim: int, files_done: int) -> None:
-    """Verify a part of a checkpoint's files, and enqueue the next part if there is one."""
+    """Verify a part of a checkpoint's files, and enqueue the next part, if any."""
     verify_checkpoint(current(), checkpoint_id, claim, files_done)
 
 

@@ -44,7 +44,7 @@ async def _deliver(context: Context, webhooks: Sequence[int], sender: Sender) ->
     outcomes = await asyncio.gather(*(_deliver_to(context, one, sender, until_s) for one in webhooks), return_exceptions=True)
     for webhook_id, error in zip(webhooks, outcomes, strict=True):
         if error is not None:
-            # Keep the claim on the webhook until it expires, because an immediate retry would probably fail, too.
+            # Keep the claim on the webhook until the claim expires, because an immediate retry would probably fail, too.
             log.error("cannot send messages to a webhook", webhook=webhook_id, exc_info=error)
 
 
@@ -68,8 +68,8 @@ async def _send(context: Context, sender: Sender, message: WebhookMessage) -> Se
             else None
         )
     except ConfigError as error:
-        # Do not send the message without a signature, because its receiver checks the signature. A later attempt can send it with a
-        # signature.
+        # Do not send the message without a signature, because its receiver checks the signature. A later attempt can send the
+        # message with a signature.
         return NotSent(str(error))
     return await sender.send(message, key)
 

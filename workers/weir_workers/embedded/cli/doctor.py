@@ -45,9 +45,9 @@ class CheckStatus(StrEnum):
     OK = "ok"
     PROBLEM = "problem"
     WARNING = "warning"
-    """The platform works, but the user should know about this."""
+    """The platform works, but has a problem that the user should know about."""
     SKIPPED = "skipped"
-    """The check cannot be made, because of another problem or missing information."""
+    """The check cannot run, because of another problem or because information is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +84,8 @@ Check = Callable[[CheckContext], Finding]
 
 
 def report_findings(directory: DataDir, environment: Mapping[str, str], answer: TextIO | None) -> int:
-    """Print each finding as soon as its check ends. If ``answer`` is given, print all findings to ``answer`` as JSON at the end instead.
-    Returns an exit code."""
+    """Print each finding as soon as its check ends. If ``answer`` is given, print no text, but print all findings to ``answer``
+    as JSON at the end. Returns an exit code."""
     has_problems = False
     findings = []
     for finding in examine(directory, environment):
@@ -319,7 +319,7 @@ def _log_or_server(subject: CheckContext, name: str) -> str:
     assert subject.found is not None
     if name in subject.found.external:
         return f"check the external server at {subject.found.external[name]}"
-    return f"the supervisor restarts it; if that does not help, see {subject.directory.log_of(name)}"
+    return f"the supervisor restarts this process; if the restart does not help, see {subject.directory.log_of(name)}"
 
 
 def _first_line(error: Exception) -> str:

@@ -60,7 +60,7 @@ class Postgres:
         """
         if (self.data / "PG_VERSION").exists():
             return
-        # An earlier attempt that was killed can have left files in the directory ``fresh``.
+        # An earlier attempt that was killed may have left files in the directory ``fresh``.
         fresh = self.data.with_name(self.data.name + ".new")
         shutil.rmtree(fresh, ignore_errors=True)
         fresh.mkdir(mode=0o700, parents=True)
@@ -97,7 +97,7 @@ class Postgres:
             environment={"PATH": os.defpath, "LC_ALL": "C"},
             directory=Path("/"),
             user=self.user,
-            # SIGINT requests a fast shutdown: Postgres closes connections and loses nothing that is committed.
+            # SIGINT requests a fast shutdown: Postgres closes all connections and loses no committed data.
             signal_if_parent_dies=signal.SIGINT,
         )
 

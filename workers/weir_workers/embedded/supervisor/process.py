@@ -1,8 +1,8 @@
 """The supervisor process of a platform: ``python -m weir_workers.embedded.supervisor.process DIR``.
 
-The supervisor has one thread, because a child ends with the thread that started it. ``state_machine.py`` makes the decisions,
-and this module carries them out. SIGTERM or SIGINT stops the platform. Exit codes: 0 stopped, 2 nothing was started, 3
-another supervisor has the lock.
+The supervisor has one thread, because a child ends with the thread that started it. ``state_machine.py`` makes the decisions, and
+this module carries them out. SIGTERM or SIGINT stops the platform. Exit codes: 0 stopped, 2 no process was started, 3 another
+supervisor has the lock.
 """
 
 from __future__ import annotations
@@ -73,7 +73,8 @@ class Supervisor:
         self._why_killed: dict[str, str] = {}
         self._was_up = False
         self._moving = False
-        """True if another program uses one of the ports, so that all processes must be stopped, and started again with other ports."""
+        """True if another program uses one of the ports. The supervisor must then stop all processes, and start them again with
+        other ports."""
         self._moves = 0
         self._written: PlatformState | None = None
         self._logs_at_s = 0.0

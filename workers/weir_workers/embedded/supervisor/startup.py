@@ -86,8 +86,8 @@ def prepare(directory: DataDir, environment: Mapping[str, str], before: Platform
         "WEIR_SECRET_KEY": environment.get("WEIR_SECRET_KEY") or secrets.secret_key,
         "WEIR_DATA_DIR": str(directory.root),
         "WEIR_PUBLIC_URL": environment.get("WEIR_PUBLIC_URL") or url,
-        # By default, allow webhooks to receivers on this host. Such receivers are usual for an embedded platform, and every user of the
-        # host can send requests to them even without Weir.
+        # By default, allow webhooks to receivers on this host. Such receivers are usual for an embedded platform. Even without
+        # Weir, every user of the host can send requests to these receivers.
         "WEIR_WEBHOOK_REACH": environment.get("WEIR_WEBHOOK_REACH") or "loopback",
     }
     found = services(

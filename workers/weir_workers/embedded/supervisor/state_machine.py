@@ -91,7 +91,7 @@ class Status:
     not_before_s: float = 0.0
     """The earliest time of the child's next start."""
     failures: int = 0
-    """Number of consecutive failures. When the child has been ready for STEADY_S, its next failure sets the number to 1."""
+    """Number of consecutive failures. If the child has been ready for STEADY_S, its next failure sets this number to 1."""
     restarts: int = 0
     """Since this supervisor started."""
     slow: int = 0
@@ -144,7 +144,7 @@ class Supervision:
         for name, child in reversed(self._children.items()):
             status = self.status[name]
             if any(name in other.needs and self.status[other.name].state in RUNS for other in self._children.values()):
-                continue  # children that need it end first
+                continue  # the children that need this child end first
             if status.state in (State.WAITING, State.DONE):
                 self._move(name, State.STOPPED, now_s)
             elif status.state in (State.STARTING, State.READY):
