@@ -1,4 +1,4 @@
-"""The id of this host. Only workers on the same host can start its drivers, signal them and check whether they are alive."""
+"""The id of this host. Only workers on the host of a driver can start the driver, signal it and check whether it is alive."""
 
 from __future__ import annotations
 

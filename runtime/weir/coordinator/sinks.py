@@ -185,7 +185,7 @@ class SinkCoordinator:
     def _record(
         self, entry: BranchAbandoned | BranchReinstated, due: Callable[[LogView], tuple[AbandonedCheckpoint, ...]]
     ) -> None:
-        """Append ``entry``. Do nothing if an earlier attempt has appended the entry without receiving the answer."""
+        """Append ``entry``. If an earlier attempt appended the entry, but the answer was lost, do nothing."""
         try:
             self._append(entry)
         except CheckpointError:

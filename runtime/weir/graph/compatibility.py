@@ -1,6 +1,6 @@
 """Whether a graph can restore a checkpoint of another graph.
 
-A graph that does not match is refused, because it would restore wrong state.
+A graph that does not match the checkpoint is refused, because the job would restore wrong state.
 """
 
 from __future__ import annotations

@@ -51,11 +51,11 @@ class Timeouts:
     """
 
     heartbeat_timeout_ms: int = 5_000
-    """Maximum time without a message from a slot. A slot that exceeds this time counts as lost, and the coordinator replaces it.
-    The lease of a slot is twice as long as this timeout."""
+    """Maximum time without a message from a slot. A slot that sends no message for ``heartbeat_timeout_ms`` counts as lost, and
+    the coordinator replaces the slot. The lease of a slot is twice as long as this timeout."""
     stuck_timeout_ms: int | None = 60_000
-    """Maximum time of one step of a slot's loop, for example of one call of a user function. The coordinator replaces a
-    slot that exceeds this time. None: no limit."""
+    """Maximum time of one step of a slot's loop, for example of one call of a user function. If a step exceeds
+    ``stuck_timeout_ms``, the coordinator replaces the slot. None: no limit."""
     call_timeout_ms: int | None = 600_000
     """Maximum time of one blocking call of a user function in the background. If a call exceeds ``call_timeout_ms``, the
     coordinator replaces the slot. None: no limit."""
@@ -65,8 +65,8 @@ class Timeouts:
     deploy_timeout_ms: int = 60_000
     """Maximum time without progress while a slot is being deployed. The duration of a restore is not limited."""
     cancel_timeout_ms: int = 3_000
-    """Maximum time to cancel the subtasks of a slot before a new generation. The coordinator replaces a slot that exceeds
-    this time."""
+    """Maximum time to cancel the subtasks of a slot before a new generation. If a slot exceeds ``cancel_timeout_ms``, the
+    coordinator replaces the slot."""
     connect_timeout_ms: int = 60_000
     """Maximum time in which a slot must connect to the coordinator or to another slot."""
 

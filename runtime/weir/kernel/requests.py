@@ -99,8 +99,9 @@ class CommitQueue:
     """The commits of completed checkpoints, in order and one at a time.
 
     Call ``add`` for each completed checkpoint, then ``done`` or ``retry`` for each answer. Only the first commit in the queue is
-    running. If two commits ran at once, the later commit could succeed while the earlier commit is still being retried. Then both
-    checkpoints would count as published, because the coordinator stores only the number of the newest published checkpoint.
+    running. If two commits ran at once, the later commit could succeed while the earlier commit is still being retried. If only
+    the later commit succeeded, both checkpoints would count as published, because the coordinator stores only the number of
+    the newest published checkpoint.
     """
 
     def __init__(self, *, attempts_max: int) -> None:

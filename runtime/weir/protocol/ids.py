@@ -15,7 +15,7 @@ Generation = NewType("Generation", int)
 
 
 class Attempt(NamedTuple):
-    """Attempt ``number`` of a generation. Attempts are ordered, and a newer attempt replaces the older one.
+    """Attempt ``number`` of a generation. Attempts are ordered, and a newer attempt replaces all older attempts.
 
     Today, ``number`` is always 0, because a generation deploys each slot only once.
     """

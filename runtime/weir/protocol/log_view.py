@@ -1,8 +1,8 @@
 """The state that the entries of a job log describe. The view depends only on the entries.
 
 The checkpoints form a tree. A generation restores one checkpoint. Checkpoints that the previous generation completed after the
-restored one become *abandoned*. Abandoned checkpoints are kept, and a rollback can return to them, but the current state does
-not descend from them.
+restored checkpoint become *abandoned*. Abandoned checkpoints are kept, and a rollback can return to them, but the current state
+does not descend from them.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from weir.protocol.snapshots import JsonValue, OperatorSnapshot, Split, SubtaskS
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """The first message of a slot. ``task``: index of its Spark task, which is the preferred slot index."""
+    """The first message of a slot. ``task``: index of the slot's Spark task, which is the preferred slot index."""
 
     incarnation: SlotIncarnation
     task: int

@@ -157,7 +157,7 @@ class SimSlot(Process):
         return self._lease_until_ns is not None and self.simulation.now_ns > self._lease_until_ns
 
     def hold_gil(self, duration_ns: int) -> None:
-        """Let one step of the loop hold the GIL for ``duration_ns``. During this time, the slot sends only heartbeats."""
+        """Let one step of the loop hold the GIL for ``duration_ns``. While a step holds the GIL, the slot sends only heartbeats."""
         if not self.paused:
             self.pause(duration_ns)
             self.held_at_ns = self.simulation.now_ns
