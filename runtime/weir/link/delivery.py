@@ -135,8 +135,7 @@ class EventDelivery:
         self._lingers_since_ms = None
         match result:
             case Stored(up_to) | Gap(up_to) if up_to > self._sent:
-                # The control plane can store only events that were sent, by this request or by an earlier one.
-                # So this response is wrong.
+                # The response is wrong, because it confirms events that neither this request nor an earlier request has sent.
                 self.on_result(ControlPlaneUnavailable("the response confirms unsent events"), now_ms, jitter=jitter)
             case Stored(up_to):
                 self._on_success()

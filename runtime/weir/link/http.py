@@ -26,8 +26,8 @@ from weir.protocol.events import NumberedCommand, decode_commands
 from weir.protocol.ids import CommandId, EventNumber
 
 TIMEOUT_S = 10.0
-"""Internal: maximum duration of a request to the control plane. The link retries failed requests. The job never waits for a
-request."""
+"""Internal: maximum duration of a request to the control plane. The link retries failed requests. Requests to the control plane
+never delay the job."""
 RESPONSE_BYTES_MAX = 4 << 20
 PROBLEM = "application/problem+json"
 _FINAL = {

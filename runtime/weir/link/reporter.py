@@ -27,7 +27,8 @@ from weir.protocol.snapshots import JsonValue
 from weir.storage.manifests import checkpoint_statistics
 
 RESTORE_EVERY_MS = 10_000
-"""The minimum time between two recorded events about a restore. A restore that takes less time than this causes no event."""
+"""The minimum time between two recorded events about a restore. A restore that takes less time than RESTORE_EVERY_MS causes no
+event."""
 SAMPLE_EVERY_MS = 2_000
 """The minimum time between two recorded samples of a slot. Slots report twice a second, which is more than the charts can
 show."""
@@ -100,14 +101,15 @@ class Reporter:
                 self._record(Recovered(report.generation, self._failure, report.value_ms))
             case ReportKind.WAITING_FOR_SLOTS:
                 assert report.generation is not None
-                # The reason explains why the job does not run yet. A change of the phase removes the reason.
+                # The reason explains why the job does not run yet. When the phase changes, ``on_phase`` replaces the reason.
                 self._report_state(self._state(JobPhase.ALLOCATING), report.generation, f"waiting for slots: {report.text}")
             case ReportKind.RETRYING:
                 if self._reported is not None and self._reported.state is not DriverState.RUNNING:
                     self._report_state(self._reported.state, self._reported.generation, f"retrying: {report.text}")
             case ReportKind.SLOW:
                 if self._reported is not None:
-                    # When the slot continues, the text is empty. The reason of a restart is then its failure again.
+                    # The report's text is empty when a slow slot continues. During a restart, the reason of the state is then
+                    # again the failure that caused the restart.
                     state = self._reported.state
                     text = report.text or (self._failure if state is DriverState.RESTARTING else "")
                     self._report_state(state, self._reported.generation, text)
@@ -143,8 +145,8 @@ class Reporter:
             self._record(changed)
 
     def _report_restore(self, message: Restoring) -> None:
-        """If a restore takes long, report its progress as the reason of the run's state. The reason explains why the job does not
-        run yet."""
+        """If a restore takes a long time, report its progress as the reason of the run's state, so that the user can see why the
+        job does not run yet."""
         now_ms = self._now_ms()
         if message.generation != self._generation or self._reported is None:
             return

@@ -23,7 +23,7 @@ _NOISE = (b"WARNING: Using incubator modules", b"Using Spark's default log4j pro
 
 _EARLY_LINES_MAX = 100
 _END_S = 10.0
-"""Internal: maximum time to wait for the end of the JVM. Weir kills a JVM that has not ended after this time."""
+"""Internal: maximum time to wait until the JVM has exited. Weir kills a JVM that has not ended after this time."""
 _launch: Callable[..., Any] = launch_gateway  # which declares no types
 
 _RAISED = re.compile(r"[\w.]*(Error|Exception|Interrupt|Exit)\b(:|$)")

@@ -122,7 +122,7 @@ def _launch(
     code = pack_code(job.to_graph()[1].entries, by_value=options.by_value)
     return _start(
         plan,
-        # An earlier run that was considered dead can have continued the job while Spark was starting. So plan again.
+        # Plan again, because an earlier run that was considered dead may have continued the job while Spark was starting.
         lambda: plan_job(job, storage, options),
         first,
         storage=storage,
@@ -235,9 +235,9 @@ def _process_settings(run: int, storage: CheckpointStorage, options: RunOptions)
 
 
 def _sample_ms(timeout_ms: int | None) -> int:
-    """Return the time after which a slot samples its stacks during a step or a blocking call. The returned time is less than
-    half the timeout. So the coordinator normally has the sample when the coordinator reports a slow step or call at half the
-    timeout."""
+    """Return the time after which a slot samples its stacks during a step or a blocking call. The coordinator reports a slow step
+    or call after half the timeout. The returned time is shorter, so that the coordinator normally receives the sample before this
+    report."""
     return SAMPLE_MS if timeout_ms is None else min(SAMPLE_MS, timeout_ms * 2 // 5)
 
 
@@ -290,8 +290,8 @@ def _clean_up(
 def runs_newest_generation(view: LogView, progress: ProgressSnapshot) -> bool:
     """Return whether this run has the newest generation.
 
-    Two runs can request the same generation, but checkpoint ids are unique. So the proof that the newest generation belongs to
-    this run is a checkpoint that this run has completed in that generation.
+    Two runs can request the same generation, but checkpoint ids are unique. So the proof is a checkpoint: the newest checkpoint
+    in the log is from the newest generation, and this run has completed this checkpoint.
     """
     record = view.newest
     if record is None or not progress.completed:

@@ -145,8 +145,8 @@ class SlotPool:
     """The pool of slots. Call order: start -> report_failures -> release (when the job has ended, before the slots stop) ->
     close. Only one thread may call these methods.
 
-    ``capacity_timeout_s`` is internal, and limits the wait for free task slots. After the wait, the pool submits the slots even
-    if the cluster has too few task slots, and the slots timeout of the job limits the further wait.
+    ``capacity_timeout_s`` is internal, and limits the wait for free task slots. When the wait ends, the pool submits the slots
+    even if the cluster has too few task slots. From then on, the job's slots timeout limits the wait.
 
     ``on_loss(loss)`` is called for every Spark job that ended early and will be submitted again. ``report_failures`` sets the
     callback for failures. The pool's threads call ``on_loss`` and the callback for failures, which must not block.

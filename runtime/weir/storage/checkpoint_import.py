@@ -29,8 +29,8 @@ from weir.storage.state_files import StateFileChecker, StateFiles
 
 @dataclass(frozen=True, slots=True)
 class ExternalCheckpoint:
-    """A checkpoint to import. ``manifest`` is already changed for the importing job, except for its id, generation and branch.
-    This manifest still names the original files."""
+    """A checkpoint to import. ``manifest`` is already adapted to the importing job, but still has the id, generation and branch
+    of the external checkpoint, and names the original files."""
 
     location: JobLocation
     record: CheckpointRecord
@@ -101,9 +101,9 @@ def import_checkpoint(
 
     ``abandonable`` are the checkpoints that the import is allowed to abandon. None allows all. ``nonce`` is a unique string,
     such as a UUID. An interrupted import has no effect on the job and can be repeated. If the job's newest checkpoint is
-    already a copy of ``external``, the import does nothing. Raise ConfigError if other checkpoints would be abandoned, or if
-    another process has written to the log; CheckpointError if the job's log or a file of the checkpoint is missing or damaged;
-    and StorageError.
+    already a copy of ``external``, the import does nothing. Raise ConfigError if the import would abandon other checkpoints, or
+    if another process has written to the log. Raise CheckpointError if the job's log or a file of the checkpoint is missing or
+    damaged. Also raise StorageError.
     """
     log = JobLog(target.storage, target.layout)
     view, number = log.read()

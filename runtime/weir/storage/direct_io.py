@@ -43,8 +43,8 @@ def open_direct(path: str | os.PathLike[str], flags: int, mode: int) -> tuple[in
 def write_direct(descriptor: int, parts: Sequence[memoryview]) -> bool:
     """Write all of ``parts`` to a new file opened by ``open_direct``.
 
-    Return False if the file system does not support direct I/O. After a return of False, the file is empty, and the descriptor
-    no longer uses direct I/O. Raise OSError as ``os.write`` does.
+    Return False if the file system does not support direct I/O. In this case, the file is empty, and the descriptor no longer
+    uses direct I/O. Raise OSError as ``os.write`` does.
     """
     size = 0
     try:

@@ -97,12 +97,12 @@ def verify(storage: CheckpointStorage, layout: JobLayout, checkpoint: Checkpoint
     """Read every file of ``checkpoint`` and compare it with its checksum. Files are read one at a time, and large files in parts.
 
     The report lists damaged and missing files. Raise CheckpointError if the checkpoint does not exist. Also raise CheckpointError
-    if a running job has retired the checkpoint during the verification, and files are therefore missing or damaged.
+    if a file is missing or damaged because a running job has retired the checkpoint during the verification.
     """
     log = JobLog(storage, layout)
     report = _verify(storage, layout, log.read()[0].restore_point(checkpoint))
     if not report.intact:
-        # A running job has possibly retired the checkpoint and deleted the files. If so, raise CheckpointError.
+        # A running job may have retired the checkpoint and deleted its files. If so, raise CheckpointError.
         log.read()[0].restore_point(checkpoint)
     return report
 

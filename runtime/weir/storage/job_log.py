@@ -33,7 +33,7 @@ class Appended:
 
 @dataclass(frozen=True, slots=True)
 class NumberTaken:
-    """Another process has created an entry with the requested number. The other process's entry is possibly trimmed already.
+    """Another process has created an entry with the requested number. This entry may already be trimmed.
 
     The caller's entry is not in the log (see ``_outcome``).
     """
@@ -56,7 +56,7 @@ class JobLog:
         self._files = LogFiles(storage, layout)
         self._state: LogState | None = None
         self._unresolved: str | None = None
-        """Nonce of an entry that this process has possibly written but that is not known to be durable."""
+        """Nonce of an entry that this process may have written. It is not known whether the entry is durable."""
 
     @property
     def view(self) -> LogView:
@@ -82,26 +82,27 @@ class JobLog:
         Raise StorageError, or CheckpointError if the log has a gap or an entry that is damaged or contradicts other entries.
         After an error the view is unchanged.
 
-        The view contains no entry of this process that a power cut could remove. The view can contain such an entry of another
-        process, until this process appends an entry, which makes all earlier entries durable.
+        The view contains no entry of this process that a power cut could remove. The view can contain an entry of another process
+        that a power cut could remove. When this process appends an entry, all earlier entries become durable.
         """
         state = read_log(self._files, self._state)
         if self._unresolved is not None and state.entries:
-            # The repeated create changes nothing, but makes the newest entry and all entries before it durable.
+            # Create the newest entry again. The second create changes nothing, but makes this entry and all earlier entries
+            # durable.
             newest = state.entries[-1]
             self._files.create(newest.number, newest.entry)
         self._state = state
         return self.view, self.next_number
 
     def append(self, entry: Entry, *, at: int) -> AppendOutcome:
-        """Create ``entry`` with number ``at``. ``at`` is the ``next_number`` that the caller last saw. Another process can have used
-        this number in the meantime. The entry is appended only if it is known to be durable.
+        """Create ``entry`` with number ``at``. ``at`` is the ``next_number`` that the caller last saw. Another process may have
+        used this number in the meantime. The entry is appended only if it is known to be durable.
 
-        It is safe to call ``append`` again with the same entry (same nonce) and the same number. The outcome is the same, unless a
-        process has appended a summary in between. Raise UnknownOutcome if it is unknown whether the entry is durably in the log. After
-        UnknownOutcome, call ``append`` again, and delete no files until the outcome is known. Raise Superseded if a newer
-        generation is in the log, CheckpointError if the entry cannot follow the existing entries, or StorageError if the entry
-        was certainly not written.
+        It is safe to call ``append`` again with the same entry (same nonce) and the same number. The second call has the same
+        outcome as the first call, unless a process has appended a summary between the two calls. Raise UnknownOutcome if it is
+        unknown whether the entry is durably in the log. After UnknownOutcome, call ``append`` again, and delete no files until
+        the outcome is known. Raise Superseded if a newer generation is in the log, CheckpointError if the entry cannot follow the
+        existing entries, or StorageError if the entry was certainly not written.
         """
         try:
             outcome = self._append(entry, at)
@@ -110,7 +111,7 @@ class JobLog:
             raise
         except StorageError as error:
             if entry.nonce == self._unresolved:
-                # This call has not written the entry, but an earlier call has possibly written it.
+                # This call has not written the entry, but an earlier call may have written it.
                 raise self._unknown(at, error) from error
             raise
         if entry.nonce == self._unresolved:
@@ -135,7 +136,7 @@ class JobLog:
             try:
                 created = self._files.create(at, entry)
             except UnknownOutcome as error:
-                # It does not help to read the log, because an entry that can be read is possibly not durable.
+                # Do not read the log instead, because an entry that can be read may not be durable.
                 # The next attempt writes the same entry. If an earlier attempt has written the entry, the number is taken, and
                 # the answer to the next attempt proves that the entry is durable.
                 unknown = error
@@ -144,8 +145,8 @@ class JobLog:
                 if unknown is None:
                     raise
                 raise self._unknown(at, unknown) from error
-            # The number is taken, and every entry up to it is durable. So no entry of this process is unresolved any more: an
-            # entry that is not in the log by now cannot be created any more.
+            # The number is taken, and every entry up to this number is durable. So the outcome of every earlier entry of this
+            # process is known: an entry that is not in the log now can no longer be created.
             self._unresolved = None
             try:
                 if created:
@@ -186,8 +187,8 @@ class JobLog:
           all, the newer generation knows the entry from the summary and acts on it.
         - A GenerationStarted in the log uses up its generation number, so the entry then counts as stale. A GenerationStarted
           that is not stale is therefore not in the log.
-        - Other entries of a process that owns no generation (a pin by the command line) are idempotent. For such entries
-          NumberTaken is returned, and the caller retries.
+        - Other entries of a process that owns no generation (a pin by the command line) are idempotent. For idempotent entries,
+        ``_outcome`` returns NumberTaken, and the caller retries.
         """
         state = self._current_state
         if at < state.base:
@@ -203,7 +204,7 @@ class JobLog:
         """Append a summary of the view.
 
         Only the owner of ``generation`` may append a summary, and only while the outcome of all its entries is known (see
-        ``_outcome``). Return NumberTaken if another process has added an entry, which the next summary includes.
+        ``_outcome``). Return NumberTaken if another process has added an entry. The next summary then includes this entry.
 
         Raise the errors of ``append``, and Superseded if another generation has started.
         """

@@ -112,7 +112,8 @@ class LocalStorage:
 
     @contextlib.contextmanager
     def _staged(self, data: Sequence[bytes | memoryview]) -> Iterator[Path]:
-        """Yield a synced file with ``data`` under a private name. Afterwards, remove the file if it still has that name."""
+        """Yield a synced file with ``data`` under a private name. After the ``with`` block, remove the file if it still has this
+        private name."""
         staged = self._staging / f"{os.getpid()}-{self._token}-{next(self._numbers)}"
         parts = [view for view in (memoryview(part).cast("B") for part in data) if view.nbytes]
         uncached = sum(part.nbytes for part in parts) >= BYTES_MIN
@@ -179,13 +180,13 @@ class LocalStorage:
                 # Between these two calls, another process can delete or recreate the directory.
                 if os.path.lexists(error.filename) and not os.path.isdir(error.filename):
                     raise
-        raise FileNotFoundError(errno.ENOENT, "other processes keep deleting it", str(directory))
+        raise FileNotFoundError(errno.ENOENT, "other processes keep deleting this directory", str(directory))
 
     def _create_directory(self, directory: Path) -> None:
         missing = [above for above in (directory, *directory.parents) if not above.exists()]
         self._mkdir(directory)
         self._created_directories.update(above for above in missing if above == self._root or above in self._root.parents)
-        # Another process can have deleted a synced directory, and the new directory can have the inode of the deleted directory.
+        # Another process may have deleted a synced directory, and the new directory may have the inode of the deleted directory.
         for created_directory in missing:
             self._durable_directories.pop(created_directory, None)
 

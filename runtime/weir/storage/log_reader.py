@@ -23,8 +23,8 @@ from weir.storage.layout import JobLayout, log_number
 READ_ATTEMPTS_MAX = 10
 EMPTY_LISTINGS_MIN = 3
 """A listing can be empty although the log exists, if a trim deletes all entries that existed when the listing started. Trims
-are rare, because a trim follows only after hundreds of entries. So if this number of consecutive listings are all empty, the
-cause is not a trim: the log has no entries."""
+are rare, because a trim follows only after hundreds of entries. So if EMPTY_LISTINGS_MIN consecutive listings are empty, the log
+has no entries."""
 
 
 class LogFiles:
@@ -64,7 +64,7 @@ class LogFiles:
         except ProtocolError as error:
             raise CheckpointError(
                 f"This version of Weir cannot read entry {number} of the log of job '{self.job}' ({self.path(number)}): {error}. "
-                "The file is not damaged. Upgrade Weir to the version that wrote it."
+                "The file is not damaged. Upgrade Weir to the version that wrote the file."
             ) from None
 
     def create(self, number: int, entry: Entry) -> bool:

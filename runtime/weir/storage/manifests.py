@@ -57,7 +57,7 @@ def read_manifest(storage: CheckpointStorage, layout: JobLayout, record: Checkpo
     except ProtocolError as error:
         # The file is as it was written, so a backup does not help.
         raise _unusable(
-            storage, record, path, f"cannot be read: {error}", advice="Use the version of Weir that wrote it"
+            storage, record, path, f"cannot be read: {error}", advice="Use the version of Weir that wrote the manifest"
         ) from None
     if (manifest.checkpoint, manifest.generation) != (record.checkpoint, record.generation):
         raise _unusable(storage, record, path, f"belongs to checkpoint {manifest.checkpoint}, generation {manifest.generation}")

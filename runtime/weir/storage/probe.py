@@ -98,13 +98,13 @@ class SharedStorageMarker:
             self._storage.get(self._path)
         except ObjectNotFound:
             raise ConfigError(
-                f"The checkpoint directory {self._storage.url} on host {socket.gethostname()} is not the one on the driver's host. Use a "
-                "directory on a file system that all hosts share, or an object store (s3://bucket/prefix)."
+                f"The checkpoint directory {self._storage.url} on host {socket.gethostname()} differs from the checkpoint directory "
+                "on the driver's host. Use a directory on a file system that all hosts share, or an object store (s3://bucket/prefix)."
             ) from None
         self._checked = True
 
     def other_markers(self) -> frozenset[str]:
-        """Return old markers of the job's other runs. A young marker possibly belongs to a run that is waiting for its slots.
+        """Return old markers of the job's other runs. A young marker may belong to a run that is waiting for its slots.
         Raise StorageError."""
         before_ms = time.time_ns() // 1_000_000 - ABANDONED_MS_MIN
         return frozenset(stored.path for stored in self._storage.list(self._prefix) if stored.modified_ms < before_ms) - {

@@ -24,7 +24,7 @@ from weir.storage.layout import JobLayout, is_pack, pack_path, state_path
 PART_BYTES_MAX = 8 << 20
 """Maximum size of one read of a separate object. A whole state file can be larger than memory."""
 PARTS_AHEAD = 12
-"""Maximum number of parts that a restore requests before it needs them."""
+"""Maximum number of parts that a restore requests in advance."""
 FETCH_THREADS = 4
 """Maximum number of parts that a restore fetches at the same time. A single request to an object store uses only a small part of
 the network's bandwidth."""
@@ -43,9 +43,9 @@ each step creates new objects."""
 class StateFiles:
     """Writes the state files of one slot for one checkpoint attempt, or for a part of the attempt.
 
-    ``numbers`` gives the objects their numbers. Instances with the same ``numbers`` never write to the same object. By default,
-    all instances in a process have the same ``numbers``. ``attempt`` distinguishes the files from those of any other process,
-    including a zombie. Only one thread may use an instance.
+    ``numbers`` yields the numbers in the names of the objects. Instances with the same ``numbers`` never write to the same
+    object. By default, all instances in a process have the same ``numbers``. ``attempt`` distinguishes the files from those of
+    any other process, including a zombie. Only one thread may use an instance.
     """
 
     def __init__(
@@ -151,8 +151,8 @@ class RestoreCancelled(Exception):
 
 @dataclass(slots=True)
 class RestoreProgress:
-    """The progress of a restore, in bytes of state files. The thread that restores calls ``advance``. The loop reads the
-    progress, and sets ``cancelled`` to cancel the restore."""
+    """The progress of a restore, in bytes of state files. The thread that reads the state files calls ``advance``. The loop
+    reads the progress, and sets ``cancelled`` to cancel the restore."""
 
     total_bytes: int
     restored_bytes: int = 0
@@ -168,7 +168,7 @@ class RestoreProgress:
 class StateReader:
     """Reads the state files of one checkpoint, and verifies their checksums. Each file is read from its start to its end.
 
-    While the caller reads a file, other threads fetch the next parts of this file and the files after it. ``files`` lists the
+    While the caller reads a file, other threads fetch the next parts of this file and of the following files. ``files`` lists the
     files in the order in which the caller opens them. The caller may skip files. Call ``open`` inside ``with reader``, from one
     thread.
     """
@@ -203,8 +203,8 @@ class StateReader:
     def open(self, file: StateFile) -> Iterator[IO[bytes]]:
         """Return the content of the file as a stream. At the end of the ``with`` block, verify the checksum of the whole file.
 
-        Raise CheckpointError if the file is missing or damaged. The CheckpointError also replaces any error that the block has
-        raised, because damaged data can be the cause of such an error. Raise RestoreCancelled if the restore is cancelled.
+        Raise CheckpointError if the file is missing or damaged. The CheckpointError replaces any error that the ``with`` block
+        has raised, because damaged data can cause such an error. Raise RestoreCancelled if the restore is cancelled.
         """
         stream = _Stream(file.bytes, self._parts(file), self._progress)
         try:
@@ -235,8 +235,8 @@ class StateReader:
             yield part.result() if not is_pack(file.path) else _part_of_pack(file, part.result())
 
     def _take_planned(self, file: StateFile) -> _Fetch | None:
-        """Remove the file, and all files before it, from the plan. Return the fetch of the file, or None if the file is not
-        planned."""
+        """Remove the file and all files before it from the plan. Return the ``_Fetch`` of the file, or None if the plan does
+        not contain the file."""
         while self._planned or self._unplanned:
             fetch = self._planned.popleft() if self._planned else _Fetch.of(self._unplanned.popleft())
             if fetch.file == file:
@@ -245,7 +245,7 @@ class StateReader:
         return None
 
     def _request_ahead(self, current: _Fetch) -> None:
-        """Request the next parts of the current file, then parts of the files after it."""
+        """Request the next parts of the current file, and then parts of the following files."""
         self._request(current)
         for fetch in self._planned:
             self._request(fetch)
@@ -276,8 +276,8 @@ class StateReader:
 
 @dataclass(slots=True)
 class _Fetch:
-    """The parts of a file that have not been read yet. ``requests`` contains the requested parts, and ``unrequested`` contains
-    (offset, bytes) of the other parts. A file in a pack is one part."""
+    """The parts of a file that have not been read yet. ``requests`` contains the requested parts. ``unrequested`` contains the
+    offset and the size in bytes of each other part. A file in a pack is one part."""
 
     file: StateFile
     unrequested: deque[tuple[int, int]]
@@ -300,8 +300,8 @@ def _part_of_pack(file: StateFile, pack: memoryview) -> memoryview:
 
 
 class _Stream(io.RawIOBase):
-    """A state file as a stream. If the request for a part fails, ``read`` and ``next_part`` raise the error of this request, also
-    in later calls."""
+    """A state file as a stream. If the request for a part fails, ``read`` and ``next_part`` raise the error of this request.
+    Later calls raise the same error."""
 
     def __init__(self, bytes_left: int, parts: Iterator[memoryview], progress: RestoreProgress) -> None:
         self._bytes_left = bytes_left
@@ -317,7 +317,7 @@ class _Stream(io.RawIOBase):
     def read(self, size: int = -1) -> memoryview:
         """Return the next ``size`` bytes, or fewer at the end of the file. If ``size`` is negative, return the rest of the file.
 
-        The result is a view if one part contains all these bytes, and otherwise a copy.
+        If one part contains all returned bytes, the result is a view of this part. Otherwise, the result is a copy.
         """
         if not self._part.nbytes:
             self.next_part()
@@ -326,8 +326,8 @@ class _Stream(io.RawIOBase):
         if size <= self._part.nbytes:
             data, self._part = self._part[:size], self._part[size:]
             return data
-        # Limit the size, because the size can come from damaged data. Allocate from Arrow's memory pool, because the pool reuses
-        # freed pages. New pages would cost more than the copy.
+        # Limit the size, because damaged data can contain a wrong size. Allocate from Arrow's memory pool, because the pool
+        # reuses freed pages. The allocation of new pages would take longer than the copy.
         size = min(size, self._part.nbytes + self._bytes_left)
         data, filled = memoryview(pa.allocate_buffer(size)).cast("B"), 0
         while filled < size and (self._part.nbytes or self.next_part()):
@@ -362,8 +362,7 @@ class _Stream(io.RawIOBase):
 
 
 def _problem(file: StateFile, stream: _Stream) -> str:
-    """Read the rest of the file. Return the problem of the file, worded to follow the file's name in a sentence, such as "is
-    missing". Return "" if the file is intact."""
+    """Read the rest of the file, and return its problem as a predicate, such as "is missing". Return "" if the file is intact."""
     try:
         while stream.next_part():
             pass
@@ -387,8 +386,7 @@ class StateFileChecker:
         return f"{self._storage.url}/{self._layout.absolute(file.path)}"
 
     def check(self, file: StateFile) -> tuple[memoryview | None, str]:
-        """Return (the file's bytes, ""), or (None, the problem). The problem is worded to follow the file's name in a sentence,
-        such as "is missing"."""
+        """Return (the file's bytes, ""), or (None, the problem). The problem is a predicate, such as "is missing"."""
         try:
             stored = self._object(file.path)
         except ObjectNotFound:
@@ -398,8 +396,8 @@ class StateFileChecker:
         return (None if problem else data), problem
 
     def verify(self, file: StateFile) -> str:
-        """Return the problem of the file, worded to follow the file's name in a sentence, such as "is missing". Return "" if
-        the file is intact. A file of any size needs little memory."""
+        """Return the problem of the file as a predicate, such as "is missing". Return "" if the file is intact. A file of any
+        size needs little memory."""
         if is_pack(file.path):
             return self.check(file)[1]
         path = self._layout.absolute(file.path)

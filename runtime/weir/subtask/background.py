@@ -1,5 +1,5 @@
-"""The background executors of a deployment in a slot process. The executors run user functions, the encoding of sinks, snapshots
-and restores."""
+"""The background executors of a deployment in a slot process. The executors run user functions, encode the output of sinks, write
+snapshots and restore state."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class SerialExecutor:
     ``began_or_ended`` before and after each call.
 
     Unlike a ``ThreadPoolExecutor``, a SerialExecutor can cancel its queued calls and continue to run. A call that never returns
-    does not prevent the end of the process.
+    does not prevent the process from exiting.
     """
 
     def __init__(self, name: str, began_or_ended: Callable[[], None]) -> None:
@@ -89,12 +89,12 @@ class SerialExecutor:
 
 
 class DeploymentExecutors:
-    """The Background of one deployment. Each kind of call has its own executor. So a call that hangs does not delay calls of
-    other kinds, or calls of a later deployment.
+    """The ``Background`` implementation of one deployment. Each kind of call has its own executor. So a call that hangs does not
+    delay calls of other kinds, or calls of a later deployment.
 
-    ``on_call`` is called when a user function begins and when it ends. ``wake`` is called when a call of any kind has ended or
-    was cancelled. ``finished(done, result, error)`` is called when a snapshot or a restore has ended. The threads of the
-    executors call these callbacks. ``cancel_queued`` also calls ``wake``, on the thread of the caller.
+    ``on_call`` is called when a user function begins and when it ends. ``wake`` is called after any call has ended or has been
+    cancelled. ``finished(done, result, error)`` is called when a snapshot or a restore has ended. The threads of the executors
+    call these callbacks. In addition, ``cancel_queued`` calls ``wake`` in the caller's thread.
     """
 
     def __init__(

@@ -26,10 +26,11 @@ from weir.subtask.environment import BatchPartitioner
 
 WINDOW_BYTES = 4 * 1024 * 1024
 SHARE_BYTES_MIN = 64 * 1024
-"""Minimum share of a channel in the network memory. With a smaller share, the fixed cost of each batch would dominate."""
+"""Minimum share of a channel in the network memory. If the share were smaller, batches would be so small that the fixed cost per
+batch would dominate."""
 SliceBatch = Callable[[Batch, int], Iterable[Batch]]
-"""A function that slices a batch into batches of at most the given number of bytes. A row that is larger than this number
-becomes a batch with one row."""
+"""A function that slices a batch into batches of at most the given number of bytes. A row that is larger than the given number of
+bytes becomes a batch with one row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +39,8 @@ class ChannelLimits:
     of a batch.
 
     Each channel has a fixed share of the receiving slot's network memory, and never uses the share of another channel. So a
-    channel that is blocked during an alignment fills only its own share, and the channels whose barriers are missing can
-    continue. A sender does not request memory, so flow control needs no messages except the returned credit.
+    channel that is blocked during an alignment fills only its own share. The channels whose barriers are missing can continue. A
+    sender does not request memory, so flow control needs no messages except the returned credit.
     """
 
     window_bytes: int = WINDOW_BYTES
@@ -55,8 +56,8 @@ class ChannelLimits:
         """
         share = max(SHARE_BYTES_MIN, network_bytes // max(1, graph.remote_inputs_max()))
         window_bytes = min(WINDOW_BYTES, share)
-        # In a small window, a batch uses at most half of the window. So the sender can send a batch while the receiver consumes
-        # another batch.
+        # If the window is small, a batch uses at most half of the window, so that the sender can send one batch while the
+        # receiver consumes another.
         return cls(window_bytes, BATCH_BYTES if share >= BATCH_BYTES else window_bytes // 2)
 
 
@@ -212,8 +213,8 @@ class RemoteOutput:
 class OutputEdge:
     """An outgoing edge of one sending subtask.
 
-    Channels are looked up by the index of their target, not by their position in ``channels``: on a FORWARD edge, a sending
-    subtask has only one channel, and its target has the same index as the sending subtask.
+    Look up a channel by the index of its target, not by its position in ``channels``. On a FORWARD edge, a sending subtask has
+    only one channel, and the target has the same index as the sending subtask.
     """
 
     def __init__(self, edge: Edge, partitioner: BatchPartitioner, channels: Sequence[OutputChannel]) -> None:

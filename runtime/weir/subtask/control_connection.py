@@ -1,7 +1,8 @@
 """The slot's control connection to the coordinator, on a separate thread.
 
 The control thread ends the process if the lease has expired, if the coordinator is lost, or if the loop does not react to Cancel
-or Stop. A busy loop cannot detect an expired lease or a lost coordinator. Another thread sends the heartbeats (heartbeats.py).
+or Stop. The loop cannot detect an expired lease or a lost coordinator while it is busy. Another thread sends the heartbeats
+(heartbeats.py).
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ CHECK_NS = 500_000_000
 REPORT_NS = 1_000_000_000
 """If the loop has not answered Cancel after this time, the slot sends a sample of its stacks."""
 REACTION_MS_EXTRA = 2_000
-"""The process ends itself if the loop has not reacted to Cancel or Stop within the cancel timeout plus this time. Because of
-the extra time, the coordinator replaces the slot before the process ends itself."""
+"""The slot process exits if the loop has not reacted to Cancel or Stop within the cancel timeout plus this extra time. The
+coordinator replaces the slot after the cancel timeout, and therefore before the slot process exits."""
 EXIT_FENCED = 77
 """Exit code of a slot that ends its own process."""
 
@@ -43,9 +44,9 @@ class ControlConnection:
     whenever ``wake`` was called. Finally, the loop calls ``close``.
 
     ``lease_ms`` is the duration of the first lease. The coordinator's first Lease message replaces the first lease. ``timeouts``
-    limits the time to connect, and the time in which the loop must react to Cancel or Stop. The control thread calls
-    ``supervise(now_ns, slow_cancel)`` about twice per second. ``now_ns`` is the monotonic time. If the loop is slow to answer
-    Cancel, ``slow_cancel`` is True in one call of ``supervise``. ``end`` ends the process, and returns only in tests.
+    limits the time to connect and the time until the loop reacts to Cancel or Stop. The control thread calls
+    ``supervise(now_ns, slow_cancel)`` about twice per second. ``now_ns`` is the monotonic time. ``slow_cancel`` is True in one
+    call of ``supervise`` for each Cancel that the loop is slow to answer. ``end`` ends the process, and returns only in tests.
     """
 
     def __init__(
@@ -83,8 +84,8 @@ class ControlConnection:
         self._lease_until_ns: int | None = None
         self._order_at_ns: int | None = None
         self._cancel_at_ns: int | None = None
-        """The arrival time of Cancel. None if no Cancel has arrived, or if the newest Cancel has been answered or reported as
-        slow."""
+        """The arrival time of Cancel. None if every Cancel has been answered. A Cancel that was reported as slow counts as
+        answered."""
         self._thread = threading.Thread(target=self._run, name="weir-control", daemon=True)
 
     def start(self, register: Register) -> None:
@@ -105,8 +106,8 @@ class ControlConnection:
         self._client.send(encode(message))
 
     def receive(self) -> list[ToSlot]:
-        """Return the messages that have arrived since the last call. Each call by the loop counts as a reaction to Cancel or
-        Stop."""
+        """Return the messages that have arrived since the last call. If the loop calls ``receive`` after Cancel or Stop has
+        arrived, this call counts as the loop's reaction."""
         received = []
         while self._inbox:
             received.append(self._inbox.popleft())
@@ -148,8 +149,7 @@ class ControlConnection:
                     self._cancel_at_ns = None
                 self._supervise(now_ns, slow_cancel)
             if self._lease_has_expired():
-                # Receive again, because this thread has possibly waited for the GIL. A new lease can have arrived in the
-                # meantime.
+                # Receive again. A new lease may have arrived while this thread waited for the GIL.
                 self._receive(0)
             self._check(time.monotonic_ns())
         # Send queued messages before the connection is closed.
@@ -173,9 +173,9 @@ class ControlConnection:
                     self._lease_until_ns = time.monotonic_ns() + message.lease_ms * 1_000_000
                     return
                 self._inbox.append(message)
-                # Append the message before ``_order_at_ns`` is set. In the reverse order, a ``receive`` between the two steps
-                # would clear ``_order_at_ns`` without returning the message. If a ``receive`` has already returned the message,
-                # ``wake`` only causes an additional ``receive``.
+                # Append the message first, and set ``_order_at_ns`` afterwards. If ``_order_at_ns`` were set first, a call of
+                # ``receive`` between the two steps would clear ``_order_at_ns`` without returning the message. If a ``receive``
+                # has already returned the message, ``wake`` only causes an additional ``receive``.
                 if isinstance(message, CancelSubtasks | Stop) and self._order_at_ns is None:
                     self._order_at_ns = time.monotonic_ns()
                 if isinstance(message, CancelSubtasks):

@@ -68,8 +68,8 @@ class SlotDeployment:
 
 
 class StateRestore:
-    """Restores the operators that have state files. The snapshot thread calls ``run``. Meanwhile, the loop reads ``progress``,
-    and can cancel the restore."""
+    """Restores the operators that have state files. The snapshot thread calls ``run``. While ``run`` is running, the loop reads
+    ``progress`` and can cancel the restore."""
 
     def __init__(self, restored: Sequence[tuple[Operator, Sequence[OperatorSnapshot]]], environment: SlotEnvironment) -> None:
         self.operators = [operator for operator, _ in restored]
@@ -87,8 +87,8 @@ class StateRestore:
 
 
 class DeploymentBuilder:
-    """Builds a deployment. Call ``build`` once. Then run the ``restore`` of the deployment, unless the field is None. If ``build``
-    raises an error, the deployment's ``parts`` can still be closed."""
+    """Builds a deployment. Call ``build`` once. If the deployment's field ``restore`` is not None afterwards, call
+    ``restore.run``. If ``build`` raises an error, the deployment's ``parts`` can still be closed."""
 
     def __init__(
         self,
@@ -172,8 +172,8 @@ class DeploymentBuilder:
     # ---- operators -------------------------------------------------------------------------------
 
     def _open(self, subtask: SubtaskId) -> tuple[SourceOperator | None, list[Operator]]:
-        """Open all operators of the chain. Then restore the operators that have a snapshot but no state files. The StateRestore
-        restores the operators that have state files."""
+        """Open all operators of the chain. Then restore the operators that have a snapshot but no state files. A StateRestore
+        later restores the operators that have state files."""
         parts = list(self._program.operators(self._graph, subtask))
         uids = self._graph.chains[subtask.chain].operators
         for uid, part in zip(uids, parts, strict=True):

@@ -72,7 +72,7 @@ class Background(Protocol):
         ...
 
     def encode(self, work: Callable[[], object]) -> BackgroundCall:
-        """Run the encoding of a sink's output."""
+        """Encode the output of a sink."""
         ...
 
     def write(self, work: Callable[[], object], done: Done) -> None:
@@ -84,7 +84,7 @@ class Background(Protocol):
         ...
 
     def close(self) -> None:
-        """Accept no more calls. ``close`` does not stop a running call, so check ``is_idle`` afterwards."""
+        """Accept no more calls. ``close`` does not stop a running call. The caller checks ``is_idle`` afterwards."""
         ...
 
 
@@ -119,7 +119,8 @@ class SlotEnvironment(Protocol):
 
     def snapshot_files(self, generation: Generation, checkpoint: CheckpointId) -> SnapshotFiles: ...
     def snapshot_reader(self, files: Sequence[StateFile], progress: RestoreProgress) -> AbstractContextManager[SnapshotReader]:
-        """Return a reader of ``files``. The caller opens the files in this order. The reader advances ``progress``."""
+        """Return a reader of ``files``. The caller opens the files in the order of ``files``. The reader advances
+        ``progress``."""
         ...
 
     def rss_bytes(self) -> int: ...

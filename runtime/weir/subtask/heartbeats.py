@@ -1,9 +1,9 @@
 """The heartbeats of a slot, and the samples of its stacks.
 
 A thread that runs compiled code sends the heartbeats on a separate control connection. The heartbeat thread never needs the GIL.
-So a slot sends heartbeats even while its code holds the GIL for a long time, for example in a regular expression or a C
-extension. A slot that is stopped or dead sends no heartbeats. The loop and the background executor count turns and calls in
-shared memory. Each heartbeat contains the counts of turns and calls, so the coordinator can detect a slot that makes no progress.
+So a slot sends heartbeats even while a regular expression or a C extension holds the GIL for a long time. A slot process that is
+stopped or dead sends no heartbeats. The loop counts its turns in shared memory, and the background executor counts its calls
+there. Each heartbeat contains the counts of turns and calls, so that the coordinator can detect a slot without progress.
 """
 
 from __future__ import annotations
@@ -93,7 +93,8 @@ def _beat(
             _write_number(heartbeat + first_number + number * number_stride, load64(words + 8 * number))
         if _send(connection, heartbeat, heartbeat_bytes, _NO_SIGNAL) != heartbeat_bytes:
             return 1
-        # Send a new heartbeat before the sample. The coordinator assigns a sample to the step in its newest heartbeat.
+        # Send a new heartbeat before the sample, because the coordinator assigns a sample to the step that the slot's newest
+        # heartbeat names.
         if size and _send(connection, sample, size, _NO_SIGNAL) != size:
             return 4
         size = 0
@@ -101,8 +102,8 @@ def _beat(
         store64(polled, signed(connection | (_POLLIN << 32)))
         store64(polled + 8, signed(pipe | (_POLLIN << 32)))
         _poll(polled, 2, HEARTBEAT_MS)
-        # The upper 16 bits of the word are the returned events. The coordinator sends nothing on this connection, so any event
-        # means that the connection has ended.
+        # The upper 16 bits of the word contain the events that poll returns. The coordinator sends nothing on this connection, so
+        # any event means that the connection has ended.
         if load64(polled) >> 48 != 0:
             return 2
         if load64(polled + 8) >> 48 != 0:
@@ -190,7 +191,8 @@ class HeartbeatSender:
         self._numbers[_CHAIN] = chain
 
     def call(self) -> None:
-        """Count the start or the end of a blocking call. The background executor calls ``call`` at both times."""
+        """Count the start or the end of a blocking call. The background executor calls ``call`` before and after each blocking
+        call."""
         self._numbers[_CALLS] += 1
 
     def close(self) -> None:
@@ -231,7 +233,8 @@ class HeartbeatSender:
         return connected[0]
 
     def _run(self, connection: int, pipe: int) -> None:
-        # A signal handler in this thread would interrupt the thread's system calls, and would wait for the GIL.
+        # Block all signals. A signal handler in this thread would interrupt the thread's system calls, and would wait for the
+        # GIL.
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         mark = 10 ** (_DIGITS - 1)
         message = frame_message(encode(Heartbeat(mark, mark, mark)))
@@ -252,8 +255,8 @@ class StackSampler:
     longer than ``call_ns``.
 
     Call ``arm`` when the heartbeats have started. The control thread calls ``check`` about twice per second. While another thread
-    holds the GIL, ``check`` cannot run, and the watchdog of Python's faulthandler writes the sample after ``step_ns``. The
-    watchdog needs no GIL.
+    holds the GIL, ``check`` cannot run. Then the watchdog of Python's faulthandler writes the sample after ``step_ns``. The
+    watchdog does not need the GIL.
     """
 
     def __init__(self, heartbeats: HeartbeatSender, *, step_ns: int, call_ns: int, send: Callable[[FromSlot], None]) -> None:
@@ -266,7 +269,8 @@ class StackSampler:
         self._armed_ns = 0
 
     def check(self, now_ns: int, slow_cancel: bool) -> None:
-        """Send a sample if one is due. Also send a sample if ``slow_cancel`` is True, because the loop is slow to answer Cancel.
+        """Send a sample if one is due. If ``slow_cancel`` is True, the loop is slow to answer Cancel, and ``check`` also sends a
+        sample.
 
         ``now_ns`` is the monotonic time.
         """
@@ -287,11 +291,12 @@ class StackSampler:
             self.arm(now_ns)
 
     def arm(self, now_ns: int) -> None:
-        """Start or restart the watchdog. The thread of the loop must call ``arm`` before the first step of the loop, because
-        even the first step can hold the GIL for a long time."""
+        """Start or restart the watchdog. The loop's thread must call ``arm`` before the first step, because even the first step
+        can hold the GIL for a long time."""
         descriptor = self._heartbeats.dump_descriptor
         if descriptor is not None:
-            # Repeat the dump. If the control thread was late, the first dump can precede the step that holds the GIL.
+            # Repeat the dump. If the control thread is late, the watchdog can write the first dump before the step that holds the
+            # GIL begins.
             faulthandler.dump_traceback_later(self._step_ns / 1e9, repeat=True, file=descriptor)
             self._armed_ns = now_ns
 

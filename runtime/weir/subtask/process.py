@@ -211,8 +211,8 @@ class SlotProcess:
             self._end_background_calls()
 
     def _end_background_calls(self) -> None:
-        """Wait until all background calls have ended. If a call does not end, exit the process. Otherwise Spark would reuse this
-        process, in which the thread of the call still hangs."""
+        """Wait until all background calls have ended. If a call does not end, exit the process. If the process did not exit,
+        Spark would reuse it although the thread of the call still hangs."""
         until_ns = time.monotonic_ns() + CALLS_NS_MAX
         while not self._runtime.close_earlier_deployments():
             if time.monotonic_ns() > until_ns:

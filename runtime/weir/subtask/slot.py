@@ -71,9 +71,10 @@ class SlotRuntime:
         self._fenced = Generation(0)
         """Messages and frames of this generation, or of an older generation, no longer have an effect in this slot."""
         self._closing: list[SlotDeployment] = []
-        """Earlier deployments whose background calls have possibly not ended yet."""
+        """Earlier deployments that are not closed yet, because their background calls may still run."""
         self._cancelled: Generation | None = None
-        """The generation of a Cancel that the slot has not answered yet, because background calls are running, or None."""
+        """The generation of a Cancel message that the slot has not answered yet, or None. Background calls that still run delay
+        the answer."""
         self._busy_ns = 0
         self._rested = True
         """Whether no subtask could run at the last turn."""
@@ -85,9 +86,10 @@ class SlotRuntime:
         return self._deployment.generation if self._deployment is not None else None
 
     def close_earlier_deployments(self) -> bool:
-        """Close the earlier deployments whose background calls have ended. Return whether all are closed.
+        """Close the earlier deployments whose background calls have ended. Return whether all earlier deployments are closed.
 
-        The operators of a cancelled restore can be closed only after the restore has ended, because it uses them."""
+        If a restore was cancelled, close its operators only after the restore has ended, because the restore uses these
+        operators."""
         ended = [deployment for deployment in self._closing if deployment.background.is_idle]
         for deployment in ended:
             self._closing.remove(deployment)
@@ -194,7 +196,8 @@ class SlotRuntime:
     def turn(self) -> bool:
         """Do a bounded amount of work.
 
-        Return False if no work was due. After False, no work is due until a message or frame arrives, or until ``wake_at_ns``.
+        Return False if no work was due. If ``turn`` returns False, no work is due until a message or frame arrives, or until
+        ``wake_at_ns``.
         """
         if self._cancelled is not None:
             self._answer_cancel(self._cancelled)
@@ -415,10 +418,11 @@ class SlotRuntime:
         self._answer_cancel(generation)
 
     def _answer_cancel(self, generation: Generation) -> None:
-        """Send Cancelled if all background calls have ended. Otherwise store the generation, and a later turn tries again.
+        """Send Cancelled if all background calls have ended. Otherwise store the generation, so that a later turn can send
+        Cancelled.
 
-        A running call still uses memory and a thread of the slot, and can have effects during the next generation. So the slot is
-        not free before all calls have ended. If a call never ends, the coordinator replaces the slot.
+        A running call still uses memory and a thread of the slot, and can have effects during the next generation. So the slot
+        must not become free before all calls have ended. If a call never ends, the coordinator replaces the slot.
         """
         self._cancelled = None if self.close_earlier_deployments() else generation
         if self._cancelled is None:

@@ -56,7 +56,7 @@ class OperatorChain:
     def _process_rest(self, position: int, step: Step) -> Step:
         for out in step:
             if out is None or not out.num_rows:
-                yield out  # None or an empty batch only returns control to the loop
+                yield out  # if ``out`` is None or an empty batch, the step only returns control to the loop
             else:
                 yield from self._process_from(position + 1, out)
 
@@ -152,8 +152,8 @@ class SubtaskRuntime(ABC):
         """Send one batch.
 
         Also produce the next batch and keep it in ``_ahead``, to find out whether the step is finished. So a step is finished
-        immediately, even if its last batch fills the outputs. Its input is then released, and a trigger need not wait until
-        the outputs have room. While the outputs have room, a slow operator is called only once per turn.
+        immediately, even if its last batch fills the outputs. Then the input of the step is released, and a trigger need not wait
+        until the outputs have room. While the outputs have room, a slow operator is called only once per turn.
         """
         assert self._step is not None
         out, self._ahead = self._ahead, None
@@ -162,7 +162,7 @@ class SubtaskRuntime(ABC):
             self.outputs.add(out, now_ns)
         for out in self._step:
             if out is None:
-                # A blocking call is running, so check it again in a millisecond.
+                # A blocking call is running, so check the call again in a millisecond.
                 self._waiting_until_ns = now_ns + 1_000_000
                 return
             self._waiting_until_ns = 0

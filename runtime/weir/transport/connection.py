@@ -24,7 +24,8 @@ from weir.transport.poller import READ, WRITE, Poller
 H = TypeVar("H")
 
 IO_VECTORS_MAX = 512
-"""Maximum number of buffers per call. Linux accepts 1024, but 512 already fill a socket's buffer, unless the frames are tiny."""
+"""Maximum number of buffers per call. Linux accepts 1024 buffers. But even 512 buffers contain more bytes than a socket accepts,
+unless the frames are tiny."""
 STAGE_BYTES = 32 * 1024
 
 BYTES_PER_TURN = 4 * 1024 * 1024

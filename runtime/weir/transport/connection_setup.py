@@ -41,8 +41,8 @@ DIAL_TIMEOUT_NS = 60_000_000_000
 DELAY_NS_MIN = 10_000_000
 DELAY_NS_MAX = 500_000_000
 ATTEMPT_NS_MAX = 10_000_000_000
-"""Internal: timeout of one attempt to connect. Within this time, the acceptor must prove its identity. After the proof, the
-acceptor may delay the admission of the connection."""
+"""Internal: timeout of one attempt to connect. Within this time, the acceptor must prove its identity. After the acceptor has
+proved its identity, it may delay the admission of the connection."""
 
 
 class HandshakeSession(Generic[M]):
@@ -178,7 +178,7 @@ class Acceptor:
         try:
             self._listener = sockets.listen(host, ports)
         except ConfigError:
-            poller.close()  # the constructor of the acceptor's owner fails too
+            poller.close()  # the owner's constructor fails with this error, so the owner cannot close the poller
             raise
         self.port: int = self._listener.getsockname()[1]
         poller.watch(self._listener, READ, self._ready)
@@ -260,8 +260,8 @@ class Dialer:
     authenticated acceptor delays the admission, the deploy timeout applies.
 
     The poller and calls of ``advance`` drive the Dialer. In the end, the Dialer calls either ``connected`` with the socket and
-    the acceptor's incarnation, or ``failed`` with the reason. A Dialer that is closed earlier calls neither ``connected`` nor
-    ``failed``.
+    the acceptor's incarnation, or ``failed`` with the reason. If the Dialer is closed before the end, it calls neither
+    ``connected`` nor ``failed``.
     """
 
     def __init__(

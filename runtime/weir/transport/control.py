@@ -26,7 +26,7 @@ from weir.transport.handshake import Claim, ConnectionPurpose, JobCredentials
 from weir.transport.poller import Poller, Wakeup
 
 MESSAGE_BYTES_MAX = 64 * 1024 * 1024
-"""Maximum size of a message. An acknowledgement with thousands of splits can have several MiB."""
+"""Maximum size of a message. An acknowledgement with thousands of splits can take several MiB."""
 QUEUED_BYTES_MAX = 256 * 1024 * 1024
 """Maximum number of bytes that are queued for a peer. A peer that does not read reaches this limit and is dropped."""
 CONNECTIONS_MAX = 4096
@@ -128,7 +128,7 @@ class _Endpoint(ABC):
             peer, data = self._queue.popleft()
             peer_connection = self._connections.get(peer)
             if peer_connection is None:
-                continue  # the connection is closed, which has been reported
+                continue  # the connection is closed, and the closing has been reported
             connection, outbox = peer_connection
             outbox.push((_LENGTH.pack(len(data)), data))
             if outbox.bytes_queued > QUEUED_BYTES_MAX:

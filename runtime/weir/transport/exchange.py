@@ -1,4 +1,4 @@
-"""The data connections of one slot. They transport frames to and from the other slots of a generation.
+"""The data connections of one slot. The data connections transport frames to and from the other slots of a generation.
 
 In each generation, each pair of slots shares one connection. The slot with the larger index dials. Only the thread of the
 slot's loop may call a DataExchange. Call order::

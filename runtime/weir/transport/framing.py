@@ -48,8 +48,8 @@ def check_schema(edge: int, schema: pa.Schema) -> None:
     for column in schema:
         if holds_dictionary(column.type):
             raise SchemaError(
-                f"edge {edge}: column {column.name!r} is dictionary encoded ({column.type}), which channels do not support. Cast it to its "
-                "value type before the exchange."
+                f"edge {edge}: column {column.name!r} is dictionary encoded ({column.type}), which channels do not support. "
+                "Cast the column to its value type before the exchange."
             )
 
 

@@ -41,8 +41,8 @@ class Poller:
             pass
 
     def wait(self, timeout_ns: int) -> list[tuple[Handler, int]]:
-        """Return the handlers and masks of the descriptors that are ready. If none is ready, wait at most ``timeout_ns``, which
-        the system rounds up to a millisecond."""
+        """Return the handlers and masks of the descriptors that are ready. If no descriptor is ready, wait at most
+        ``timeout_ns``, which the system rounds up to a millisecond."""
         return [(key.data, mask) for key, mask in self._selector.select(timeout_ns / 1e9 if timeout_ns > 0 else 0)]
 
     def on_close(self, release: Callable[[], None]) -> None:

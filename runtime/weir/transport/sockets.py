@@ -29,7 +29,8 @@ def listen(host: str, ports: tuple[int, int]) -> socket.socket:
         try:
             # With SO_REUSEADDR, a port in TIME_WAIT counts as free, but a port with a listener does not.
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            _size_buffers(listener)  # before ``listen``, because accepted sockets inherit the sizes and the matching window scale
+            # Set the buffer sizes before ``listen``, because accepted sockets inherit the sizes and the window scale.
+            _size_buffers(listener)
             listener.bind((host, port))
             listener.listen(BACKLOG)
         except OSError as error:

@@ -22,7 +22,9 @@ def test_a_slot_accepts_a_directory_that_contains_the_marker_of_its_driver(tmp_p
 
 def test_a_slot_refuses_a_directory_that_has_the_same_path_but_is_on_a_different_host(tmp_path: Path) -> None:
     SharedStorageMarker(LocalStorage(tmp_path / "driver"), "job", 7).write()
-    with pytest.raises(ConfigError, match="is not the one on the driver's host.* file system that all hosts share") as caught:
+    with pytest.raises(
+        ConfigError, match="differs from the checkpoint directory on the driver's host.* file system that all hosts share"
+    ) as caught:
         SharedStorageMarker(LocalStorage(tmp_path / "slot"), "job", 7).check()
     assert caught.value.retry is Retry.NEVER
 
