@@ -97,7 +97,7 @@ bench-small-files: setup ## Measure a job that reads 100,000 small files, with a
 bench-platform: setup ## Measure the control plane with a million events: reads, ingest, streams, growth; appends to build/bench/platform.jsonl
 	@$(RUN) bench/platform/run.py $(ARGS)
 
-bench-restore: setup ## Measure the restore of keyed state in a slot: duration and memory; appends to build/bench/restore.jsonl: ARGS='--gigabytes 8'
+bench-restore: setup ## Measure the time and memory of restoring keyed state in a slot; appends to build/bench/restore.jsonl: ARGS='--gigabytes 8'
 	@$(RUN) bench/restore.py $(ARGS)
 
 bench-ui: setup ## Measure the web UI in Chromium: first page, and a job of 200 operators x 8 subtasks; appends to build/bench/ui.jsonl

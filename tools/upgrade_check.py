@@ -45,7 +45,7 @@ RESOURCES = ("jobs", "artifacts", "runs", "operations", "plans", "checkpoints", 
 CHECKPOINTS_BEFORE_KILL = 3
 CHECKPOINTS_AFTER_RESUME = 3
 ROLL_BACK = 2
-"""The number of checkpoints by which the rollback goes back, counted from the newest checkpoint of the older version."""
+"""The rollback restores the checkpoint that is this number of checkpoints before the newest checkpoint of the older version."""
 RATE = 20_000
 """Records per second of the job that the check kills. At this rate, the input of the job lasts for 16 seconds."""
 POLL_S = 0.1
@@ -265,7 +265,7 @@ def wait_for_checkpoints(platform: CheckedPlatform, last: int) -> tuple[int, int
     parent = platform.client.checkpoint(first["id"])["parent"]
     if parent != last:
         raise DemoFailed(
-            f"Checkpoint {first['number']} has the parent {parent}. Expected parent: {last}, the newest before the upgrade."
+            f"Checkpoint {first['number']} has the parent {parent}. Expected parent: {last}, the newest checkpoint before the upgrade."
         )
     return first["number"], found[0]["number"]
 

@@ -16,7 +16,7 @@ import structlog
 from weir.subtask.settings import LogSettings, configure_logs
 
 _settings = LogSettings()
-"""The log settings of this process. The command sets them once, at its start."""
+"""The log settings of this process. The command sets the log settings once, at its start."""
 
 
 class LogFormat(StrEnum):

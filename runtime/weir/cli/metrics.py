@@ -1,5 +1,5 @@
-"""``weir run --metrics HOST:PORT``: Prometheus metrics of a driver. Metrics that the control plane
-also exports have the same names there."""
+"""``weir run --metrics HOST:PORT``: Prometheus metrics of a driver. If the control plane also exports a metric, the metric has
+the same name in both exports."""
 
 from __future__ import annotations
 
@@ -129,15 +129,16 @@ def _host(options: MetricsOptions) -> str:
 
 
 class _Server(ThreadingHTTPServer):
-    """Each connection has its own thread, so that a slow client delays no other.
+    """The metrics server. Each connection has its own thread, so that a slow client does not delay other clients.
 
     A connection above CONNECTIONS_MAX replaces the oldest connection that has not sent the token yet. So clients without the
-    token cannot keep out a client with the token, which sends it at once.
+    token cannot block a client that sends the token at once.
     """
 
     daemon_threads = True
     request_queue_size = 128
-    """More than CONNECTIONS_MAX, so that a burst of clients does not keep a connection from being accepted."""
+    """The maximum number of connections that wait for ``accept``. The number is higher than CONNECTIONS_MAX, so that the system
+    does not refuse connections during a burst of clients."""
 
     def __init__(self, options: MetricsOptions, port: int, page: MetricsPage) -> None:
         self.expected = f"Bearer {options.token}".encode()
@@ -145,7 +146,7 @@ class _Server(ThreadingHTTPServer):
         self.address_family = socket.AF_INET6 if ":" in options.address.host else socket.AF_INET
         self._lock = threading.Lock()
         self._connections: dict[socket.socket, bool] = {}
-        """The open connections, oldest first, and whether each has sent the token."""
+        """Maps each open connection to whether its client has sent the token, oldest connection first."""
         super().__init__((options.address.host, port), _Handler)
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
@@ -177,7 +178,7 @@ class _Server(ThreadingHTTPServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         error = sys.exception()
-        # A client that disconnects, or whose connection is replaced, is no bug.
+        # It is not a bug if a client disconnects or the server replaces its connection.
         log.debug("metrics request failed", reason=repr(error), exc_info=not isinstance(error, OSError))
 
 

@@ -68,7 +68,7 @@ SlotsTimeoutOption = Annotated[
 ]
 DeployTimeoutOption = Annotated[str, typer.Option(help="Restart the job if its deployment makes no progress for this time.")]
 CancelTimeoutOption = Annotated[
-    str, typer.Option(help="Replace a slot that does not cancel its subtasks within this time before a restart.")
+    str, typer.Option(help="Before a restart, replace a slot that does not cancel its subtasks within this time.")
 ]
 ConnectTimeoutOption = Annotated[str, typer.Option(help="Maximum time for a slot to connect to the driver or to another slot.")]
 NetworkMemoryOption = Annotated[
@@ -87,8 +87,9 @@ TIMEOUTS = {
 _UNLIMITED = {"stuck": ("none", "0", "0s"), "call": ("none", "0", "0s"), "slots": ("none",)}
 """For each timeout that can be unlimited, the values that mean "no limit"."""
 _TIMEOUT_MS_MIN = {"heartbeat": 2_000, "stuck": 1_000, "call": 1_000, "deploy": 2_000}
-"""Minimum values of the timeouts whose minimum is not 1 ms. The heartbeat timeout must cover several heartbeats, of which a slot
-sends two per second. The deploy timeout must cover a report of the progress of a restore, which a slot sends once per second."""
+"""Minimum values of the timeouts whose minimum is not 1 ms. A slot sends two heartbeats per second, and the heartbeat timeout
+must cover several heartbeats. During a restore, a slot reports its progress once per second, and the deploy timeout must cover
+the time between two reports."""
 NETWORK_MEMORY = "256MiB"
 INTERVAL = "10s"
 RETAINED = 3

@@ -61,7 +61,7 @@ def new_table(title: str | None = None) -> Table:
 def print_table(table: Table) -> None:
     from rich.console import Console
 
-    # A pipe has no width. A fixed width keeps each row of a table on one line, which grep needs.
+    # A pipe has no width. With a fixed width, each row of a table stays on one line, so that grep prints whole rows.
     Console(width=None if Console().is_terminal else PIPED_COLUMNS).print(table)
 
 

@@ -82,7 +82,8 @@ def start_mode(
         raise ConfigError("--from-path cannot be combined with --resume or --from.")
     if resume and from_checkpoint is not None:
         raise ConfigError(
-            "--resume cannot be combined with --from: --resume restores the newest checkpoint, and --from an older checkpoint."
+            "--resume cannot be combined with --from: --resume restores the newest checkpoint, "
+            "and --from restores an older checkpoint."
         )
     if at_least is not None and not resume:
         raise ConfigError("--at-least requires --resume.")
@@ -308,7 +309,7 @@ def start_from_path(job: Job, path: str, options: RunOptions, *, yes: bool, link
 
 def _report_import(imported: ImportResult, name: str, link: RunLink | None) -> None:
     if link is not None:
-        # An earlier driver can have imported the checkpoint and crashed before it reported the import. The control plane
+        # An earlier driver may have imported the checkpoint and crashed before it reported the import. The control plane
         # stores a repeated report only once.
         link.record(
             CheckpointCompleted(

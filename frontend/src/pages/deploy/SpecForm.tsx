@@ -86,7 +86,7 @@ export function SpecForm({ initial, isNewVersion, defaultFile, busy, error, onSe
           {field('callTimeout', 'Call timeout', 'Weir replaces a slot if one of its blocking calls takes longer than this. Enter none for no limit')}
           {field('slotsTimeout', 'Slots timeout', 'The job fails if its slots do not start within this time. Enter none for no limit')}
           {field('deployTimeout', 'Deploy timeout', 'The job restarts if a deployment makes no progress for this time')}
-          {field('cancelTimeout', 'Cancel timeout', 'Weir replaces a slot that does not cancel its subtasks within this time before a restart')}
+          {field('cancelTimeout', 'Cancel timeout', 'Before a restart, Weir replaces a slot that does not cancel its subtasks within this time')}
           {field('connectTimeout', 'Connect timeout', 'Maximum time for a slot to connect to the driver or to another slot')}
           {field('networkMemory', 'Network memory', 'Memory of each slot for records from other slots, for example 256MiB')}
         </FieldGrid>

@@ -25,9 +25,8 @@ RESPONSE_S = 30.0
 RETRY_S = 3.0
 """The number of seconds for which a failing request is retried."""
 RETRY_WHILE_WAITING_S = 60.0
-"""The number of seconds for which a failing request is retried while a command waits.
-
-A restart of the API takes less time than this.
+"""The number of seconds for which a failing request is retried while a command waits. A restart of the API takes less time than
+RETRY_WHILE_WAITING_S.
 """
 PAUSE_S, PAUSE_S_MAX = 0.1, 2.0
 STREAM_PAUSE_S = 0.2
@@ -122,7 +121,7 @@ class HttpClient:
     def stream(self, path: str, *, params: Mapping[str, str | int], headers: Mapping[str, str]) -> Iterator[httpx2.Response]:
         """Open a streaming GET. Raises Refused, NotAllowed, Unreachable.
 
-        If reading the response fails inside the ``with`` block, httpx2 raises an error of its own.
+        If reading the response fails inside the ``with`` block, httpx2 raises its own error.
         """
         timeout = self._httpx.Timeout(RESPONSE_S, connect=CONNECT_S)
         try:
@@ -228,8 +227,8 @@ def stream_events(
                 connected = True
                 for message in httpx2.EventSource(response):
                     pause_s = STREAM_PAUSE_S
-                    # Some messages contain an id but no event. Remember these ids, too, because a new connection sends the last id
-                    # that this client has received.
+                    # Some messages contain an id but no event. Remember the ids of these messages, too, because a new connection
+                    # sends the last id that this client has received.
                     last_id = message.id or last_id
                     if message.data:
                         yield ServerEvent(message.event, json_.loads(message.data))

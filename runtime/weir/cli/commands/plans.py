@@ -44,7 +44,7 @@ def rollback(
         str | None,
         typer.Option(
             metavar="PATH[#ID]",
-            help="Checkpoint in another directory that the platform can access. Default ID: the newest of the current branch.",
+            help="Checkpoint in another directory that the platform can access. Default ID: the newest checkpoint of the current branch.",
         ),
     ] = None,
     dry_run: DryRun = False,

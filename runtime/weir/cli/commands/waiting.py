@@ -45,8 +45,8 @@ class Deadline:
 def _waiting(client: ApiClient, background: str) -> Iterator[None]:
     """Retry requests for a longer time inside the ``with`` block.
 
-    ``background`` is a sentence that states what happens on the platform after the wait has ended. Error messages contain
-    ``background`` if the user interrupts the wait, the deadline passes, or the API does not respond. Raises AbortedByUser,
+    ``background`` is a sentence about what happens on the platform after the wait has ended. If the user interrupts the wait, the
+    deadline passes, or the API does not respond, the error message contains ``background``. Raises AbortedByUser,
     OperationFailed, Unreachable.
     """
     try:
@@ -82,7 +82,8 @@ def _wait_for_end(client: ApiClient, job: JobRead, operation: OperationRead, dea
             if operation["ended_at"] is not None:
                 return operation
             if not printed:
-                # An operation that has no steps yet is still waiting for the reconciler. The job's health reason says why it waits.
+                # An operation that has no steps yet is still waiting for the reconciler. The job's health reason states why the
+                # operation waits.
                 last_reason = _print_if_new(client.job(job["id"])["health_reason"], last_reason)
             deadline.pause(f"Operation {number} ({operation['kind']}) of job '{job['name']}' is still {operation['state']}")
             operation = client.operation(number)
@@ -121,7 +122,7 @@ def wait_for_compilation(client: ApiClient, job: JobRead, spec: SpecRead, deadli
 
 
 def wait_for_inspection(client: ApiClient, plan: PlanRead, deadline: Deadline) -> PlanRead:
-    """Wait until a worker has inspected the checkpoint of the plan. Raises OperationFailed if this takes too long."""
+    """Wait until a worker has inspected the checkpoint of the plan. Raises OperationFailed if the inspection takes too long."""
     with _waiting(client, f"Plan {plan['id']} is not applied."):
         since = time.monotonic()
         while plan["preview"]["inspection"] is None and plan["state"] == "PROPOSED":
