@@ -93,7 +93,7 @@ def test_dictionary_columns_are_refused_when_the_edge_is_built() -> None:
     dictionary = pa.dictionary(pa.int32(), pa.string())
     struct = pa.struct([("inner", pa.list_(dictionary))])
     for kind in (dictionary, pa.list_(dictionary), struct, pa.map_(pa.string(), dictionary)):
-        with pytest.raises(SchemaError, match=r"edge 4: column 'carrier' is dictionary encoded .* Cast it"):
+        with pytest.raises(SchemaError, match=r"edge 4: column 'carrier' is dictionary encoded .* Cast the column"):
             BatchCodec(4, pa.schema([("fine", pa.int64()), ("carrier", kind)]))
 
 
