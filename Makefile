@@ -1,12 +1,12 @@
-# Every target except help and clean runs setup first, which does nothing if .venv is up to date. `make` alone lists the targets.
+# Every target except help and clean runs setup first. Setup does nothing if .venv is up to date. `make` alone lists the targets.
 
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 RUN    := $(BIN)/python
 
-# Container images often set PYTHONDONTWRITEBYTECODE. Without bytecode files, each of hundreds of Python processes would compile
-# every package.
+# Container images often set PYTHONDONTWRITEBYTECODE.
+# Without bytecode files, each of hundreds of Python processes would compile every package.
 unexport PYTHONDONTWRITEBYTECODE
 
 # The default number of test workers suits two cores. On a machine with more cores, run make test TEST_WORKERS=8.

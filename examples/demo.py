@@ -1,7 +1,7 @@
 """Demo of the platform.
 
-The demo starts a platform, and deploys two bounded jobs and a live job. It kills a slot of each bounded job, and compares the
-output of the bounded jobs with a batch computation. Then it rolls back the live job, and undoes the rollback.
+The demo starts a platform, and deploys two bounded jobs and a live job. The demo kills a slot of each bounded job, and compares
+the output of the bounded jobs with a batch computation. Finally, the demo rolls back the live job, and undoes the rollback.
 
 Exit code 0 means success. After a success, the platform and the live job stay running. Exit code 1 means that a step or a check
 failed. `--down` suspends the live job and stops the platform.

@@ -70,7 +70,8 @@ def _flights_csv() -> bytes:
 
 
 def write_texts(directory: Path) -> None:
-    """Write the licences and descriptions of Python and of every installed package. Such texts exist on every machine.
+    """Write the licences and descriptions of Python and of every installed package. These licences and descriptions exist on
+    every machine.
 
     The texts are distributed over ``TEXT_FILES`` files of about the same size.
     """

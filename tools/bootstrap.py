@@ -15,7 +15,7 @@ import sys
 
 PYTHON_MIN = (3, 11)
 
-if sys.version_info < PYTHON_MIN:  # check before the imports, because an old Python may not be able to parse the imported modules
+if sys.version_info < PYTHON_MIN:  # check the version first, because an old Python may not be able to parse the imported modules
     sys.exit(
         "setup: Python {}.{} or newer is required, {} is {}.{}. Choose another Python: make PYTHON=python3.12".format(
             *PYTHON_MIN, sys.executable, *sys.version_info[:2]

@@ -146,7 +146,7 @@ class _Server(ThreadingHTTPServer):
         self.address_family = socket.AF_INET6 if ":" in options.address.host else socket.AF_INET
         self._lock = threading.Lock()
         self._connections: dict[socket.socket, bool] = {}
-        """Maps each open connection to whether its client has sent the token, oldest connection first."""
+        """For each open connection, whether the client has sent the token. The oldest connection comes first."""
         super().__init__((options.address.host, port), _Handler)
 
     def verify_request(self, request: Any, client_address: Any) -> bool:

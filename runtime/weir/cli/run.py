@@ -323,7 +323,8 @@ def _report_import(imported: ImportResult, name: str, link: RunLink | None) -> N
 def confirm_abandoning(
     job: Job, abandoned: Collection[CheckpointId], what: str, *, yes: bool, question: str = "Roll back?"
 ) -> frozenset[CheckpointId]:
-    """Show the abandoned checkpoints, ask for confirmation, and return them. If ``abandoned`` is empty, do not ask.
+    """Show the abandoned checkpoints, ask for confirmation, and return the abandoned checkpoints. If ``abandoned`` is empty, do
+    not ask.
 
     ``what`` is the beginning of a sentence that ends with the checkpoint numbers. Raises ConfigError if standard input is not a
     terminal, and typer.Exit if the user answers no.

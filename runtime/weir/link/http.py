@@ -7,8 +7,8 @@ executors load it too.
 ``url`` is the URL of the run (``https://weir.example/api/v1/runs/<run>``). Each request carries the run's token.
 
 A refusal is final only if it comes from a control plane. A refusal by a control plane is an ``application/problem+json`` with
-one of the control plane's codes. A 401, 404 or 410 without such a code can come from a proxy or a different server on the port,
-so the request is retried.
+one of the control plane's codes. If a response 401, 404 or 410 has no code of the control plane, it can come from a proxy or from
+another server on the port. So the request is retried.
 """
 
 from __future__ import annotations

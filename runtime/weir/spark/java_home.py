@@ -35,8 +35,8 @@ exec "{java}" "$@"
 
 @dataclass(frozen=True, slots=True)
 class JavaHome:
-    """A Java home. ``home/bin/java`` starts a Java of major version ``version``. ``origin`` is a text for messages, which states
-    where this Java was found."""
+    """A Java home. ``home/bin/java`` starts a Java of major version ``version``. ``origin`` states where this Java was found, and
+    is used in messages."""
 
     home: Path
     version: int

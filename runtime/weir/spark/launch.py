@@ -70,8 +70,8 @@ def launch(job: JobLike, options: RunOptions, *, session: LazySession | None = N
 
     ``session`` stays open afterwards. If ``session`` is None, the job gets a separate session. ``link`` is the control link of
     the run. The link is closed when the job has ended. If ``launch`` raises an error, the caller must close the link. Raise
-    GraphError, ConfigError, CheckpointError, RestoreError or SlotError. After such an error, the job and its checkpoints are
-    unchanged.
+    GraphError, ConfigError, CheckpointError, RestoreError or SlotError. If ``launch`` raises one of these errors, the job and its
+    checkpoints are unchanged.
     """
     job.to_graph()
     storage = open_storage(options.checkpoint_dir, dict(options.storage_options))
@@ -290,8 +290,8 @@ def _clean_up(
 def runs_newest_generation(view: LogView, progress: ProgressSnapshot) -> bool:
     """Return whether this run has the newest generation.
 
-    Two runs can request the same generation, but checkpoint ids are unique. So the proof is a checkpoint: the newest checkpoint
-    in the log is from the newest generation, and this run has completed this checkpoint.
+    Two runs can request the same generation, but checkpoint ids are unique. So return True only if this run has completed the
+    newest checkpoint in the log, and this checkpoint is from the newest generation.
     """
     record = view.newest
     if record is None or not progress.completed:

@@ -49,7 +49,8 @@ for _logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
     logging.getLogger(_logger).disabled = True
 
 AGE_S_MIN = 24 * 3600
-"""A directory younger than this can be in use. Its run may still be writing rows, or may not have completed a checkpoint yet."""
+"""A directory younger than this can be in use. The run of a young directory may still be writing rows, or may not have completed
+a checkpoint yet."""
 log = structlog.get_logger(__name__)
 
 
@@ -91,10 +92,10 @@ def frame_schema(frame: DataFrame) -> pa.Schema:
 def stage_dataframe(frame: DataFrame, directory: str) -> tuple[str, pa.Schema]:
     """Run the query and write its rows to Parquet files in ``directory``.
 
-    ``directory`` is a local path or a URL. Spark's executors can write to it, and the slots can read from it. If an interrupted
-    staging has left incomplete rows in ``directory``, they are overwritten. Completely staged rows are reused, so that a resumed
-    job continues with the same rows. Return the directory and the schema of ``frame_schema``. Raise GraphError or SchemaError
-    as ``frame_schema`` does, or InputError if the query fails.
+    ``directory`` is a local path or a URL. Spark's executors must be able to write to ``directory``, and the slots must be able
+    to read from ``directory``. If an interrupted staging has left incomplete rows in ``directory``, these rows are overwritten.
+    Completely staged rows are reused, so that a resumed job continues with the same rows. Return the directory and the schema of
+    ``frame_schema``. Raise GraphError or SchemaError as ``frame_schema`` does, or InputError if the query fails.
     """
     schema = frame_schema(frame)
     if not _staged(frame.sparkSession, directory):

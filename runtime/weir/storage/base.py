@@ -31,10 +31,10 @@ class CheckpointStorage(Protocol):
     def create(self, path: str, data: bytes) -> bool:
         """Create the object atomically, only if it does not exist. Return False if the object exists.
 
-        On return, the object is durable, even if another process has created it. All objects that existed in the same directory
-        are then durable, too. Raise UnknownOutcome if it is unknown whether the object exists or whether it is durable: the
-        storage's answer was lost, or the directory could not be synced. The object can then be readable, but a power cut can
-        remove it.
+        On return, the object is durable, even if another process has created it. All objects that already existed in the same
+        directory are durable, too. Raise UnknownOutcome if it is unknown whether the object exists or whether it is durable: the
+        storage's answer was lost, or the directory could not be synced. After UnknownOutcome, the object can be readable, but a
+        power cut can still remove the object.
         """
         ...
 

@@ -35,7 +35,7 @@ def open_direct(path: str | os.PathLike[str], flags: int, mode: int) -> tuple[in
         except OSError as error:
             if error.errno != errno.EINVAL:
                 raise
-            # The failed call can have created the file, so do not require that the file is new.
+            # The failed call may have created the file, so do not require that the file is new.
             flags &= ~os.O_EXCL
     return os.open(path, flags, mode), False
 
@@ -43,8 +43,8 @@ def open_direct(path: str | os.PathLike[str], flags: int, mode: int) -> tuple[in
 def write_direct(descriptor: int, parts: Sequence[memoryview]) -> bool:
     """Write all of ``parts`` to a new file opened by ``open_direct``.
 
-    Return False if the file system does not support direct I/O. In this case, the file is empty, and the descriptor no longer
-    uses direct I/O. Raise OSError as ``os.write`` does.
+    Return False if the file system does not support direct I/O. If ``write_direct`` returns False, the file is empty, and the
+    descriptor no longer uses direct I/O. Raise OSError as ``os.write`` does.
     """
     size = 0
     try:

@@ -33,7 +33,7 @@ class Appended:
 
 @dataclass(frozen=True, slots=True)
 class NumberTaken:
-    """Another process has created an entry with the requested number. This entry may already be trimmed.
+    """Another process has created an entry with the requested number. The entry of the other process may already be trimmed.
 
     The caller's entry is not in the log (see ``_outcome``).
     """
@@ -56,7 +56,7 @@ class JobLog:
         self._files = LogFiles(storage, layout)
         self._state: LogState | None = None
         self._unresolved: str | None = None
-        """Nonce of an entry that this process may have written. It is not known whether the entry is durable."""
+        """Nonce of the entry whose outcome is unknown: this process may have written the entry, and the entry may be durable."""
 
     @property
     def view(self) -> LogView:
@@ -87,8 +87,7 @@ class JobLog:
         """
         state = read_log(self._files, self._state)
         if self._unresolved is not None and state.entries:
-            # Create the newest entry again. The second create changes nothing, but makes this entry and all earlier entries
-            # durable.
+            # Creating the newest entry again changes nothing, but makes this entry and all earlier entries durable.
             newest = state.entries[-1]
             self._files.create(newest.number, newest.entry)
         self._state = state
@@ -98,11 +97,11 @@ class JobLog:
         """Create ``entry`` with number ``at``. ``at`` is the ``next_number`` that the caller last saw. Another process may have
         used this number in the meantime. The entry is appended only if it is known to be durable.
 
-        It is safe to call ``append`` again with the same entry (same nonce) and the same number. The second call has the same
-        outcome as the first call, unless a process has appended a summary between the two calls. Raise UnknownOutcome if it is
-        unknown whether the entry is durably in the log. After UnknownOutcome, call ``append`` again, and delete no files until
-        the outcome is known. Raise Superseded if a newer generation is in the log, CheckpointError if the entry cannot follow the
-        existing entries, or StorageError if the entry was certainly not written.
+        It is safe to call ``append`` again with the same entry (same nonce) and the same number. Both calls have the same
+        outcome, unless a process has appended a summary between the two calls. Raise UnknownOutcome if it is unknown whether the
+        entry is durably in the log. After UnknownOutcome, call ``append`` again, and delete no files until the outcome is known.
+        Raise Superseded if a newer generation is in the log, CheckpointError if the entry cannot follow the existing entries, or
+        StorageError if the entry was certainly not written.
         """
         try:
             outcome = self._append(entry, at)
@@ -136,7 +135,7 @@ class JobLog:
             try:
                 created = self._files.create(at, entry)
             except UnknownOutcome as error:
-                # Do not read the log instead, because an entry that can be read may not be durable.
+                # Do not read the log to determine the outcome, because an entry that can be read may not be durable.
                 # The next attempt writes the same entry. If an earlier attempt has written the entry, the number is taken, and
                 # the answer to the next attempt proves that the entry is durable.
                 unknown = error

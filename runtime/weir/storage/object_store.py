@@ -37,8 +37,8 @@ class ObjectStorage:
     retries ``create``. A retry could find the object that the first attempt has created, and would report that another process
     has created the object.
 
-    Users cannot set the timeouts of requests. If a request fails, the reaction depends on the caller: it retries the write of a
-    log entry, declines the checkpoint, or restarts the job.
+    Users cannot set the timeouts of requests. After a failed request, the caller retries the write of a log entry, declines the
+    checkpoint, or restarts the job.
     """
 
     def __init__(self, url: str, options: Mapping[str, str] | None = None, *, create_timeout_s: float = 20.0) -> None:

@@ -1,9 +1,9 @@
 """Checks of checkpoint storage at the start of a job.
 
-``probe_storage`` checks that the storage supports exactly-once. ``SharedStorageMarker`` checks that driver and slots use the same
-storage. If each host had its own local checkpoint directory, checkpoints would still complete. But if a slot were later started
-on another host, the slot would not find its state. So the driver writes a marker object, and each slot checks that it can read
-the marker.
+``probe_storage`` checks that the storage supports exactly-once checkpoints. ``SharedStorageMarker`` checks that driver and slots
+use the same storage. If each host had its own local checkpoint directory, checkpoints would still complete. But if a slot were
+later started on another host, the slot would not find its state. So the driver writes a marker object, and each slot checks that
+it can read the marker.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class SharedStorageMarker:
     def check(self) -> None:
         """Check that this slot can read the marker. The slot calls ``check`` at each deployment. After a success, ``check``
         does not read the marker again. Raise StorageError. If the storage is not shared, raise ConfigError, because a restart
-        cannot fix that."""
+        cannot solve this problem."""
         if self._checked:
             return
         try:

@@ -235,7 +235,7 @@ class StateReader:
             yield part.result() if not is_pack(file.path) else _part_of_pack(file, part.result())
 
     def _take_planned(self, file: StateFile) -> _Fetch | None:
-        """Remove the file and all files before it from the plan. Return the ``_Fetch`` of the file, or None if the plan does
+        """Remove the file and all earlier files from the plan. Return the ``_Fetch`` of the file, or None if the plan does
         not contain the file."""
         while self._planned or self._unplanned:
             fetch = self._planned.popleft() if self._planned else _Fetch.of(self._unplanned.popleft())

@@ -52,7 +52,7 @@ class ChannelSubtask(SubtaskRuntime):
             return self._unfinished_step(now_ns)
         if self._effects:
             # TakeSnapshot and AlignmentAborted send only control events.
-            # All later effects of the same frame are also of these two kinds.
+            # After a TakeSnapshot or AlignmentAborted, a frame has no effects of other kinds.
             return Work.ANY_TIME if isinstance(self._effects[0], TakeSnapshot | AlignmentAborted) else Work.NEEDS_ROOM
         work = Work.NONE
         for channel in self.inputs:

@@ -87,8 +87,8 @@ class StateRestore:
 
 
 class DeploymentBuilder:
-    """Builds a deployment. Call ``build`` once. If the deployment's field ``restore`` is not None afterwards, call
-    ``restore.run``. If ``build`` raises an error, the deployment's ``parts`` can still be closed."""
+    """Builds a deployment. Call ``build`` once. After ``build``, call ``restore.run`` if the deployment's field ``restore`` is
+    not None. If ``build`` raises an error, the deployment's ``parts`` can still be closed."""
 
     def __init__(
         self,

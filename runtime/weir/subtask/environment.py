@@ -84,7 +84,7 @@ class Background(Protocol):
         ...
 
     def close(self) -> None:
-        """Accept no more calls. ``close`` does not stop a running call. The caller checks ``is_idle`` afterwards."""
+        """Accept no more calls. ``close`` does not stop a running call. After ``close``, the caller must check ``is_idle``."""
         ...
 
 

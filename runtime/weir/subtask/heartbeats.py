@@ -2,8 +2,8 @@
 
 A thread that runs compiled code sends the heartbeats on a separate control connection. The heartbeat thread never needs the GIL.
 So a slot sends heartbeats even while a regular expression or a C extension holds the GIL for a long time. A slot process that is
-stopped or dead sends no heartbeats. The loop counts its turns in shared memory, and the background executor counts its calls
-there. Each heartbeat contains the counts of turns and calls, so that the coordinator can detect a slot without progress.
+stopped or dead sends no heartbeats. In shared memory, the loop counts its turns, and the background executor counts its calls.
+Each heartbeat contains the counts of turns and calls, so that the coordinator can detect a slot without progress.
 """
 
 from __future__ import annotations
@@ -255,8 +255,8 @@ class StackSampler:
     longer than ``call_ns``.
 
     Call ``arm`` when the heartbeats have started. The control thread calls ``check`` about twice per second. While another thread
-    holds the GIL, ``check`` cannot run. Then the watchdog of Python's faulthandler writes the sample after ``step_ns``. The
-    watchdog does not need the GIL.
+    holds the GIL, ``check`` cannot run. In this case, the watchdog of Python's faulthandler writes the sample after ``step_ns``.
+    The watchdog does not need the GIL.
     """
 
     def __init__(self, heartbeats: HeartbeatSender, *, step_ns: int, call_ns: int, send: Callable[[FromSlot], None]) -> None:

@@ -37,8 +37,8 @@ class TimeAccount:
         self.queued_ns = 0
 
     def settle(self, condition: SubtaskCondition, now_ns: int, *, rested: bool) -> None:
-        """Add the time since the last call of ``settle`` or ``add_busy`` to the busy, idle, backpressured or queued time. During
-        this time, the subtask did not run.
+        """Add the time since the last call of ``settle`` or ``add_busy`` to the busy, idle, backpressured or queued time. Call
+        ``settle`` only if the subtask did not run in this period.
 
         ``condition`` is the current condition of the subtask. ``rested`` is True if no other subtask has run since the last call
         of ``settle``. If ``rested`` is True, the subtask was in its previous condition until an event woke the loop just now.
@@ -57,7 +57,7 @@ class TimeAccount:
             self.queued_ns += waited_ns
 
     def add_busy(self, now_ns: int) -> None:
-        """Add the time since the last call of ``settle`` to the busy time. The subtask has run during this time."""
+        """Add the time since the last call of ``settle`` to the busy time. Call ``add_busy`` after the subtask has run."""
         self.busy_ns += now_ns - self._settled_ns
         self._settled_ns = now_ns
 

@@ -260,7 +260,7 @@ class Dialer:
     authenticated acceptor delays the admission, the deploy timeout applies.
 
     The poller and calls of ``advance`` drive the Dialer. In the end, the Dialer calls either ``connected`` with the socket and
-    the acceptor's incarnation, or ``failed`` with the reason. If the Dialer is closed before the end, it calls neither
+    the acceptor's incarnation, or ``failed`` with the reason. If the Dialer is closed before it has finished, it calls neither
     ``connected`` nor ``failed``.
     """
 
@@ -348,7 +348,7 @@ class Dialer:
             return
         machine = DialerHandshake(self._credentials, self._claim, nonce=secrets.token_bytes(NONCE_BYTES))
         session = HandshakeSession(self._poller, connecting, machine, deadline_ns=0, advanced=self._advanced, ended=self._ended)
-        # The session can have ended already, because sending the hello can fail.
+        # The session may have ended already, because sending the hello can fail.
         self._session = None if session.is_closed else session
 
     def _advanced(self, session: HandshakeSession[DialerHandshake]) -> None:

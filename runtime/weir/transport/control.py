@@ -95,7 +95,7 @@ class _Endpoint(ABC):
         return self._poller.fileno()
 
     def wake(self) -> None:
-        """Wake a waiting ``poll``. Any thread may call this."""
+        """Wake a waiting ``poll``. Any thread may call ``wake``."""
         self._wakeup.wake()
 
     def poll(self, now_ns: int, timeout_ns: int = 0) -> list[ControlEvent]:
@@ -205,13 +205,13 @@ class ControlServer(_Endpoint):
         self.port = self._acceptor.port
 
     def send(self, peer: ControlPeer, data: bytes) -> None:
-        """Queue a message. Any thread may call this. A message to a closed peer is dropped, and ``poll`` reports the closing.
+        """Queue a message. Any thread may call ``send``. A message to a closed peer is dropped, and ``poll`` reports the closing.
         Raise ProtocolError for an invalid size."""
         self._send(peer, data)
 
     def drop(self, peer: ControlPeer) -> None:
         """Close a connection without reporting ``Closed``. Queued messages are dropped. Only the loop's thread may call
-        this."""
+        ``drop``."""
         peer_connection = self._connections.pop(peer, None)
         if peer_connection is not None:
             peer_connection[0].close()
@@ -269,7 +269,7 @@ class ControlClient(_Endpoint):
         )
 
     def send(self, data: bytes) -> None:
-        """Queue a message. Any thread may call this. Messages before ``Connected`` and after ``Closed`` are dropped. Raise
+        """Queue a message. Any thread may call ``send``. Messages before ``Connected`` and after ``Closed`` are dropped. Raise
         ProtocolError for an invalid size."""
         self._send(COORDINATOR, data)
 

@@ -79,7 +79,7 @@ def connect_failure(connecting: socket.socket) -> str | None:
     if code:
         return errno.errorcode.get(code, str(code))
     try:
-        # A connect to a free local port in the ephemeral range can connect a socket to itself.
+        # If a socket connects to a free local port in the ephemeral range, the kernel can connect the socket to itself.
         if connecting.getsockname() == connecting.getpeername():
             return "connected to itself"
     except OSError as error:
