@@ -55,7 +55,7 @@ export function addVersion(simulator: JobSimulator, one: FakeJob, { spec, commen
 
 const MISMATCH =
   "aggregate 'counts' is keyed by (account), but its state in the checkpoint is keyed by (user). Restore the old key and aggregates, or give aggregate 'counts' a new uid and pass --allow-non-restored-state. " +
-  'It then starts without state: its results contain only records after the checkpoint';
+  'With the new uid, the operator starts without state: its results contain only records after the checkpoint';
 
 /** Return the reason why a version cannot restore the job's state, or null if the version can restore the state. */
 export function stateMismatch(simulator: JobSimulator, { body }: Schemas['SpecRead']): string | null {

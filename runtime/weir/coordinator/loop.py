@@ -197,7 +197,7 @@ class Coordinator:
             self._connection_of[incarnation] = peer
             self._tasks[incarnation] = message.task
         elif self._connection_of.get(incarnation) != peer:
-            raise ProtocolError("a slot must send this message on the connection on which it registered")
+            raise ProtocolError("a slot must use the same connection for its registration and for this message")
         for listener in self._listeners:
             listener.on_message(message)
         self._execute(self._master.on_message(incarnation, message, _now_ms()))

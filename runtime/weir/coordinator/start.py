@@ -156,8 +156,8 @@ def check_published_output(
         other = (
             f"The option --revoke-unknown-output does not help, because sink '{irrevocable[0]}' cannot revoke output."
             if irrevocable
-            else "If it is lost, start the job again with --revoke-unknown-output: Weir then hides this output from readers, moves the output to the "
-            f"directory _weir of the sink, and processes {again} again."
+            else "If this directory is lost, start the job again with --revoke-unknown-output: Weir then hides this output from readers, moves "
+            f"the output to the directory _weir of the sink, and processes {again} again."
         )
         raise ConfigError(
             f"Cannot start job '{job}': its sinks have published output that the job log in {storage.url} does not contain ({listed}). "

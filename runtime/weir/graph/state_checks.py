@@ -70,7 +70,7 @@ def incompatible(operator: LogicalOperator, *, restore: str) -> str:
     graph, such as "the old kind"."""
     return (
         f"Restore {restore}, or give {operator.kind} {operator.uid!r} a new uid and pass --allow-non-restored-state. "
-        f"It then {starts_without_state(operator)}"
+        f"With the new uid, the operator {starts_without_state(operator)}"
     )
 
 

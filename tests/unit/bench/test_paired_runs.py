@@ -45,8 +45,7 @@ def test_a_rate_cannot_be_computed_if_the_sources_report_no_records() -> None:
 
 
 def test_each_turn_of_a_run_has_one_checkpoint() -> None:
-    """All turns have the same length. A checkpoint becomes due during the turn of the other run, or right after the run's own
-    turn."""
+    """All turns have the same length. The next checkpoint of a run becomes due during the turn of the other run."""
     assert TURN_S < INTERVAL_MS / 1_000 < 2 * TURN_S
 
 

@@ -1,4 +1,4 @@
-"""Values in the table that ``make bench`` prints, and in its results.jsonl."""
+"""The values that ``make bench`` prints in a table and writes to the file results.jsonl."""
 
 from __future__ import annotations
 

@@ -34,8 +34,8 @@ sys.stdin.readline()
 
 @contextmanager
 def denying_process() -> Iterator[tuple[psutil.Process, subprocess.Popen[str]]]:
-    """Yield a running process that denies access to its details until it receives a line. Inside the ``with`` block, the test
-    process has the rights of an ordinary user."""
+    """Yield a running process. Until the process receives a line, it denies access to its details. Inside the ``with`` block, the
+    test process has the rights of an ordinary user."""
     command = [sys.executable, "-c", _DENYING, str(ORDINARY_USER)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as started:
         assert started.stdout is not None

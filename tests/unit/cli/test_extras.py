@@ -16,7 +16,7 @@ import pytest
 from weir.cli import extras
 
 ROOT = Path(__file__).parents[3]
-# Module names by distribution, for each distribution that has a different name than its module.
+# Maps the name of a distribution to the name of its module, if the two names differ.
 MODULES = {"prometheus-client": "prometheus_client"}
 # A program that runs the CLI while only the base dependencies can be imported. The last line of the output lists the loaded
 # modules.

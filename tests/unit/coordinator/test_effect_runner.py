@@ -142,7 +142,7 @@ def test_files_of_an_aborted_checkpoint_are_deleted_after_several_later_checkpoi
     files.flush()
     orphan = layout.absolute(file.path)
     for checkpoint in (3, 4, 5):
-        assert any(found.path == orphan for found in storage.list("")), "the file of a possibly pending checkpoint is kept"
+        assert any(found.path == orphan for found in storage.list("")), "a file is kept while its checkpoint may still be pending"
         complete(checkpoint)
     complete(6)
     complete(7)

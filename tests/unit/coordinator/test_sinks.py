@@ -249,7 +249,7 @@ def test_only_ancestors_after_the_last_published_checkpoint_are_committed_again(
     assert commits == ["commit [3]", "commit [4]"], "each call publishes one epoch, and no epoch is published twice"
 
 
-def test_with_a_log_of_an_older_weir_version_the_manifests_say_which_checkpoints_are_published() -> None:
+def test_published_checkpoints_are_read_from_the_manifests_if_the_log_is_from_an_older_weir_version() -> None:
     history = JobWithSinks()
     history.start(1, None, 1)
     for checkpoint in (1, 2, 3):
@@ -319,7 +319,7 @@ def test_a_log_entry_is_not_written_again_if_an_earlier_attempt_has_written_it(h
     assert history.log.view.abandonment_due == ()
 
 
-def test_a_preparation_continues_if_the_log_already_contains_the_refused_entry(history: JobWithSinks) -> None:
+def test_a_preparation_continues_if_the_log_refuses_a_duplicate_entry(history: JobWithSinks) -> None:
     def append_and_refuse(entry: Entry) -> None:
         history.append(entry)
         if isinstance(entry, BranchAbandoned):

@@ -101,7 +101,8 @@ def test_a_rollback_to_a_checkpoint_with_a_missing_file_is_refused(storage: Loca
 
 
 class _RetiringStorage(LocalStorage):
-    """Storage in which a job retires checkpoint 1 and deletes its state files before the first state file is read."""
+    """The storage of a running job. Before the first read of a state file, the job retires checkpoint 1 and deletes the state
+    files of this checkpoint."""
 
     job: RunningJob | None = None
 

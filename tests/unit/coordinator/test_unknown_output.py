@@ -69,7 +69,7 @@ def test_a_start_from_an_older_backup_of_the_job_log_is_refused_and_nothing_is_c
     assert f"(sink 'op' in {job.output.out}: checkpoints 4 to 5 of generation 1)" in message
     assert "The log ends at generation 1 with checkpoint 3, so it is older than the output" in message
     assert (
-        "Nothing was changed. Restore the newer checkpoint directory. If it is lost, start the job again with --revoke-unknown-output"
+        "Nothing was changed. Restore the newer checkpoint directory. If this directory is lost, start the job again with --revoke-unknown-output"
         in message
     )
     assert sorted(Path(job.output.out).rglob("*")) == before

@@ -52,7 +52,7 @@ def test_a_graph_without_a_sink_of_the_checkpoint_is_refused() -> None:
         check(without(logical, "copy"), logical)
 
 
-def test_a_start_that_follows_the_advice_for_changed_aggregates_notes_the_lost_state() -> None:
+def test_a_start_with_a_new_uid_for_a_changed_aggregate_reports_that_its_state_is_lost() -> None:
     def totals(uid: str) -> LogicalGraph:
         total = counts(uid, "split", "word", accumulator="sum", column="length")
         return graph(source("lines"), row_map("split", "lines"), total, sink("out", uid))
@@ -60,7 +60,7 @@ def test_a_start_that_follows_the_advice_for_changed_aggregates_notes_the_lost_s
     with pytest.raises(
         RestoreError,
         match="Restore the old key and aggregates, or give aggregate 'count' a new uid and pass --allow-non-restored-state. "
-        "It then starts without state: its results contain only records after the checkpoint",
+        "With the new uid, the operator starts without state: its results contain only records after the checkpoint",
     ):
         check(totals("count"))
     with pytest.raises(RestoreError, match="--allow-non-restored-state"):

@@ -101,7 +101,7 @@ def test_a_subtask_whose_open_inputs_were_idle_is_idle_after_the_restore() -> No
 
 
 def test_a_restored_ended_input_takes_part_in_alignment_until_its_end_arrives_again() -> None:
-    """The sender can take its snapshot before it sends END again. The barrier of the sender then precedes END."""
+    """If the sender takes its snapshot before it sends END again, its barrier precedes END."""
     subtask = Subtask({A: InputStart(ended=True), B: InputStart()})
     assert subtask.receive(FrameKind.BARRIER, B, 1) == []
     assert subtask.receive(FrameKind.BARRIER, A, 1) == [TakeSnapshot(CheckpointId(1), 0)]

@@ -400,7 +400,7 @@ def test_a_slot_with_a_blocking_call_that_does_not_end_is_replaced_after_the_cal
     assert "increase --call-timeout" in dropped.reason
 
 
-def test_without_timeouts_steps_and_blocking_calls_have_no_time_limit() -> None:
+def test_steps_and_blocking_calls_have_no_time_limit_if_both_timeouts_are_disabled() -> None:
     job = Job(replace(STALLS, stuck_timeout_ms=None, call_timeout_ms=None)).running()
     effects = send_heartbeats(job, until_ms=10_000, heartbeats=lambda now_ms: (Heartbeat(1), Heartbeat(now_ms, calls=1)))
     assert not only(DropSlot, effects)
@@ -427,7 +427,7 @@ def test_a_long_step_and_a_long_call_of_one_slot_are_each_reported_once() -> Non
     )
     first, second = [report.text for report in only(Report, effects) if report.kind is ReportKind.SLOW]
     assert first == ""
-    assert "in one blocking call" in second, "the call that continues is reported again"
+    assert "in one blocking call" in second, "the blocking call is reported again, because it has not ended"
 
 
 def test_a_slot_whose_step_and_call_exceed_their_timeouts_is_dropped_once() -> None:

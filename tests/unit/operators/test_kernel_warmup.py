@@ -36,8 +36,8 @@ def test_warm_up_compiles_every_numba_kernel_once() -> None:
 
 
 def test_a_change_in_any_file_with_numba_kernels_invalidates_all_cached_kernels() -> None:
-    """Numba itself detects only a change of the file that contains the cached kernel. If the cached kernel calls a kernel in
-    another file, and only this other file has changed, numba would use the old code of the called kernel."""
+    """Numba itself detects only a change of the file that contains the cached kernel. A cached kernel can call a
+    kernel in another file. If only this other file changed, numba would use the old code of the called kernel."""
     assert {kernel._cache._cache_file._source_stamp for kernel in kernels().values()} == {numba_support._DIGEST}
     root = Path(weir.__file__).parent
     for name in kernels():

@@ -89,7 +89,7 @@ def test_a_partitioner_returns_a_buffer_as_soon_as_the_buffer_is_full() -> None:
 
 def test_later_records_do_not_overwrite_returned_batches() -> None:
     """A batch that fills at least half of its buffer is returned without a copy. A batch that fills less
-    of its buffer is copied, and the buffer is used again."""
+    than half of its buffer is copied, and the buffer is reused."""
     routing = partitioner(Partitioning.HASH, FIXED, 2, batch_rows=64)
     kept = []
     for first, rows in ((0, 4), (100, 60), (200, 4), (300, 100)):

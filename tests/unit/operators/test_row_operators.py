@@ -197,7 +197,7 @@ def test_filter_rows_requires_a_function_that_returns_true_or_false(returned: ob
 def test_an_operator_with_a_slow_function_returns_control_to_the_loop_even_without_output_rows(
     make: Callable[[Callable[[], bool]], Operator], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clock = iter(range(0, 10**15, 10**9))  # each reading of the clock is one second after the previous one
+    clock = iter(range(0, 10**15, 10**9))  # the clock advances by one second at each reading
     monkeypatch.setattr("weir.operators.row_operators.time.perf_counter_ns", lambda: next(clock))
     operator = make(lambda: False)
     operator.open(context())

@@ -331,7 +331,7 @@ def test_after_a_crash_at_any_step_the_next_run_can_restore_and_deletes_all_orph
 
 
 def test_a_checkpoint_is_retired_in_the_log_before_its_first_file_is_deleted() -> None:
-    """If files were deleted before the log entry, a zombie could restore a checkpoint whose files are partly deleted."""
+    """If a file were deleted before the log entry was written, a zombie could restore a checkpoint that lacks this file."""
     for cut in range(4):
         storage = _CrashingStorage()
         job = RunningJob(storage)

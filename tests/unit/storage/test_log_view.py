@@ -104,7 +104,7 @@ def test_a_branch_can_be_abandoned_again_before_its_reinstatement_is_recorded_in
     assert view.withdrawn == ()
 
 
-def test_an_abandonment_is_due_until_a_generation_records_it() -> None:
+def test_the_view_lists_an_abandoned_branch_until_a_log_entry_records_the_abandonment() -> None:
     view = fold(
         started(1), completed(1, 1), completed(1, 2),
         started(2, restored_from=1, branch="b2", first_checkpoint=3),
@@ -278,7 +278,7 @@ def _unbounded(entries: list[Entry]) -> LogView:
 
 
 @given(_valid_logs(), st.integers(1, 3))
-def test_the_maximum_number_of_generation_records_does_not_change_ancestries(entries: list[Entry], remembered: int) -> None:
+def test_a_limit_on_the_number_of_generation_records_does_not_change_ancestries(entries: list[Entry], remembered: int) -> None:
     completed_in = [(entry.generation, entry.checkpoint) for entry in entries if isinstance(entry, CheckpointCompleted)]
     everything = _unbounded(entries)
     with patch.object(log_view, "GENERATIONS_REMEMBERED", remembered):

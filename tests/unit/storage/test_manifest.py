@@ -120,7 +120,7 @@ def test_a_manifest_of_a_weir_version_without_emitted_watermarks_is_readable() -
 
 @pytest.mark.parametrize("manifest_format", [1, 2])
 def test_a_manifest_of_a_weir_version_without_split_lists_is_readable(manifest_format: int) -> None:
-    """A manifest of format 1 or 2 contains all pending splits, and the ids of the splits that were assigned since the restore."""
+    """A manifest of format 1 or 2 contains all pending splits and the ids of the splits that were assigned since the restore."""
     manifest = manifest_of(1, 7, FILES)
     unfinished = OperatorSnapshot(OperatorUid("flights"), 1, splits=(Split("s1", {"file": "a.txt"}, 5),))
     manifest = replace(manifest, subtasks=(replace(manifest.subtasks[0], operators=(unfinished,)),), format=manifest_format)

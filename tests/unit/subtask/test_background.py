@@ -54,7 +54,7 @@ def test_a_hung_user_function_does_not_delay_sinks_snapshots_or_a_later_deployme
     slot.wait_until_idle()
 
 
-def test_calls_of_one_kind_run_in_order_and_the_result_of_a_failed_call_raises_its_error() -> None:
+def test_calls_of_one_kind_run_in_order_and_the_caller_receives_the_error_of_a_failed_call() -> None:
     slot, order = Recorder(), list[int]()
     calls = [slot.executors.call(lambda number=number: order.append(number)) for number in range(20)]
     failing = slot.executors.call(lambda: 1 / 0)
@@ -65,7 +65,7 @@ def test_calls_of_one_kind_run_in_order_and_the_result_of_a_failed_call_raises_i
     assert slot.calls == 2 * 21, "on_call is called before and after each call"
 
 
-def test_cancel_queued_cancels_queued_calls_and_permits_later_calls() -> None:
+def test_queued_calls_can_be_cancelled_and_later_calls_still_run() -> None:
     slot, started, release = Recorder(), threading.Event(), threading.Event()
 
     def running() -> str:

@@ -1,4 +1,4 @@
-"""Tests when a slot gathers and writes the snapshots of its subtasks."""
+"""The times at which a slot gathers and writes the snapshots of its subtasks."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ class Handle:
 
 @dataclass
 class Clock:
-    """A fake clock. Each read of the time adds 1 ms to the time. Each read of the core wait adds 0.5 ms to the core wait."""
+    """A fake clock. Each call of ``monotonic_ns`` adds 1 ms to the time. Each call of ``core_wait_ns`` adds 0.5 ms to the core
+    wait."""
 
     now_ns: int = 0
     waited_ns: int = field(default=0)

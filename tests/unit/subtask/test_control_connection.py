@@ -90,7 +90,7 @@ def test_the_lease_that_the_coordinator_grants_replaces_the_initial_lease(coordi
 
 
 def test_a_lease_that_arrives_while_the_thread_waits_for_the_gil_keeps_the_slot_alive(coordinator: Coordinator) -> None:
-    """``supervise`` blocks, as a wait for the GIL does, until the lease has expired and another lease has arrived."""
+    """``supervise`` simulates a wait for the GIL: it blocks until the lease has expired and another lease has arrived."""
     ended: queue.Queue[str] = queue.Queue()
     registered: queue.Queue[ControlPeer] = queue.Queue()
     waited, continued = threading.Event(), threading.Event()

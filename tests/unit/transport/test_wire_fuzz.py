@@ -67,7 +67,8 @@ def damaged(rng: random.Random, frames: list[bytes]) -> bytes:
 
 
 def rehashed(rng: random.Random, frame: bytes) -> bytes:
-    """Return a frame with a damaged payload and a matching content hash. An attacker with the secret could send such a frame."""
+    """Return a frame with a damaged payload and a matching content hash. An attacker with the secret
+    could send a damaged payload together with a matching hash."""
     payload = mangled(rng, frame[HEADER_BYTES:])
     stream = bytearray(frame[:HEADER_BYTES] + payload)
     stream[40:48] = content_hash((payload,)).to_bytes(8, "little")

@@ -175,8 +175,9 @@ def visible(out: str) -> list[int]:
 
 
 def take(out: str, *, share: float = 1.0, directories: bool = False) -> list[int]:
-    """Remove published files as a consumer does, and return the values in the removed files. ``share`` is the fraction of
-    each epoch's files that is removed. If ``directories`` is True, also remove empty directories of epochs."""
+    """Remove published files, like a consumer, and return the values in the removed files. ``share`` is the fraction of
+    each epoch's files that is removed. If ``directories`` is True, also remove each epoch directory that is
+    empty afterwards."""
     taken: list[int] = []
     for name in sorted(os.listdir(out)) if os.path.isdir(out) else ():
         directory = os.path.join(out, name)

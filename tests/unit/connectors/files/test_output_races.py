@@ -65,7 +65,7 @@ class InterleavedFileSystem(QuickFileSystem):
 
 
 def prepare(output: Output, committables: Committables, *, to: int, generation: int) -> None:
-    """Revoke, reinstate, recommit and abort output, as the coordinator does before a start."""
+    """Revoke, reinstate, recommit and abort output, like the coordinator before a start."""
     abandoned = [one for checkpoint in committables if checkpoint > to for one in committables[checkpoint]]
     output.revoke(abandoned, to=to, generation=generation)
     output.reinstate(to=to, generation=generation)

@@ -277,7 +277,7 @@ def test_published_output_is_listed_by_generation_and_checkpoint(output: Output)
     take(output.out, directories=True)
     output.stage([8], 8, generation=2)
     expected = {(1, 1), (1, 2), (1, 3), (2, 7), (2, 0)}
-    assert output.published() == expected, "the list has removed output and the fence of generation 2, but no staged output"
+    assert output.published() == expected, "the list contains removed output and the fence of generation 2, but no staged output"
 
 
 def test_listing_published_output_of_an_older_version_moves_no_files(output: Output) -> None:
@@ -287,7 +287,7 @@ def test_listing_published_output_of_an_older_version_moves_no_files(output: Out
     assert sorted(Path(output.out).rglob("*")) == before, "the listing does not change the directory"
 
 
-def test_an_epoch_is_listed_before_the_rename_that_makes_the_epoch_visible() -> None:
+def test_an_epoch_is_listed_as_published_before_a_rename_makes_the_epoch_visible() -> None:
     def check(output: Output, committables: tuple[Committable, ...]) -> None:
         if not output.staged() or Path(output.out, "weir_checkpoint=1").exists():
             assert (1, 1) in output.published()

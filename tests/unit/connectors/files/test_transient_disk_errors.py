@@ -28,7 +28,8 @@ from weir.storage.memory import MemoryStorage
 
 
 def failing_file_system(fails: int, number: int) -> PausingFileSystem:
-    """Return a file system in which the write operation with the number ``fails`` fails once."""
+    """Return a file system that raises an OSError once, at the write operation ``fails``, counted from 0. ``number`` is the
+    errno of this error."""
 
     def fail() -> None:
         raise OSError(number, os.strerror(number))

@@ -44,7 +44,7 @@ def output(tmp_path: Path) -> Output:
 
 T = TypeVar("T")
 OPERATIONS_MAX = 24
-"""A commit of two files and a recovery each have fewer write operations than this limit."""
+"""An upper limit for the number of write operations in a commit of two files, and in a recovery."""
 
 
 def cut_before_each_operation(
