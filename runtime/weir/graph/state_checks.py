@@ -143,7 +143,7 @@ def check_aggregate(old: OperatorInGraph, new: OperatorInGraph) -> tuple[str, ..
     before, after = old.config.get("emit"), new.config.get("emit")
     if before is None or after is None or before == after:
         return ()
-    note = f"{label} has emit={after!r} now, but had emit={before!r} when the checkpoint was taken: it emits "
+    note = f"{label} has emit={after!r} now, but had emit={before!r} when the checkpoint was taken: the aggregate emits "
     return (f"{note}{_UPDATES[str(after)]} from the checkpoint on",)
 
 

@@ -18,7 +18,7 @@ def test_a_parameter_that_is_set_as_text_is_converted_to_its_declared_type() -> 
     assert params.bool("off", False) is False
 
 
-def test_a_parameter_has_the_value_that_the_user_set_or_else_its_default() -> None:
+def test_a_parameter_has_the_value_that_the_user_set_or_its_default_value() -> None:
     params = Params({"i": 7, "f": 2, "b": False, "p": Path("a/b")})
     assert (params.int("i"), params.float("f"), params.bool("b", True), params.path("p")) == (7, 2.0, False, "a/b")
     assert (params.int("j", 3), params.path("q", Path("c")), params.str("r", None)) == (3, "c", None)

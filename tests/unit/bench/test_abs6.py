@@ -91,7 +91,7 @@ def test_a_wrong_sum_in_a_stage_is_detected() -> None:
     assert find_error(record_by_record(factor=2)) is not None
 
 
-def test_the_expected_sums_overflow_as_int64_sums_do() -> None:
+def test_the_expected_sums_overflow_like_int64_sums() -> None:
     assert wrap_int64(2**63) == -(2**63)
     assert wrap_int64(-(2**63) - 1) == 2**63 - 1
     assert wrap_int64(2**64 + 5) == 5

@@ -46,7 +46,7 @@ def test_a_round_of_generated_events_contains_one_checkpoint_and_its_metrics_sam
         assert (rows.triggered, rows.completed) == (1, 1)
 
 
-def test_additional_samples_at_the_start_of_a_run_delay_the_first_round_of_events_but_do_not_change_it() -> None:
+def test_additional_samples_at_the_start_of_a_run_delay_the_first_round_of_events_but_do_not_change_this_round() -> None:
     plain = list(islice(driver_events.endless(random.Random(3)), driver_events.ROUND))
     led = list(islice(driver_events.endless(random.Random(3), lead=17), 17 + driver_events.ROUND))
     assert led[17:] == plain and driver_events.rows_of(driver_events.numbered(led[:17], first=1, at_ms=0)).samples == 17

@@ -76,7 +76,7 @@ def test_a_different_seed_gives_different_records() -> None:
     assert not np.array_equal(one, other)
 
 
-def test_keys_that_become_equal_when_they_are_divided_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_that_are_equal_after_integer_division_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reference_generator, "_mix", lambda words: words & np.uint64(127))
 
     with pytest.raises(SystemExit, match="are equal after division by 100"):

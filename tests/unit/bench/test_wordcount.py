@@ -72,7 +72,7 @@ def contents(folder: Path) -> CheckpointContents:
     return CheckpointContents({SOURCE: tuple(splits(folder))}, {COUNT: state}, totals)
 
 
-def test_the_check_accepts_correct_counts_and_detects_wrong_ones(folder: Path) -> None:
+def test_the_check_accepts_correct_counts_and_detects_wrong_counts(folder: Path) -> None:
     right = contents(folder)
     workload = WordCount(folder)
     lost = replace(right.totals, rows=right.totals.rows - 1)

@@ -1,4 +1,4 @@
-"""For tests of connectors: an operator context, and classes that read a source as a slot does."""
+"""For tests of connectors: an operator context, and classes that read a source in the same way as a slot."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ReadAll = Callable[..., pa.Table]
 
 
 class Reading:
-    """Reads a source as the loop of a slot does. The source is rebuilt from its description, as in a slot."""
+    """Reads a source in the same way as the loop of a slot. The source is rebuilt from its description, as in a slot."""
 
     def __init__(
         self,

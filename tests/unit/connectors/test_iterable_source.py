@@ -48,7 +48,7 @@ def test_data_above_the_size_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("batch_rows", [1, 4, 7, 100])
-def test_the_option_fail_at_raises_before_the_given_row_in_the_first_generation_only(batch_rows: int) -> None:
+def test_a_configured_failure_happens_before_the_given_row_and_only_in_the_first_generation(batch_rows: int) -> None:
     source = sources.iterable([{"id": i} for i in range(20)], fail_at=sources.FailAt(row=7))
     first = Reading(source, source.splits(1), batch_rows=batch_rows, generation=1)
     seen: list[int] = []

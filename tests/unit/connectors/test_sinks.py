@@ -51,7 +51,7 @@ class Permit:
 
 
 def operator(sink: Sink, *, writer: int = 0, generation: int = 1) -> SinkOperator:
-    """Rebuild the sink from its description, as a slot does, and return an operator for it."""
+    """Rebuild the sink from its description, like a slot, and return an operator for the sink."""
     rebuilt = SinkOperator(sink_from(sink.describe()).writer())
     rebuilt.open(make_context(subtask=writer, parallelism=2, generation=generation))
     return rebuilt

@@ -1,4 +1,4 @@
-"""Preparing sinks for a generation: order of steps, fencing, repetition, and sinks that the graph no longer has."""
+"""Preparing sinks for a generation: order of steps, fencing, repetition, and sinks that are no longer in the graph."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def start_checkpoint(storage: LocalStorage, mode: Fresh | Resume | FromCheckpoin
     return int(manifest.checkpoint) if manifest is not None else None
 
 
-def test_a_job_starts_from_its_newest_checkpoint_or_the_requested_one(storage: LocalStorage) -> None:
+def test_a_job_starts_from_its_newest_checkpoint_or_from_the_requested_checkpoint(storage: LocalStorage) -> None:
     assert start_checkpoint(storage, Resume()) == 3
     assert start_checkpoint(storage, Resume(at_least=CheckpointId(3))) == 3
     assert start_checkpoint(storage, FromCheckpoint(CheckpointId(2))) == 2

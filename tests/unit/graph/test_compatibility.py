@@ -77,11 +77,11 @@ def test_a_changed_emit_mode_of_an_aggregate_is_noted() -> None:
 
     (note,) = check(emitting("batch"), emitting("each")).notes
     assert note == (
-        "aggregate 'count' (at job.py:1) has emit='batch' now, but had emit='each' when the checkpoint was taken: it emits one "
-        "update per key and batch from the checkpoint on"
+        "aggregate 'count' (at job.py:1) has emit='batch' now, but had emit='each' when the checkpoint was taken: the aggregate "
+        "emits one update per key and batch from the checkpoint on"
     )
     (note,) = check(emitting("each"), emitting("batch")).notes
-    assert note.endswith("it emits one update per record from the checkpoint on")
+    assert note.endswith("the aggregate emits one update per record from the checkpoint on")
     assert check(emitting("each"), emitting(None)).notes == (), "a checkpoint of an older version contains no emit mode"
 
 

@@ -19,7 +19,7 @@ def barrier(to: Aligner, channel: ChannelId, checkpoint: int, at_ns: int = 0) ->
     return list(to.on_barrier(channel, CheckpointId(checkpoint), now_ns=at_ns))
 
 
-def test_a_channel_is_blocked_after_its_barrier_until_all_channels_have_delivered_theirs() -> None:
+def test_a_channel_is_blocked_after_its_barrier_until_all_channels_have_delivered_the_barrier() -> None:
     aligning = aligner(A, B, C)
     assert barrier(aligning, A, 1, 10) == []
     assert barrier(aligning, C, 1, 20) == []
@@ -65,7 +65,7 @@ def test_an_alignment_does_not_wait_for_the_barrier_of_an_ended_input() -> None:
     assert barrier(aligning, A, 2) == [TakeSnapshot(CheckpointId(2), 0)], "an ended channel delivers no barrier"
 
 
-def test_an_abort_unblocks_the_channels_of_its_checkpoint_for_good() -> None:
+def test_an_abort_unblocks_the_channels_of_its_checkpoint_permanently() -> None:
     aligning = aligner()
     barrier(aligning, A, 1)
     assert aligning.on_aborted(CheckpointId(1)) == [AlignmentAborted(CheckpointId(1))]

@@ -79,7 +79,7 @@ def triggered(effects: Sequence[Effect]) -> list[str]:
 
 
 class Job:
-    """A job master, with methods that answer its effects as the coordinator and the slots do."""
+    """A job master, and methods that simulate the answers of the coordinator and the slots."""
 
     def __init__(self, config: JobConfig = CONFIG) -> None:
         self.graph = graph(SLOTS)

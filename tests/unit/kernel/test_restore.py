@@ -114,7 +114,7 @@ def test_subtasks_restore_the_emitted_watermark(slots: int, expected: list[int])
     ]
 
 
-def test_a_rescale_restores_no_emitted_watermark_if_one_subtask_had_emitted_none() -> None:
+def test_a_rescale_restores_an_emitted_watermark_only_if_all_subtasks_had_emitted_a_watermark() -> None:
     of = graph(2)
     complete = point(of)
     subtasks = tuple(replace(one, watermark_ms=(300, None)[one.index] if one.chain == 1 else None) for one in complete.subtasks)

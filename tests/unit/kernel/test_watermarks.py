@@ -50,7 +50,7 @@ def test_a_restored_watermark_does_not_decrease_when_an_idle_input_becomes_activ
     tracker.on_active(B)
     tracker = restored(tracker)
     assert tracker.on_watermark(B, 60) is None
-    assert tracker.on_watermark(B, 200) is None, "the minimum is 100, which is already emitted"
+    assert tracker.on_watermark(B, 200) is None, "the minimum is still 100, which the subtask has already emitted"
     assert tracker.on_watermark(A, 150) == 150
 
 

@@ -33,7 +33,7 @@ def test_every_kind_of_event_round_trips_through_its_encoding() -> None:
     assert decode_batch(encode_batch([encode_event(one) for one in sent])) == tuple(sent)
 
 
-def test_the_completion_event_of_an_older_driver_has_no_number_of_written_bytes() -> None:
+def test_the_completion_event_of_an_older_driver_does_not_contain_the_number_of_written_bytes() -> None:
     encoded = b'[[1, 2, "CheckpointCompleted", {"checkpoint": 7, "generation": 1, "trigger": "periodic", "end_to_end_ms": 31, '
     (decoded,) = decode_batch(encoded + b'"state_bytes": 4096, "subtasks": []}]]')
     assert isinstance(decoded.event, CheckpointCompleted) and decoded.event.checkpointed_bytes is None

@@ -1,4 +1,4 @@
-"""Runs an operator as the loop of a slot does."""
+"""Runs an operator in the same way as the loop of a slot."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def test_a_batch_is_not_sliced_further_if_its_slices_share_most_of_the_memory(ro
         assert len(list(slice_by_bytes(batch, bytes_max))) <= 2 * batch.nbytes / bytes_max
 
 
-def test_a_large_row_among_small_ones_gets_its_own_slice() -> None:
+def test_a_large_row_among_small_rows_gets_its_own_slice() -> None:
     batch = pa.record_batch({"v": ["x"] * 300 + ["y" * 50_000] + ["x"] * 211})
     slices = list(slice_by_bytes(batch, 1_000))
     assert [part.num_rows for part in slices if part.nbytes > 1_000] == [1]

@@ -68,7 +68,7 @@ def test_an_empty_result_or_batch_gives_no_output() -> None:
     assert process(MapBatchesOperator(lambda batch: 1 / 0, SCHEMA, WHERE), BATCH.slice(0, 0)) == []
 
 
-def test_the_operator_yields_none_until_its_blocking_function_returns() -> None:
+def test_the_operator_yields_no_batch_until_its_blocking_function_returns() -> None:
     waiting: list[tuple[Callable[[], object], Future[object]]] = []
 
     def run_in_background(work: Callable[[], object]) -> BackgroundCall:

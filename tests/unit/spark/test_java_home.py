@@ -59,7 +59,7 @@ def test_the_java_home_of_the_java_on_path_is_used(tmp_path: Path, environ: dict
     assert environ["JAVA_HOME"] == str(home)
 
 
-def test_java_itself_is_asked_for_its_home_if_java_on_path_is_a_wrapper_script(tmp_path: Path, environ: dict[str, str]) -> None:
+def test_the_java_home_is_found_if_java_on_path_is_a_wrapper_script(tmp_path: Path, environ: dict[str, str]) -> None:
     home = make_java(tmp_path / "jdk", "21.0.1", release=False)
     wrapper = tmp_path / "empty" / "java"
     wrapper.write_text(f'#!/bin/sh\nexec {home}/bin/java "$@"\n')

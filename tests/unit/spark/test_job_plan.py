@@ -97,6 +97,6 @@ def test_a_failed_job_raises_an_error_with_the_cause(outcome: JobOutcome) -> Non
 
 
 @pytest.mark.parametrize("outcome", [JobOutcome.FINISHED, JobOutcome.SUSPENDED, JobOutcome.CANCELED])
-def test_raise_if_failed_returns_the_result_of_a_successful_job(outcome: JobOutcome) -> None:
+def test_a_successful_job_returns_its_result(outcome: JobOutcome) -> None:
     result = JobResult(outcome, "", "", JobProgress(frozenset()).snapshot(), {})
     assert result.raise_if_failed() is result

@@ -27,7 +27,7 @@ def test_a_local_master_gets_one_core_per_slot_by_default(given: str, used: str)
 
 
 @pytest.mark.parametrize("setting", sorted(FIXED))
-def test_the_error_for_a_fixed_setting_with_another_value_contains_the_reason(setting: str) -> None:
+def test_the_error_for_an_invalid_value_of_a_fixed_setting_contains_the_reason(setting: str) -> None:
     right, reason = FIXED[setting]
     reject_unsupported({setting: right.upper()}, where="here")
     wrong = {"true": "false", "false": "true"}.get(right, "7")
@@ -93,5 +93,5 @@ def test_on_yarn_and_kubernetes_the_python_memory_must_be_set(master: str) -> No
 
 
 @pytest.mark.parametrize("master", ["local[2,4]", "spark://host:7077"])
-def test_on_other_masters_the_python_memory_need_not_be_set(master: str) -> None:
+def test_masters_other_than_yarn_and_kubernetes_need_no_setting_for_the_python_memory(master: str) -> None:
     require_python_memory(master, {})

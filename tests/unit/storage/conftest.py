@@ -22,7 +22,7 @@ def s3_endpoint() -> Iterator[str]:
 
 @pytest.fixture(params=["memory", "local", "s3"])
 def open_again(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], CheckpointStorage]:
-    """A function that opens a storage. Each call opens the same storage again, as the processes of a job do."""
+    """A function that opens a storage. Each call opens the same storage again, like a new process of a job."""
     kind: str = request.param
     if kind == "local":
         return lambda: LocalStorage(tmp_path / "checkpoints")

@@ -154,7 +154,7 @@ def test_the_state_of_sinks_is_not_imported() -> None:
     assert state.inline == {"offsets": [1, 2, {"lag": None}]}, "other operators keep their state"
 
 
-def test_an_import_copies_the_newest_checkpoint_of_the_branch_unless_another_one_is_requested() -> None:
+def test_an_import_copies_the_newest_checkpoint_of_the_branch_unless_another_checkpoint_is_requested() -> None:
     source = origin(checkpoints=3)
     source.start(2, restored_from=1)  # abandons checkpoints 2 and 3
     for chosen, file in ((None, "1"), (3, "3")):
@@ -304,7 +304,7 @@ def test_an_import_that_fails_at_any_write_has_no_effect_and_can_be_repeated() -
 
 
 class OvertakenStorage(MemoryStorage):
-    """Storage that calls ``first`` before it creates the next object, as if another process was faster."""
+    """Storage that calls ``first`` before it creates the next object, to simulate a faster process."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -330,7 +330,7 @@ def test_an_import_has_no_effect_if_another_process_appends_to_the_job_log_first
     assert (view.generation, len(view.kept)) == (1, 1 if other == "imports" else 0)
 
 
-def test_an_import_starts_a_generation_and_fences_older_ones() -> None:
+def test_an_import_starts_a_generation_and_fences_older_generations() -> None:
     source, target_job = origin(), target()
     target_job.start(1)
     target_job.complete(1)

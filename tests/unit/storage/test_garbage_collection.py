@@ -47,7 +47,7 @@ def _assert_all_kept_can_be_restored(storage: CheckpointStorage) -> None:
 # ---- checkpoints to retire ---------------------------------------------------------------------
 
 
-def test_checkpoints_that_are_older_than_the_retained_ones_are_retired() -> None:
+def test_checkpoints_that_are_older_than_the_retained_checkpoints_are_retired() -> None:
     view = fold(started(1), *(completed(1, number) for number in range(1, 6)))
     assert plan_retention(view, keep=2) == (1, 2, 3)
     assert plan_retention(view, keep=5) == plan_retention(view, keep=9) == ()

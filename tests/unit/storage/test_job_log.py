@@ -212,7 +212,7 @@ class _LostResponseStorage(MemoryStorage):
 
 
 @pytest.mark.parametrize("written", [[True], [False], [False, True], [False, False], [True, True]])
-def test_after_an_append_without_a_response_the_process_repeats_the_create_to_find_the_outcome(written: list[bool]) -> None:
+def test_a_process_finds_the_outcome_of_an_append_without_a_response_by_repeating_the_append(written: list[bool]) -> None:
     storage = _LostResponseStorage(list(written))
     log = JobLog(storage, LAYOUT)
     outcome = log.append(started(1), at=1)
@@ -266,7 +266,7 @@ class _FailingSyncs(MemoryStorage):
         return created
 
 
-def test_an_entry_whose_sync_fails_is_not_appended_although_it_can_be_read() -> None:
+def test_an_entry_whose_sync_fails_does_not_count_as_appended_even_if_it_is_readable() -> None:
     storage = _FailingSyncs()
     log, entry = JobLog(storage, LAYOUT), started(1)
     for _ in range(2):
@@ -277,7 +277,7 @@ def test_an_entry_whose_sync_fails_is_not_appended_although_it_can_be_read() -> 
     assert isinstance(log.append(entry, at=1), Appended)
 
 
-def test_a_read_makes_an_entry_of_this_process_durable_before_the_view_contains_it() -> None:
+def test_the_view_contains_an_entry_of_this_process_only_after_the_entry_is_durable() -> None:
     """Garbage collection deletes files according to the view, so the view must contain only durable entries."""
     storage = _FailingSyncs()
     log, entry = JobLog(storage, LAYOUT), started(1)
@@ -291,14 +291,14 @@ def test_a_read_makes_an_entry_of_this_process_durable_before_the_view_contains_
     assert isinstance(log.append(entry, at=1), Appended)
 
 
-def test_a_read_of_a_process_that_has_appended_nothing_writes_nothing() -> None:
+def test_a_process_that_only_reads_the_log_writes_nothing() -> None:
     storage = _FailingSyncs()
     with pytest.raises(UnknownOutcome):
         JobLog(storage, LAYOUT).append(started(1), at=1)
     assert JobLog(storage, LAYOUT).read()[1] == 2
 
 
-def test_an_entry_on_a_disk_that_fails_to_sync_is_not_appended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_entry_does_not_count_as_appended_if_the_disk_fails_to_sync(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log, entry = JobLog(LocalStorage(tmp_path), LAYOUT), started(1)
     with monkeypatch.context() as patched:
 
@@ -319,7 +319,7 @@ def test_an_append_to_a_full_disk_raises_storage_full_and_writes_no_entry() -> N
     assert isinstance(log.append(started(1), at=1), Appended)
 
 
-def test_an_append_without_a_response_reports_number_taken_if_another_process_was_faster() -> None:
+def test_an_append_without_a_response_reports_number_taken_if_another_process_appended_first() -> None:
     storage = _LostResponseStorage([])
     first_log, second_log = JobLog(storage, LAYOUT), JobLog(storage, LAYOUT)
     second_log.append(started(1), at=1)

@@ -204,7 +204,7 @@ def test_the_verification_of_a_large_file_reads_it_in_parts() -> None:
 
 
 @pytest.mark.parametrize("content", [b"small", LARGE])
-def test_the_verification_of_a_file_finds_every_damage(storage: CheckpointStorage, content: bytes) -> None:
+def test_the_verification_of_a_file_detects_any_damage(storage: CheckpointStorage, content: bytes) -> None:
     (file,) = _put(storage, content)
     assert StateFileChecker(storage, LAYOUT).verify(file) == ""
     for damaged, problem in (

@@ -74,7 +74,7 @@ def run_async_phase(checkpoints: SlotCheckpoints) -> SlotEnvironment:
     return ports
 
 
-def test_a_slot_writes_snapshots_after_each_of_its_subtasks_has_taken_one() -> None:
+def test_a_slot_writes_snapshots_after_all_of_its_subtasks_have_taken_their_snapshots() -> None:
     checkpoints = SlotCheckpoints(2)
     first, second = local(1, 0, Handle()), local(1, 1, Handle())
     checkpoints.add(first)
@@ -155,7 +155,7 @@ def test_all_snapshots_are_discarded_when_the_deployment_ends() -> None:
     assert checkpoints.gathering is None and checkpoints.wake_at_ns() is None
 
 
-def test_a_snapshot_runs_no_further_copy_step_after_one_has_failed() -> None:
+def test_a_snapshot_runs_no_copy_step_after_a_failed_copy_step() -> None:
     checkpoints = SlotCheckpoints(1)
     checkpoints.add(local(1, 0, Handle(fails=True)))
     with pytest.raises(ValueError, match="no such row"):

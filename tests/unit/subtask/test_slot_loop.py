@@ -328,7 +328,7 @@ def seconds(ns: int) -> int:
     return round(ns / 1_000_000_000)
 
 
-def test_each_subtask_keeps_its_last_condition_while_the_loop_sleeps() -> None:
+def test_each_subtask_keeps_its_last_activity_while_the_loop_sleeps() -> None:
     bench = Bench(ListSource([Rows(1)]), Collecting()).deploy()
     bench.turns()
     consumer, source = bench.runtime._deployment.subtasks  # type: ignore[union-attr]  # it was deployed above

@@ -68,7 +68,7 @@ def test_chromium_is_installed_for_root_on_debian(tmp_path: Path, bin_dir: Path,
 
 
 @pytest.mark.parametrize(("is_root", "text"), [(False, DEBIAN), (True, UBUNTU), (True, "")])
-def test_without_root_or_debian_the_error_says_how_to_install_a_browser(
+def test_without_root_or_on_a_system_other_than_debian_the_error_says_how_to_install_a_browser(
     tmp_path: Path, bin_dir: Path, is_root: bool, text: str
 ) -> None:
     program(bin_dir, "apt-get", "exit 1")

@@ -8,7 +8,7 @@ from java_probe import JavaProbe
 
 
 def fake_java(folder: Path, version_line: str, *, exit_code: int = 0) -> Path:
-    """Create a program that prints a version line to standard error, as ``java -version`` does."""
+    """Create a program that prints a version line to standard error, like ``java -version``."""
     java = folder / "bin" / "java"
     java.parent.mkdir(parents=True)
     java.write_text(f"#!/bin/sh\necho '{version_line}' >&2\nexit {exit_code}\n")

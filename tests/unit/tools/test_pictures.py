@@ -89,7 +89,7 @@ def test_readme_shows_each_picture_in_both_themes() -> None:
 
 @pytest.fixture
 def packages() -> None:
-    """Installs Pillow and matplotlib, as `make pictures` does."""
+    """Installs Pillow and matplotlib, like `make pictures`."""
     pictures.install_packages()
 
 

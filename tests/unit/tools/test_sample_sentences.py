@@ -19,7 +19,7 @@ def texts(path: Path) -> set[str]:
     return {sentence.text for sentence in sample_sentences.sentences_of(path)}
 
 
-def test_docstrings_and_comments_and_messages_and_test_names_of_python_are_sentences(root: Path) -> None:
+def test_docstrings_and_comments_and_messages_and_test_names_of_python_files_count_as_sentences(root: Path) -> None:
     path = root / "module.py"
     path.write_text(
         '"""Reads the log from its newest entry. The owner of the log trims it afterwards."""\n'
@@ -38,7 +38,7 @@ def test_docstrings_and_comments_and_messages_and_test_names_of_python_are_sente
     }
 
 
-def test_paragraphs_of_documents_are_sentences_and_code_blocks_are_not(root: Path) -> None:
+def test_the_sentences_of_a_document_come_from_paragraphs_and_not_from_code_blocks(root: Path) -> None:
     path = root / "page.md"
     path.write_text("# Jobs\n\nA job is a function that builds a graph.\n\n```\nweir run this and that and more\n```\n")
     assert texts(path) == {"A job is a function that builds a graph."}

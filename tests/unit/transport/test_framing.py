@@ -162,7 +162,7 @@ def _with_bad_text() -> bytes:
     return bytes(pa.record_batch([pa.array([1]), words], schema=SCHEMA).serialize())
 
 
-def test_a_compressed_payload_is_refused_without_decompressing_it() -> None:
+def test_a_compressed_payload_is_refused_without_decompression() -> None:
     batch = pa.record_batch({"a": pa.array([0] * 1_000_000)})
     payload = _compressed(batch)
     assert payload.size < batch.nbytes // 100

@@ -1,4 +1,4 @@
-"""Tests the state machines of both sides of the handshake, and passes the messages between them."""
+"""Tests the state machines of the handshake, and passes the messages between the two sides."""
 
 from __future__ import annotations
 
@@ -102,8 +102,8 @@ def test_a_message_that_is_sent_back_to_its_sender_is_refused() -> None:
 
 
 def test_the_reply_of_another_listening_side_is_not_accepted_as_a_proof() -> None:
-    """An attacker could forward the reply of one listening process to another listening process, as if it were the proof of a
-    connecting process."""
+    """An attacker could forward the reply of one listening process to another listening process. The reply must not count as the
+    proof of a connecting process."""
     first = acceptor_of(nonce=b"1" * 32)
     hello = dialer_of().hello
     first.receive(hello)

@@ -131,7 +131,7 @@ def attack(seed: int) -> str:
 
 
 def read_values(frame: Frame) -> None:
-    """Read all values of the frame, as an operator does."""
+    """Read all values of the frame, like an operator."""
     if isinstance(frame.batch, pa.RecordBatch):
         frame.batch.to_pydict()
 

@@ -127,7 +127,7 @@ def test_a_transient_pre_commit_error_is_retryable_and_a_full_disk_is_not(output
     assert failed.value.retry is retry
 
 
-def test_a_transient_input_error_is_retryable_and_a_permanent_one_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_transient_input_errors_are_retryable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "in.txt"
     path.write_text("a\n")
     (file,) = list_files([str(path)])
