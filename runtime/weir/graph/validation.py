@@ -88,8 +88,8 @@ def _check_union(operator: LogicalOperator, by_uid: dict[OperatorUid, LogicalOpe
 
 
 def _column_difference(actual: list[str], expected: list[str]) -> str:
-    missing = ", ".join(name for name in expected if name not in actual)
-    extra = ", ".join(name for name in actual if name not in expected)
+    missing = ", ".join(repr(name) for name in expected if name not in actual)
+    extra = ", ".join(repr(name) for name in actual if name not in expected)
     if missing:
         return f"does not have {missing}" + (f" and has {extra}" if extra else "")
     return f"also has {extra}" if extra else f"has the order {', '.join(actual)} instead of {', '.join(expected)}"

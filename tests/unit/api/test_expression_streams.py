@@ -36,7 +36,7 @@ def test_filter_gives_the_same_rows_as_a_python_loop(rows: list[dict[str, Any]],
 
 @no_deadline
 @given(some_flights)
-def test_the_method_with_columns_gives_the_same_values_as_a_python_loop(rows: list[dict[str, Any]]) -> None:
+def test_computed_columns_have_the_same_values_as_in_a_python_loop(rows: list[dict[str, Any]]) -> None:
     made = result(
         rows,
         lambda stream: stream.with_columns(

@@ -205,7 +205,7 @@ def test_a_preparation_claims_sinks_and_then_revokes_and_commits_and_aborts_outp
     assert history.log.view.abandonment_due == ()
 
 
-def test_revoked_output_is_reinstated_when_a_restore_returns_to_it(history: JobWithSinks) -> None:
+def test_a_restore_of_an_abandoned_checkpoint_reinstates_its_revoked_output(history: JobWithSinks) -> None:
     _prepare(history, 2, 1)
     history.start(3, 3, 20)
     history.sink.calls.clear()

@@ -142,9 +142,9 @@ def test_the_error_for_a_graph_that_cannot_run_names_the_operator(
 @pytest.mark.parametrize(
     ("columns", "difference"),
     [
-        (("length",), "does not have word"),
-        (("word", "length", "count"), "also has count"),
-        (("words", "length"), "does not have word and has words"),
+        (("length",), "does not have 'word'"),
+        (("word", "length", "count"), "also has 'count'"),
+        (("words", "length"), "does not have 'word' and has 'words'"),
         (("length", "word"), "has the order length, word instead of word, length"),
     ],
 )

@@ -81,7 +81,7 @@ def test_a_wait_for_slots_is_reported_as_the_reason_of_the_run_state_until_the_n
     ]
 
 
-def test_the_reason_of_a_retry_is_reported_until_the_next_phase_unless_the_job_runs(recorder: Recorder) -> None:
+def test_the_reason_of_a_retry_is_reported_until_the_next_phase_but_not_for_a_running_job(recorder: Recorder) -> None:
     recorder.reporter.on_phase(JobPhase.STARTING, ONE)
     recorder.reporter.on_report(Report.retrying(ONE, "the job log cannot be written: the disk is full"))
     recorder.reporter.on_phase(JobPhase.PREPARING, ONE)

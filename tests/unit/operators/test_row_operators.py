@@ -68,7 +68,7 @@ def test_flat_map_gives_the_same_rows_as_a_nested_python_loop(given_rows: list[d
 
 @no_deadline
 @given(some_rows, st.integers(1, 7))
-def test_the_operator_filter_rows_works_like_a_python_filter(given_rows: list[dict[str, Any]], batch_rows: int) -> None:
+def test_a_row_filter_keeps_the_same_rows_as_a_python_filter(given_rows: list[dict[str, Any]], batch_rows: int) -> None:
     results = process(FilterRowsOperator(is_even, WHERE), batch_of(given_rows), batch_rows=batch_rows)
     assert rows(results) == [row for row in given_rows if is_even(row)]
     assert all(0 < size <= batch_rows for size in sizes(results))

@@ -62,7 +62,7 @@ def contents(state: ColumnarAggregates, snapshot: OperatorSnapshot, files: Memor
 
 @settings(max_examples=100, deadline=None)
 @given(data=st.data(), emit=st.sampled_from(Emit), key=st.sampled_from([("k",), ("w",), ("k", "w")]))
-def test_a_snapshot_contains_the_state_at_its_freeze_despite_later_updates(
+def test_updates_after_the_freeze_of_a_snapshot_do_not_change_the_snapshot(
     data: st.DataObject, emit: Emit, key: tuple[str, ...]
 ) -> None:
     """Executes updates, freezes, copy steps, discards and writes in random order. Several snapshots can be unfinished at a

@@ -412,7 +412,7 @@ def test_a_repeated_append_raises_superseded_if_a_newer_generation_has_trimmed_t
     assert successor.view.newest.checkpoint == 4
 
 
-def test_an_object_that_is_written_after_its_number_was_trimmed_is_not_a_log_entry() -> None:
+def test_an_object_with_a_trimmed_number_does_not_count_as_a_log_entry() -> None:
     storage = MemoryStorage()
     log, entry = _written(storage), completed(1, 4)
     second_log = JobLog(storage, LAYOUT)

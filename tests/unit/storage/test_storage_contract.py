@@ -32,7 +32,7 @@ def test_an_object_uploaded_in_parts_is_read_back(storage: CheckpointStorage) ->
     assert bytes(storage.get("large")) == b"".join(parts)
 
 
-def test_a_range_of_an_object_is_read_without_the_rest(storage: CheckpointStorage) -> None:
+def test_a_range_of_an_object_is_read_without_the_rest_of_the_object(storage: CheckpointStorage) -> None:
     storage.put("a/object", (b"0123456789",))
     assert storage.size("a/object") == 10
     assert [bytes(storage.get_range("a/object", offset=first, bytes=4)) for first in (0, 3, 6)] == [b"0123", b"3456", b"6789"]

@@ -77,7 +77,7 @@ def test_changed_linter_settings_do_not_cause_a_new_setup(tmp_path: Path) -> Non
     assert bootstrap.project_table(project) != before
 
 
-def test_a_folder_that_is_not_a_virtual_environment_is_not_used_as_one(environment: bootstrap.Environment) -> None:
+def test_a_folder_that_is_not_a_virtual_environment_is_not_usable(environment: bootstrap.Environment) -> None:
     assert not environment.usable()
 
 

@@ -37,7 +37,7 @@ def test_chromium_takes_precedence_over_chrome(bin_dir: Path) -> None:
     assert browser.find({"PATH": str(bin_dir)}) == chromium
 
 
-def test_the_browser_in_weir_chromium_takes_precedence_over_a_browser_on_path(tmp_path: Path, bin_dir: Path) -> None:
+def test_the_browser_in_the_variable_weir_chromium_takes_precedence_over_a_browser_on_path(tmp_path: Path, bin_dir: Path) -> None:
     program(bin_dir, "chromium")
     configured = program(tmp_path / "configured", "chrome")
     assert browser.find({"PATH": str(bin_dir), browser.VARIABLE: str(configured)}) == configured

@@ -23,7 +23,7 @@ HASH = "    --hash=sha256:0667b81b3ddc60157f773e0d05d00f4d46530f82bdc59e295b322b
         ("docs/x.md", f"see {check_portable.ROOT}/docs"),
     ],
 )
-def test_text_that_is_valid_only_on_one_machine_is_found(name: str, line: str) -> None:
+def test_text_that_is_valid_only_on_one_machine_is_detected(name: str, line: str) -> None:
     assert next(check_portable.faults(Path(name), f"first\n{line}\n")).startswith(f"{name}:2: ")
 
 

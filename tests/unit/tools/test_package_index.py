@@ -42,7 +42,7 @@ def test_pip_environment_variables_take_precedence_over_pip_conf(home: Path, tmp
 
 
 @pytest.mark.parametrize("variable", ["UV_DEFAULT_INDEX", "UV_INDEX_URL"])
-def test_settings_of_uv_take_precedence_over_those_of_pip(home: Path, tmp_path: Path, variable: str) -> None:
+def test_settings_of_uv_take_precedence_over_settings_of_pip(home: Path, tmp_path: Path, variable: str) -> None:
     variables = environment_without_settings(
         home, PIP_INDEX_URL="https://pip.example/simple", **{variable: "https://uv.example/simple"}
     )

@@ -163,7 +163,7 @@ def test_a_client_with_a_different_secret_or_job_or_run_is_refused(network: Cont
     assert network.events.events == [] and network.events.notes
 
 
-def test_unauthenticated_connections_are_dropped_without_effect_on_others(network: ControlNetwork) -> None:
+def test_unauthenticated_connections_are_dropped_without_effect_on_other_connections(network: ControlNetwork) -> None:
     client, _ = network.connected()
     silent = [unauthenticated(network.server.port) for _ in range(PENDING_HANDSHAKES_MAX + 20)]
     network.until(lambda: sum(map(is_hung_up, silent)) == 20)

@@ -153,7 +153,7 @@ def test_a_connection_from_a_slot_with_a_smaller_index_is_refused(mesh: Mesh) ->
     assert any("slot 0 must not dial slot 1" in note for note in acceptor.notes) and not acceptor.exchange.ready()
 
 
-def test_a_peer_with_a_different_secret_is_refused_without_effect_on_others(mesh: Mesh) -> None:
+def test_a_peer_with_a_different_secret_is_refused_without_effect_on_other_peers(mesh: Mesh) -> None:
     mesh.slots.append(new_slot(3, credentials=JobCredentials(b"this is not the secret", "rig"), dial_timeout_ns=500_000_000))
     for slot in mesh.slots:
         slot.open(1, {index: port for index, port in mesh.ports.items() if index < 3 or slot.index == 3})

@@ -72,7 +72,7 @@ def started(source: Source) -> tuple[Split, ...]:
 
 
 def without_identity(split: Split) -> Split:
-    """Return the split as the previous version of Weir wrote it."""
+    """Return the split in the format of the previous version of Weir."""
     assert isinstance(split.payload, dict)
     names = ("modified_ns", "footer", *(["size"] if "rows" in split.payload else []))
     return replace(split, payload={name: value for name, value in split.payload.items() if name not in names})
@@ -97,7 +97,7 @@ def test_a_file_that_was_replaced_after_the_checkpoint_fails_the_restored_job(ki
 
 @pytest.mark.parametrize("restored", [None, CheckpointId(5)])
 @pytest.mark.parametrize("kind", WRITERS)
-def test_a_file_that_was_replaced_before_the_job_started_to_read_it_fails_the_job(
+def test_a_job_fails_if_a_file_was_replaced_before_the_job_reads_the_file(
     kind: str, restored: CheckpointId | None, tmp_path: Path
 ) -> None:
     path = tmp_path / "a"
@@ -110,7 +110,7 @@ def test_a_file_that_was_replaced_before_the_job_started_to_read_it_fails_the_jo
 
 
 @pytest.mark.parametrize("kind", WRITERS)
-def test_a_file_of_another_size_with_the_same_modification_time_fails_the_job(kind: str, tmp_path: Path) -> None:
+def test_a_file_with_another_size_and_the_same_modification_time_fails_the_job(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "a"
     put(kind, path, 1)
     source = source_of(kind, path)
