@@ -215,8 +215,8 @@ def test_the_files_of_two_attempts_of_one_generation_have_different_names(output
 
 def write_output_of_an_older_version(output: Output) -> Committables:
     """Create output in the layout of older versions of Weir. The files of checkpoints 1 and 2 are published directly in the
-    output directory. The commit of checkpoint 3 was
-    interrupted after it had linked the first file into the output directory. The first file still has its staged name. Checkpoint 4 is revoked."""
+    output directory. The commit of checkpoint 3 was interrupted after it had linked the first file into the output directory. The
+    first file still has its staged name. Checkpoint 4 is revoked."""
     committables = {checkpoint: epoch_of_two(output, checkpoint) for checkpoint in (1, 2, 3, 4)}
     staging = OutputLayout(output.out).staging
     abandoned = Path(output.out, "_weir", "abandoned", "g2", "b1")
