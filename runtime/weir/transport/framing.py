@@ -192,8 +192,8 @@ class FrameCodec:
         if payload_bytes > PAYLOAD_BYTES_MAX:
             # Partitioners limit batches to a far smaller size.
             # So this batch contains a row that is too large by itself, and a restart would not help.
-            raise InputError(f"channel {frame.channel}: cannot send {frame.batch.num_rows} rows of {payload_bytes} bytes, "
-                             f"the limit is {PAYLOAD_BYTES_MAX}. Split such large rows before the exchange.")  # fmt: skip
+            raise InputError(f"channel {frame.channel}: cannot send a batch of {payload_bytes} bytes (rows: {frame.batch.num_rows}), "
+                             f"the limit is {PAYLOAD_BYTES_MAX} bytes. Split such large rows before the exchange.")  # fmt: skip
         return [_header(frame, frame.bytes_held, content_hash(payload), payload_bytes), *payload]
 
     def decode(self, header: FrameHeader, determinants: pa.Buffer, payload: pa.Buffer) -> Frame:

@@ -184,7 +184,7 @@ def test_the_number_of_rows_of_a_batch_without_columns_is_limited() -> None:
 def test_a_row_that_is_too_large_for_a_frame_is_an_input_error() -> None:
     row = pa.record_batch([pa.array([bytes(PAYLOAD_BYTES_MAX + 1)], pa.large_binary())], names=["document"])
     frame = Frame(FrameKind.DATA, ChannelId(0, 1, 0), Generation(1), 0, 0, 0, row, 0)
-    with pytest.raises(InputError, match="cannot send 1 rows of .* bytes.* Split such large rows") as raised:
+    with pytest.raises(InputError, match="cannot send a batch of .* bytes .rows: 1.* Split such large rows") as raised:
         FrameCodec(lambda edge: row.schema).encode(frame)
     assert raised.value.retry is Retry.NEVER
 

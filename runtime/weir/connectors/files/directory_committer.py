@@ -149,7 +149,7 @@ class DirectoryCommitter(Committer):
                 self._fence.check(attempt)
                 raise SinkError(
                     f"{os.path.join(self._layout.visible(epoch.checkpoint), part.final)}: the file is neither staged nor published, "
-                    f"so {part.rows} records are missing. If the output directory was emptied, restore its files, or start the job "
+                    f"so its records are missing (rows: {part.rows}). If the output directory was emptied, restore its files, or start the job "
                     "without state and with an empty directory."
                 )
             if found != target:

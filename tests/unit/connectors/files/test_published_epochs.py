@@ -159,7 +159,7 @@ def test_a_commit_fails_and_moves_no_file_if_a_staged_file_is_missing(output: Ou
     committables = epoch_of_two(output, 1)
     os.unlink(os.path.join(OutputLayout(output.out).staging, output.staged()[1]))
     for _ in range(2):
-        with pytest.raises(SinkError, match="neither staged nor published, so 1 records are missing"):
+        with pytest.raises(SinkError, match="neither staged nor published, so its records are missing .rows: 1."):
             output.commit(committables)
     assert len(output.staged()) == 1 and output.visible() == []
 
