@@ -27,8 +27,8 @@ class Abs6:
     ``emit``: with ``each``, every keyed operator emits a running result for each record. With ``batch``, every keyed
     operator emits one result for each key of a batch. ``rate``: records per second of the whole source. None means unlimited.
     ``timed``: records have a column with their emission time, from which the sink computes the latency. For each key, a keyed
-    operator forwards the maximum emission time of all records so far. If the records of a key are hundreds of milliseconds or
-    more apart, no record overtakes another, so the maximum is the emission time of the current record.
+    operator forwards the maximum emission time of all records so far. No record of a key overtakes an earlier record
+    if the two are hundreds of milliseconds apart. The maximum is then the emission time of the current record.
     """
 
     seed: int

@@ -1,4 +1,4 @@
-"""Runs the hand-written ``ceiling.py`` as a separate process. Its throughput is an upper bound for the throughput of abs6."""
+"""Runs the hand-written ``ceiling.py`` as a separate process. The throughput of this program is an upper bound for the throughput of abs6."""
 
 from __future__ import annotations
 

@@ -58,8 +58,8 @@ class RunMeasurement:
     aborted: int
     peak_rss_bytes: int
     totals: Totals
-    """Totals of the sink since the newest checkpoint before the measured time. If no such checkpoint exists, these are the
-    totals since the start of the run."""
+    """Totals of the sink since the newest checkpoint before the measured time. If no checkpoint precedes the
+    measured time, the totals count from the start of the run."""
     wrong: str | None
 
     @property
@@ -201,9 +201,9 @@ def _wait_until(running: RunningJob, condition: _Condition, timeout_s: float) ->
 
 
 def rate_of(reports: Iterable[Sequence[tuple[float, int]]], measured: Clock) -> tuple[int, float]:
-    """Return how many records all source subtasks read, and in how many seconds. The records and the time of
-    each source subtask are counted from its first to its last report in the measured time, because slots report twice a second at
-    different moments. The returned seconds are the mean of these times.
+    """Return how many records all source subtasks read, and in how many seconds. For each source subtask, the
+    function counts the records and the time between the first and the last report in the measured time, because slots report
+    twice a second at different moments. The returned seconds are the mean over the source subtasks.
 
     ``reports``: for each source subtask, the times at which a new number of records was observed. The first entry is the start
     of observation, not a report.

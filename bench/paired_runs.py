@@ -1,8 +1,8 @@
 """Paired runs: two runs that are compared with each other and take turns of one second, each with the whole machine.
 
-The speed of a rented machine changes by a third within seconds. Therefore, the speeds of two consecutive runs of
-twenty seconds can differ by more than the cost of checkpoints. If two runs take turns of one second, the changes affect
-both runs equally. Each run has its own Spark session. During the turn of one run, all processes of the other
+The speed of a rented machine changes by a third within seconds. The speeds of two consecutive runs of twenty seconds can
+therefore differ by more than the cost of checkpoints. If two runs take turns of one second, changes of the machine's speed
+affect both runs equally. Each run has its own Spark session. During the turn of one run, all processes of the other
 run are stopped, including those of Spark.
 """
 
@@ -28,7 +28,7 @@ from weir.spark.launch import RunOptions, session_for
 TURN_S = 1.0
 INTERVAL_MS = 1_050
 """The checkpoint interval of the run with checkpoints. A checkpoint that is due during the other run's turn is taken at the
-beginning of this run's next turn. The checkpoint after that is due just after the end of the turn. With this interval, each turn
+beginning of this run's next turn. The next checkpoint is due just after the end of this turn. With this interval, each turn
 has exactly one checkpoint, and no checkpoint is in progress at the end of a turn."""
 
 _WARM, _BEGIN, _BEGUN = "warm", "begin", "begun"

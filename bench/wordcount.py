@@ -62,8 +62,8 @@ class WordCount:
 
 
 def count_words(splits: Sequence[SplitRead]) -> dict[str, int]:
-    """Count words in plain Python. The words of equal ranges of text are counted once, and the counts are multiplied by
-    the number of these ranges."""
+    """Count words in plain Python. If several ranges have the same text, the function counts the words of this text
+    once, and multiplies the counts by the number of these ranges."""
     ranges: Counter[tuple[int, int]] = Counter()
     path_of: dict[int, Path] = {}
     for split in splits:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from hypothesis import settings
 
-# The duration of an example depends on the machine, so an example has no deadline. For a failed example, Hypothesis prints a
-# blob that replays the example.
+# Examples of Hypothesis have no deadline, because their duration depends on the machine. For a failed example, Hypothesis
+# prints a blob that replays the example.
 settings.register_profile("weir", deadline=None, print_blob=True)
 settings.load_profile("weir")
 

@@ -25,7 +25,8 @@ def _problem(code: str) -> bytes:
 
 
 class ControlPlane:
-    """``url``: the address of the only run of this control plane. ``down``: whether it closes connections without an answer.
+    """``url``: the address of the only run of this control plane. ``down``: whether the control plane
+    closes connections without an answer.
 
     ``status``: if set, every answer has this status, and its body is a problem with ``code``. If ``code`` is None, the answers
     look as if another server listened on the port.

@@ -30,13 +30,13 @@ from weir.protocol.messages import SlotMetrics, SubtaskMetrics
 from weir.protocol.snapshots import JsonValue, SubtaskStatistics
 
 SAMPLES_A_CHECKPOINT = 40
-"""Five samples per slot, because a slot sends a sample every 2 s and a checkpoint is triggered every 10 s."""
+"""Between two checkpoints, each slot sends five samples, because a slot sends a sample every 2 s and a checkpoint is triggered every 10 s."""
 FAILED_CHECKPOINTS = 0.03
 ROUND = 2 + SUBTASKS + SAMPLES_A_CHECKPOINT
 """Number of events of one checkpoint and of the samples until the next checkpoint."""
 LOGGED_A_ROUND = 2
-"""The number of events of a round that become entries of the event log. All other events of a round become samples, or update
-the row of the checkpoint.
+"""The number of events per round that become entries of the event log. The other events of the round become samples, or
+update the row of the checkpoint.
 """
 _ALL = [SubtaskId(chain, index) for chain in range(CHAINS) for index in range(SLOTS)]
 

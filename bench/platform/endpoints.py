@@ -34,7 +34,7 @@ PAGE = 25
 COUNTED_MAX = 10_000
 """The largest number of rows that the API counts for a list."""
 _FILTER_VALUES: Mapping[str, Any] = {"q": "orders", "live": True, "needs_attention": True}
-"""Values for the filters whose names are not fields of a row."""
+"""Values for filters that are not named after a field of a row."""
 _NUMBERS: Mapping[str, int] = {"number": 1, "before": 1, "after": 2}
 """Version numbers of a spec. Each job has two."""
 
@@ -42,8 +42,8 @@ _NUMBERS: Mapping[str, int] = {"number": 1, "before": 1, "after": 2}
 @dataclass(frozen=True, slots=True)
 class Page:
     """A page to read. ``rows``: the expected number of rows. None means that the page is not a list. ``aimed``: whether the
-    latency target applies. The target does not apply to the rows of a list after the first ``COUNTED_MAX`` rows,
-    nor to endpoints that are read rarely."""
+    latency target applies. The latency target applies neither to the rows of a list after the first ``COUNTED_MAX``
+    rows nor to endpoints that are read rarely."""
 
     endpoint: str
     what: str
@@ -84,8 +84,8 @@ def readable_pages(client: Client, *, largest: int, totals: Mapping[str, int]) -
 
 
 def readable_paths(document: dict[str, Any]) -> tuple[dict[str, tuple[str, list[str]]], list[str]]:
-    """Return path and parameters of each GET to measure, by the name of the GET, and an error message for each endpoint
-    with an unknown path parameter."""
+    """Return two values: the path and the parameters of each GET to measure, by the name of the GET; and an error message
+    for each endpoint with an unknown path parameter."""
     lists = _lists(document)
     known, unknown = {}, []
     for name, path, parameters in _reads(document):

@@ -31,7 +31,7 @@ from weir_backend.models import Event as LogEntry
 
 EVENTS_PER_S = 5_000
 CATCHING_UP = 100
-"""The target applies only to batches of at least this size, because a driver that catches up sends large batches. Smaller
+"""The target applies only to batches of at least ``CATCHING_UP`` events, because a driver that catches up sends large batches. Smaller
 batches show the cost of a request."""
 BEGIN = 3
 """Number of events that each run sends before the measurement."""

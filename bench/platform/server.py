@@ -1,4 +1,4 @@
-"""A temporary control plane, as a context manager. It has its own Postgres and Valkey, and starts the API as ``weir up`` does."""
+"""A temporary control plane, as a context manager. The control plane has its own Postgres and Valkey, and starts the API as ``weir up`` does."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from weir_workers.embedded.supervisor.services import START_S_MAX, Service, serv
 
 STOP_S = 20.0
 CONNECTIONS = 4
-"""Number of database connections of the benchmark process. No measurement uses them, because the benchmark process only
-fills tables and counts rows."""
+"""Number of database connections of the benchmark process. The measurements do not use these connections: the
+benchmark process only fills tables and counts rows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 OPEN_S_MAX = 60.0
 REST_S_MAX = 30.0
-"""A stream must deliver the last event within this time after the event was stored. An event that arrives later
+"""A stream must deliver the last event within this time after the event was stored. An event that arrives after this time
 counts as lost."""
 
 
@@ -111,8 +111,8 @@ def _reached(stream: StreamRecord, last: int) -> bool:
 
 
 async def _read_stream(url: str, token: str, stream: StreamRecord, begun: asyncio.Event, news: asyncio.Event) -> None:
-    """Read one stream to its end. Sets ``begun`` once the stream is open or has failed. Sets ``news``, an event
-    that all streams share, on each message and when the stream ends."""
+    """Read one stream to its end. Sets ``begun`` once the stream is open or has failed. Sets ``news`` on each
+    message and when the stream ends. All streams share the event ``news``."""
     try:
         async for message in _messages(url, token, stream):
             begun.set()

@@ -33,7 +33,7 @@ LARGEST = 0.05
 """The first job's share of all checkpoints and events. The first job is the largest, because real installations have jobs of
 different sizes."""
 COPIED = 20
-"""The number of jobs that are templates for copies. A twentieth of the templates is suspended, and a twentieth has finished."""
+"""The number of jobs that are templates for copies. One of these templates is suspended, and one has finished."""
 ENDS = {3: DriverState.SUSPENDED, 7: DriverState.FINISHED}
 JOBS_AT_ONCE = 2
 USERS = 200

@@ -93,7 +93,8 @@ def steady(platform: TemporaryControlPlane, writer: JobWriter, options: Platform
         worker.join()
     made = sum(one.logged + one.samples for driver in found.drivers for one in driver.rows)
     per_s = made / found.seconds
-    # Expired rows remain until the next cleanup has deleted them. Allow one interval for the wait and one for the cleanup.
+    # Expired rows remain until the next cleanup has deleted them. The bound contains two more intervals: one until the cleanup
+    # starts, and one while the cleanup runs.
     most = before + per_s * (kept_s + 2 * every_s)
     values: dict[str, Value] = {
         "rows_made": made,

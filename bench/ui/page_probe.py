@@ -31,9 +31,9 @@ class LongTask:
 class ProbeReading:
     """All measurements since the page was opened.
 
-    ``mark``: the mark of this reading in a trace. ``events``: time, duration and name of each slow input event. ``paint_ms``:
-    time of the largest contentful paint. ``first_met``: for each condition, the time at which it was first met. ``messages``:
-    number of messages that arrived over event streams.
+    ``mark``: the name of the mark that identifies this reading in a trace. ``events``: time, duration and name of each slow
+    input event. ``paint_ms``: time of the largest contentful paint. ``first_met``: for each condition, the time at which it
+    was first met. ``messages``: number of messages that arrived over event streams.
     """
 
     now_ms: float

@@ -9,7 +9,7 @@ operators of 8 subtasks stay responsive while ten updates arrive per second.
 
 Prints tables and appends one JSON object per measurement to build/bench/ui.jsonl. Exit code 1 means that a target was missed,
 or a page had errors. The browser measures long tasks in wall time, so other load on the machine makes the tasks longer.
-A target is met if most rounds meet it, because this load can make a single round miss the target. The real backend (Postgres
+This load can make a single round miss a target. A target therefore counts as met if most rounds meet the target. The real backend (Postgres
 and the API) runs on the same cores as the browser, so the target for the real backend limits the CPU time of each task instead
 of its wall time. Both times are printed.
 """

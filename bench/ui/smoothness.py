@@ -19,7 +19,7 @@ from bench.ui.trace import CATEGORIES, DETAILED, Trace, read_trace
 SETTLE_MS = 1_500
 """The benchmark waits this long after each user action, and assumes that the result is then completely drawn."""
 MESSAGES_PER_S_MIN = 8.0
-"""A measurement with fewer messages per second is invalid. The expected number is ten messages per second."""
+"""A measurement is invalid if fewer messages per second arrive. The expected number is ten messages per second."""
 AIM = f"no task over {LONG_MS:.0f} ms"
 AIM_SHARED = f"{AIM} of CPU time"
 """The target if the browser shares its cores with a platform. CPU time excludes the time in which a task waits for a core."""
@@ -58,7 +58,7 @@ def measure(browser: Browser, page: Page, part: str, idle_url: str, seconds: flo
 def combine_rounds(rounds: Sequence[Sequence[Measurement]], *, shared: bool) -> list[Measurement]:
     """Combine the measurements of each phase over all rounds. The target is met if most rounds have no long task.
 
-    ``shared``: whether the browser shares its cores with a platform. If it does, the target limits CPU time instead of wall time.
+    ``shared``: whether the browser shares its cores with a platform. If the cores are shared, the target limits CPU time instead of wall time.
     """
     return [_combine(phase, shared=shared) for phase in zip(*rounds, strict=True)]
 

@@ -271,7 +271,7 @@ REFUSAL = "Cannot start job 'orders': its sinks have published output that the j
 
 
 def refused_start(platform: Platform) -> tuple[int, dict[str, str]]:
-    """Suspend a job and start it again. The driver refuses the start because of unknown output. Return the id of the job, and the
+    """Suspend a job and start it again. The driver refuses the start because of unknown output. Return the job's id and the
     operation."""
     job_id, driver = platform.running()
     platform.send("POST", f"/jobs/{job_id}/suspend", status=202)

@@ -27,7 +27,7 @@ from weir.storage.location import open_storage
 
 POLL_S = 0.004
 MOMENT_S_MAX = 90.0
-"""How long the chaos run waits for the ``Moment`` of a fault. After this time, it injects the fault at once."""
+"""How long the chaos run waits for the ``Moment`` of a fault. After this time, the chaos run injects the fault at once."""
 TARGET_S_MAX = 30.0
 EXIT_S_MAX = 60.0
 """Timeout for the exit of processes that should end."""
@@ -322,10 +322,12 @@ class ChaosRun:
         elif code == Exit.OK or driver.stopped or (driver.concurrent and code == Exit.SUPERSEDED):
             return
         elif driver.concurrent and driver.number == 0 and code == Exit.USAGE:
-            # The driver was paused before it read the job log. It then refused to start without state, because the log has entries.
+            # The driver was paused before it read the job log. After the pause, the driver refused to start without state, because
+            # the log has entries.
             return
         elif driver.concurrent:
-            # The expected exit code is SUPERSEDED. Another exit code is a note, because the output check finds wrong output.
+            # The expected exit code is SUPERSEDED. Any other exit code is only a note, not a problem, because the output check
+            # detects wrong output.
             self._report.notes.append(f"driver {driver.number} was superseded and exited with {code}")
         else:
             self._report.problems.append(f"driver {driver.number} exited with {code}")

@@ -33,7 +33,7 @@ def main() -> int:
         "--master",
         choices=STANDALONE_SHARE,
         default="mix",
-        help="Spark master; with mix, a fifth of the runs use a standalone cluster, and the others a local master (mix)",
+        help="Spark master (default: mix); mix: a fifth of the runs use a standalone cluster, the others a local master",
     )
     parser.add_argument("--jobs", type=int, default=1, help="concurrent runs (1)")
     parser.add_argument("--limit", type=float, default=300.0, metavar="SECONDS", help="time limit of a run (300)")
@@ -62,7 +62,7 @@ def _seeds(first: int | None, runs: int) -> list[int]:
 
 
 class _ChaosSuite:
-    """All chaos runs of the command. They share one standalone cluster, which starts when a run first needs the cluster."""
+    """All chaos runs of the command. The runs share one standalone cluster, which starts when a run first needs the cluster."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self._options = options

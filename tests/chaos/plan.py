@@ -76,7 +76,8 @@ class ChaosPlan:
     seed: int
     standalone: bool
     parallelisms: tuple[int, ...]
-    """The number of slots of each driver. All drivers after the end of the tuple have its last number of slots."""
+    """The number of slots of each driver. If there are more drivers than numbers, the last number applies to the remaining
+    drivers."""
     spares: int
     interval_ms: int
     input: str
@@ -125,7 +126,7 @@ _DELAYS_MS = {
 """Maximum delays. Short delays are more likely."""
 _FILE_ROWS = {"parquet": (600, 2_400), "json_lines": (60, 300), "mixed": (60, 300), "generator": (0, 0)}
 PACED_S = 25.0
-"""The time that a job needs to read all files if its throughput stays limited."""
+"""The time in which a job reads all files if its throughput remains limited until the end."""
 
 
 def file_rows(kind: str) -> tuple[int, int]:

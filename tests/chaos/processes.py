@@ -73,10 +73,10 @@ class Driver:
         self.mark = f"{os.getpid()}-{plan.seed}/{number}"
         self.log = directory / f"driver-{number}.log"
         self.stopped = False
-        """Whether the driver or its JVM was killed, or the driver was asked to suspend. In each case, another driver
-        resumes the job."""
+        """Whether the driver or its JVM was killed, or the driver was asked to suspend. After any of these events, another
+        driver resumes the job."""
         self.concurrent = False
-        """Whether another driver ran at the same time. If so, this driver may end as superseded."""
+        """Whether another driver ran at the same time. In that case, this driver may end as superseded."""
         self.paused = False
         environment = os.environ | {MARK: self.mark}
         command = [sys.executable, "-m", "weir.cli", "run", str(JOB_FILE), *_options(plan, directory, number, cluster)]

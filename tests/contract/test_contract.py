@@ -43,7 +43,7 @@ STREAM_S = 0.2
 
 
 def _operations() -> dict[str, Any]:
-    """Return the operations of the OpenAPI document by id. This document is the same for all settings, so no server is needed."""
+    """Return the operations of the OpenAPI document by id. The settings do not affect the document, so no server is needed."""
     unused_url = SecretStr("postgresql://weir@127.0.0.1:1/none")
     settings = Settings(
         database_url=unused_url, redis_url=SecretStr("redis://127.0.0.1:1/0"), secret_key=SecretStr("x" * 32), data_dir="/nowhere"

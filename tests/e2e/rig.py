@@ -100,7 +100,7 @@ class Rig:
         }
 
     def add_versions(self) -> None:
-        """Add version 2, which does not compile, and version 3, which compiles. The job is not upgraded to version 2 or 3."""
+        """Add version 2, which does not compile, and version 3, which compiles. The running job keeps its version 1."""
         job = self.find()
         assert job is not None
         if len(self.api.send("GET", f"/jobs/{job['id']}/specs")) > 1:

@@ -10,7 +10,7 @@ from class_archive import jvm_options
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # Only the parent of the parallel test processes sets the environment variables. The test processes inherit them.
+    # Only the parent of the parallel test processes sets the environment variables. The test processes inherit the variables.
     if not hasattr(config, "workerinput"):
         os.environ.setdefault("SPARK_SUBMIT_OPTS", jvm_options(config.rootpath / "build" / "java"))
         # With port 0, platforms of parallel tests choose different free ports.

@@ -222,8 +222,8 @@ def limits_the_duration_of_a_restore() -> Iterator[None]:
 
 @mutant
 def commits_published_output_again() -> Iterator[None]:
-    """A recovery commits output again even if the job log records it as published. If a consumer has removed this output,
-    each recovery fails."""
+    """A recovery commits output again even if the job log records it as published. If a consumer has removed the published
+    output, each recovery fails."""
     with patch.object(LogView, "published_up_to", lambda self, checkpoint: CheckpointId(0)):
         yield
 

@@ -316,7 +316,7 @@ def test_an_outage_of_the_control_plane_neither_fires_nor_resolves_an_alert(scen
 
 
 def test_an_evaluation_records_a_heartbeat(scenario: AlertScenario) -> None:
-    """An outage of the workers ends with their next evaluation. After an outage, a rule waits for its full time before it fires."""
+    """The next evaluation by a worker ends an outage of the workers. After an outage, a rule waits for its full time before it fires."""
     scenario.record_heartbeats(since=scenario.began - 60 * MINUTE, seen=scenario.began - 30 * MINUTE)
     scenario.running()
     scenario.rule(AlertKind.NO_CHECKPOINT, minutes=10)
@@ -330,7 +330,7 @@ def test_an_evaluation_records_a_heartbeat(scenario: AlertScenario) -> None:
             scenario.evaluate(moment)
 
     evaluate_for(20, api=False)
-    assert scenario.alerts() == [], "no alert fires, because no events arrive without an API"
+    assert scenario.alerts() == [], "no alert fires, because events cannot arrive while the API is down"
     evaluate_for(10, api=True)
     assert scenario.alerts() == []
     evaluate_for(11, api=True)

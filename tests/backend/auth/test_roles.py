@@ -29,7 +29,7 @@ PUBLIC = {
 }
 """Public endpoints. Add an endpoint to this list only if it needs no authentication."""
 DRIVER_ENDPOINTS = re.compile(r"\w+ /api/v1/runs/\{\}/(events|commands)(/\{\}(/\w+)?)?")
-"""Endpoints for drivers. They require the token of a run, which no user has."""
+"""Endpoints for drivers. These endpoints require the token of a run, which no user has."""
 CALLERS = {
     "viewer": (Role.VIEWER, False),
     "operator": (Role.OPERATOR, False),

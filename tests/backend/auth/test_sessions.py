@@ -132,7 +132,7 @@ def test_a_hash_with_outdated_parameters_is_recomputed_at_login(client: TestClie
     with database.session() as session:
         user = session.get_one(User, user_id)
         assert user.password_hash is not None and user.password_hash != old and not passwords.is_outdated(user.password_hash)
-        assert user.version == 1, "recomputing the hash does not change the version of the user"
+        assert user.version == 1, "recomputing the hash does not increase the version of the user's row"
     assert log_in(client).status_code == 201
 
 

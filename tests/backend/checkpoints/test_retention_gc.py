@@ -175,8 +175,8 @@ def _apply(platform: Platform, job: StoredJob, plan_id: int, *, last: int) -> No
 
 
 def plan_gc(job: StoredJob) -> tuple[retention_gc.GcTarget, retention_gc.GcWork]:
-    """Plan a garbage collection as a worker does, without executing it. Return its ``GcTarget`` and its
-    ``GcWork``."""
+    """Plan a garbage collection as a worker does, but do not execute the plan. Return the ``GcTarget`` and the
+    ``GcWork`` of the collection."""
     with job.platform.database.session() as session:
         at = retention_gc.gc_target(session, job.job_id)
     assert at is not None
@@ -284,7 +284,7 @@ def test_checkpoints_of_two_jobs_that_share_a_job_log_are_kept(platform: Platfor
     other = platform.deploy("other")["id"]
     platform.compile(other)
     with platform.database.session() as session:
-        # The API refuses to deploy two jobs with the same directory. But two jobs can share a directory
+        # The API refuses to deploy two jobs with the same directory. Two jobs can still share a directory
         # after the directory of one job was moved.
         session.execute(update(Run).where(Run.job_id == other).values(checkpoint_directory=directory))
     job.collect_garbage()
@@ -292,7 +292,7 @@ def test_checkpoints_of_two_jobs_that_share_a_job_log_are_kept(platform: Platfor
     assert "Job 'other'" in job.send("DELETE", 2, status=409)["detail"]
 
 
-def test_jobs_that_share_a_directory_are_detected_if_its_name_starts_like_the_default_directory(platform: Platform) -> None:
+def test_jobs_that_share_a_directory_are_detected_even_if_its_name_begins_with_the_default_name(platform: Platform) -> None:
     job = StoredJob.suspended(platform, 5, retained=2)
     other = platform.deploy("other")["id"]
     platform.compile(other)

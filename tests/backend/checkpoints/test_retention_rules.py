@@ -326,7 +326,7 @@ def test_a_checkpoint_is_unpublished_until_a_later_manifest_reports_it_as_publis
     assert unpublished_checkpoints(FIVE, {1: 0, 2: 1, 3: 2, 4: 3}) == {4}, "checkpoint 5 has no readable manifest"
 
 
-def test_a_checkpoint_counts_as_published_without_a_manifest_if_the_job_log_records_its_publication() -> None:
+def test_a_checkpoint_without_a_manifest_counts_as_published_if_the_job_log_records_its_publication() -> None:
     view = FIVE.apply(CheckpointPublished(FIVE.generation, CheckpointId(4), "n", 0))
     assert unpublished_checkpoints(view, {}) == frozenset()
     view = FIVE.apply(CheckpointPublished(FIVE.generation, CheckpointId(2), "n", 0))

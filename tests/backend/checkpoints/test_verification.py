@@ -198,7 +198,7 @@ def test_a_verification_is_retried_after_a_storage_error(platform: Platform) -> 
     assert job.row(1).damage is None and job.row(1).verified_at is None
     waiting = platform.operation(operation["id"])
     assert waiting["ended_at"] is None and "storage does not respond" in waiting["steps"][-1]["text"]
-    assert schedule(platform) == [], "no verification is due, because the first worker is possibly still reading"
+    assert schedule(platform) == [], "no verification is due, because the first worker may still read the checkpoint"
     assert schedule(platform, RETRY * 2) == [1]
     verify_all(job)
     assert platform.operation(operation["id"])["state"] == "SUCCEEDED"

@@ -244,8 +244,8 @@ class Driver(threading.Thread):
         self.ended = threading.Event()
         self.log = worker.settings.data_dir / "runs" / directory / "driver.log"
         address = LinkAddress(f"{worker.url}/api/v1/runs/{run_id}", run_token(worker.settings, directory))
-        # Only one thread at a time may use a client. A lock guards the client for events, because the driver and the threads of
-        # tests send events.
+        # Only one thread at a time may use a client. Both the driver and the threads of tests send events, so a lock guards the
+        # client for events.
         self._commands, self._events = LinkClient(address), LinkClient(address)
         self._sending = threading.Lock()
         self._sent = 0

@@ -108,7 +108,7 @@ def test_invalid_limits_are_refused_before_the_upload(
     assert result.code == 2 and f"{option} '{value}' {message}" in result.err and "Uploading" not in result.err
 
 
-def test_a_stored_version_that_lacks_newer_options_counts_as_unchanged(
+def test_a_stored_version_counts_as_unchanged_even_if_it_lacks_newer_options(
     platform: Worker, weir: Weir, job_file: JobFile, database: Database
 ) -> None:
     assert weir("deploy", job_file(), "--name", "flights", "--wait").code == 0
@@ -215,7 +215,7 @@ def test_a_plan_that_is_not_inspected_in_time_is_discarded(platform: Worker, wei
 
 
 def test_concurrent_deployments_with_the_same_name_create_one_job(platform: Worker, weir: Weir, job_file: JobFile) -> None:
-    """The first deployment creates the job. All later deployments change nothing."""
+    """The first deployment creates the job. The other deployments do not change the job."""
     deployment = DeployRequest(
         "flights", read_code(job_file()), DeployOptions([], 2, "local", "10s", 3, None, None, [], 0, allow_non_restored_state=False),
         "savepoint", None, "", start=True,

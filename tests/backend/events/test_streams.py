@@ -296,7 +296,7 @@ def test_the_number_of_streams_is_limited_and_a_closed_stream_does_not_count(
             first.close()
             deadline = time.monotonic() + 20
             while (answer := opened.enter_context(http.stream("GET", url, headers=one))).status_code == 429:
-                assert time.monotonic() < deadline, "a closed stream does not count for the limit"
+                assert time.monotonic() < deadline, "a closed stream does not count towards the limit"
             assert answer.status_code == 200
 
 

@@ -167,7 +167,7 @@ def test_lost_events_are_recorded_and_skipped(client: TestClient, database: Data
     run = new_run(database)
     next_number = post_events(client, run, state(DriverState.RUNNING), triggered(1))
     again = post(client, run, numbered([state(DriverState.RUNNING)], next_number + 5), oldest=next_number + 4)
-    assert again.status_code == 409, "the driver can still send one of the skipped events"
+    assert again.status_code == 409, "the driver still has one of the skipped events and can send it"
     assert post(client, run, numbered([triggered(2), completed(2)], next_number + 5)).json() == {"stored": 9}
     assert run_row(database, run).missing_events == 5
     with database.session() as session:

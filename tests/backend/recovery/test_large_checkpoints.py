@@ -99,7 +99,7 @@ def test_a_discarded_checkpoint_is_not_verified(platform: Platform) -> None:
     assert verifications(platform) == [], "a discarded checkpoint has no files"
 
 
-def test_a_plan_that_an_older_version_stored_is_inspected_although_it_lacks_newer_fields(platform: Platform) -> None:
+def test_a_plan_that_an_older_version_stored_is_inspected_even_if_the_plan_lacks_newer_fields(platform: Platform) -> None:
     job = StoredJob.running(platform, 3)
     with platform.database.session() as session:
         session.execute(update(Checkpoint).values(verified_at=now()))

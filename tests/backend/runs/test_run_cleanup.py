@@ -55,7 +55,8 @@ def ended_run(context: Context, job_id: int, *, days: float, host: str = HOST) -
 
 
 def have_files(context: Context, *runs: Run) -> list[bool]:
-    """Return for each run whether it has files. Fails if ``files_cleared_at`` in the database says the opposite."""
+    """Return for each run whether it has files. Fails if ``files_cleared_at`` in the database
+    contradicts the result."""
     found = []
     with context.database.session() as session:
         for run in runs:

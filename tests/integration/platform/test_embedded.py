@@ -172,7 +172,7 @@ def test_every_killed_process_restarts_and_keeps_committed_data(platform: Platfo
     assert {line["process"] for line in deaths} == CHILDREN
 
 
-def test_all_processes_end_with_a_killed_supervisor_and_two_concurrent_weir_up_commands_start_one_platform(
+def test_all_processes_end_when_the_supervisor_is_killed_and_two_concurrent_weir_up_commands_then_start_one_platform(
     platform: Platform,
 ) -> None:
     before, processes = platform.state, platform.processes()

@@ -154,7 +154,7 @@ def test_a_job_restores_another_jobs_checkpoint_and_a_stateless_upgrade_can_be_u
     assert rows(tmp_path / "later") == rows_before
 
 
-def test_a_job_with_an_older_backup_of_its_checkpoints_starts_after_a_request_to_revoke_its_newer_output(
+def test_a_job_that_was_reset_to_an_older_backup_starts_after_a_request_to_revoke_its_newer_output(
     api: Api, platform: Platform, tmp_path: Path
 ) -> None:
     created = api.send("POST", "/jobs", json={"name": "backup", "spec": spec(api, tmp_path, restart={"attempts": 0})})
@@ -270,8 +270,8 @@ def test_an_operation_fails_with_the_reason_if_the_code_or_the_output_path_of_it
 def test_a_killed_driver_is_replaced_while_slow_code_is_compiled(platform: Platform, api: Api, tmp_path: Path) -> None:
     created = api.send("POST", "/jobs", json={"name": "running", "spec": spec(api, tmp_path)})
     before = api.wait(created["id"], lambda job: running(job) and last_checkpoint(job) >= 2, timeout_s=300.0)
-    # Each compilation times out after 90 s. Without a separate queue for compilations, these 8 compilations would occupy
-    # the two processes of the other Celery tasks, and block these tasks for six minutes.
+    # Each compilation times out after 90 s. If compilations shared a queue with the other Celery tasks, these
+    # 8 compilations would block the two processes of this queue for six minutes.
     slow = [
         spec(api, tmp_path) | {"artifact": api.upload("slow.py", b"import time\ntime.sleep(%d)\n" % (600 + n))} for n in range(8)
     ]

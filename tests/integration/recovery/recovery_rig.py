@@ -77,7 +77,7 @@ class Rig:
         """Start a second driver while the first driver runs.
 
         The second driver reads the job log and then appends its first entry. If the first driver completes a checkpoint
-        between these two steps, the second driver exits without an effect, and this method starts a replacement.
+        after the read and before the append, the second driver exits without an effect, and this method starts a replacement.
         """
         for _ in range(TRIES):
             driver = self.start()
@@ -85,7 +85,7 @@ class Rig:
                 return driver
             log_text = driver.log.read_text()
             assert driver.exit_code == Exit.SUPERSEDED and "revokes nothing" in log_text, log_text[-3000:]
-        raise AssertionError(f"{TRIES} second drivers were superseded during their start")
+        raise AssertionError(f"the second driver was superseded during its start in all {TRIES} attempts")
 
     def await_event(self, driver: Driver, event: str, *, after: int = 0) -> None:
         assert self._log_contains(driver, event, after=after), (
