@@ -1,9 +1,9 @@
 """The upper bound for the throughput of abs6: the same workload, written by hand for two processes, without fault tolerance.
 
-source -> map -> [by key] count + sum -> [by key // 10] sum -> [by key // 100] sum -> sink, a running result for every record. The
-program uses Numba hash tables, Unix sockets and batches of 65,536 records. The program has no checkpoints, no log, no schema, no
-recovery, and no flow control except that of the sockets. The program prints one JSON object: ``{"records": n, "seconds": s,
-"records_per_s": r, "total": checksum}``.
+The graph is ``source -> map -> [by key] count + sum -> [by key // 10] sum -> [by key // 100] sum -> sink``. Each aggregate emits
+a running result for every record. The program uses Numba hash tables, Unix sockets and batches of 65,536 records. The program has
+no checkpoints, no log, no schema, no recovery, and no flow control except that of the sockets. The program prints one JSON
+object: ``{"records": n, "seconds": s, "records_per_s": r, "total": checksum}``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Runs the hand-written ``ceiling.py`` as a separate process. The throughput of this program is an upper bound for the throughput of abs6."""
+"""Runs the hand-written ``ceiling.py`` as a separate process. The throughput of this program is an upper bound for the throughput
+of abs6.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,7 @@ class Ceiling:
     def run(self) -> CeilingRun:
         if self._records_per_s is None:
             self._records_per_s = run_ceiling(FIRST_RECORDS).records_per_s
-        # Each of the two processes generates half of the records, so their number must be even.
+        # Each of the two processes generates half of the records, so the number of records must be even.
         run = run_ceiling(max(FIRST_RECORDS, int(self._records_per_s * self._seconds) // 2 * 2))
         self._records_per_s = run.records_per_s
         return run

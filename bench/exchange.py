@@ -1,10 +1,8 @@
 """Throughput of the data plane alone: each slot is a process, and sends batches of two int64 columns to all other slots.
 
-    python bench/exchange.py [--slots 4] [--seconds 5] [--rows 65536]
-
-Every slot repeatedly sends the same batch to every other slot. Credit limits the sends, as in the loop of a slot. Every slot
-counts the rows that arrive, and checks that batches arrive intact and in order. The handshake, the content
-hash and the full validation are enabled.
+``python bench/exchange.py [--slots 4] [--seconds 5] [--rows 65536]`` runs the benchmark. Every slot repeatedly sends the same
+batch to every other slot. Credit limits the sends, as in the loop of a slot. Every slot counts the rows that arrive, and checks
+that batches arrive intact and in order. The handshake, the content hash and the full validation are enabled.
 """
 
 from __future__ import annotations

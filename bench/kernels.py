@@ -5,7 +5,7 @@ running results, with results per batch, and during continuous snapshots. For th
 maximum duration of ``freeze`` and of a copy step, the longest batch, and the median duration of ``write``. All times are CPU time
 of the thread, including page faults, so other load on the machine affects the results only through the caches.
 
-    python bench/kernels.py [--keys 100000,1000000] [--rounds 3]
+Usage: ``python bench/kernels.py [--keys 100000,1000000] [--rounds 3]``
 """
 
 from __future__ import annotations

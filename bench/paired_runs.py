@@ -1,9 +1,9 @@
 """Paired runs: two runs that are compared with each other and take turns of one second, each with the whole machine.
 
 The speed of a rented machine changes by a third within seconds. The speeds of two consecutive runs of twenty seconds can
-therefore differ by more than the cost of checkpoints. If two runs take turns of one second, changes of the machine's speed
-affect both runs equally. Each run has its own Spark session. During the turn of one run, all processes of the other
-run are stopped, including those of Spark.
+therefore differ by more than the cost of checkpoints. If two runs take turns of one second, changes of the machine's speed affect
+both runs equally. Each run has its own Spark session. During the turn of one run, all processes of the other run are stopped,
+including those of Spark.
 """
 
 from __future__ import annotations

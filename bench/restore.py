@@ -1,10 +1,9 @@
 """``make bench-restore``: measures how fast a slot restores keyed state.
 
-    make bench-restore ARGS='--gigabytes 8'
-
-Each measurement compares the restore with a reader that only verifies the checksums of the same files. The restore and the
-reader run in separate processes. Before each process starts, the benchmark drops the files from the page cache. The benchmark
-appends one JSON object per measurement to build/bench/restore.jsonl.
+``make bench-restore ARGS='--gigabytes 8'`` restores 8 GB of state files. Each measurement compares the restore with a reader that
+only verifies the checksums of the same files. The restore and the reader run in separate processes. Before each process starts,
+the benchmark drops the files from the page cache. The benchmark appends one JSON object per measurement to
+build/bench/restore.jsonl.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ def measurement(
     sync_ms = [sync_us / 1e3 for one in done for sync_us in one.sync_us]
     sync_cpu_ms = [sync_us / 1e3 for one in done for sync_us in one.sync_cpu_us]
     sync_waits_ms = [wait_us / 1e3 for one in done for wait_us in one.sync_core_wait_us]
-    # The duration of the sync phase without the time in which no core was available.
+    # The duration of each sync phase, minus its core wait.
     sync_own_ms = [whole - wait for whole, wait in zip(sync_ms, sync_waits_ms, strict=True)]
     slowest = max(done, key=lambda one: one.longest_batch_ms_max, default=None)
     return BenchResult(

@@ -1,7 +1,7 @@
 """``make bench``: throughput, cost of checkpoints, latency and start-up, through the public job API and real slots on Spark.
 
-    make bench ARGS=--quick      two to four minutes: detect a large regression
-    make bench                   about 45 minutes: seven pairs of runs, each run measured for 20 s, for published numbers
+``make bench ARGS=--quick`` takes two to four minutes and detects large regressions. ``make bench`` takes about 45 minutes and
+produces the published numbers. ``make bench`` executes seven pairs of runs and measures each run for 20 s.
 
 A pair consists of a run without checkpoints and a run with checkpoints. The two runs take turns of one second.
 

@@ -1,7 +1,7 @@
 """``make bench-small-files``: measures the total time of ``weir run`` for a job that reads many small files.
 
-    make bench-small-files                                 all kinds: 100,000 files of two rows each, parallelism 2
-    make bench-small-files ARGS='--only text --files 5000'
+``make bench-small-files`` measures each kind of file with 100,000 files of two rows and with parallelism 2.
+``make bench-small-files ARGS='--only text --files 5000'`` measures 5,000 text files.
 
 The job takes a checkpoint every second. The first run of the benchmark writes the files to build/bench/small-files, and later
 runs read the same files. The benchmark prints one line for each kind of file. The exit code is 1 if an output is wrong.

@@ -17,7 +17,7 @@ SUBTASKS = CHAINS * SLOTS
 
 
 def graph() -> dict[str, Any]:
-    """Return the graph as a driver reports it: the physical graph, which contains the logical one."""
+    """Return the graph as a driver reports it: the physical graph, which contains the logical graph."""
     job = Job("orders")
     orders = job.read(
         sources.generator({"customer": sources.uniform_ints(distinct=10_000), "cents": sources.ints(0, 100_000)}), uid="orders"

@@ -1,13 +1,13 @@
-"""``make bench-platform``: the control plane with full tables over real HTTP: reads, event ingest, streams, all of these
-together, and table growth.
+"""``make bench-platform``: measures the control plane over real HTTP, with full tables. The parts are reads, event ingest,
+streams, all of these together, and table growth.
 
-    make bench-platform ARGS=--quick         a few minutes on small tables: detect a large regression
-    make bench-platform                      half an hour: 1,000 jobs, 100,000 checkpoints, a million events
-    make bench-platform ARGS='--only ingest,growth'
+``make bench-platform ARGS=--quick`` takes a few minutes, uses small tables and detects large regressions.
+``make bench-platform`` takes half an hour and uses tables with 1,000 jobs, 100,000 checkpoints and a million events.
+``make bench-platform ARGS='--only ingest,growth'`` measures two parts.
 
-Prints tables and appends one JSON object per measurement to build/bench/platform.jsonl. Exit code 1 means that data was lost or
-counted twice, or that an answer was wrong. A missed performance target is
-reported but is not an error, because a slow machine may be the cause.
+``bench-platform`` prints tables and appends one JSON object per measurement to build/bench/platform.jsonl. Exit code 1 means that
+data was lost or counted twice, or that an answer was wrong. A missed performance target is reported but is not an error, because
+a slow machine may be the cause.
 """
 
 from __future__ import annotations

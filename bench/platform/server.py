@@ -1,4 +1,6 @@
-"""A temporary control plane, as a context manager. The control plane has its own Postgres and Valkey, and starts the API as ``weir up`` does."""
+"""A temporary control plane, as a context manager. The control plane has its own Postgres and Valkey, and starts the API as
+``weir up`` does.
+"""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def _run_load(platform: TemporaryControlPlane, runs: Sequence[RunConnection], op
 
 
 def _lateness_ms(found: OfferedLoad, delivered: Sequence[StreamRecord]) -> list[float]:
-    """For each event on each stream, return the time from its sending by the driver to its arrival on the stream."""
+    """Return how long each event took from the driver to each stream, in milliseconds."""
     by_job = {run.job_id: driver for run, driver in zip(found.runs, found.drivers, strict=True)}
     return [
         (event.at_s - by_job[stream.job_id].sent_at(event.run_event)) * 1000

@@ -105,8 +105,8 @@ class StoredRun(RunningJob):
     """A run that writes real checkpoints."""
 
     published_up_to: int | None = None
-    """New manifests report the output up to this checkpoint as published. None means that each manifest
-    reports the output up to the previous checkpoint as published."""
+    """The newest checkpoint that new manifests report as published. None means that each manifest reports
+    the output up to the previous checkpoint as published."""
     written: dict[int, StateFile] = field(default_factory=dict)
 
     def complete(self, checkpoint: int, *, also: tuple[StateFile, ...] = (), savepoint: bool = False) -> StateFile:
@@ -214,7 +214,7 @@ class StoredJob:
         return os.path.join(self.directory, self.run.layout.absolute(self.run.written[number].path))
 
     def collect_garbage(self, storage: CheckpointStorage | None = None) -> None:
-        """Do what a worker does when it applies the retention policy."""
+        """Collect the garbage of the job, as a worker does."""
         collect_job_garbage(self.context, self.job_id, lambda _: storage or LocalStorage(self.directory))
 
     def expire_lease(self) -> None:

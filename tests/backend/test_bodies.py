@@ -36,7 +36,7 @@ def test_an_upload_of_an_unauthenticated_caller_is_not_read(client: TestClient) 
     assert answer.status_code == 401
 
 
-def test_uploads_have_a_larger_limit_and_the_error_names_it(client: TestClient, login: Login, settings: Settings) -> None:
+def test_uploads_have_a_larger_limit_and_the_error_names_this_limit(client: TestClient, login: Login, settings: Settings) -> None:
     mine = login()
     fits = client.post(f"{API}/artifacts", params={"name": "job.py"}, content=b"#" * (2 * BODY_BYTES_MAX), headers=mine)
     assert fits.status_code == 201 and fits.json()["size"] == 2 * BODY_BYTES_MAX

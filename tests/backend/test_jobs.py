@@ -191,7 +191,7 @@ def test_a_start_of_a_suspending_job_succeeds_if_the_job_reaches_the_end_of_its_
     assert ended["state"] == "SUCCEEDED" and ended["result"] == {"state": "FINISHED"}
 
 
-def test_a_suspend_operation_fails_and_the_job_is_not_restarted_if_the_driver_crashes(platform: Platform) -> None:
+def test_a_crash_of_the_driver_fails_the_suspend_operation_and_does_not_restart_the_job(platform: Platform) -> None:
     job_id, driver = platform.running()
     requested = platform.send("POST", f"/jobs/{job_id}/suspend", status=202)
     driver.crash()

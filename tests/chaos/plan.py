@@ -47,7 +47,7 @@ class Moment(StrEnum):
     CHECKPOINT = "checkpoint"
     """A checkpoint is triggered."""
     RECOVERY = "recovery"
-    """The recovery from the previous fault starts. If that fault ended the driver, the recovery starts when the next driver
+    """The recovery from the previous fault starts. If the previous fault ended the driver, the recovery starts when the next driver
     starts a generation."""
     END = "end"
     """The job starts to read the rest of its input at full speed."""

@@ -1,4 +1,4 @@
-"""The processes of a chaos run: drivers, JVMs, executors and slots. An environment variable identifies these processes."""
+"""The processes of a chaos run: drivers, JVMs, executors and slots. An environment variable marks the processes of a chaos run."""
 
 from __future__ import annotations
 

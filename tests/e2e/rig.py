@@ -26,7 +26,7 @@ before the rollback."""
 CHECKPOINTS_MIN = 6
 """Tests wait until the job has this many checkpoints, so that a rollback is possible."""
 WAIT_S = 300.0
-"""This timeout is long, because CI machines are slow."""
+"""The longest time for which the tests wait. The timeout is long, because CI machines are slow."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ def _last_event(request: Request) -> int:
     return int(request.headers.get("last-event-id", 0))
 
 
-def test_a_page_shows_the_age_of_its_data_during_an_outage_and_the_missed_events_after_it(
+def test_a_page_shows_the_age_of_its_data_during_an_outage_and_the_missed_events_after_the_outage(
     rig: Rig, open_session: OpenSession
 ) -> None:
     job_id = rig.ensure_job()

@@ -67,7 +67,7 @@ def in_order(*steps: Callable[[Page], object]) -> Callable[[Page], None]:
 
 
 def expand_checkpoint(page: Page) -> Locator:
-    """Expand a checkpoint, which collapses the previously expanded one. Return the details of the checkpoint."""
+    """Expand a checkpoint, and wait until the previously expanded checkpoint is collapsed. Return the details of the checkpoint."""
     found = re.search(r"\d+", page.get_by_role("button", name="checkpoint details", expanded=False).nth(2).inner_text())
     assert found is not None
     # Find the checkpoint by its number, because newer checkpoints can move its row down.

@@ -309,7 +309,7 @@ def test_an_alert_fires_only_while_the_desired_state_is_running_and_the_control_
         assert facts.desired is DesiredState.RUNNING and facts.run_state is not RunState.FINISHED and available_since is not None
         assert found.message and "\n" not in found.message
         assert isinstance(verdict_of(condition, facts, available_since=available_since, firing=True), Firing), (
-            "an alert keeps firing while the facts that fired it are unchanged"
+            "an alert keeps firing while its facts do not change"
         )
 
 

@@ -101,7 +101,7 @@ def test_no_alert_fires_for_a_finished_job(scenario: AlertScenario) -> None:
     assert scenario.alerts() == []
 
 
-def test_an_alert_about_missing_checkpoints_fires_for_a_run_that_never_starts_but_not_without_a_run(
+def test_an_alert_about_missing_checkpoints_fires_for_a_run_that_never_starts_but_not_for_a_job_without_a_run(
     scenario: AlertScenario,
 ) -> None:
     new_job(scenario.database)
@@ -217,7 +217,7 @@ def test_a_start_by_a_user_resets_the_count_of_failures(scenario: AlertScenario)
     assert scenario.states() == ["RESOLVED"]
 
 
-def test_an_alert_fires_when_weir_stops_restarting_a_job_and_resolves_when_a_user_starts_it(scenario: AlertScenario) -> None:
+def test_an_alert_fires_when_weir_stops_restarting_a_job_and_resolves_when_a_user_starts_the_job(scenario: AlertScenario) -> None:
     run = scenario.running()
     scenario.rule(AlertKind.FAILURES, count=3)
     for restarts_stopped_reason in ("no such column", None):
@@ -265,7 +265,7 @@ def gauges(slot: int = 0, **lags: float) -> MetricsSampled:
     return MetricsSampled(SlotMetrics(Generation(1), SlotIndex(slot), 1, 1, (), values))
 
 
-def test_an_alert_about_lag_fires_if_the_sum_over_all_slots_was_above_the_limit_a_minute_ago_and_still_is(
+def test_an_alert_about_lag_fires_if_the_sum_over_all_slots_exceeds_the_limit_now_and_exceeded_it_a_minute_ago(
     scenario: AlertScenario,
 ) -> None:
     run, second_run = scenario.running(), scenario.running()
@@ -387,7 +387,7 @@ def test_no_delivery_is_created_for_a_disabled_webhook(scenario: AlertScenario) 
     assert scenario.states() == ["FIRING"] and scenario.deliveries() == [] and (DELIVER, ()) not in scenario.tasks.enqueued
 
 
-def test_the_resolution_of_an_alert_goes_to_the_first_webhook_even_if_the_rule_has_a_new_one(scenario: AlertScenario) -> None:
+def test_the_resolution_of_an_alert_goes_to_the_first_webhook_even_if_the_rule_has_a_new_webhook(scenario: AlertScenario) -> None:
     run, first, second = scenario.running(), scenario.webhook(name="first"), scenario.webhook(name="second")
     rule = scenario.rule(AlertKind.NO_CHECKPOINT, minutes=10, webhook_id=first)
     scenario.evaluate(11 * MINUTE)

@@ -35,7 +35,7 @@ def test_a_login_returns_a_token_and_a_cookie_that_are_valid_for_twelve_hours(cl
     with database.session() as session:
         kept = session.scalars(select(Token)).one()
         assert 11.9 < (kept.expires_at - now()).total_seconds() / 3600 < 12
-    # Browsers send the token as a cookie, programs in a header.
+    # Browsers send the token as a cookie. Other programs send the token in a header.
     assert client.get(SESSION).json()["name"] == "alice"
     client.cookies.clear()
     assert client.get(SESSION).status_code == 401

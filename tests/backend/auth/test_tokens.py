@@ -156,7 +156,9 @@ def test_revoked_tokens_are_deleted_after_their_retention_time(client: TestClien
         assert [one.name for one in session.scalars(select(Token))] == ["tests"]
 
 
-def test_administrators_can_list_all_tokens_and_other_users_only_their_own(client: TestClient, login: Login) -> None:
+def test_administrators_can_list_all_tokens_and_other_users_can_list_only_their_own_tokens(
+    client: TestClient, login: Login
+) -> None:
     of_olga, of_root = login(Role.OPERATOR, name="olga"), login(Role.ADMIN, name="root")
     client.post(TOKENS, json=new(), headers=of_olga)
     all_users = {"filter": '{"everybody": true}'}

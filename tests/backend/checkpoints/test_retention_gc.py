@@ -213,7 +213,7 @@ def test_a_job_starts_after_the_lease_of_a_crashed_worker_has_expired(platform: 
     assert platform.job(job.job_id)["run"]["number"] == 2
 
 
-def test_a_second_worker_does_nothing_while_the_first_collects_garbage(platform: Platform) -> None:
+def test_a_second_worker_does_nothing_while_the_first_worker_collects_garbage(platform: Platform) -> None:
     job = StoredJob.suspended(platform, 5, retained=2)
     plan_gc(job)
     storage = CrashingStorage(LocalStorage(job.directory))

@@ -153,7 +153,7 @@ def test_a_savepoint_is_unpinned_and_deleted_on_request() -> None:
 @pytest.mark.parametrize(
     ("number", "changed", "why"),
     [
-        (5, {}, "because it is the newest"),
+        (5, {}, "The job resumes from this checkpoint, because it is the newest."),
         (3, {"pinned": True}, "pinned"),
         (2, {}, "Plan 7 needs this checkpoint. Wait a day."),
         (4, {}, "commit the output"),
@@ -169,7 +169,9 @@ def test_a_requested_deletion_of_a_needed_checkpoint_is_refused_with_a_reason(
 
 def test_a_requested_deletion_is_refused_if_the_checkpoint_is_pinned_only_in_the_job_log() -> None:
     found = decision(FIVE.apply(pinned(1, 3)), with_change(rows(1, 2, 3, 4, 5), 3, asked=True), keep=5)
-    assert found.delete == () and "not set through the control plane" in (found.refused or {})[3]
+    assert (
+        found.delete == () and "The job log contains a pin that was not set through the control plane" in (found.refused or {})[3]
+    )
 
 
 def test_a_branch_point_cannot_be_deleted_before_its_branch() -> None:
@@ -253,7 +255,7 @@ def plan(state: PlanState, **more: Any) -> PlanReference:
     [
         (plan(PlanState.PROPOSED), {2}),
         (plan(PlanState.APPROVED), {2}),
-        (plan(PlanState.PROPOSED, created_at=NOW - 2 * DAY), set()),  # too old to be applied
+        (plan(PlanState.PROPOSED, created_at=NOW - 2 * DAY), set()),  # the plan is too old to be applied
         (plan(PlanState.APPLYING), {2}),
         (plan(PlanState.APPLYING, safety=5, created_at=NOW - 9 * DAY), {2, 5}),
         (plan(PlanState.APPLIED, safety=5, ended_at=NOW - DAY), {5}),

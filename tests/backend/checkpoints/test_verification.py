@@ -219,7 +219,7 @@ def test_a_verification_in_parts_continues_after_a_worker_is_lost(platform: Plat
     [second_worker] = take_requests(platform)
     assert second_worker[2] == 1 and second_worker[1] != first_worker[1], "a second worker continues after the first file"
     verify_checkpoint(job.context, *map(int, first_worker), bytes_max=1)
-    assert take_requests(platform) == [], "a worker that lost its claim enqueues no further part"
+    assert take_requests(platform) == [], "a worker that lost its claim does not enqueue the next part of the verification"
     verify_checkpoint(job.context, *map(int, second_worker), bytes_max=1)
     verify_checkpoint(job.context, *map(int, second_worker), bytes_max=1)
     requests = take_requests(platform)
@@ -302,7 +302,9 @@ def test_the_number_of_concurrent_verifications_is_limited(platform: Platform, m
     assert verifications(platform) == 0 and all(job.row(number).verified_at for number in range(1, 6))
 
 
-def test_verifications_that_wait_for_a_retry_do_not_delay_others(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verifications_that_wait_for_a_retry_do_not_delay_other_verifications(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class UnreachableStorage(CrashingStorage):
         def get(self, path: str) -> memoryview:
             raise StorageError("storage does not respond")

@@ -21,7 +21,7 @@ VIEW = fold(started(1), completed(1, 1), completed(1, 2), completed(1, 3), retir
         (VIEW, 4, 1, LogPresence.UNKNOWN),  # the job log was restored from a backup
         (VIEW, 3, 1, LogPresence.KEPT),
         (VIEW, 1, 2, LogPresence.UNKNOWN),  # the job log does not contain the generation of the checkpoint
-        (LogView(), 1, 1, LogPresence.UNKNOWN),  # checkpoints in an unmounted directory are not necessarily retired
+        (LogView(), 1, 1, LogPresence.UNKNOWN),  # an empty log may mean that the directory is not mounted
     ],
 )
 def test_only_a_job_log_that_contains_the_checkpoint_can_mark_it_as_retired(

@@ -323,7 +323,7 @@ class Driver(threading.Thread):
                 self.end(DriverState.CANCELED)
 
     def sample(self, *seconds: int) -> None:
-        """Report 100 records per second at each of the given times, in seconds. The last of these times is the
+        """Report 100 records per second at each of the times ``seconds``. The last time in ``seconds`` is the
         current time."""
         for after in seconds:
             us = 1_000_000 * after

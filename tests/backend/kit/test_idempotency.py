@@ -162,7 +162,7 @@ def test_a_malformed_key_is_invalid(send: Send, key: str) -> None:
     assert send(key=key.encode()).status_code == 422
 
 
-def test_a_second_request_with_the_same_key_waits_for_the_first(send: Send, database: Database, gate: Gate) -> None:
+def test_a_second_request_with_the_same_key_waits_for_the_first_request(send: Send, database: Database, gate: Gate) -> None:
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(send, "slow")
         assert gate.entered.wait(10)
@@ -172,7 +172,7 @@ def test_a_second_request_with_the_same_key_waits_for_the_first(send: Send, data
     assert second.result().headers["Idempotency-Replayed"] == "true" and effects(database) == 1
 
 
-def test_a_second_request_with_the_same_key_fails_if_the_first_takes_too_long(
+def test_a_second_request_with_the_same_key_fails_if_the_first_request_takes_too_long(
     send: Send, database: Database, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(idempotency, "FIRST_REQUEST_WAIT_MS", 100)

@@ -255,7 +255,7 @@ def test_a_malformed_batch_is_refused(client: TestClient, database: Database, bo
     run = new_run(database)
     answer = client.post(run.url("/events?first=1&oldest=1"), content=body, headers=run.headers)
     if answer.status_code == 200:
-        assert b'{"a":' * 600 in body, "of the malformed batches, only those with a deeply nested graph can be stored"
+        assert b'{"a":' * 600 in body, "only a malformed batch with a deeply nested graph can be stored"
         return
     assert answer.status_code == 422 and answer.headers["content-type"] == "application/problem+json", answer.text
     assert run_row(database, run).stored_event == 0
@@ -372,9 +372,14 @@ def test_a_run_that_has_ended_can_still_answer_each_unanswered_command_once(clie
     run = new_run(database)
     operation_id = operation(database, run)
     post_events(client, run, state(DriverState.RUNNING), state(DriverState.FINISHED))
-    refusal = numbered([answered(1, CommandOutcome.REFUSED, "it is ending")], 3)
+    refusal = numbered([answered(1, CommandOutcome.REFUSED, "the job is ending")], 3)
     assert post(client, run, refusal).json() == {"stored": 3}
-    assert ended(database, operation_id) == (OperationState.FAILED, None, "the driver refused the command: it is ending", True)
+    assert ended(database, operation_id) == (
+        OperationState.FAILED,
+        None,
+        "the driver refused the command: the job is ending",
+        True,
+    )
     for more in ([answered(1, CommandOutcome.REFUSED, "again")], [answered(2)]):
         assert post(client, run, numbered(more, 4)).status_code == 410
 
@@ -477,11 +482,18 @@ def test_a_failed_savepoint_fails_its_operation(client: TestClient, database: Da
 def test_a_refused_command_fails_its_operation(client: TestClient, database: Database) -> None:
     run = new_run(database)
     operation_id = operation(database, run)
-    post_events(client, run, answered(1, CommandOutcome.REFUSED, "it is ending"), answered(1), answered(77))
-    assert ended(database, operation_id) == (OperationState.FAILED, None, "the driver refused the command: it is ending", True)
+    post_events(client, run, answered(1, CommandOutcome.REFUSED, "the job is ending"), answered(1), answered(77))
+    assert ended(database, operation_id) == (
+        OperationState.FAILED,
+        None,
+        "the driver refused the command: the job is ending",
+        True,
+    )
     with database.session() as session:
         command = session.scalars(select(Command)).one()
-    assert (command.outcome, command.reason, command.answered_event) == ("REFUSED", "it is ending", 1), "the first answer counts"
+    assert (command.outcome, command.reason, command.answered_event) == ("REFUSED", "the job is ending", 1), (
+        "the first answer counts"
+    )
 
 
 def test_events_of_a_run_do_not_change_the_checkpoints_of_another_run(client: TestClient, database: Database) -> None:

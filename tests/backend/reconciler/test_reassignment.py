@@ -175,7 +175,7 @@ def test_a_driver_that_reconnects_during_the_reassignment_keeps_its_job(platform
     assert found.ended_at is None and found.reassignment_problem is None
 
 
-def test_an_error_for_one_run_does_not_delay_the_reassignment_of_others(
+def test_an_error_for_one_run_does_not_delay_the_reassignment_of_other_runs(
     platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = job_on_lost_host(platform), job_on_lost_host(platform)
@@ -212,9 +212,9 @@ def test_a_host_records_a_heartbeat_when_it_claims_a_run_and_when_it_watches_dri
     assert has_heartbeat()
 
 
-def test_a_host_that_returns_kills_the_drivers_of_its_fenced_runs(platform: Platform) -> None:
-    """Only the returned host can stop the driver. The API refuses the requests of the driver, but no run fences the driver in
-    the job log, because a cancelled job starts no further run."""
+def test_a_host_that_is_reachable_again_kills_the_drivers_of_its_fenced_runs(platform: Platform) -> None:
+    """Only the host itself can stop the driver. The API refuses the requests of the driver. No run fences the driver in the
+    job log, because a cancelled job starts no further run."""
     job = job_on_lost_host(platform)
     platform.send("POST", f"/jobs/{job.job_id}/cancel", status=202)
     platform.reconcile(job.job_id)

@@ -131,7 +131,7 @@ def test_the_number_of_repeated_records_is_shown_for_a_sink_that_is_not_revocabl
     (tmp_path / "own" / JobLayout(JOB).checkpoints / "4" / "manifest-g1.json").write_bytes(b"{}")
     found = inspect_storage(replace(upgrade, checkpoint=2))
     assert found is not None and is_applicable(found) and found.sinks[0].records is None, (
-        "a rollback to a checkpoint before a damaged one is possible"
+        "a rollback to a checkpoint that is older than a damaged checkpoint is possible"
     )
 
 
@@ -199,7 +199,7 @@ def test_the_error_names_damaged_or_missing_files_of_another_directory(
     assert nowhere.damage is not None and "contains no job" in nowhere.damage
 
 
-def test_a_malicious_directory_counts_as_damaged(upgrade: InspectionRequest, tmp_path: Path) -> None:
+def test_a_directory_with_a_malicious_log_entry_counts_as_damaged(upgrade: InspectionRequest, tmp_path: Path) -> None:
     log = tmp_path / "allowed" / "evil" / "log"
     log.mkdir(parents=True)
     for content in (b"", b"[" * 100_000, b"\x80\x04K\x01.", b'{"format": 1, "entry": "CheckpointCompleted"}'):
@@ -257,7 +257,7 @@ def test_a_rescale_is_compatible_only_up_to_the_number_of_key_groups(create_job:
     assert found.incompatibility is not None and "aggregate 'count'" in found.incompatibility
 
 
-def test_a_failed_check_is_only_a_note_if_the_version_that_wrote_the_state_also_fails_it(
+def test_a_failed_check_is_only_a_note_if_the_version_that_wrote_the_state_also_fails_the_check(
     create_job: CreateJob, upgrade: InspectionRequest
 ) -> None:
     at_home = graph(

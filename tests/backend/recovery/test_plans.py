@@ -277,7 +277,7 @@ def test_a_rescaled_job_resumes_from_the_checkpoint_that_it_completed_when_it_st
     end_restart_delay(platform, job_id)
     returned = platform.driver(job_id)
     assert returned.start == {"mode": "resume"} and platform.job(job_id)["spec_number"] == 1, (
-        "the newest checkpoint is the one that was taken when the job stopped"
+        "the newest checkpoint was taken when the job stopped"
     )
 
 

@@ -178,7 +178,9 @@ def test_the_next_worker_finishes_a_deletion_after_a_crash(
     )
 
 
-def test_a_directory_that_cannot_be_deleted_does_not_delay_others(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_directory_that_cannot_be_deleted_does_not_delay_the_deletion_of_other_directories(
+    context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
     job = new_job(context.database)
     runs = [ended_run(context, job, days=100) for _ in range(3)]
     real = run_cleanup.remove

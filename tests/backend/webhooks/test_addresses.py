@@ -79,7 +79,7 @@ NEVER = [
 
 
 @pytest.mark.parametrize("reach", Reach)
-def test_the_reach_setting_limits_the_addresses_and_never_allows_link_local_addresses(reach: Reach) -> None:
+def test_the_reach_setting_limits_the_allowed_addresses_and_never_allows_link_local_addresses(reach: Reach) -> None:
     def allowed(addresses: list[str]) -> set[bool]:
         return {refusal_of(ip_address(one), reach) is None for one in addresses}
 

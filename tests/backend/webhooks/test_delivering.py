@@ -228,10 +228,10 @@ def test_a_message_that_fails_for_a_day_is_reported_as_not_delivered(
     assert 'weir_webhook_messages{state="failed",webhook="ops"} 1.0' in text
     let_time_pass(scenario)
     deliver(scenario)
-    assert len(target.received) == 2, "a delivery that has failed finally is not retried"
+    assert len(target.received) == 2, "a delivery is not retried after its last attempt has failed"
 
 
-def test_a_resolution_is_not_sent_before_its_alert(scenario: AlertScenario, target: Receiver) -> None:
+def test_the_resolution_of_an_alert_is_not_sent_before_the_alert(scenario: AlertScenario, target: Receiver) -> None:
     target.statuses = [500, 200]
     run = scenario.running()
     scenario.rule(AlertKind.NO_CHECKPOINT, minutes=10, webhook_id=scenario.webhook(target.url))
@@ -242,7 +242,7 @@ def test_a_resolution_is_not_sent_before_its_alert(scenario: AlertScenario, targ
     with scenario.database.session() as session:
         session.execute(update(Webhook).values(not_before=None))
     deliver(scenario)
-    assert len(target.received) == 1, "the resolution waits for the retry of the alert"
+    assert len(target.received) == 1, "the message about the resolution waits until the message about the alert is delivered"
     let_time_pass(scenario)
     deliver(scenario)
     assert [body["type"] for body in target.bodies()] == ["alert.firing", "alert.firing", "alert.resolved"]
@@ -344,7 +344,7 @@ def send(url: str, by: Sender) -> outbox.SendResult | outbox.NotSent:
     return asyncio.run(by.send(WebhookMessage(1, uuid.uuid4(), "ops", url, None, {"type": "test"}), None))
 
 
-def test_a_host_name_is_resolved_once_and_the_checked_address_is_called(target: Receiver) -> None:
+def test_a_host_name_is_resolved_once_and_the_message_goes_to_the_checked_address(target: Receiver) -> None:
     resolved: list[str] = []
 
     async def rebinding(host: str, port: int) -> Sequence[Address]:

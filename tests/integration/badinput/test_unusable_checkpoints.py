@@ -43,7 +43,7 @@ def test_a_file_instead_of_a_checkpoint_directory_is_refused(runs: Runs) -> None
         runs.run()
 
 
-def test_a_damaged_checkpoint_fails_the_job_and_an_older_one_is_restorable(
+def test_a_damaged_checkpoint_fails_the_job_and_an_older_checkpoint_is_restorable(
     suspended: Runs, capfd: pytest.CaptureFixture[str]
 ) -> None:
     before = suspended.committed()

@@ -112,7 +112,9 @@ def test_a_run_reports_all_events_despite_an_outage_and_executes_commands(fresh:
     assert len([event for event in seen if isinstance(event, FailureOccurred)]) >= 1
     answers = [event for event in seen if isinstance(event, CommandAnswered)]
     assert answers == [CommandAnswered(number, CommandOutcome.ACCEPTED) for number in (savepoint, suspend)]
-    assert [one.checkpoint for one in completed(seen)] == ids(fresh), "the reported checkpoints are those of the job log"
+    assert [one.checkpoint for one in completed(seen)] == ids(fresh), (
+        "the driver has reported exactly the checkpoints in the job log"
+    )
     assert [one.checkpoint for one in completed(seen) if one.trigger == "savepoint"]
     last = completed(seen)[-1]
     (triggered,) = [event for event in seen if isinstance(event, CheckpointTriggered) and event.checkpoint == last.checkpoint]

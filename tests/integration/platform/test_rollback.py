@@ -188,7 +188,7 @@ def pipeline(platform: Platform, tmp_path: Path) -> Pipeline:
     )  # fmt: skip
 
 
-def test_a_pipeline_deploys_a_healthy_version_and_undoes_the_upgrade_to_a_failing_one(
+def test_a_pipeline_deploys_a_healthy_version_and_undoes_the_upgrade_to_a_failing_version(
     api: Api, pipeline: Pipeline, tmp_path: Path
 ) -> None:
     numbers(tmp_path / "input")

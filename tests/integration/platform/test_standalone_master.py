@@ -18,7 +18,7 @@ from tests.standalone_cluster import StandaloneCluster
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.timeout(1_200)]
 WAIT_S = 300.0
-"""This timeout is long, because a machine with two cores has to start three JVMs."""
+"""The longest time for which the tests wait. The timeout is long, because a machine with two cores has to start three JVMs."""
 
 
 @pytest.fixture

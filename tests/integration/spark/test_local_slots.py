@@ -55,7 +55,7 @@ def test_a_slot_is_restarted_after_each_kill_and_other_slots_continue(
             assert replacement.pid != connections[1].pid
             connections[1] = replacement
         assert psutil.pid_exists(connections[0].pid)
-        # Spark restarts a failed Spark task several times. After the last attempt, the Spark job fails, and the pool reports the
+        # Spark restarts a failed Spark task several times. After the last attempt, the Spark job fails. The pool then reports the
         # loss and submits the Spark job again.
         loss = losses.get(timeout=WAIT_S)
         assert (loss.index, loss.ending) == (1, SlotEnding.LOST)

@@ -74,7 +74,7 @@ def test_an_invalid_query_is_reported_in_one_line(local_spark: SparkSession, cap
     assert capfd.readouterr().err == ""
 
 
-def test_a_query_whose_code_raises_fails_with_that_error(local_spark: SparkSession, tmp_path: Path) -> None:
+def test_a_query_fails_with_the_exception_that_its_code_raises(local_spark: SparkSession, tmp_path: Path) -> None:
     frame = local_spark.range(1).select(udf(lambda value: int(f"number {value}"), "int")("id").alias("number"))
     with pytest.raises(InputError, match=r"staging a DataFrame into .*: ValueError: invalid literal .* 'number 0'$"):
         stage_dataframe(frame, str(tmp_path / "staged"))

@@ -35,7 +35,7 @@ def spark(cluster: StandaloneCluster) -> Iterator[SparkSession]:
     close_session(spark)
 
 
-def test_slots_of_a_killed_executor_are_restarted_and_the_others_continue(
+def test_slots_of_a_killed_executor_are_restarted_and_the_other_slots_continue(
     spark: SparkSession, coordinator: FakeCoordinator
 ) -> None:
     with SlotPool(spark, 4, coordinator.bootstrap(), entry=connected_slot) as pool:
