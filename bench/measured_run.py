@@ -148,8 +148,8 @@ class MeasuredJob:
             raise SystemExit("the job ended during the measurement. Give it more input.")
 
     def finish(self, measured: Clock = float) -> RunMeasurement:
-        """Suspend the job, check its result and return the measurements. ``measured`` converts a time of ``time.monotonic``
-        to the number of seconds measured until then. Pass ``measured`` for a run that takes turns with another run."""
+        """Suspend the job, check its result and return the measurements. ``measured`` takes a time of ``time.monotonic`` and
+        returns how many seconds were measured before this time. Pass ``measured`` for a run that takes turns with another run."""
         cpu, watched_s = cpu_seconds().since(self._cpu_before), measured(time.monotonic()) - measured(self._watched_from)
         records, seconds = rate_of(self._reports.values(), measured)
         after = self._running.progress()

@@ -27,8 +27,8 @@ from weir.spark.launch import RunOptions, session_for
 
 TURN_S = 1.0
 INTERVAL_MS = 1_050
-"""The checkpoint interval of the run with checkpoints. A checkpoint that is due during the other run's turn is taken at the
-beginning of this run's next turn. The next checkpoint is due just after the end of this turn. With this interval, each turn
+"""The checkpoint interval of the run with checkpoints. If a checkpoint is due during a turn of the other run, the checkpoint is
+taken at the beginning of the next turn. The next checkpoint is due just after the end of this turn. With this interval, each turn
 has exactly one checkpoint, and no checkpoint is in progress at the end of a turn."""
 
 _WARM, _BEGIN, _BEGUN = "warm", "begin", "begun"

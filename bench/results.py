@@ -24,11 +24,11 @@ START = "start"
 class BenchResult:
     """The result of one run. None means that a value was not measured.
 
-    ``baseline_*``: in the same pair, the run without checkpoints. ``ceiling_*``: the last run of the hand-written program before
-    the pair. ``*_per_cpu_s``: records per CPU second of the slots, or of the ceiling's processes. ``checkpointed_bytes``:
-    average size of a checkpoint. ``sync_*`` and ``longest_batch_*`` cover all subtasks and checkpoints of the measured time.
-    ``peak_rss_mb``: peak memory of the largest slot. ``took_turns``: the processes were paused every other second, so durations
-    were not measured.
+    ``baseline_*``: values of the run without checkpoints in the same pair. ``ceiling_*``: values of the last run of the
+    hand-written program before this pair. ``*_per_cpu_s``: records per CPU second of the slots, or of the ceiling's processes.
+    ``checkpointed_bytes``: average size of a checkpoint. ``sync_*`` and ``longest_batch_*`` cover all subtasks and checkpoints of
+    the measured time. ``peak_rss_mb``: peak memory of the largest slot. ``took_turns``: the processes were paused every other
+    second, so durations were not measured.
     """
 
     workload: str
@@ -100,7 +100,7 @@ def measurement(
     took_turns: bool = False,
     about: dict[str, object],
 ) -> BenchResult:
-    # For runs that took turns, the number and sizes of checkpoints are valid, but the durations of checkpoints are not.
+    # For runs that took turns, the number and the sizes of checkpoints are valid, but the durations are invalid.
     done = () if took_turns else run.checkpoints
     sync_ms = [sync_us / 1e3 for one in done for sync_us in one.sync_us]
     sync_cpu_ms = [sync_us / 1e3 for one in done for sync_us in one.sync_cpu_us]

@@ -27,8 +27,8 @@ from weir.spark.session import LazySession
 
 TEXT_NAMES = 400
 WARM_UP_DRAWS = 8
-"""The benchmark treats a large state as full when each key has received this number of records on average. With 8 records per key on average, 3 of
-10,000 random keys have no record."""
+"""The benchmark treats a large state as full when each key has received this number of records on average. With 8 records per key
+on average, 3 of 10,000 random keys have no record."""
 LATENCY_SHARE = 0.1
 INTERVAL_MS = 1_000
 PAIRED, UNPAIRED = {"abs6", "abs6-batch", "wordcount"}, {"start", "unpaired", "million", "latency"}

@@ -30,7 +30,8 @@ from weir.protocol.messages import SlotMetrics, SubtaskMetrics
 from weir.protocol.snapshots import JsonValue, SubtaskStatistics
 
 SAMPLES_A_CHECKPOINT = 40
-"""Between two checkpoints, each slot sends five samples, because a slot sends a sample every 2 s and a checkpoint is triggered every 10 s."""
+"""Between two checkpoints, each slot sends five samples, because a slot sends a sample every 2 s and a checkpoint is triggered
+every 10 s."""
 FAILED_CHECKPOINTS = 0.03
 ROUND = 2 + SUBTASKS + SAMPLES_A_CHECKPOINT
 """Number of events of one checkpoint and of the samples until the next checkpoint."""

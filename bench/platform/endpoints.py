@@ -20,8 +20,8 @@ from weir_backend.kit.clock import now
 
 DOCUMENT = "/api/v1/openapi.json"
 LEFT_OUT: Mapping[str, str] = {
-    "stream_job_events": "a stream, which the part 'streams' measures",
-    "stream_jobs": "a stream, which the part 'streams' measures",
+    "stream_job_events": "a stream; the part 'streams' measures all streams",
+    "stream_jobs": "a stream; the part 'streams' measures all streams",
     "wait_for_commands": "long poll that needs the token of a run",
     "get_delivery": "needs a webhook delivery, and the benchmark has none",
     "begin_oidc_session": "needs an external OIDC provider",
@@ -210,8 +210,8 @@ class _List:
                 yield self._page(f"{prefix}by {name} {word}", filter_, sort=[name, direction])
 
     def _last(self, prefix: str, filter_: dict[str, Any], total: int | None) -> Iterator[Page]:
-        """Yield the last page of the counted rows. If ``total``, the number of all rows, is known and exceeds ``COUNTED_MAX``,
-        the last page of all rows follows."""
+        """Yield the last page of the counted rows. The last page of all rows follows if the number of all rows,
+        ``total``, is known and exceeds ``COUNTED_MAX``."""
         answer = self._client.get(self._address(filter_, None, 0))
         counted = int(answer.headers["Content-Range"].rpartition("/")[2])
         end = min(counted, COUNTED_MAX)

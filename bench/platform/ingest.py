@@ -31,8 +31,8 @@ from weir_backend.models import Event as LogEntry
 
 EVENTS_PER_S = 5_000
 CATCHING_UP = 100
-"""The target applies only to batches of at least ``CATCHING_UP`` events, because a driver that catches up sends large batches. Smaller
-batches show the cost of a request."""
+"""The target applies only to batches of at least ``CATCHING_UP`` events, because a driver that catches up sends large batches.
+Smaller batches show the cost of a request."""
 BEGIN = 3
 """Number of events that each run sends before the measurement."""
 
@@ -69,7 +69,9 @@ def post(client: Client, run: RunConnection, one: RequestBody) -> str | None:
     if answer.status != 200:
         return f"run {run.run_id}: {answer.status} {answer.body[:200].decode(errors='replace')}"
     stored = answer.json()["stored"]
-    return None if stored == one.last else f"run {run.run_id}: stored events up to {stored}, but the driver sent up to {one.last}"
+    if stored == one.last:
+        return None
+    return f"run {run.run_id}: the API stored events up to {stored}, but the driver sent events up to {one.last}"
 
 
 def measure(

@@ -19,8 +19,8 @@ Value = float | int | str | bool | None
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """A performance target of the project. ``met``: None means that too little was measured to evaluate the target. The control
-    plane benchmarks report a missed target but do not treat it as an error."""
+    """A performance target of the project. ``met``: None means that too little was measured to evaluate the target. Benchmarks
+    of the control plane report a missed target, but a missed target is not an error."""
 
     text: str
     met: bool | None

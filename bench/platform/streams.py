@@ -73,7 +73,7 @@ def streams(platform: TemporaryControlPlane, writer: JobWriter, options: Platfor
 
 
 def mix(platform: TemporaryControlPlane, writer: JobWriter, options: PlatformBenchOptions, pages: Sequence[Page]) -> Measurement:
-    """Measure while drivers, streams and readers use the API at the same time."""
+    """Measure the API while drivers, streams and readers use the API at the same time."""
     runs = new_runs(platform, writer, "mixed", max(1, options.streams // STREAMS_OF_A_JOB))
     stop = threading.Event()
     read_times: list[api_reads.ReadTimes] = []

@@ -32,7 +32,7 @@ def show(measured: Sequence[Measurement], console: Console) -> None:
         console.print(
             f"{over} of {rounds} measurements had a task that took too long. "
             f"In {cpu_over} of these {over} measurements, a task used too much CPU time. "
-            "In all other measurements with a long task, the task waited for a core, because other processes used the machine."
+            "A long task that used little CPU time waited for a core, because other processes used the machine."
         )
 
 

@@ -58,7 +58,8 @@ def measure(browser: Browser, page: Page, part: str, idle_url: str, seconds: flo
 def combine_rounds(rounds: Sequence[Sequence[Measurement]], *, shared: bool) -> list[Measurement]:
     """Combine the measurements of each phase over all rounds. The target is met if most rounds have no long task.
 
-    ``shared``: whether the browser shares its cores with a platform. If the cores are shared, the target limits CPU time instead of wall time.
+    ``shared``: whether the browser shares its cores with a platform. If the cores are shared, the target limits CPU time instead
+    of wall time.
     """
     return [_combine(phase, shared=shared) for phase in zip(*rounds, strict=True)]
 

@@ -32,7 +32,7 @@ class UserAction:
 @dataclass(frozen=True, slots=True)
 class Tab:
     """``label``: the text of the link to the tab. ``wait_drawn`` returns when the tab is completely drawn. ``actions``: each user
-    action is measured separately. The last measurement of a tab is without user actions."""
+    action is measured separately. The last measurement of a tab takes place without user actions."""
 
     name: str
     label: str

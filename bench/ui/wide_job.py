@@ -154,8 +154,8 @@ class WideJobDriver:
                 stop.wait(PAUSE_S)
 
     def _checkpoint(self, rng: random.Random) -> Iterator[tuple[float, list[Event]]]:
-        """Yield the events of one checkpoint in batches, one batch per tenth of a second. Each batch comes with its time in
-        seconds after the checkpoint was triggered.
+        """Yield the events of one checkpoint in batches, one batch per tenth of a second. Yield each batch with its time: the
+        seconds since the checkpoint was triggered.
 
         Subtasks acknowledge roughly in the order of their chains.
         """

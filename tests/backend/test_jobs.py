@@ -312,7 +312,7 @@ def test_only_the_first_run_after_a_request_to_revoke_unknown_output_revokes_it(
     assert platform.driver(job_id).start == {"mode": "resume"}
 
 
-def test_a_suspension_before_the_run_cancels_the_request_to_revoke_unknown_output(platform: Platform) -> None:
+def test_a_suspension_before_the_run_starts_cancels_the_request_to_revoke_unknown_output(platform: Platform) -> None:
     job_id, _ = refused_start(platform)
     platform.send("POST", f"/jobs/{job_id}/start", status=202, json={"revoke_unknown_output": True})
     platform.send("POST", f"/jobs/{job_id}/suspend", status=202)
@@ -427,7 +427,7 @@ def test_a_job_is_reconciled_at_the_deadline_of_its_operation(platform: Platform
         assert job_id in jobs_to_reconcile(session, deadline, limit=9)
 
 
-def test_a_new_spec_version_is_compiled_and_compared_but_not_started(platform: Platform) -> None:
+def test_a_new_spec_version_is_compiled_and_can_be_compared_but_is_not_started(platform: Platform) -> None:
     job_id, _ = platform.running()
     other = platform.upload(b"def job(params):\n    return 1\n")
     assert platform.send("POST", f"/jobs/{job_id}/specs", status=428, json={"spec": {"artifact": other}})["code"] == "if-match"

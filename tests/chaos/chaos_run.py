@@ -27,7 +27,8 @@ from weir.storage.location import open_storage
 
 POLL_S = 0.004
 MOMENT_S_MAX = 90.0
-"""How long the chaos run waits for the ``Moment`` of a fault. After this time, the chaos run injects the fault at once."""
+"""The longest time for which the chaos run waits for the ``Moment`` of a fault. After this time, the chaos run injects the fault
+at once."""
 TARGET_S_MAX = 30.0
 EXIT_S_MAX = 60.0
 """Timeout for the exit of processes that should end."""
@@ -200,7 +201,7 @@ class ChaosRun:
     def _inject_worker_fault(self, fault: Fault, driver: Driver) -> bool:
         of_executors = fault.kind in (FaultKind.EXECUTOR_KILL, FaultKind.EXECUTOR_PAUSE)
         find = driver.executors if of_executors else driver.slots
-        # A driver possibly has no slots just after it has started or has lost a slot.
+        # A driver may have no slots for a short time after its start or after the loss of a slot.
         self._wait(lambda: bool(find()) or self._over(), timeout_s=TARGET_S_MAX)
         targets = find()
         if not targets:

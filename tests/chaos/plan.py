@@ -59,7 +59,7 @@ class Fault:
     moment: Moment
     delay_ms: int
     pause_ms: int = 0
-    """Duration of the pause, or age of the backup. 0 if the fault needs neither."""
+    """Duration of the pause, or age of the backup. Faults without a pause or a backup have the value 0."""
     target: float = 0.0
     """A number from 0 to 1, which selects the target process. For ``TAKE_OUTPUT``, the number is the share
     of the published files that a consumer removes."""

@@ -257,8 +257,8 @@ def lagging(now: float, before: float | None, *, source: str = "in", unit: str =
 def test_an_alert_fires_if_the_lag_of_a_source_stays_above_the_limit() -> None:
     rule = LagAbove(records=1_000_000)
     assert verdict_of(rule, lagging(2_500_000, 1_500_000)) == Firing("source in is 2,500,000 records behind, more than 1,000,000")
-    assert isinstance(verdict_of(rule, lagging(2_500_000, 900_000)), NotFiring), "a minute ago, the lag was below the limit"
-    assert isinstance(verdict_of(rule, lagging(2_500_000, None)), NotFiring), "the lag of a minute ago is unknown"
+    assert isinstance(verdict_of(rule, lagging(2_500_000, 900_000)), NotFiring), "one minute ago, the lag was below the limit"
+    assert isinstance(verdict_of(rule, lagging(2_500_000, None)), NotFiring), "the lag one minute ago is unknown"
     assert isinstance(verdict_of(rule, lagging(1_000_000, 2_500_000)), NotFiring)
     assert isinstance(verdict_of(LagAbove(seconds=30.5), lagging(31, 31, unit="seconds")), Firing)
     assert isinstance(verdict_of(rule, lagging(9e9, 9e9, unit="seconds")), NotFiring), (

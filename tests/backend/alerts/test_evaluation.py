@@ -44,7 +44,7 @@ def set_desired_state(scenario: AlertScenario, job_id: int, desired: DesiredStat
 # ---- firing and resolution ---------------------------------------------------------------------
 
 
-def test_an_alert_fires_when_checkpoints_stop_and_resolves_with_the_next_checkpoint(scenario: AlertScenario) -> None:
+def test_an_alert_fires_when_checkpoints_stop_and_the_next_checkpoint_resolves_the_alert(scenario: AlertScenario) -> None:
     run, hook = scenario.running(), scenario.webhook()
     rule = scenario.rule(AlertKind.NO_CHECKPOINT, minutes=10, webhook_id=hook)
     scenario.send_events(run, triggered(1), completed(1))
@@ -249,7 +249,7 @@ def test_an_alert_about_restarts_fires_and_resolves(scenario: AlertScenario) -> 
     for number, minutes in enumerate((25, 5, 1), start=1):
         scenario.send_events(run, failure(number), recovered(number + 1), at=scenario.began - minutes * MINUTE)
     scenario.evaluate()
-    assert scenario.alerts() == [], "one restart was too long ago"
+    assert scenario.alerts() == [], "one of the restarts was more than 10 min ago"
     scenario.send_events(run, failure(4), recovered(5), at=scenario.began)
     scenario.evaluate()
     assert [one.message for one in scenario.alerts()] == ["the job was restarted 3 times within 10 min"]
@@ -305,7 +305,7 @@ def test_an_outage_of_the_control_plane_neither_fires_nor_resolves_an_alert(scen
 
     scenario.record_heartbeats(seen=scenario.began + 2 * MINUTE)  # the control plane is down for half an hour
     scenario.evaluate(30 * MINUTE)
-    assert scenario.states() == ["FIRING"], "events that an outage delays cause no alert"
+    assert scenario.states() == ["FIRING"], "events that are late because of an outage cause no alert"
     scenario.record_heartbeats(since=scenario.began + 30 * MINUTE)
     scenario.evaluate(39 * MINUTE)
     assert scenario.states() == ["FIRING"], "after the outage, the rule waits until drivers can report"

@@ -1,5 +1,4 @@
-"""Pins take effect once they are in the job log. From then on, a running driver does not retire the
-pinned checkpoint."""
+"""Pins take effect once they are in the job log. A running driver does not retire a checkpoint whose pin is in the job log."""
 
 from __future__ import annotations
 

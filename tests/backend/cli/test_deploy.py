@@ -120,7 +120,9 @@ def test_a_stored_version_counts_as_unchanged_even_if_it_lacks_newer_options(
     assert "version 1 is unchanged." in weir("deploy", job_file(), "--name", "flights").out
 
 
-def test_deploying_an_unchanged_job_starts_it_if_it_is_suspended(platform: Worker, weir: Weir, job_file: JobFile) -> None:
+def test_deploying_an_unchanged_job_starts_the_job_if_the_job_is_suspended(
+    platform: Worker, weir: Weir, job_file: JobFile
+) -> None:
     result = weir("deploy", job_file(), "--name", "flights", "--no-start", "--wait")
     assert result.code == 0 and weir("status", "flights", "-o", "json").json["state"] == "CREATED"
     assert "is unchanged." in weir("deploy", job_file(), "--name", "flights", "--no-start").out

@@ -1,5 +1,5 @@
-"""The pages of a long list together contain each row exactly once. From offset ``listing.DEEP``, the API uses another
-query."""
+"""The pages of a long list together contain each row exactly once. For offsets of ``listing.DEEP`` and more, the
+API uses a different query."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def test_numbers_of_lost_commands_are_not_reused(settings: Settings, database: D
     with shared_app(settings, RecordedTasks()) as app, served(app, free_port()) as base:
         client = LinkClient(address(base, run))
         assert client.commands(after=CommandId(7), wait_s=0).commands == [], (
-            "a database that was restored from a backup has no command after 7"
+            "a database that was restored from a backup has no commands after command 7"
         )
         give_command(database, run)
         assert client.commands(after=CommandId(7), wait_s=0).commands == [NumberedCommand(CommandId(8), TakeSavepoint())]

@@ -581,7 +581,7 @@ def test_a_lost_task_is_enqueued_again_at_most_once_per_interval(platform: Platf
 
     assert requeued(REQUEUE_AFTER / 2) == set()
     assert requeued(REQUEUE_AFTER * 2) == wanted
-    assert requeued(REQUEUE_AFTER * 2) == set(), "nothing is enqueued before the next interval has passed"
+    assert requeued(REQUEUE_AFTER * 2) == set(), "nothing is enqueued until the next interval has passed"
     assert requeued(REQUEUE_AFTER * 4) == wanted
     platform.compile(job_id, spec["number"])
     platform.inspect(plan_id)

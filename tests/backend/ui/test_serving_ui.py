@@ -78,7 +78,7 @@ def test_clients_that_accept_gzip_get_precompressed_files(browser: TestClient, b
     (built / "assets" / "app-4f1c.js.gz").write_bytes(gzip.compress(SCRIPT.encode()))
     answer = browser.get("/assets/app-4f1c.js", headers={"Accept-Encoding": "gzip"})
     assert answer.headers["content-encoding"] == "gzip" and answer.headers["vary"] == "Accept-Encoding" and answer.text == SCRIPT
-    assert "javascript" in answer.headers["content-type"], "the content type is that of the uncompressed file"
+    assert "javascript" in answer.headers["content-type"], "the content type describes the uncompressed file"
     plain = browser.get("/assets/app-4f1c.js", headers={"Accept-Encoding": "identity"})
     assert "content-encoding" not in plain.headers and plain.text == SCRIPT
 

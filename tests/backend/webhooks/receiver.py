@@ -36,7 +36,8 @@ class Receiver:
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.received: list[Received] = []
         self.statuses: list[int] = [200]
-        """The status codes of the responses, in order. All later requests get the last status code."""
+        """The status codes of the responses, in order. If there are more requests than codes, the last code applies to the
+        remaining requests."""
         self.headers: dict[str, str] = {}
         """Additional headers of all responses."""
         self.silent = False

@@ -1,4 +1,4 @@
-"""Which webhook URLs the API accepts, and to which addresses workers send deliveries."""
+"""Tests which webhook URLs the API accepts, and to which addresses workers send deliveries."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def test_specs_and_run_options_have_the_same_defaults() -> None:
 
 
 @pytest.mark.parametrize("start", [{"mode": "resume"}, {"mode": "from", "checkpoint": 7}])
-def test_only_a_run_that_a_user_has_asked_to_revoke_unknown_output_gets_this_option(start: dict[str, Any]) -> None:
+def test_a_driver_gets_the_option_revoke_unknown_output_only_at_the_request_of_a_user(start: dict[str, Any]) -> None:
     body = JobSpec(artifact="0" * 64).model_dump(mode="json")
     plain, revoking = (
         run_command(body, job="job.py:job", directory="/cp", start=one, archive=None, at_least=57)
@@ -93,7 +93,7 @@ def test_only_a_run_that_a_user_has_asked_to_revoke_unknown_output_gets_this_opt
     assert [one for one in revoking if one != "--revoke-unknown-output"] == plain and len(revoking) == len(plain) + 1
 
 
-def test_a_resumed_run_must_restore_the_last_known_checkpoint_or_a_newer_one() -> None:
+def test_a_resumed_run_must_restore_the_last_known_checkpoint_or_a_newer_checkpoint() -> None:
     body = JobSpec(artifact="0" * 64).model_dump(mode="json")
 
     def line(start: dict[str, Any]) -> list[str]:

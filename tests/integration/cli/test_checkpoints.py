@@ -21,7 +21,7 @@ def restorable_ids(checkpoints: Path) -> list[int]:
     return [int(str(one["checkpoint"])) for one in listed(checkpoints) if one["status"] == "restorable"]
 
 
-def test_the_list_shows_restorable_checkpoints_and_counts_retired_ones(finished: Path) -> None:
+def test_the_list_shows_restorable_checkpoints_and_counts_retired_checkpoints(finished: Path) -> None:
     checkpoints = finished / "checkpoints"
     restorable, all_checkpoints = restorable_ids(checkpoints), listed(checkpoints)
     assert len(restorable) == 4 < len(all_checkpoints)
