@@ -84,7 +84,7 @@ def readable_pages(client: Client, *, largest: int, totals: Mapping[str, int]) -
 
 
 def readable_paths(document: dict[str, Any]) -> tuple[dict[str, tuple[str, list[str]]], list[str]]:
-    """Return two values: the path and the parameters of each GET to measure, by the name of the GET; and an error message
+    """Return the path and the parameters of each GET to measure, keyed by the name of the GET. Also return an error message
     for each endpoint with an unknown path parameter."""
     lists = _lists(document)
     known, unknown = {}, []

@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 
 OPEN_S_MAX = 60.0
 REST_S_MAX = 30.0
-"""A stream must deliver the last event within this time after the event was stored. An event that arrives after this time
-counts as lost."""
+"""A stream must deliver the last event within this time after the event was stored. An event that takes longer than
+``REST_S_MAX`` counts as lost."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,9 @@ def parse(arguments: Sequence[str]) -> UiBenchOptions:
     add_only(parser, PARTS)
     parser.add_argument("--visits", type=positive, help="number of visits of the first page")
     parser.add_argument("--seconds", type=positive, help="seconds for which each tab is measured")
-    parser.add_argument("--rounds", type=positive, help="measurements of each tab; the tab meets its target if most of them do")
+    parser.add_argument(
+        "--rounds", type=positive, help="measurements of each tab; a tab meets its target if most measurements do"
+    )
     parser.add_argument("--trace", action="store_true", help="keep a trace of each tab, for the performance panel of a browser")
     parser.add_argument("--simulated-ui", type=Path, default=SIMULATED_UI, help="the web UI, built with its simulated backend")
     parser.add_argument("--directory", type=Path, default=ROOT / "build" / "bench", help="directory for results")

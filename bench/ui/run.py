@@ -8,7 +8,7 @@ rounds of 20 s, with a simulated and a real backend. ``make bench-ui ARGS=--quic
 
 ``bench-ui`` prints tables and appends one JSON object per measurement to build/bench/ui.jsonl. Exit code 1 means that a target
 was missed, or a page had errors. The browser measures long tasks in wall time, so other load on the machine makes the tasks
-longer. This load can make a single round miss a target. A target therefore counts as met if most rounds meet the target. The real
+longer. Other load can make a single round miss a target. A target therefore counts as met if most rounds meet the target. The real
 backend (Postgres and the API) shares its cores with the browser. The target for the real backend therefore limits the CPU time of
 each task, not its wall time. Both times are printed.
 """

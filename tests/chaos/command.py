@@ -33,7 +33,7 @@ def main() -> int:
         "--master",
         choices=STANDALONE_SHARE,
         default="mix",
-        help="Spark master (default: mix); mix: a fifth of the runs use a standalone cluster, the others a local master",
+        help="Spark master; with the default mix, a fifth of the runs use a standalone cluster, the others a local master",
     )
     parser.add_argument("--jobs", type=int, default=1, help="concurrent runs (1)")
     parser.add_argument("--limit", type=float, default=300.0, metavar="SECONDS", help="time limit of a run (300)")

@@ -73,10 +73,11 @@ class Driver:
         self.mark = f"{os.getpid()}-{plan.seed}/{number}"
         self.log = directory / f"driver-{number}.log"
         self.stopped = False
-        """Whether the driver or its JVM was killed, or the driver was asked to suspend. After any of these events, another
-        driver resumes the job."""
+        """Whether the driver or its JVM was killed, or the driver was asked to suspend. After a kill or a suspension,
+        another driver resumes the job."""
         self.concurrent = False
-        """Whether another driver ran at the same time. In that case, this driver may end as superseded."""
+        """Whether another driver ran at the same time. If two drivers ran at the same time, this
+        driver may end as superseded."""
         self.paused = False
         environment = os.environ | {MARK: self.mark}
         command = [sys.executable, "-m", "weir.cli", "run", str(JOB_FILE), *_options(plan, directory, number, cluster)]

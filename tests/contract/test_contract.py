@@ -120,7 +120,7 @@ def test_all_responses_match_the_openapi_document(name: str, api: ServedApi) -> 
     )
     @given(case=OPERATIONS[name].as_strategy())
     def check(case: Any) -> None:
-        # Use small ids, because objects have small ids: no object has a large random number as its id.
+        # Use small ids, because the objects of the test have small ids.
         case.path_parameters = {
             one: 1 + value % 3 if isinstance(value, int) and value > 3 else value for one, value in case.path_parameters.items()
         }

@@ -292,7 +292,9 @@ def test_checkpoints_of_two_jobs_that_share_a_job_log_are_kept(platform: Platfor
     assert "Job 'other'" in job.send("DELETE", 2, status=409)["detail"]
 
 
-def test_jobs_that_share_a_directory_are_detected_even_if_its_name_begins_with_the_default_name(platform: Platform) -> None:
+def test_two_jobs_that_share_a_directory_are_detected_even_if_the_name_of_the_directory_begins_with_the_default_name(
+    platform: Platform,
+) -> None:
     job = StoredJob.suspended(platform, 5, retained=2)
     other = platform.deploy("other")["id"]
     platform.compile(other)

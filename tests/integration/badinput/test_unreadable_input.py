@@ -95,7 +95,7 @@ def test_a_malformed_line_fails_the_job_and_the_error_names_file_line_number_and
     assert (result.outcome, result.kind) == (JobOutcome.FAILED, "InputError")
     assert f"{file}: the file has changed since checkpoint " in result.reason
     assert before.items() <= runs.committed().items()
-    # The repaired file has the original size. With the original mtime, it has its original identity.
+    # The repaired file has the original size, so the original mtime restores the identity of the file.
     os.utime(file, ns=(listed_ns, listed_ns))
     assert runs.run(json_job, start=Resume()).outcome is JobOutcome.FINISHED
     assert before.items() <= runs.committed().items()

@@ -27,7 +27,7 @@ def test_an_exception_in_user_code_fails_the_job_and_the_error_names_operator_li
     assert 0 < committed.num_rows < 4_000, "the output that was committed before the failure is readable"
 
 
-def test_a_job_that_sigterm_suspends_with_a_final_checkpoint_resumes_and_completes_its_exact_result(fresh: Path) -> None:
+def test_sigterm_suspends_a_job_with_a_final_checkpoint_and_a_resume_completes_the_exact_result(fresh: Path) -> None:
     command = [str(WEIR), "run", *arguments(fresh), "--interval", "200ms", "--log-format", "json", "--verbose"]
     with subprocess.Popen([*command, "--set", "rate=400"], stderr=subprocess.PIPE, stdin=subprocess.DEVNULL) as running:
         lines = events(running)
