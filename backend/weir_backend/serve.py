@@ -14,7 +14,7 @@ from weir_backend.settings import settings
 
 SWITCH_S = 0.001
 """The thread switch interval of Python, in seconds. The API switches threads about a dozen times to answer one request. At each thread switch, a
-request can wait for one interval while another thread ingests a batch or computes a chart. With Python's default interval of 5 ms, pages take
+request can wait for one switch interval while another thread ingests a batch or computes a chart. With Python's default interval of 5 ms, pages take
 twice as long to load when a thousand events per second arrive."""
 
 

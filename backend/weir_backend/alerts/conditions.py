@@ -12,8 +12,8 @@ from typing import Literal, TypeAlias, assert_never
 from weir_backend.models import AlertKind, DesiredState, RunState
 
 INTERVALS_MISSED = 2
-"""The minimum number of checkpoint intervals without a completed checkpoint before Weir raises an alert, even if the rule sets a
-shorter time."""
+"""Weir raises an alert about missing checkpoints only after this number of checkpoint intervals without a completed checkpoint.
+This minimum also applies if the rule sets a shorter time."""
 LAG_RESOLVE_RATIO = 0.8
 """An alert about lag is resolved only when the lag falls to this fraction of the limit. If the alert were resolved at the limit
 itself, a lag near the limit would raise an alert every minute."""
@@ -77,8 +77,8 @@ class AlertFacts:
 
     ``run_state`` is the state of the newest run. ``begun_at`` is the time at which the job first reached RUNNING after its last start by a user
     or a plan. Until the job reaches RUNNING, ``begun_at`` is the time of the start. ``begun_at`` is None if the job was never started. A restart
-    after a failure is not a start. ``interval_s`` is the larger of the checkpoint interval and the minimum pause, or None if the job takes no
-    periodic checkpoints. ``failures`` and ``failed_checkpoints`` are counted since the last completed checkpoint or since ``begun_at``,
+    after a failure does not count as a start. ``interval_s`` is the larger of the checkpoint interval and the minimum pause, or None if the job
+    takes no periodic checkpoints. ``failures`` and ``failed_checkpoints`` are counted since the last completed checkpoint or since ``begun_at``,
     whichever is later. ``restarts`` contains the time of each restart: the time by the clock of the driver, or the time when the control plane
     received the report, whichever is earlier. ``restarts_stopped_reason`` is the reason why Weir does not restart the job, if any."""
 

@@ -18,8 +18,8 @@ from weir_backend.kit.schemas import Id
 from weir_backend.models import Artifact
 
 READ_BYTES_MAX = 1 << 30
-"""If a file exceeds ``artifact_bytes_max``, the API still reads the rest of the body, up to ``READ_BYTES_MAX``, because clients read the
-response (413) only after they have sent everything."""
+"""If a file exceeds ``artifact_bytes_max``, the API still reads the rest of the body, up to ``READ_BYTES_MAX``. Clients read the response (413)
+only after they have sent the whole body."""
 
 router = APIRouter(prefix="/artifacts", tags=["artifacts"], responses=answers(401, 403, 422))
 

@@ -36,7 +36,7 @@ from weir_backend.settings import Settings
 class JobRetention:
     """The facts about a job that decide which of its checkpoints are kept. ``references`` contains the reasons that
     ``plan_references`` returns. ``newest`` is the newest checkpoint of the current branch. ``newest_undamaged`` is the newest
-    checkpoint of the current branch without known damage. While the job is running, ``newest_undamaged`` is None, because the driver
+    checkpoint of the current branch that has no known damage. While the job is running, ``newest_undamaged`` is None, because the driver
     retires checkpoints and does not know the results of verifications. ``obstacle`` is the reason why no checkpoint can be deleted
     now, or None. ``location`` is the location of the newest run's checkpoints, or None if the location is unknown."""
 

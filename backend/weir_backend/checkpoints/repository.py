@@ -188,8 +188,8 @@ def verifications_running(session: Session, moment: datetime) -> int:
 
 def due_for_verification(session: Session, moment: datetime, *, cutoff: datetime, limit: int) -> Sequence[int]:
     """Return the checkpoints to verify, the most important first. First come the checkpoints whose verification a user or a plan
-    has requested. Second comes the newest checkpoint of each job of which no checkpoint was verified since ``cutoff``. Last come
-    all other checkpoints that were not verified since ``cutoff``, the longest unverified first."""
+    has requested. If no checkpoint of a job was verified since ``cutoff``, the newest checkpoint of the job comes next. Last
+    come all other checkpoints that were not verified since ``cutoff``, in the order of their last verification."""
     candidates = (
         select(
             Checkpoint.id,
@@ -240,7 +240,7 @@ def claim_verification(
 
 
 def verification_tries(session: Session, checkpoint_ids: Sequence[int]) -> dict[int, int]:
-    """For each checkpoint, return the number of attempts to verify the checkpoint since its verification last made progress."""
+    """Return the number of verification attempts for each checkpoint. The number counts from the last progress of the verification."""
     return pairs(
         session, select(Verification.checkpoint_id, Verification.tries).where(Verification.checkpoint_id.in_(checkpoint_ids))
     )

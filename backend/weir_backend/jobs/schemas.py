@@ -43,10 +43,10 @@ class JobUpdate(RequestModel):
 
 
 class JobStart(RequestModel):
-    """Options of a start. They apply only to the next run of the job, not to later restarts.
+    """Options of a start. The options apply only to the next run of the job, not to later restarts.
 
     With `revoke_unknown_output`, the job starts even if its checkpoint directory is an older backup. The run revokes published output that the
-    job log does not contain. This needs the permission `rollback`.
+    job log does not contain. The option `revoke_unknown_output` needs the permission `rollback`.
     """
 
     revoke_unknown_output: bool = False

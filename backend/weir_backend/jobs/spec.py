@@ -116,7 +116,7 @@ DeployTimeout = Annotated[str, StringConstraints(pattern=_DURATION), AfterValida
 HeartbeatTimeout = Annotated[str, StringConstraints(pattern=_DURATION), AfterValidator(_heartbeat)]
 Size = Annotated[str, StringConstraints(pattern=_SIZE), AfterValidator(_size)]
 """These types accept only values that the options of ``weir run`` accept, so the API refuses an invalid value before the driver starts.
-``StepTimeout`` does not accept ``0`` for ``none``."""
+For a step without a timeout, ``StepTimeout`` accepts only ``none``, not ``0``."""
 
 
 class Checkpointing(RequestModel):
@@ -148,11 +148,11 @@ def min_distance_s(interval: str, min_pause: str) -> float | None:
 class Timeouts(RequestModel):
     """The timeouts of a job, except for the checkpoint timeout. The timeouts `stuck`, `call` and `slots` can be `none`, which means no limit.
 
-    Weir replaces a slot that sends nothing for `heartbeat`. Weir also replaces a slot if one step, such as a call of a user function, takes longer
-    than `stuck`, or if one blocking call takes longer than `call`. If the slots of the job do not start within `slots`, the job fails. If a
-    deployment makes no progress for `deploy`, the job restarts. Before a restart, each slot cancels its subtasks, and Weir replaces a slot that
-    needs longer than `cancel`. Weir replaces a slot that cannot connect to the driver within `connect`. If a slot cannot connect to another slot
-    within `connect`, the job restarts."""
+    Weir replaces a slot that sends nothing for longer than `heartbeat`. Weir also replaces a slot if one step, such as a call of a user
+    function, takes longer than `stuck`, or if one blocking call takes longer than `call`. If the slots of the job do not start within `slots`,
+    the job fails. If a deployment makes no progress for `deploy`, the job restarts. Before a restart, each slot cancels its subtasks, and Weir
+    replaces a slot that needs longer than `cancel`. Weir replaces a slot that cannot connect to the driver within `connect`. If a slot cannot
+    connect to another slot within `connect`, the job restarts."""
 
     heartbeat: HeartbeatTimeout = "5s"
     stuck: StepTimeout = "60s"

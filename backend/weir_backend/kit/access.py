@@ -154,8 +154,8 @@ def _is_same_origin(request: Request) -> bool:
 
 
 def _expired(token: Token) -> Unauthenticated:
-    """Return the error for an expired token. The caller has sent the correct token, so the error may reveal when the token expired. The expiry
-    time helps a user to repair a pipeline that stopped working."""
+    """Return the error for an expired token. The caller has sent the correct token, so the error may reveal when the token expired. From
+    the expiry time, a user can see that a pipeline stopped working because its token expired."""
     detail = f"The token '{token.name}' expired at {token.expires_at:%Y-%m-%d %H:%M} UTC."
     if token.kind is TokenKind.API:
         detail += " Create a token with weir tokens create, and store it in place of the expired token (such as in WEIR_TOKEN)."

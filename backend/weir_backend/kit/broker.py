@@ -15,7 +15,7 @@ fetches them."""
 
 
 class CeleryTasks:
-    """Enqueues tasks in the Redis at ``url``. The first task opens the connection."""
+    """Enqueues tasks in the Redis instance at ``url``. The connection to Redis is opened when the first task is enqueued."""
 
     def __init__(self, url: str) -> None:
         self._celery = Celery("weir", broker=url, set_as_current=False)

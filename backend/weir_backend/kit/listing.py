@@ -141,7 +141,7 @@ def page(
     if wanted.first < DEEP:
         query = query.offset(wanted.first).limit(wanted.count)
     else:
-        # Read only the keys of the rows before the page. Read full rows only for the page.
+        # For the rows before the requested page, read only the keys. Read full rows only for the requested page.
         keys = query.with_only_columns(fields.key).order_by(*order).offset(wanted.first).limit(wanted.count)
         query = query.where(fields.key.in_(keys.scalar_subquery()))
     try:

@@ -129,7 +129,7 @@ class Changes:
     state_changed: bool = False
     event_number: int = 0
     graphs: list[GraphContent] = field(default_factory=list)
-    """The graphs in the batch, in order. The last graph is the graph that the run has deployed."""
+    """The graphs in the batch, in order. The last graph in the batch is the graph that the run has deployed."""
     events: list[EventRow] = field(default_factory=list)
     samples: list[SampleRow] = field(default_factory=list)
     checkpoints: dict[int, CheckpointRow] = field(default_factory=dict)

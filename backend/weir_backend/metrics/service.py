@@ -73,8 +73,8 @@ def _uids(names: Mapping[int, list[OperatorName]]) -> dict[int, list[str]]:
 
 
 def job_rates(session: Session, job_ids: Collection[int], *, jobs_max: int) -> list[JobRatesRead]:
-    """Return the current rates of the jobs in ``job_ids``, or of the first ``jobs_max`` running jobs by id if ``job_ids`` is empty. Jobs without
-    a recent sample are left out."""
+    """Return the current rates of the jobs in ``job_ids``. If ``job_ids`` is empty, return the rates of the first ``jobs_max`` running jobs by
+    id. Jobs without a recent sample are left out."""
     until = now()
     job_ids = job_ids or repository.first_live(session, jobs_max)
     samples = repository.thinned_of_live(session, job_ids, since=until - RATES_OVER, until=until, step_s=RATES_STEP_S)

@@ -52,8 +52,8 @@ class Checkpoint(Base):
     """The number of the previous completed checkpoint on the same branch."""
     triggered_at: Mapped[datetime]
     triggered_event: Mapped[int | None]
-    """The number of the event ``CheckpointTriggered`` of this checkpoint, counted within the run. None if ``CheckpointTriggered``
-    is missing."""
+    """The number of the event ``CheckpointTriggered`` of this checkpoint, counted within the run. None if the control plane
+    has not received this event."""
     latest_ack_at: Mapped[datetime | None]
     completed_at: Mapped[datetime | None]
     failed_at: Mapped[datetime | None]

@@ -27,8 +27,8 @@ class KnownCheckpoint:
 
 
 def newest_known_checkpoint(session: Session, run: Run) -> KnownCheckpoint | None:
-    """Return the newest completed checkpoint on the branch of ``run``. Return None if no checkpoint is completed, or if the newest one is
-    discarded or is not in the job log of ``run``."""
+    """Return the newest completed checkpoint on the branch of ``run``. Return None if no checkpoint is completed. Also return None if the
+    newest completed checkpoint is discarded or is not in the job log of ``run``."""
     number = newest_completed(session, run.job_id, run.id)
     found = jobs.completed(session, run.job_id, number)
     if found is None or found.discarded_at is not None:

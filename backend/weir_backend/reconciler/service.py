@@ -58,8 +58,8 @@ log = structlog.get_logger(__name__)
 DRIVER_LOST = "DriverLost"
 """The kind of a failure that the driver did not report: the driver has died, cannot be started or is unreachable."""
 DECISIONS_MAX = 20
-"""The maximum number of decisions in one call of ``reconcile``. A call needs more decisions only if the reconciler has a bug: two decisions keep
-reversing each other."""
+"""The maximum number of decisions in one call of ``reconcile``. A call exceeds this maximum only if the reconciler has a bug, such as two
+decisions that keep reversing each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,8 +222,8 @@ def next_start_of(session: Session, job: Job) -> RunStart:
 
 
 def _revokes_unknown_output(session: Session, job: Job) -> bool:
-    """Return whether a user has requested that the next run revokes unknown output. The request applies only to the first run after it, so
-    that a restart never revokes output."""
+    """Return whether a user has requested that the next run revokes unknown output. The user's request applies only to the first run
+    after the request, so that a restart never revokes output."""
     starts = operations.open_of(session, job.id, OperationKind.START)
     return any(one.after_run == job.run_number and one.request.get("revoke_unknown_output", False) for one in starts)
 

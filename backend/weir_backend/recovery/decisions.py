@@ -30,11 +30,11 @@ from weir_backend.reconciler.decisions import (
 from weir_backend.runs.start import RunStart
 
 REVERT_TIMEOUT = timedelta(minutes=10)
-"""How long a run that did not start may take to end, counted from the deadline of the operation. Only a run on an unreachable host can take
-longer than ``REVERT_TIMEOUT``."""
+"""How long a run that did not start may take to end, counted from the deadline of the operation. Only a run on an unreachable host can need
+more time than ``REVERT_TIMEOUT`` to end."""
 PIN_TIMEOUT = timedelta(seconds=30)
-"""The maximum time that the start of a job waits for the pin of the safety savepoint. The job does not wait longer, because only
-an undo of the plan needs the pin."""
+"""The maximum time that the start of a job waits for the pin of the safety savepoint. After this time, the job
+starts without the pin, because only an undo of the plan needs the pin."""
 RUNS_MAX = 2
 """The maximum number of runs that a plan starts. If the first run fails, the plan starts a second run, because the failure is possibly unrelated
 to the plan."""
@@ -92,8 +92,8 @@ class Applied:
 @dataclass(frozen=True, slots=True)
 class FailPlan:
     """End the plan as failed. ``bring_back`` is True if the plan may have stopped the job. If ``bring_back`` is True, Weir restores the
-    desired state and the version of the spec that the job had before the plan. A job that was running before the plan then resumes from the last
-    checkpoint that it completed before the stop."""
+    desired state and the version of the spec that the job had before the plan. If the plan has stopped the job, the job resumes from the last
+    checkpoint that it completed before the plan stopped it."""
 
     problem: str
     bring_back: bool

@@ -29,8 +29,8 @@ from weir_backend.recovery.start_point import next_start, revokes_output
 from weir_backend.runs import repository as runs
 
 UNDOABLE_PLANS_MAX = 5
-"""Users can undo at most this many plans of a running job: the newest plans. The number of undoable plans is limited, because each of them pins
-a checkpoint with all its state."""
+"""The maximum number of plans that users can undo while the job is running. Users can undo only the newest plans of the job. The number of
+undoable plans is limited, because each undoable plan pins a checkpoint with all its state."""
 _STEPS = {
     PlanPhase.VERIFYING: "verifying the files of the checkpoint",
     PlanPhase.STOPPING: "stopping the job",
@@ -101,7 +101,7 @@ def mark_applied(session: Session, job: Job, plan: RecoveryPlan) -> None:
 
 def mark_failed(session: Session, job: Job, plan: RecoveryPlan, problem: str, *, bring_back: bool) -> None:
     """End the plan as failed. If ``bring_back`` is True, restore the desired state and the version of the spec that the job had before the plan.
-    If the plan has stopped a running job, this job then resumes from the last checkpoint that it completed before the stop."""
+    If the plan has stopped the job, the job resumes from the last checkpoint that it completed before the plan stopped it."""
     _release_target_pin(session, plan)
     release_undo_pin(session, plan)
     if bring_back:

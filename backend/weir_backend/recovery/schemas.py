@@ -83,7 +83,7 @@ class SinkEffect(ResponseModel):
     """The effect of the plan on the output of a sink. If `revocable` is true, the sink revokes the output of abandoned checkpoints. If
     `revocable` is false, the readers of the sink see the records of abandoned checkpoints twice. For a sink that is not revocable, `records` is
     the number of records that the checkpoints in `abandoned` and `recommitted` had committed when the plan was inspected. `records` is null if
-    this number is unknown."""
+    the number of records is unknown."""
 
     sink: str
     kind: str
@@ -133,8 +133,8 @@ class PlanPreview(ResponseModel):
     `checkpoint`, `path` and `without_state`, the job resumes from its newest checkpoint after the stop. `age_s` is the age of `checkpoint` when
     the plan was proposed. `restarted_operators` contains all operators, because the driver is replaced. `sinks_with_duplicates` contains the
     sinks whose readers can see records twice. Readers can see the records of these checkpoints twice: the checkpoints in `inspection.abandoned`
-    and `inspection.recommitted`, and the checkpoints that the job completes until it is stopped. If the job resumes from its newest checkpoint
-    after the stop, the only records that readers can see twice are the records of this checkpoint."""
+    and `inspection.recommitted`, and the checkpoints that the job completes until it is stopped. If the job resumes from its newest
+    checkpoint, readers can see only the records of this checkpoint twice."""
 
     checkpoint: int | None
     completed_at: datetime | None

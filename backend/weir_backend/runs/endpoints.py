@@ -22,7 +22,8 @@ router = APIRouter(tags=["runs"])
 @router.get("/runs", operation_id="list_runs", responses=answers(401, 403, 422))
 def list_runs(caller: ViewerCaller, session: SessionDep, response: Response, wanted: ListingDep) -> Sequence[RunRead]:
     """List runs, newest first. Filters: `id`, `job_id`, `state`. The filter `state` compares its value with the state that the driver of a run
-    last reported. For an unreachable run, the response contains the state RECONCILING instead, so the filter never finds runs by RECONCILING."""
+    last reported. For an unreachable run, the response contains the state RECONCILING instead, so the filter finds no runs with
+    `state=RECONCILING`."""
     return service.list_runs(session, wanted, response)
 
 

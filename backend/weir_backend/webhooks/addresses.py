@@ -1,8 +1,8 @@
 """Decide which URLs a webhook may have, and to which IP addresses workers may send messages. Pure.
 
-A webhook makes a worker inside the user's network send requests to a URL that a user has chosen. So that requests to webhooks reach only allowed
-addresses, workers resolve the host name of the URL themselves, check the addresses, and connect to a checked address. If the host name resolves
-to a different address after the check, workers still use the checked address."""
+A webhook makes a worker inside the user's network send requests to a URL that a user has chosen. These
+requests must reach only allowed addresses. Therefore, a worker resolves the host name of the URL, checks the addresses, and connects to a checked
+address. If the host name resolves to a different address after the check, the worker still uses the checked address."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ LOGINS = RateLimit("logins", 30, 60, "login attempts from this address")
 NAMES = RateLimit("names", 10, 300, "login attempts for this user from this address")
 """``NAMES`` limits login attempts per user and address, so that an attacker cannot lock out a user at another address."""
 NAMES_EVERYWHERE = RateLimit("names-everywhere", 500, 3600, "login attempts for this user")
-"""``NAMES_EVERYWHERE`` slows down an attack on one user from many addresses."""
+"""The limit ``NAMES_EVERYWHERE`` slows down an attacker that uses many addresses to guess the password of one user."""
 
 
 @dataclass(frozen=True, slots=True)
