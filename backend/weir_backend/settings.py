@@ -28,7 +28,8 @@ class Settings(BaseSettings):
     """The key that signs recovery plans and the state of OpenID Connect logins. The tokens of runs are derived from this key. All processes of an
     installation must have the same ``secret_key``."""
     data_dir: Path
-    """The directory that contains the directories of runs, and the checkpoints of each job that does not set another checkpoint directory."""
+    """The directory that contains the directories of runs. This directory also contains the checkpoints of each job that sets no other
+    checkpoint directory."""
     public_url: AnyHttpUrl = AnyHttpUrl("http://127.0.0.1:8700")
     """The URL at which browsers and drivers reach the API."""
     ui_dir: Path | None = None
@@ -82,7 +83,7 @@ class Settings(BaseSettings):
     oidc_role_claim: str = "weir_role"
     """The claim of the identity token that contains the role of the user: viewer, operator or admin."""
     oidc_new_users: Literal["refused", "viewer"] = "refused"
-    """What to do with a user who logs in for the first time if the token names no role. By default, Weir refuses new users without a role,
+    """Whether Weir refuses a new user whose token names no role, or makes the user a viewer. By default, Weir refuses new users without a role,
     because an issuer can serve many organizations."""
 
     @field_validator("driver_metrics", "driver_metrics_token", mode="before")

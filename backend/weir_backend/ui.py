@@ -85,7 +85,7 @@ class Ui:
         try:
             found, stat = self._files.lookup_path(path)
         except (ValueError, OSError):
-            return None  # the path cannot be a file name
+            return None  # the path is not a valid file name
         if stat is None or not Path(found).is_file():
             return None
         headers = {"Cache-Control": _IMMUTABLE if path.startswith("assets/") else "no-cache", "Vary": "Accept-Encoding"}
@@ -105,8 +105,8 @@ class Ui:
         except OSError:
             html, status = _not_built(self._built), 503
         headers = {
-            # The page has no ETag. With an ETag, a browser could combine a cached page with the Content-Security-Policy of a new response. This
-            # policy does not allow the nonce of the cached page.
+            # The page has no ETag. With an ETag, a browser could combine a cached page with the Content-Security-Policy of a new response. The
+            # new policy does not allow the nonce of the cached page.
             "Cache-Control": "no-cache",
             "Content-Security-Policy": policy(nonce),
         }

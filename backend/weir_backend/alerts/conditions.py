@@ -193,7 +193,7 @@ def _lag(condition: LagAbove, facts: AlertFacts, firing: bool) -> Verdict:
             return Firing(
                 f"source {lag.source} is {_number(lag.now)} {lag.unit} behind, more than {_number(LAG_RESOLVE_RATIO * limit if firing else limit)}"
             )
-    return NotFiring("its sources have caught up")
+    return NotFiring("the sources have caught up")
 
 
 def _restarts(count: int, time: timedelta, facts: AlertFacts, firing: bool, now: datetime) -> Verdict:

@@ -1,6 +1,6 @@
 """Evaluate all rules against all jobs, raise alerts and resolve them.
 
-``find_changed_jobs`` only reads, and mostly finds no change. The number of its queries does not depend on the number of jobs.
+``find_changed_jobs`` only reads, and mostly finds no change. The number of queries does not depend on the number of jobs.
 ``apply_changes`` locks the changed jobs and evaluates their rules again, so that concurrent and interrupted evaluations do no harm.
 Jobs that other transactions have locked are skipped until the next evaluation."""
 

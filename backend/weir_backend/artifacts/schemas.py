@@ -9,8 +9,8 @@ from weir_backend.models import ArtifactKind
 
 
 class ArtifactRead(ResponseModel):
-    """`digest` is the hexadecimal SHA-256 of the content, `size` its size in bytes. `uploaded_at` is the time of the last upload. Artifacts that no
-    job uses are deleted some days after their last upload."""
+    """`digest` is the hexadecimal SHA-256 of the content. `size` is the number of bytes of the content. `uploaded_at` is the time of the last
+    upload. Artifacts that no job uses are deleted some days after their last upload."""
 
     id: int
     digest: str

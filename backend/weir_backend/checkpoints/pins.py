@@ -1,4 +1,5 @@
-"""Pin and unpin checkpoints. The API sets a pin in the database, and a worker writes the pin to the job log, from which a running driver reads it."""
+"""Pin and unpin checkpoints. The API sets a pin in the database, and a worker writes the pin to the job log. A running driver reads pins from the
+job log."""
 
 from __future__ import annotations
 

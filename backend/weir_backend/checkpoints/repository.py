@@ -240,7 +240,7 @@ def claim_verification(
 
 
 def verification_tries(session: Session, checkpoint_ids: Sequence[int]) -> dict[int, int]:
-    """Return the number of verification attempts for each checkpoint. The number counts from the last progress of the verification."""
+    """Return the number of verification attempts for each checkpoint. Attempts before the last progress of the verification do not count."""
     return pairs(
         session, select(Verification.checkpoint_id, Verification.tries).where(Verification.checkpoint_id.in_(checkpoint_ids))
     )

@@ -2,7 +2,7 @@
 
 A garbage collection has several steps. Each step in this module is a transaction that locks the job. Between two transactions, a
 worker changes checkpoint storage. No run of the job starts until the worker has finished or ``Job.retention_until`` has passed.
-Because new runs wait, a garbage collection does not fence the driver of a new run. The correctness of the garbage collection
+New runs wait so that a garbage collection does not fence the driver of a new run. The correctness of the garbage collection
 depends on the job log alone."""
 
 from __future__ import annotations

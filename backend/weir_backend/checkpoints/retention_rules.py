@@ -301,7 +301,7 @@ def kept_because(
     """Return the reasons why the files of a completed checkpoint are kept, as sentences, with the strongest reason first. The result
     contains only reasons that are stored in the database. The job log can contain other reasons to keep the files, even if the result is empty.
     ``pin`` is the reason of the checkpoint's pin, or None if the checkpoint is not pinned. ``newest_undamaged`` is the newest
-    checkpoint of the current branch without known damage, or None if the job is running. ``retained`` is the number of
+    checkpoint of the current branch that has no known damage, or None if the job is running. ``retained`` is the number of
     checkpoints that the job retains."""
     found = []
     if number == newest:

@@ -51,7 +51,7 @@ def _position(
 
 async def _subscriber(caller: ViewerCaller, services: ServicesDep) -> AsyncIterator[Subscriber]:
     """Count the stream towards the limits until it ends. Raises TooMany."""
-    assert caller.user_id is not None and caller.token_id is not None, "the platform itself opens no stream"
+    assert caller.user_id is not None and caller.token_id is not None, "only users open streams, never the platform"
     with services.subscribers.admit(user_id=caller.user_id, token_id=caller.token_id) as subscriber:
         yield subscriber
 

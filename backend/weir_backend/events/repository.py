@@ -68,8 +68,8 @@ def _current_state() -> Select[Any]:
 
 
 _CURRENT_STATE = _current_state()
-"""The statement is built only once, because it runs ten times a second for each job with a stream, and building it takes longer than executing
-it."""
+"""The statement is built only once, because building the statement takes longer than executing it. The statement runs ten times a second for each
+job with a stream."""
 
 
 def current_state(session: Session, job_id: int) -> Row[Any] | None:

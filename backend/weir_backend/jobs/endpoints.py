@@ -70,7 +70,8 @@ def change(
 
 @router.delete("/{job_id}", operation_id="delete_job", status_code=204, responses=answers(404, 409, 412, 428))
 def delete(job_id: Id, session: SessionDep, caller: OperatorCaller, seen: IfMatch) -> None:
-    """Delete a job that is not running. The checkpoints and the output of the job remain. Weir then deletes the logs of the job's runs."""
+    """Delete a job that is not running. The checkpoints and the output of the job remain. After the deletion, Weir also deletes the logs of the
+    job's runs."""
     service.delete(session, caller, job_id, seen)
 
 

@@ -1,4 +1,5 @@
-"""Advisory locks of Postgres ensure that only one process on all hosts does a piece of work. A lock ends with the connection that holds it."""
+"""Advisory locks of Postgres ensure that two processes never do the same work at the same time, even on different hosts. A lock ends with the
+connection that holds it."""
 
 from __future__ import annotations
 

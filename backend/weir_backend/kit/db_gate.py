@@ -42,7 +42,7 @@ class DatabaseGate:
         time."""
         async with self._acquire(self._connections):
             scope = self._database.session()
-            opened = scope.__enter__()  # does not block: SQLAlchemy takes a connection at the first statement
+            opened = scope.__enter__()  # This call does not block: SQLAlchemy takes a connection at the first statement.
             try:
                 yield opened
             except BaseException as error:
@@ -60,8 +60,8 @@ class DatabaseGate:
             return await self._run(call)
 
     async def run_low_priority(self, call: Callable[[Session], T]) -> T:
-        """Return ``call(session)`` as ``run`` does, but for a request that no user waits for. At most LOW_PRIORITY_CONCURRENCY
-        low-priority requests run concurrently, even if more connections are free."""
+        """Return ``call(session)``, like ``run``, but with low priority, because no user waits for the request. At most
+        LOW_PRIORITY_CONCURRENCY low-priority requests run concurrently, even if more connections are free."""
         async with self._acquire(self._low_priority), self._acquire(self._connections):
             return await self._run(call)
 

@@ -1,8 +1,8 @@
 """Heartbeats of the API, the alert evaluation and the hosts of drivers.
 
-Heartbeats show whether the control plane itself was up. The control plane must not blame a job for events that the control plane missed
-because it was down. All processes of a component (the API or the alert evaluation) share one heartbeat, because a component is up if one of
-its processes is up.
+Heartbeats show whether the control plane itself was up. Without heartbeats, events that the control plane missed while it was down could
+raise an alert. All processes of a component (the API or the alert evaluation) share one heartbeat, because a component is up if one
+of its processes is up.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """``Idempotency-Key``: a client may repeat a request whose response was lost. The request takes effect only once.
 
-The key is stored as a row, in the same transaction as the changes that the request makes. The response is stored in the row of the key
-before the commit, so the database contains either both the changes and the response, or neither. A second request with the same key
+The key is stored as a row, in the same transaction as the changes that the request makes. Before the commit, the response is stored in the
+row of the key. Therefore, the database contains either both the changes and the response, or neither. A second request with the same key
 receives the stored response. While the first request is still being served, the second request waits briefly.
 
     router = APIRouter(route_class=IdempotentRoute)

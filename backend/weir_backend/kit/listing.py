@@ -19,8 +19,8 @@ from weir_backend.kit.jsonb import clean_text
 
 ROWS_MAX = 500
 COUNTED_MAX = 10_000
-"""The maximum number of rows that are counted for a list. For a longer list, the response only says that more rows exist, because counting
-a million rows takes longer than reading a page."""
+"""The maximum number of rows that are counted for a list. If a list has more rows than ``COUNTED_MAX``, the response only says that more rows
+exist, because counting a million rows takes longer than reading a page."""
 DEEP = 1_000
 """For a page at this offset or later, the query first reads only the keys of the rows."""
 FIRST_MAX = 2_000_000

@@ -134,9 +134,7 @@ def install(app: FastAPI) -> None:
         # Services check the constraints before they write. If the database still reports a violation, another request has changed the data
         # between the check and the write.
         log.warning("a request lost a race", problem=_first_line(error))
-        return problem_answer(
-            409, "conflict", "Another request has just changed this resource or one that it refers to.", "Retry."
-        )
+        return problem_answer(409, "conflict", "Another request has just changed this resource or a related resource.", "Retry.")
 
     @app.exception_handler(Exception)
     def on_anything(_: Request, error: Exception) -> JSONResponse:

@@ -37,7 +37,7 @@ from weir_backend.runs.graph import graph_content
 
 SAVEPOINT = "savepoint"
 SAVEPOINT_TRIGGERS = frozenset({SAVEPOINT, IMPORTED})
-"""The triggers of checkpoints that users own."""
+"""The triggers of the checkpoints that belong to users: savepoints and imported checkpoints."""
 FULFILLED_COMMANDS = {SAVEPOINT: frozenset({"TakeSavepoint", "TakeCheckpoint"}), "manual": frozenset({"TakeCheckpoint"})}
 """For each trigger of a checkpoint, the commands that a checkpoint with this trigger fulfils."""
 OPERATION_OF_COMMAND = {"TakeSavepoint": OperationKind.SAVEPOINT, "TakeCheckpoint": OperationKind.CHECKPOINT}

@@ -101,8 +101,8 @@ def store(
     dead driver. Events from a spool are accepted even if the run is fenced, because the driver is not running any more. After a run has ended,
     only answers to its unanswered commands are accepted.
 
-    Raises MissingEvents if the driver can still send missing events before this batch, Gone if the run is fenced or has ended, and ProtocolError
-    if an event contains a value that a correct driver never sends.
+    Raises MissingEvents if events before this batch are missing and the driver can still send them. Raises Gone if the run is fenced or has
+    ended. Raises ProtocolError if an event contains a value that a correct driver never sends.
     """
     event_number, run, fenced = repository.locked(session, known.job_id, known.id)
     if fenced and not from_spool:

@@ -22,7 +22,7 @@ class Role(StrEnum):
 
 class TokenKind(StrEnum):
     API = "api"
-    """Created by a user for a program."""
+    """A token that a user creates for a program."""
     SESSION = "session"
     """The session of a logged-in browser or terminal."""
 

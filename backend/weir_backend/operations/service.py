@@ -55,7 +55,7 @@ def _checkpoint_timeout(session: Session, job: Job) -> timedelta:
 
 def after_run(session: Session, job: Job, kind: OperationKind) -> int:
     """Return the value of ``Operation.after_run``: only runs with a larger number can complete the operation. A live run can complete the
-    operation, unless the operation starts the job and the live run is stopping."""
+    operation, with one exception: a run that is stopping cannot complete an operation that starts the job."""
     live = runs.live_run(session, job.id)
     if live is None or (kind in TO_RUN and runs.commands_given(session, live.id) & ENDING):
         return job.run_number

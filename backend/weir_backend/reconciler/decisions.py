@@ -20,8 +20,8 @@ FIRST_RUN_RESTARTS_MAX = 2
 """The maximum number of restarts for a version of the spec that has never reached RUNNING. The maximum is low, because the user who has just
 deployed the version is waiting for the result."""
 CANCEL_TIMEOUT = timedelta(seconds=60)
-"""A worker kills a driver that is still running ``CANCEL_TIMEOUT`` after the command to cancel, because the driver hangs or cannot receive the
-command. Killing a driver is safe, because the next driver of the job fences it through the job log."""
+"""A worker kills a driver that does not stop within ``CANCEL_TIMEOUT`` after the command to cancel. A driver that exceeds ``CANCEL_TIMEOUT``
+hangs or cannot receive the command. Killing a driver is safe, because the next driver of the job fences it through the job log."""
 FENCED_FOR = timedelta(days=1)
 """For ``FENCED_FOR`` after the reassignment of a job, workers check whether the old driver of the job is still running."""
 HOST_UNREACHABLE_AFTER = timedelta(minutes=5)

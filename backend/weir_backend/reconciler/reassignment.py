@@ -58,7 +58,7 @@ def reassign(session: Session, run: Run, obstacle: str | None, *, since: datetim
     if obstacle is None or repository.cancelled_at(session, found.id) is not None:
         heard = found.last_contact_at
         what = f"since {heard:%Y-%m-%d %H:%M:%S} UTC" if heard is not None else "and never reported"
-        return mark_driver_lost(session, job.id, found.id, f"its driver and its host {found.host} are unreachable {what}")
+        return mark_driver_lost(session, job.id, found.id, f"the driver and its host {found.host} are unreachable {what}")
     obstacle = clean_text(obstacle)
     if found.reassignment_problem != obstacle:
         found.reassignment_problem = obstacle

@@ -152,7 +152,7 @@ class Reconciler:
 
 def _is_of(run: Run, operation: Operation) -> bool:
     """Return whether the state of the run decides the outcome of the operation. The run decides the outcome if its number is larger than
-    ``after_run`` of the operation, or if the operation starts the job and the run has finished."""
+    ``after_run`` of the operation. The run also decides the outcome if the operation starts the job and the run has finished."""
     return run.number > operation.after_run or (run.state is RunState.FINISHED and operation.kind in TO_RUN)
 
 
@@ -252,7 +252,7 @@ def last_facts(run: Run) -> LastRun:
 def mark_driver_lost(session: Session, job_id: int, run_id: int, reason: str) -> bool:
     """End a run whose driver has died, cannot be started or is unreachable. Return whether this call has ended the run.
 
-    If the driver has died, the caller first imports the events of the driver from its spool, and the checkpoints of the run from the job log. If
+    If the driver has died, the caller first imports the driver's events from the spool, and the run's checkpoints from the job log. If
     the command to cancel was sent to the driver, the run gets the state CANCELED, regardless of how the driver ended."""
     job = jobs.find(session, job_id, lock=True)
     run = session.get(Run, run_id)

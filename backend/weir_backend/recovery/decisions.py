@@ -30,10 +30,10 @@ from weir_backend.reconciler.decisions import (
 from weir_backend.runs.start import RunStart
 
 REVERT_TIMEOUT = timedelta(minutes=10)
-"""How long a run that did not start may take to end, counted from the deadline of the operation. Only a run on an unreachable host can need
-more time than ``REVERT_TIMEOUT`` to end."""
+"""The maximum time that Weir waits for the end of a run that did not start, counted from the deadline of the operation. Only a run on an
+unreachable host can need more time than ``REVERT_TIMEOUT`` to end."""
 PIN_TIMEOUT = timedelta(seconds=30)
-"""The maximum time that the start of a job waits for the pin of the safety savepoint. After this time, the job
+"""The maximum time that the start of a job waits for the pin of the safety savepoint. After ``PIN_TIMEOUT``, the job
 starts without the pin, because only an undo of the plan needs the pin."""
 RUNS_MAX = 2
 """The maximum number of runs that a plan starts. If the first run fails, the plan starts a second run, because the failure is possibly unrelated
@@ -173,4 +173,6 @@ def _reverting(facts: PlanFacts, now: datetime) -> PlanDecision:
             return FailPlan("The job did not start, and its driver has not stopped. Check the host.", bring_back=True)
         return _no_later_than(facts.deadline + REVERT_TIMEOUT, stop(facts.live, "Cancel", now))
     reason = facts.ended_run.reason if facts.ended_run is not None else "the run did not start in time"
-    return FailPlan(f"The job did not start: {reason}. The job has its earlier version and desired state again.", bring_back=True)
+    return FailPlan(
+        f"The job did not start: {reason}. Weir has restored the job's earlier version and desired state.", bring_back=True
+    )

@@ -1,7 +1,7 @@
 """Decide which URLs a webhook may have, and to which IP addresses workers may send messages. Pure.
 
-A webhook makes a worker inside the user's network send requests to a URL that a user has chosen. These
-requests must reach only allowed addresses. Therefore, a worker resolves the host name of the URL, checks the addresses, and connects to a checked
+A webhook makes a worker inside the user's network send requests to a URL that a user has chosen. Requests
+to webhooks must reach only allowed addresses. Therefore, a worker resolves the host name of the URL, checks the addresses, and connects to a checked
 address. If the host name resolves to a different address after the check, the worker still uses the checked address."""
 
 from __future__ import annotations

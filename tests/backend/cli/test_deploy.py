@@ -175,7 +175,7 @@ def test_a_job_returns_to_its_old_version_if_an_upgrade_does_not_start(platform:
     result = weir("deploy", job_file("fails_to_start"), "--name", "flights", "--wait", "--output", "json")
     assert (
         result.code == 1
-        and "cannot find the input flights.csv. The job has its earlier version and desired state again." in result.err
+        and "cannot find the input flights.csv. Weir has restored the job's earlier version and desired state." in result.err
     )
     assert result.json["operation"]["state"] == "FAILED" and result.json["plan"] is not None, (
         "JSON is also printed after a failure"

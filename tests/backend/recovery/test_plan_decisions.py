@@ -79,7 +79,7 @@ def test_after_a_second_failed_run_the_plan_is_reverted() -> None:
     assert decide_plan(replace(starting, runs=RUNS_MAX), NOW) == EnterPhase(PlanPhase.REVERTING)
     returned = decide_plan(replace(starting, phase=PlanPhase.REVERTING, runs=RUNS_MAX), NOW)
     assert returned == FailPlan(
-        "The job did not start: killed. The job has its earlier version and desired state again.", bring_back=True
+        "The job did not start: killed. Weir has restored the job's earlier version and desired state.", bring_back=True
     )
 
 

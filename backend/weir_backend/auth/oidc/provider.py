@@ -53,7 +53,7 @@ class Provider:
         with self._lock:
             if self._document is None or time.monotonic() >= self._document_until_s:
                 if time.monotonic() < self._document_from_s:
-                    raise _unusable("its last response was an error", "")
+                    raise _unusable("the last response was an error", "")
                 try:
                     self._document = self._checked(self._json("GET", f"{self._issuer}/.well-known/openid-configuration"))
                 except Unavailable:
@@ -73,7 +73,7 @@ class Provider:
                 try:
                     self._keys = KeySet.import_key_set(cast(KeySetSerialization, self._json("GET", address)))
                 except (JoseError, ValueError, KeyError, TypeError, AttributeError) as error:
-                    raise _unusable("its keys cannot be read", type(error).__name__) from None
+                    raise _unusable("the keys of the provider cannot be read", type(error).__name__) from None
                 found = _find(self._keys, key_id)
             return found
 
@@ -92,15 +92,15 @@ class Provider:
         answer = self._json("POST", document["token_endpoint"], form, authentication)
         token = answer.get("id_token")
         if not isinstance(token, str):
-            raise _unusable("its response contains no identity token", "")
+            raise _unusable("the response contains no identity token", "")
         return token
 
     def _checked(self, document: Mapping[str, Any]) -> Mapping[str, Any]:
         if not isinstance(document.get("issuer"), str) or document["issuer"].rstrip("/") != self._issuer:
-            raise _unusable("its issuer differs from the configured one", str(document.get("issuer"))[:200])
+            raise _unusable("the issuer differs from the configured issuer", str(document.get("issuer"))[:200])
         for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
             if urlsplit(str(document.get(name))).scheme not in ("https", urlsplit(self._issuer).scheme):
-                raise _unusable(f"its {name} is missing or does not use HTTPS", str(document.get(name))[:200])
+                raise _unusable(f"the {name} is missing or does not use HTTPS", str(document.get(name))[:200])
         return document
 
     def _json(
@@ -117,7 +117,7 @@ class Provider:
                 for part in answer.iter_bytes():
                     content += part
                     if len(content) > ANSWER_BYTES_MAX or time.monotonic() > until_s:
-                        raise _unusable("its response is too large or too slow", address)
+                        raise _unusable("the response is too large or too slow", address)
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise _unusable("it does not answer", type(error).__name__) from None
         if form is not None and 400 <= answer.status_code < 500:
@@ -130,7 +130,7 @@ class Provider:
         except ValueError:
             found = None
         if not isinstance(found, dict):
-            raise _unusable("its response is not a JSON object", address)
+            raise _unusable("the response is not a JSON object", address)
         return found
 
 

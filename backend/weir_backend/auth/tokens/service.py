@@ -1,4 +1,4 @@
-"""API tokens. A user creates tokens for themselves, with at most their own permissions; the owner or an administrator revokes them."""
+"""API tokens. A token has at most the permissions of the user that creates it. The owner or an administrator can revoke a token."""
 
 from __future__ import annotations
 
