@@ -66,7 +66,7 @@ def lock_with_job(session: Session, checkpoint_id: int) -> tuple[Job, Checkpoint
 
 def confirm_pin(session: Session, checkpoint_id: int, written: PinRequest) -> int | None:
     """Record that a worker has written a pin to the job log. If the pin in the database now differs from ``written``, record
-    nothing, because a worker will write the changed pin later. Return the id of the job if a plan is possibly waiting for the
+    nothing, because a worker will write the changed pin later. Return the id of the job if a plan may be waiting for the
     pin."""
     held = lock_with_job(session, checkpoint_id)
     if held is None:
@@ -75,7 +75,7 @@ def confirm_pin(session: Session, checkpoint_id: int, written: PinRequest) -> in
     if found.pin_in_force == found.pinned or written.pinned != (found.pinned or found.is_savepoint):
         return None
     found.pin_in_force = found.pinned
-    job.next_reconcile_at = now()  # a plan is possibly waiting for the pin
+    job.next_reconcile_at = now()  # a plan may be waiting for the pin
     record_event(session, job, "CheckpointPinned" if found.pinned else "CheckpointUnpinned", checkpoint=found.number)
     return job.id
 

@@ -75,7 +75,7 @@ def gc_obstacle(facts: GcJobFacts, *, log_generation: int | None = None) -> Refu
         return Refusal(
             "unknown-generation",
             f"No run of this job has reported generation {log_generation} of the job log (the newest reported generation is "
-            f"{facts.known_generation}). Another application possibly uses this checkpoint directory.",
+            f"{facts.known_generation}). Another application may be using this checkpoint directory.",
             "Find that application. Checkpoints can be deleted after a run of this job has reached RUNNING again.",
         )
     return None

@@ -80,7 +80,7 @@ async def follow_all(services: Services, subscriber: Subscriber) -> AsyncIterato
                 return
             read_at = time.monotonic()
             if ANY_JOB in keys:
-                # The stream has just started or notifications were lost, so every job has possibly changed.
+                # The stream has just started or notifications were lost, so any job may have changed.
                 last = 0
                 while found := await services.db_gate.run(partial(service.job_summaries_after, job_id=last)):
                     for one in found:

@@ -5,7 +5,7 @@ VERIFYING ── intact ─> STOPPING ── stopped ──> STARTING ── run
     │                                             │
  damaged                                  two runs failed
     v                                             v
-failed; the job is unchanged                 REVERTING: the job gets its earlier version and desired state again; failed
+failed; the job is unchanged                 REVERTING: restore the job's earlier version and desired state; failed
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ PIN_TIMEOUT = timedelta(seconds=30)
 """The maximum time that the start of a job waits for the pin of the safety savepoint. After ``PIN_TIMEOUT``, the job
 starts without the pin, because only an undo of the plan needs the pin."""
 RUNS_MAX = 2
-"""The maximum number of runs that a plan starts. If the first run fails, the plan starts a second run, because the failure is possibly unrelated
-to the plan."""
+"""The maximum number of runs that a plan starts. If the first run fails, the plan starts a second run, because the failure may be unrelated to
+the plan."""
 
 LEGAL: dict[PlanPhase, frozenset[PlanPhase]] = {
     PlanPhase.VERIFYING: frozenset({PlanPhase.STOPPING}),

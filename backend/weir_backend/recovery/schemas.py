@@ -81,9 +81,9 @@ class SourcePosition(ResponseModel):
 
 class SinkEffect(ResponseModel):
     """The effect of the plan on the output of a sink. If `revocable` is true, the sink revokes the output of abandoned checkpoints. If
-    `revocable` is false, the readers of the sink see the records of abandoned checkpoints twice. For a sink that is not revocable, `records` is
-    the number of records that the checkpoints in `abandoned` and `recommitted` had committed when the plan was inspected. `records` is null if
-    the number of records is unknown."""
+    `revocable` is false, the readers of the sink see the records of abandoned checkpoints twice. If a sink is not revocable,
+    `records` is the number of records that the checkpoints in `abandoned` and `recommitted` have committed. A worker counts the records when it
+    inspects the plan. `records` is null if the number of records is unknown."""
 
     sink: str
     kind: str
