@@ -13,7 +13,7 @@ from weir_backend.models import AlertKind, DesiredState, RunState
 
 INTERVALS_MISSED = 2
 """Weir raises an alert about missing checkpoints only after this number of checkpoint intervals without a completed checkpoint.
-This minimum also applies if the rule sets a shorter time."""
+This number of intervals also applies if the rule sets a shorter time."""
 LAG_RESOLVE_RATIO = 0.8
 """An alert about lag is resolved only when the lag falls to this fraction of the limit. If the alert were resolved at the limit
 itself, a lag near the limit would raise an alert every minute."""

@@ -13,8 +13,8 @@ from weir_backend.kit.audit import audit
 from weir_backend.models import Role, User
 
 _LOCK = 0x75736572
-"""The key of the advisory lock that makes concurrent calls wait for each other. The second call then finds the user that the first
-call has created."""
+"""The key of the advisory lock that makes concurrent calls wait for each other. A second call waits, and then finds the user
+that the first call has created."""
 
 
 def create_first_administrator(session: Session, name: str, password: str) -> bool:

@@ -1,7 +1,7 @@
 """Admission to the database: requests wait for a connection in the event loop, not in a thread.
 
 A request moves between threads (authentication, endpoint, commit). If requests waited for a connection in a thread, a hundred waiting requests
-could occupy all threads. The requests that hold the connections would then find no thread in which to return their connections: a deadlock.
+could occupy all threads. A request that holds a connection would then find no free thread in which to return the connection: a deadlock.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from weir_backend.runs import lifecycle
 
 
 def fence(session: Session, job_id: int, run_id: int, *, state: RunState, reason: str, recovery: str = "none") -> None:
-    """End a run without the cooperation of its driver. From now on, requests with the token of the run fail with 410. The checkpoint in progress
+    """End a run without the cooperation of its driver. After ``fence``, requests with the token of the run fail with 410. The checkpoint in progress
     is marked as failed. ``state`` becomes the final state of the run, unless the run has already reported a final state. ``recovery`` is stored
     with the open failures of the run. If ``recovery`` is ``restart``, another driver replaces the driver of the run. Locks the job and the run.
     Does nothing if the run is already fenced."""

@@ -38,7 +38,7 @@ class User(Base):
     rollback: Mapped[bool] = mapped_column(server_default=text("false"))
     disabled: Mapped[bool] = mapped_column(server_default=text("false"))
     password_hash: Mapped[str | None]
-    """Argon2id. None if the user logs in only by OpenID Connect."""
+    """The Argon2id hash of the password, or None if the user logs in only by OpenID Connect."""
     oidc_subject: Mapped[str | None] = mapped_column(unique=True)
     """``<issuer> <subject>``."""
     version: Mapped[int] = mapped_column(server_default=text("1"))
@@ -102,7 +102,7 @@ class IdempotencyKey(Base):
     request_digest: Mapped[bytes] = mapped_column(LargeBinary(32))
     """SHA-256 of method, path and body. A request with the same key and a different digest is refused."""
     status: Mapped[int | None]
-    """The HTTP status of the response. None while the first request is being processed."""
+    """The HTTP status of the response, or None while the first request is being processed."""
     headers: Mapped[dict[str, Any] | None]
     body: Mapped[bytes | None]
     created_at: Mapped[Created]

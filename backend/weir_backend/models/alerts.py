@@ -95,7 +95,7 @@ class Alert(Base):
 
     id: Mapped[Key]
     rule_id: Mapped[int | None] = mapped_column(ForeignKey("alert_rules.id", ondelete="SET NULL"))
-    """None if the rule has been deleted."""
+    """The id of the rule, or None if the rule has been deleted."""
     rule_name: Mapped[str] = mapped_column(String(100))
     kind: Mapped[AlertKind] = mapped_column(word(AlertKind, "kind"))
     job_id: Mapped[int] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"))

@@ -52,8 +52,8 @@ class Checkpoint(Base):
     """The number of the previous completed checkpoint on the same branch."""
     triggered_at: Mapped[datetime]
     triggered_event: Mapped[int | None]
-    """The number of the event ``CheckpointTriggered`` of this checkpoint, counted within the run. None if the control plane
-    has not received this event."""
+    """The number of the event ``CheckpointTriggered`` of the checkpoint, counted within the run. ``triggered_event`` is None if the
+    control plane has not received ``CheckpointTriggered``."""
     latest_ack_at: Mapped[datetime | None]
     completed_at: Mapped[datetime | None]
     failed_at: Mapped[datetime | None]
@@ -61,7 +61,7 @@ class Checkpoint(Base):
     end_to_end_ms: Mapped[int | None]
     state_bytes: Mapped[int | None]
     checkpointed_bytes: Mapped[int | None]
-    """Size of the files that this checkpoint wrote. None if the driver did not report the size."""
+    """The size of the files that the checkpoint wrote, or None if the driver did not report the size."""
     subtasks: Mapped[int]
     acknowledged: Mapped[int] = mapped_column(server_default=text("0"))
     # SQLAlchemy loads the large columns ``progress`` and ``statistics`` only on access, and lists never access these columns.
@@ -70,8 +70,8 @@ class Checkpoint(Base):
     statistics: Mapped[list[Any] | None] = mapped_column(deferred=True)
     """``[chain, index, {...}]`` of each subtask of a completed checkpoint."""
     version: Mapped[int] = mapped_column(server_default=text("1"))
-    """Incremented when a user or a plan pins or unpins the checkpoint. The header If-Match of a request must contain the ``version`` of the
-    checkpoint."""
+    """Weir increments ``version`` when a user or a plan pins or unpins the checkpoint. The header If-Match of a request must contain the
+    ``version`` of the checkpoint."""
     pinned: Mapped[bool] = mapped_column(server_default=text("false"))
     pinned_reason: Mapped[str] = mapped_column(server_default=text("''"))
     pin_in_force: Mapped[bool] = mapped_column(server_default=text("false"))
@@ -84,7 +84,7 @@ class Checkpoint(Base):
     deleted soon."""
     verified_at: Mapped[datetime | None]
     damage: Mapped[str | None]
-    """The damage that the last verification found. None if the files are intact or were never verified."""
+    """The damage that the last verification found, or None if the files are intact or were never verified."""
     created_at: Mapped[Created]
 
 

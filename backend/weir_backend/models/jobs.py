@@ -49,8 +49,8 @@ class Artifact(Base):
     uploaded_at: Mapped[Created]
     """The time of the last upload. An artifact that no job uses is kept for some days after its last upload."""
     removed_at: Mapped[datetime | None]
-    """When the content was deleted. The content is deleted when only deleted jobs use the artifact. If a user uploads the same file again,
-    the content is restored."""
+    """The time at which the content of the artifact was deleted. The content is deleted when only deleted jobs use the artifact. If a user
+    uploads the same file again, the content is restored."""
 
 
 class ArtifactContent(Base):
@@ -88,7 +88,7 @@ class Job(Base):
     run_number: Mapped[int] = mapped_column(server_default=text("0"))
     """The number of the newest run. Older runs are fenced."""
     lineage: Mapped[int] = mapped_column(server_default=text("1"))
-    """Incremented when the job starts without state, so that the job gets a new checkpoint directory."""
+    """Weir increments ``lineage`` when the job starts without state, so that the job gets a new checkpoint directory."""
     next_start: Mapped[dict[str, Any] | None]
     """The start point that a plan requested for the next runs. ``{"checkpoint": N, "after_run": K}`` means that runs after number K restore
     checkpoint N, or start without state if N is 0. If ``"path"`` is set, runs after number K restore the external checkpoint at this path.
@@ -108,16 +108,16 @@ class Job(Base):
     restart_at: Mapped[datetime | None]
     """The time at which Weir restarts the job after a failure."""
     restarts_stopped_reason: Mapped[str | None]
-    """Why Weir does not restart the job. None if Weir may restart the job. ``restarts_stopped_reason`` becomes None when a user
-    starts the job."""
+    """The reason why Weir does not restart the job, or None if Weir may restart the job. ``restarts_stopped_reason`` becomes None
+    when a user starts the job."""
     next_reconcile_at: Mapped[datetime | None]
-    """The time of the next reconciliation of the job, unless an event triggers a reconciliation earlier. None if the job is reconciled only
-    after an event."""
+    """The time of the next reconciliation of the job, unless an event triggers a reconciliation earlier. ``next_reconcile_at`` is None if only
+    events trigger a reconciliation of the job."""
     next_retention_at: Mapped[Created]
-    """When a worker next garbage-collects the checkpoints of the job."""
+    """The time at which a worker next garbage-collects the checkpoints of the job."""
     retention_until: Mapped[datetime | None]
-    """Set while a worker garbage-collects checkpoints of the job. No run of the job starts before this time, unless the garbage collection
-    finishes earlier."""
+    """While a worker garbage-collects checkpoints of the job, no run of the job starts before ``retention_until``. If the garbage collection
+    finishes earlier, ``retention_until`` becomes None."""
     created_by: Mapped[int | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"))
     created_at: Mapped[Created]
     updated_at: Mapped[Created]

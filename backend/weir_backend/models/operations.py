@@ -112,8 +112,8 @@ class RecoveryPlan(Base):
     """HMAC-SHA-256 over the content of the plan. Weir does not apply a plan whose content does not match its signature."""
     phase: Mapped[PlanPhase | None] = mapped_column(word(PlanPhase, "phase"))
     target_intact: Mapped[bool | None]
-    """Whether the plan can restore its checkpoint: the files are intact, and the graph is compatible with the state. None until a worker has
-    inspected the checkpoint."""
+    """Whether the plan can restore its checkpoint: the files are intact, and the graph is compatible with the state. ``target_intact`` is None until
+    a worker has inspected the checkpoint."""
     enqueued_at: Mapped[datetime | None]
     """Until a worker has inspected the checkpoint, ``enqueued_at`` is the time at which the inspection was last enqueued again. From phase
     STARTING on, ``enqueued_at`` is the time at which the pin of the safety savepoint was requested."""

@@ -60,8 +60,7 @@ class Run(Base):
     """The start point of the run: ``{"mode": "resume"}``, ``{"mode": "from", "checkpoint": N}`` or ``{"mode": "path", "path": ...}``. If N is 0,
     the run starts without state. With ``"revoke_unknown_output": true``, the run revokes published output that the job log does not contain."""
     failure_kind: Mapped[str] = mapped_column(server_default=text("''"))
-    """The class of the error that made the run fail, as the driver reported it. Empty if the driver has reported no error
-    class."""
+    """The class of the error that made the run fail, or '' if the driver has reported no error class."""
     plan_id: Mapped[int | None] = mapped_column(ForeignKey("recovery_plans.id", ondelete="SET NULL"))
     """The plan that started this run, if any."""
     checkpoint_directory: Mapped[str] = mapped_column(server_default=text("''"))
@@ -90,8 +89,8 @@ class Run(Base):
     token of the run fail with HTTP status 410. If the driver reports the end of its run, the run is not fenced, because the driver may send its
     last batch of events again."""
     reassignment_problem: Mapped[str | None]
-    """The reason why the job is not reassigned although its host is unreachable. None if the host is reachable, or if no worker has checked yet
-    whether the job can be reassigned."""
+    """The reason why the job is not reassigned although its host is unreachable. ``reassignment_problem`` is None if the host is reachable, or if
+    no worker has checked yet whether the job can be reassigned."""
     files_cleared_at: Mapped[datetime | None]
     """The time at which the directory of the run was deleted, together with the log of its driver."""
 
@@ -135,7 +134,7 @@ class Event(Base):
     number: Mapped[int]
     run_id: Mapped[int | None] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
     run_event: Mapped[int | None]
-    """The number of the event within its run. None if the event comes from the control plane and not from a driver."""
+    """The number of the event within its run, or None if the event comes from the control plane and not from a driver."""
     kind: Mapped[str] = mapped_column(String(60))
     fields: Mapped[dict[str, Any]]
     at: Mapped[datetime]
@@ -169,8 +168,8 @@ class Failure(Base):
     recovered_at: Mapped[datetime | None]
     downtime_ms: Mapped[int | None]
     recovery: Mapped[str | None] = mapped_column(String(20))
-    """How the job recovered: ``full`` (in the same driver), ``restart`` (with another driver) or ``none`` (the run ended). None if the outcome is
-    not known yet."""
+    """How the job recovered: ``full`` (in the same driver), ``restart`` (with another driver) or ``none`` (the run ended). ``recovery`` is None
+    if the outcome is not known yet."""
     received_at: Mapped[Created]
 
 

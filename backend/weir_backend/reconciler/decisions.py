@@ -86,7 +86,7 @@ class JobFacts:
     spec_problem: str | None
     live: LiveRun | None
     last: LastRun | None
-    """The newest run of the job, if this run has ended. None if the job has a live run or has never had a run."""
+    """The newest run of the job, if this run has ended. ``last`` is None if the job has a live run or has never had a run."""
     restarts: int
     restart_at: datetime | None
     restarts_stopped_reason: str | None

@@ -73,8 +73,8 @@ class PlanFacts:
     target_protected: bool = True
     """True if the checkpoint that the plan restores is pinned in the job log, or if no run can retire this checkpoint."""
     safety_pin_until: datetime | None = None
-    """The time until which the plan waits for the pin of the safety savepoint. None if the safety savepoint is pinned already or does not
-    exist."""
+    """The time until which the plan waits for the pin of the safety savepoint. ``safety_pin_until`` is None if the safety savepoint is
+    pinned already or does not exist."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,12 +149,12 @@ class PlanPreview(ResponseModel):
     warnings: list[str]
     sinks_with_duplicates: list[str]
     inspection: PlanInspection | None
-    """The results of the inspection. Null until a worker has inspected the checkpoint."""
+    """The results of the inspection, or null until a worker has inspected the checkpoint."""
 
 
 class PlanRead(ResponseModel):
     id: int | None
-    """The id of the plan. Null for a dry run, because its plan is not saved."""
+    """The id of the plan, or null for a dry run, because a dry run does not save the plan."""
     job_id: int
     kind: PlanKind
     state: PlanState
