@@ -92,7 +92,7 @@ def create_app(settings: Settings, tasks: Tasks, *, routers: Sequence[APIRouter]
         redoc_url=None,
         openapi_url=f"{API}/openapi.json",
         max_body_size=BODY_BYTES_MAX,
-        redirect_slashes=False,  # a redirect would go to the host in the request, which an attacker can choose
+        redirect_slashes=False,  # a redirect would go to the host that the request names, and an attacker can choose this host
         separate_input_output_schemas=False,
     )
     configure(app, settings, tasks)

@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 NONCE = "__WEIR_NONCE__"
 """The placeholder for the nonce in index.html. vite.config.ts inserts this placeholder."""
 NOT_PAGES = ("api", "metrics", "healthz", "readyz", "assets")
-"""The first path segments that never belong to a page. An unknown path that begins with one of these segments returns 404."""
+"""The first path segments that never belong to a page. For an unknown path below ``NOT_PAGES``, the response is 404."""
 _PAGE = "index.html"
 _IMMUTABLE = "public, max-age=31536000, immutable"
 _HERE = Path(__file__).resolve()

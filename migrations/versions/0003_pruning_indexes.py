@@ -10,8 +10,8 @@ down_revision = "0002"
 branch_labels = None
 depends_on = None
 
-# The tables and columns of the BRIN indexes. Rows are inserted almost in the order of the values in these columns. A BRIN index on a column that
-# grows with each insertion is small, and hardly slows down insertions.
+# The tables and columns of the BRIN indexes. Rows are inserted almost in the order of the values in the indexed columns. A BRIN index on a
+# column that grows with each insertion is small, and hardly slows down insertions.
 BRIN = (
     ("audit_entries", "at"), ("checkpoints", "run_id"), ("commands", "created_at"), ("events", "run_id"), ("failures", "received_at"),
     ("failures", "run_id"), ("operations", "created_at"),

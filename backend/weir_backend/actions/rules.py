@@ -16,7 +16,7 @@ from weir_backend.kit.access import Permission
 from weir_backend.models import CheckpointState, DesiredState, Job, PlanState, Run, RunState, SpecState
 
 PLAN_VALID_FOR = timedelta(hours=24)
-"""The maximum age of a plan. Users cannot approve or apply an older plan, because its preview is stale."""
+"""The maximum age of a plan. Users cannot approve or apply a plan that is older than ``PLAN_VALID_FOR``, because its preview is stale."""
 OPEN = (PlanState.PROPOSED, PlanState.APPROVED)
 
 

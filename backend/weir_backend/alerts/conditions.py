@@ -12,10 +12,10 @@ from typing import Literal, TypeAlias, assert_never
 from weir_backend.models import AlertKind, DesiredState, RunState
 
 INTERVALS_MISSED = 2
-"""Weir raises an alert about missing checkpoints only after this number of checkpoint intervals without a completed checkpoint.
-This number of intervals also applies if the rule sets a shorter time."""
+"""Weir raises an alert about missing checkpoints only after ``INTERVALS_MISSED`` checkpoint intervals without a completed checkpoint.
+``INTERVALS_MISSED`` also applies if the rule sets a shorter time."""
 LAG_RESOLVE_RATIO = 0.8
-"""An alert about lag is resolved only when the lag falls to this fraction of the limit. If the alert were resolved at the limit
+"""An alert about lag is resolved only when the lag falls to ``LAG_RESOLVE_RATIO`` times the limit. If the alert were resolved at the limit
 itself, a lag near the limit would raise an alert every minute."""
 REASON_CHARACTERS_MAX = 300
 LAG_DURATION = timedelta(minutes=1)

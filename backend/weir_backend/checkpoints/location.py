@@ -14,7 +14,7 @@ from weir.protocol.paths import job_root, manifest_path
 from weir_backend.models import Graph, Run, Spec
 
 _CONTAINERS = frozenset({"abfs", "abfss"})
-"""In URLs with these schemes, the part before the host is a container and not a user, as in ``abfss://container@account.dfs.core.windows.net``."""
+"""In URLs of Azure storage, the part before the host is a container and not a user, as in ``abfss://container@account.dfs.core.windows.net``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from weir_backend.kit.problems import problem_body
 from weir_backend.kit.subscribers import Subscriber
 
 POLL_INTERVAL_S = 10.0
-"""A stream reads the tables after this time even without a notification, because notifications can be lost."""
+"""A stream without notifications reads the tables every ``POLL_INTERVAL_S`` seconds, because notifications can be lost."""
 JOB_PAUSE_S = 0.1
 JOBS_PAUSE_S = 0.5
 STREAM_S = 900.0

@@ -10,7 +10,7 @@ from weir_backend.kit.tasks import DEFAULT_QUEUE, queue_of
 
 PUBLISH_S = 2.0
 QUEUED_MAX = 20
-"""A task with an expiry is not enqueued while its queue already contains this many tasks, because Redis keeps expired tasks until a worker
+"""A task with an expiry is not enqueued while its queue contains ``QUEUED_MAX`` tasks or more, because Redis keeps expired tasks until a worker
 fetches them."""
 
 

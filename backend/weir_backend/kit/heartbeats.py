@@ -24,13 +24,14 @@ HEARTBEAT_INTERVAL_S = 5.0
 
 class Component(StrEnum):
     API = "api"
-    """This heartbeat shows that drivers can deliver events."""
+    """The heartbeat ``API`` shows that drivers can deliver events."""
     ALERTS = "alerts"
-    """This heartbeat shows that Celery beat, the task queue and a worker are up, so that workers can reconcile jobs and evaluate alert rules."""
+    """The heartbeat ``ALERTS`` shows that Celery beat, the task queue and a worker are up. Workers can then reconcile jobs and evaluate alert
+    rules."""
 
 
 GAP_MAX = {Component.API: timedelta(seconds=30), Component.ALERTS: timedelta(seconds=60)}
-"""If the time between two heartbeats of a component exceeds this limit, the component was down in between."""
+"""The maximum time between two heartbeats of a component. If the time is longer, the component was down between the two heartbeats."""
 _HOST_PREFIX = "m:"
 
 

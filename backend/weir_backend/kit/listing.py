@@ -22,9 +22,9 @@ COUNTED_MAX = 10_000
 """The maximum number of rows that are counted for a list. If a list has more rows than ``COUNTED_MAX``, the response only says that more rows
 exist, because counting a million rows takes longer than reading a page."""
 DEEP = 1_000
-"""For a page at this offset or later, the query first reads only the keys of the rows."""
+"""For a page at the offset ``DEEP`` or later, the query first reads only the keys of the rows."""
 FIRST_MAX = 2_000_000
-"""The maximum offset of a page. To read beyond this offset, clients use the filter ``after_id`` or ``before_id``."""
+"""The maximum offset of a page. To read rows after this maximum, clients use the filter ``after_id`` or ``before_id``."""
 _PAGING_HINT = (
     'Add a filter. To read the whole list, sort by ["id","ASC"] and request each page with the filter {"after_id": <last id>}.'
 )
@@ -111,8 +111,8 @@ class Fields:
     key: InstrumentedAttribute[int]
     """Rows that are equal in the sort order are sorted by ``key``, so that pages do not overlap."""
     in_job: SQLColumnExpression[int] | None = None
-    """A column that orders the rows of one job in the same way as the key, and that has an index by job. A list that is filtered by job is
-    sorted by this column, because sorting by the key would scan the rows of all jobs."""
+    """A column that orders the rows of one job in the same way as the key, and that has an index by job. If a list is filtered by job, the rows
+    are sorted by ``in_job``, because sorting by the key would scan the rows of all jobs."""
 
 
 def page(

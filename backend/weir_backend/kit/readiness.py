@@ -14,7 +14,7 @@ from weir_backend.errors import Unavailable
 from weir_backend.kit.database import Database
 
 CACHE_S = 1.0
-"""The result of a check is reused for this many seconds. Requests to the readiness endpoint must be cheap, because the endpoint needs no
+"""The number of seconds for which the result of a check is reused. Requests to the readiness endpoint must be cheap, because the endpoint needs no
 authentication."""
 
 

@@ -27,7 +27,8 @@ BODY_BYTES_MAX = GRAPH_BYTES_MAX + UNAUTHENTICATED_BYTES_MAX
 READ_BYTES_MAX = 64 << 20
 WAIT_S_MAX = 30.0
 POLL_INTERVAL_S = 10.0
-"""A request that waits for commands also polls the database at this interval, because a notification can be lost."""
+"""The interval, in seconds, at which a request that waits for commands also polls the database. The request polls, because a notification can be
+lost."""
 COMMAND_NUMBER_MAX = 1 << 53
 """The largest command number that a driver may report. The limit prevents a faulty driver from using up all command numbers."""
 

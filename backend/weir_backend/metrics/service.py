@@ -23,7 +23,7 @@ from weir_backend.runs.schemas import OperatorNameRead
 DEFAULT_RANGE = timedelta(minutes=15)
 POINTS_MAX = 360
 LIVE = timedelta(minutes=1)
-"""The response to Prometheus contains only slots that have a sample within this time before the request."""
+"""The response to Prometheus omits slots whose newest sample is older than ``LIVE``."""
 RATES_OVER = timedelta(seconds=30)
 RATES_STEP_S = 10.0
 """The length of a step, in seconds. A current rate is an average over the time between the last samples of two steps. A step contains

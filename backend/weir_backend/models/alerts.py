@@ -55,7 +55,7 @@ class Webhook(Base):
     secret_reference: Mapped[str | None]
     enabled: Mapped[bool] = mapped_column(server_default=text("true"))
     not_before: Mapped[datetime | None]
-    """No worker claims the webhook before this time. A worker sets ``not_before`` when it claims the webhook, and again after a message to the
+    """No worker claims the webhook before ``not_before``. A worker sets ``not_before`` when it claims the webhook, and again after a message to the
     webhook has failed."""
     version: Mapped[int] = mapped_column(server_default=text("1"))
     created_at: Mapped[Created]

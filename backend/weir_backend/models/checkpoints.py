@@ -26,7 +26,8 @@ class Checkpoint(Base):
     __table_args__ = (
         UniqueConstraint("job_id", "number"),
         Index(None, "job_id", "id"),
-        # This index is used only when runs are deleted, which is rare. A B-tree index would slow down each insertion.
+        # Use a BRIN index, because a B-tree index would slow down each insertion. Postgres uses the index only when runs are
+        # deleted, which is rare.
         Index(None, "run_id", postgresql_using="brin"),
         Index("ix_checkpoints_in_progress", "run_id", postgresql_where=text("state = 'IN_PROGRESS'")),
         Index("ix_checkpoints_completed", "job_id", "number", postgresql_where=text("state = 'COMPLETED'")),
@@ -104,8 +105,8 @@ class Verification(Base):
     files_done: Mapped[int] = mapped_column(server_default=text("0"))
     bytes_done: Mapped[int] = mapped_column(server_default=text("0"))
     tries: Mapped[int] = mapped_column(server_default=text("0"))
-    """The number of attempts since the verification last made progress."""
+    """The number of attempts to verify the checkpoint since the verification last made progress."""
     next_try_at: Mapped[datetime]
-    """If the worker has made no progress by this time, the verification is enqueued again."""
+    """If the worker has made no progress by ``next_try_at``, the verification is enqueued again."""
     problem: Mapped[str | None]
     """Why the last attempt to verify the checkpoint failed."""

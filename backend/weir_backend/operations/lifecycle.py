@@ -45,7 +45,7 @@ def timeout_of(kind: OperationKind, checkpoint_timeout: timedelta) -> timedelta:
 
 
 SETS_DESIRED_STATE = frozenset({OperationKind.DEPLOY, OperationKind.START, OperationKind.SUSPEND, OperationKind.CANCEL})
-"""Kinds of operations that set the desired state. A new operation of one of these kinds supersedes all open operations of these kinds."""
+"""Kinds of operations that set the desired state. A new operation that sets the desired state supersedes all open operations that set it."""
 
 TO_RUN = frozenset({OperationKind.DEPLOY, OperationKind.START})
 """Kinds of operations that succeed when the job is running."""

@@ -20,7 +20,7 @@ from weir_backend.models import Token, TokenKind, User
 log = structlog.get_logger(__name__)
 LIFETIME = timedelta(hours=12)
 OPEN_MAX = 50
-"""The maximum number of sessions per user. If a user has this many sessions, the next login ends the oldest session."""
+"""The maximum number of sessions per user. If a user already has ``OPEN_MAX`` sessions, the next login ends the oldest session."""
 
 LOGINS = RateLimit("logins", 30, 60, "login attempts from this address")
 NAMES = RateLimit("names", 10, 300, "login attempts for this user from this address")
