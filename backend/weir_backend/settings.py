@@ -28,7 +28,7 @@ class Settings(BaseSettings):
     """The key that signs recovery plans and the state of OpenID Connect logins. The tokens of runs are derived from this key. All processes of an
     installation must have the same ``secret_key``."""
     data_dir: Path
-    """The directory that contains the directories of runs. This directory also contains the checkpoints of each job that sets no other
+    """The directory that contains the directories of runs. ``data_dir`` also contains the checkpoints of each job that sets no other
     checkpoint directory."""
     public_url: AnyHttpUrl = AnyHttpUrl("http://127.0.0.1:8700")
     """The URL at which browsers and drivers reach the API."""

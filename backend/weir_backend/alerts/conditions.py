@@ -79,8 +79,8 @@ class AlertFacts:
     or a plan. Until the job reaches RUNNING, ``begun_at`` is the time of the start. ``begun_at`` is None if the job was never started. A restart
     after a failure does not count as a start. ``interval_s`` is the larger of the checkpoint interval and the minimum pause, or None if the job
     takes no periodic checkpoints. ``failures`` and ``failed_checkpoints`` are counted since the last completed checkpoint or since ``begun_at``,
-    whichever is later. ``restarts`` contains the time of each restart by the clock of the driver. If the control plane received the report of
-    the restart at an earlier time, ``restarts`` contains that time instead. ``restarts_stopped_reason`` is the reason why Weir does not restart
+    whichever is later. For each restart, ``restarts`` contains the earlier of two times: the time of the restart by the clock of the driver,
+    and the time at which the control plane received the report. ``restarts_stopped_reason`` is the reason why Weir does not restart
     the job, if any."""
 
     desired: DesiredState

@@ -190,7 +190,7 @@ def finish_gc(
     deletion_problem: str | None,
 ) -> None:
     """Record the outcome of a garbage collection. ``retired`` contains the checkpoints that are now retired. ``deletion_problem`` is the reason
-    why some files of the retired checkpoints remain, or None if all these files are deleted. A report that arrives late is also recorded,
+    why some files of the retired checkpoints remain, or None if all these files are deleted. A late report of a worker is also recorded,
     because retired checkpoints stay retired."""
     job = jobs.find(session, job_id, lock=True)
     if job is None:

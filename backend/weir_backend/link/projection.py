@@ -124,7 +124,7 @@ class _Projection:
         self._run.missing_events += first.number - missing_from
         self._add_event(EventRow(0, None, MISSING, {"from": missing_from, "to": first.number - 1}, at))
         for row in self._in_progress():
-            # If a later event reports that the checkpoint is completed, ``_completed`` removes this failure.
+            # If a later event reports that the checkpoint is completed, ``_completed`` removes the failure of the checkpoint.
             self._fail_checkpoint(row, "the outcome is unknown, because events are missing", at)
 
     # ---- event log -------------------------------------------------------------------------------
