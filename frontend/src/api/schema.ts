@@ -284,8 +284,8 @@ export interface paths {
         post?: never;
         /**
          * Delete
-         * @description Delete a job that is not running. The checkpoints and the output of the job remain. The logs of the job's runs are deleted soon after the
-         *     job.
+         * @description Delete a job that is not running. The checkpoints and the output of the job remain. After the deletion, Weir also deletes the logs of the
+         *     job's runs.
          */
         delete: operations["delete_job"];
         options?: never;
@@ -825,7 +825,8 @@ export interface paths {
         /**
          * List Runs
          * @description List runs, newest first. Filters: `id`, `job_id`, `state`. The filter `state` compares its value with the state that the driver of a run
-         *     last reported. For an unreachable run, the response contains the state RECONCILING instead, so the filter never finds runs by RECONCILING.
+         *     last reported. For an unreachable run, the response contains the state RECONCILING instead, so the filter finds no runs with
+         *     `state=RECONCILING`.
          */
         get: operations["list_runs"];
         put?: never;
@@ -891,7 +892,7 @@ export interface paths {
          * @description Store a batch of events. Events that are already stored are skipped, so a driver may send an event again, also in a different batch.
          *
          *     The status is 409 if events before this batch are missing; `stored` is then the number of the last stored event. The status is 410 if the run
-         *     is fenced. The status is also 410 if the run has ended and the batch contains new events other than answers to unanswered commands.
+         *     is fenced. After the run has ended, the status is also 410, unless each new event in the batch answers an unanswered command.
          */
         post: operations["post_events"];
         delete?: never;
@@ -1479,8 +1480,8 @@ export interface components {
         ArtifactKind: "py" | "zip" | "whl";
         /**
          * ArtifactRead
-         * @description `digest` is the hexadecimal SHA-256 of the content, `size` its size in bytes. `uploaded_at` is the time of the last upload. Artifacts that no
-         *     job uses are deleted some days after their last upload.
+         * @description `digest` is the hexadecimal SHA-256 of the content. `size` is the number of bytes of the content. `uploaded_at` is the time of the last
+         *     upload. Artifacts that no job uses are deleted some days after their last upload.
          */
         ArtifactRead: {
             /**
@@ -2311,10 +2312,10 @@ export interface components {
         };
         /**
          * JobStart
-         * @description Options of a start. They apply only to the next run of the job, not to later restarts.
+         * @description Options of a start. The options apply only to the next run of the job, not to later restarts.
          *
          *     With `revoke_unknown_output`, the job starts even if its checkpoint directory is an older backup. The run revokes published output that the
-         *     job log does not contain. This needs the permission `rollback`.
+         *     job log does not contain. The option `revoke_unknown_output` needs the permission `rollback`.
          */
         JobStart: {
             /**
@@ -2613,11 +2614,11 @@ export interface components {
          * @description The changes that the plan would make.
          *
          *     The job restores `checkpoint` or the external checkpoint at `path`, or starts without state (`without_state`). If the plan sets none of
-         *     `checkpoint`, `path` and `without_state`, the job resumes from its newest checkpoint after the stop. `age_s` is the age of `checkpoint` when
-         *     the plan was proposed. `restarted_operators` contains all operators, because the driver is replaced. `sinks_with_duplicates` contains the
-         *     sinks whose readers can see records twice. Readers can see the records of these checkpoints twice: the checkpoints in `inspection.abandoned`
-         *     and `inspection.recommitted`, and the checkpoints that the job completes until it is stopped. If the job resumes from its newest checkpoint
-         *     after the stop, the only records that readers can see twice are the records of this checkpoint.
+         *     `checkpoint`, `path` and `without_state`, the plan stops the job, and the job then resumes from its newest checkpoint. `age_s` is the age of
+         *     `checkpoint` when the plan was proposed. `restarted_operators` contains all operators, because the driver is replaced.
+         *     `sinks_with_duplicates` contains the sinks whose readers can see records twice. Readers can see the records of these checkpoints twice: the
+         *     checkpoints in `inspection.abandoned` and `inspection.recommitted`, and the checkpoints that the job completes until it is stopped. If the
+         *     job resumes from its newest checkpoint, readers can see only the records of this checkpoint twice.
          */
         PlanPreview: {
             /** Age S */
@@ -2842,8 +2843,8 @@ export interface components {
          * RunRead
          * @description One driver of a job. `number` is the number of the run; the runs of a job have consecutive numbers. `generation` is the newest generation
          *     that the driver has reported. `fenced_at` is the time at which the control plane ended the run, although the driver had not reported the end.
-         *     `missing_events` is the number of events that the driver could not send. `directory` is the name of the run's directory in `runs` on `host`,
-         *     and `files_cleared_at` is the time at which this directory was deleted, including the log. `reassignment_problem` is the reason why the job is
+         *     `missing_events` is the number of events that the driver could not send. `directory` is the name of the run's directory in `runs` on `host`.
+         *     `files_cleared_at` is the time at which this directory was deleted, including the log. `reassignment_problem` is the reason why the job is
          *     not reassigned although `host` is unreachable.
          */
         RunRead: {
@@ -3008,9 +3009,9 @@ export interface components {
         /**
          * SinkEffect
          * @description The effect of the plan on the output of a sink. If `revocable` is true, the sink revokes the output of abandoned checkpoints. If
-         *     `revocable` is false, the readers of the sink see the records of abandoned checkpoints twice. For a sink that is not revocable, `records` is
-         *     the number of records that the checkpoints in `abandoned` and `recommitted` had committed when the plan was inspected. `records` is null if
-         *     this number is unknown.
+         *     `revocable` is false, the readers of the sink see the records of abandoned checkpoints twice. If a sink is not revocable,
+         *     `records` is the number of records that the checkpoints in `abandoned` and `recommitted` have committed. A worker counts the records when it
+         *     inspects the plan. `records` is null if the number of records is unknown.
          */
         SinkEffect: {
             /** Kind */
@@ -3236,11 +3237,11 @@ export interface components {
          * Timeouts
          * @description The timeouts of a job, except for the checkpoint timeout. The timeouts `stuck`, `call` and `slots` can be `none`, which means no limit.
          *
-         *     Weir replaces a slot that sends nothing for `heartbeat`. Weir also replaces a slot if one step, such as a call of a user function, takes longer
-         *     than `stuck`, or if one blocking call takes longer than `call`. If the slots of the job do not start within `slots`, the job fails. If a
-         *     deployment makes no progress for `deploy`, the job restarts. Before a restart, each slot cancels its subtasks, and Weir replaces a slot that
-         *     needs longer than `cancel`. Weir replaces a slot that cannot connect to the driver within `connect`. If a slot cannot connect to another slot
-         *     within `connect`, the job restarts.
+         *     Weir replaces a slot that sends nothing for longer than `heartbeat`. Weir also replaces a slot if one step, such as a call of a user
+         *     function, takes longer than `stuck`, or if one blocking call takes longer than `call`. If the slots of the job do not start within `slots`,
+         *     the job fails. If a deployment makes no progress for `deploy`, the job restarts. Before a restart, each slot cancels its subtasks, and Weir
+         *     replaces a slot that needs longer than `cancel`. Weir replaces a slot that cannot connect to the driver within `connect`. If a slot cannot
+         *     connect to another slot within `connect`, the job restarts.
          */
         Timeouts: {
             /**
