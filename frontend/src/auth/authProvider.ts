@@ -16,7 +16,7 @@ export const authProvider: AuthProvider = {
     try {
       await logOut();
     } catch {
-      // The API does not respond, so the session stays valid until it expires. React-admin shows the log-in page, although the session is valid.
+      // If the API does not respond, the session stays valid until it expires. React-admin shows the log-in page in any case.
     }
   },
   async checkAuth() {

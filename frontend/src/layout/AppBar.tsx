@@ -18,7 +18,7 @@ export function AppBar() {
   );
 }
 
-/** A menu item. For an administrator, it opens the user's own account. For other users, it opens their tokens and sessions. */
+/** A menu item: administrators open their own account, and all other users open their tokens and sessions. */
 function Account() {
   const { data } = useGetIdentity();
   const menu = useUserMenu();

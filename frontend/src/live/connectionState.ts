@@ -6,8 +6,8 @@ export type ConnectionState =
   /** The connection is open again, and the server sends the missed events first. */
   | { status: 'catching-up'; heardAtMs: number; sinceMs: number; missed: number }
   /**
-   * The connection is lost. `heardAtMs` is the time of the last message. The displayed data is from this time. Null means that no message has been
-   * received yet.
+   * The connection is lost. `heardAtMs` is the time of the last message, or null if no message has been received yet. The displayed data is as old as
+   * the last message.
    */
   | { status: 'disconnected'; heardAtMs: number | null; reason: string; retryAtMs: number }
   /** The stream was closed while the page was hidden, and is not open again yet. A paused stream is not an outage. */
@@ -23,7 +23,7 @@ export type ConnectionEvent =
   | { type: 'paused' }
   | { type: 'refused'; nowMs: number; reason: string };
 
-/** A keep-alive at least this long after the stream was opened means that the server has sent all missed events. */
+/** If a keep-alive arrives at least this long after the stream was opened, the server has sent all missed events. */
 export const CAUGHT_UP_AFTER_MS = 5_000;
 
 export const connecting = (nowMs: number): ConnectionState => ({ status: 'connecting', sinceMs: nowMs });

@@ -18,8 +18,8 @@ const STALE_AFTER_EVENT: Record<string, readonly StaleResource[]> = {
   CommandAnswered: ['operations'],
 };
 /**
- * The resources that become stale after an event of the control plane, such as a new plan or version. Events of the control plane are rare, so each of
- * these events makes all of these resources stale.
+ * The resources that become stale after an event of the control plane, such as a new plan or version. Events of the control plane are rare, so each
+ * event makes all resources in this list stale.
  */
 const STALE_AFTER_OTHER_EVENTS: readonly StaleResource[] = ['jobs', 'runs', 'plans', 'specs', 'operations', 'checkpoints'];
 

@@ -42,7 +42,7 @@ describe('the live state of a job', () => {
     expect(inProgress(receive(completed, progress(13, 0)))).toMatchObject({ checkpoint: 13 });
   });
 
-  it('contains the reason why a checkpoint failed', () => {
+  it('the outcome contains the reason why a checkpoint failed', () => {
     expect(receive(initialJob(0), progress(3, 1), event(1, 'CheckpointFailed', { checkpoint: 3, reason: 'declined' })).outcome).toEqual({ checkpoint: 3, result: 'failed', reason: 'declined' });
   });
 

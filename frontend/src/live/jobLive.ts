@@ -15,7 +15,10 @@ export interface JobLive {
   connection: ConnectionState;
   /** The newest run. Null if the job has no run, or if the page has not received the run yet. */
   run: RunNews | null;
-  /** The last checkpoint in progress. A checkpoint that has ended stays here until the next checkpoint starts, and its result is in `outcome`. */
+  /**
+   * The progress of the newest checkpoint. After a checkpoint has ended, its progress stays until the next checkpoint starts, and its result is in
+   * `outcome`.
+   */
   progress: Progress | null;
   outcome: { checkpoint: number; result: 'completed' | 'failed'; reason: string } | null;
   /** The newest events, in ascending order of their numbers. */

@@ -62,7 +62,7 @@ export function useJobsLive(): JobsLive {
   return useStore(store, (jobs) => jobs);
 }
 
-/** Return a key that depends on the states of all jobs and on the connection. It depends on the connection, because a disconnected page misses updates. */
+/** Return a key that depends on the states of all jobs. The key also depends on the connection, because a disconnected page misses updates. */
 function statesKey({ jobs, connection }: JobsLive): string {
   return `${connection.status === 'live'} ` + [...jobs.values()].map(({ id, state, desired_state, run_id }) => `${id} ${state} ${desired_state} ${run_id}`).join();
 }

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 import { renderJob, renderPage } from '../testing/render';
 
-/** The timeout of waits. This timeout is shorter than all refetch intervals, so that no periodic refetch can end a wait. */
+/** The timeout of waits is shorter than all refetch intervals, so that a periodic refetch cannot make a test pass. */
 const SOON = { timeout: 8_000 };
 
 describe('the end of a stream', () => {

@@ -204,7 +204,7 @@ describe('webhooks', () => {
     expect(screen.getAllByText('the receiver responded with 503 Service Unavailable').length).toBeGreaterThan(0);
   });
 
-  it('an administrator can change a webhook, but cannot delete it while a rule uses it', async () => {
+  it('an administrator can change a webhook, but cannot delete a webhook that a rule uses', async () => {
     const { fake, user } = await renderPage('/webhooks/1');
     await user.clear(await screen.findByLabelText(/Signing key reference/));
     await user.click(screen.getByRole('button', { name: 'Save' }));

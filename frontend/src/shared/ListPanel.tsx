@@ -46,5 +46,5 @@ export function ListContent({ empty, children }: { empty: ReactElement; children
   );
 }
 
-/** Properties of MUI's pagination. React-admin passes these properties through, but the types of react-admin do not contain the properties. */
+/** Properties of MUI's pagination. React-admin passes these properties to MUI, but does not declare them in its types. */
 const LABELS = { labelDisplayedRows: formatRange };

@@ -16,8 +16,9 @@ export interface Column {
  * A table for hundreds of rows. Rows are plain `<div role="row">` elements that contain `<div role="cell">` and `<div role="rowheader">`, because a
  * component for each cell would be slow. The browser lays out each row independently and skips invisible rows.
  *
- * CSS classes of rows are `aside` (details of another row) and `chosen` (selected). CSS classes of cells are `number` (aligned right), `deeper` (indented)
- * and `name` (truncated). A button with the class `open` expands a row. If `dense` is true, there are no lines between rows.
+ * CSS classes of rows are `aside` for the details of another row, and `chosen` for the selected row. CSS classes of cells are `number` (aligned
+ * right), `deeper` (indented) and `name` (truncated). A button with the class `open` expands a row. If `dense` is true, there are no lines between
+ * rows.
  */
 export function LongTable({ columns, dense = false, children }: { columns: readonly Column[]; dense?: boolean; children: ReactNode }) {
   return (

@@ -6,12 +6,14 @@ import { useEffect, useState } from 'react';
  */
 export interface IncrementalList<Row> {
   /**
-   * `source` contains the rows that the caller set last. `target` contains the rows of `source`, but if a displayed row looks the same as the row of
-   * `source` at the same position, `target` contains the displayed row.
+   * `source` contains the rows that the caller set last. `target` contains the same rows, but reuses each displayed row that looks the same.
    */
   source: readonly Row[];
   target: readonly Row[];
-  /** The rows to render. Some of these rows are already updated, and others are still old. This list is never longer than `target`, and has no gaps. */
+  /**
+   * The rows to render. During an update, this list contains both updated rows and old rows. This list is never longer than `target`, and has no
+   * gaps.
+   */
   shown: readonly Row[];
   /** `position` is the index of the next row to update, and `remaining` is the number of rows that are left to check. */
   position: number;
@@ -23,7 +25,7 @@ export function emptyList<Row>(): IncrementalList<Row> {
 }
 
 /**
- * Set new rows. The update continues at the current position and wraps around, so that each row is updated eventually even if the rows change
+ * Set new rows. The update continues at the current position and wraps around. Each row is therefore updated eventually, even if the rows change
  * often. `same` returns whether two rows look the same.
  */
 export function setTarget<Row>(before: IncrementalList<Row>, asked: readonly Row[], same: (one: Row, other: Row) => boolean = Object.is): IncrementalList<Row> {

@@ -17,7 +17,7 @@ export function useFocusHandoff(to?: FocusTarget): RefCallback<HTMLElement> {
     return () => {
       if (!part.contains(document.activeElement)) return;
       const around = headingAround(part);
-      // React mounts the replacement in the same commit, but after this cleanup, so wait for the replacement.
+      // Wait until React has mounted the replacement of the element, which happens later in the same commit.
       queueMicrotask(() => {
         // Do nothing if another element already has the focus, such as a field of a dialog.
         if (document.activeElement !== document.body) return;

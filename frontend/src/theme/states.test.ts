@@ -44,7 +44,7 @@ describe('states', () => {
     expect(measured.map((phase) => toneOf('phase', phase))).not.toContain(toneOf('phase', 'not acknowledged'));
   });
 
-  it('a state that only a newer backend knows has the tone unknown', () => {
+  it('a state that this version of the UI does not know has the tone `unknown`', () => {
     expect(toneOf('run', 'HIBERNATING' as never)).toBe('unknown');
     expect(coloursOf('run', 'HIBERNATING' as never, 'dark')).toBe(TONES.unknown.dark);
   });

@@ -65,7 +65,7 @@ const plan: Tones<Schemas['PlanState']> = {
 const planPhase: Tones<Schemas['PlanPhase']> = { VERIFYING: 'busy', STOPPING: 'attention', STARTING: 'busy', REVERTING: 'attention' };
 const alert: Tones<Schemas['AlertState']> = { FIRING: 'bad', RESOLVED: 'good' };
 const delivery: Tones<Schemas['DeliveryState']> = { PENDING: 'waiting', DELIVERED: 'good', FAILED: 'bad' };
-/** The states of accounts, of tokens, and of alert rules and webhooks (`switched`). */
+/** The states of user accounts and of tokens. `switched`: the states of alert rules and webhooks. */
 const account: Tones<'active' | 'disabled'> = { active: 'good', disabled: 'paused' };
 const token: Tones<'valid' | 'expires soon' | 'expired' | 'revoked'> = { valid: 'good', 'expires soon': 'attention', expired: 'waiting', revoked: 'paused' };
 const switched: Tones<'on' | 'off'> = { on: 'good', off: 'paused' };

@@ -37,7 +37,7 @@ interface OfJobProps {
 }
 
 /**
- * A link to a page below a job's page. The path contains the id of the job. The audit entry does not contain this id, so the resource is fetched. One
+ * A link to a page below a job's page. The path contains the job id. The audit entry does not contain the job id, so the resource is fetched. One
  * request fetches the resources of all rows.
  */
 function JobResourceLink({ reference, id, name, path }: OfJobProps) {

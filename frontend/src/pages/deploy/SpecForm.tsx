@@ -82,8 +82,8 @@ export function SpecForm({ initial, isNewVersion, defaultFile, busy, error, onSe
       <Panel title="Timeouts and memory">
         <FieldGrid>
           {field('heartbeatTimeout', 'Heartbeat timeout', 'Weir replaces a slot that sends nothing for this time')}
-          {field('stuckTimeout', 'Stuck timeout', 'Weir replaces a slot if one of its steps takes longer than this. Enter none for no limit')}
-          {field('callTimeout', 'Call timeout', 'Weir replaces a slot if one of its blocking calls takes longer than this. Enter none for no limit')}
+          {field('stuckTimeout', 'Stuck timeout', 'Weir replaces a slot if one step of its loop takes longer than this timeout. Enter none for no limit')}
+          {field('callTimeout', 'Call timeout', 'Weir replaces a slot if one of its blocking calls takes longer than this timeout. Enter none for no limit')}
           {field('slotsTimeout', 'Slots timeout', 'The job fails if its slots do not start within this time. Enter none for no limit')}
           {field('deployTimeout', 'Deploy timeout', 'The job restarts if a deployment makes no progress for this time')}
           {field('cancelTimeout', 'Cancel timeout', 'Before a restart, Weir replaces a slot that does not cancel its subtasks within this time')}

@@ -27,10 +27,10 @@ export interface BaseVersion {
   newest: number;
 }
 
-/** This error is thrown if a version has been created since the form was opened. */
+/** Thrown if another version was created after the user opened the form. */
 export class NewerVersionError extends Error {
   constructor(readonly newest: number) {
-    super(`Version ${newest} was created after you opened this form. Review its changes, then submit again to create the next version.`);
+    super(`Version ${newest} was created after you opened this form. Review the changes in version ${newest}, then submit again to create the next version.`);
   }
 }
 
@@ -61,8 +61,8 @@ export async function latestVersion(jobId: number, signal?: AbortSignal): Promis
 }
 
 /**
- * Send a change with the job version that the user saw. If this job version is stale, retry once with the current job version. A start or a stop
- * also changes the job version, but does not conflict with this change. Throws NewerVersionError if the newest spec version has changed.
+ * Send a change with the job version that the user saw. If this job version is stale, retry once with the current job version. A start or a stop also
+ * changes the job version, but does not conflict with the user's change. Throws NewerVersionError if the newest spec version has changed.
  */
 async function retryIfStale<Answer>({ job, newest }: BaseVersion, send: (version: number) => Promise<Answer>): Promise<Answer> {
   try {

@@ -13,13 +13,13 @@ export function mergeLive(jobs: readonly Job[], told: ReadonlyMap<number, JobSum
       ...job,
       desired_state: news.desired_state,
       state: currentState(job, news),
-      // The stream does not contain `is_savepoint`, so set it to false. The home page does not show this field.
+      // The home page does not show `is_savepoint`, and the stream does not contain this field.
       last_checkpoint: last ? { is_savepoint: false, ...last } : job.last_checkpoint,
     };
   });
 }
 
-/** Return the newest state of a job. The stream contains only states that drivers reported. Drivers do not report RECONCILING, unlike the API. */
+/** Return the newest state of a job. Only the API reports the state RECONCILING, because the stream contains only states from drivers. */
 export function currentState(job: Pick<Job, 'state'>, news: Pick<JobSummary, 'state'> | undefined): Job['state'] {
   return job.state === 'RECONCILING' ? job.state : (news?.state ?? job.state);
 }

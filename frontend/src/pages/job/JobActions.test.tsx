@@ -44,7 +44,7 @@ describe('the header of the job page', () => {
     expect(await screen.findByText('Cancel requested')).toBeVisible();
   });
 
-  it('revokes unknown output only in the start for which the user selects this option', async () => {
+  it('a start revokes unknown output only if the user selects the option for this start', async () => {
     const { fake, user } = await renderJob(7);
     const started = async (): Promise<unknown> => fake.requests.findLast(({ method, url }) => method === 'POST' && url.endsWith('/start'))!.clone().json();
     await user.click(await screen.findByRole('button', { name: 'Start' }));

@@ -111,7 +111,9 @@ export function JobActions() {
   );
 }
 
-/** An option of a start. If the checkpoint directory is an older backup, the driver refuses to start the job and names this option. */
+/**
+ * An option of a start. If the checkpoint directory is an older backup, the driver refuses to start the job and suggests `--revoke-unknown-output`.
+ */
 function RevokeUnknownOutput({ checked, onChange }: { checked: boolean; onChange(checked: boolean): void }) {
   const help = useId();
   return (

@@ -13,7 +13,7 @@ export function UnreachableDriver() {
   return (
     <Alert severity="warning" role="none">
       <span role="status">The driver of run {run.number} is unreachable. This page shows the last known state until Weir has found out whether the driver is alive.</span>
-      {/* The last contact is outside the live region, because screen readers would otherwise announce its age every second. */}
+      {/* The last contact is outside the live region, because screen readers would otherwise announce the changing text every second. */}
       {contactMs !== null && <> Last contact: {duration(now - contactMs)} ago.</>}
     </Alert>
   );

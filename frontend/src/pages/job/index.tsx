@@ -68,7 +68,10 @@ function Shell() {
   );
 }
 
-/** Return the same object for every live connection. The time of the last message changes ten times a second, and each change would render the connection status. */
+/**
+ * Return LIVE for a live connection, without the time of the last message. This time changes ten times a second, and each change would render `Mark`
+ * again.
+ */
 const shownLine = ({ connection }: JobLive): ConnectionState => (connection.status === 'live' ? LIVE : connection);
 
 function Mark() {

@@ -4,7 +4,10 @@ import type { StateOf } from '../../theme/states';
 
 export type Token = Schemas['TokenRead'];
 
-/** An API token `expires soon` if it expires within this time. A session never `expires soon`: every session ends within hours, so all sessions would have this state. */
+/**
+ * An API token has the state `expires soon` if it expires within this time. Sessions never have the state `expires soon`, because every session ends
+ * within hours.
+ */
 const SOON_MS = 7 * 86_400_000;
 
 export function tokenState({ revoked_at, expires_at, kind }: Pick<Token, 'revoked_at' | 'expires_at' | 'kind'>, nowMs: number): StateOf<'token'> {

@@ -56,7 +56,7 @@ export default function EChart({ option, height }: { option: Option; height: num
       drawQueue.cancel(place);
       const made = chart.current;
       chart.current = null;
-      // After `dispose`, zrender 6.1 continues a progressive rendering and fails. Rendering an empty chart before `dispose` prevents this failure.
+      // zrender 6.1 fails if `dispose` is called during a progressive rendering, so render an empty chart before `dispose`.
       made?.clear();
       made?.getZr().refreshImmediately();
       made?.dispose();

@@ -74,8 +74,8 @@ export function emptyRows(chains: readonly Chain[]): HeatRow[] {
 }
 
 /**
- * Return chains sorted by level, then by share of backpressured time. Operators at level `ok` stay in graph order. The shares of operators at
- * level `ok` differ little and at random, so sorting by share would often move their rows.
+ * Return chains sorted by level, then by share of backpressured time. Operators at level `ok` stay in graph order. At level `ok`, shares fluctuate
+ * slightly, so sorting by share would often move rows.
  */
 export function worstFirst(subtasks: readonly Series[]): number[] {
   const rank = (own: readonly Series[]): number => {

@@ -91,7 +91,10 @@ function existing(selected: Selection | null, rows: readonly HeatRow[]): Selecti
   return row && row.cells.length > 0 && !row.cells.some(({ index }) => index === selected.index) ? { ...selected, index: null } : selected;
 }
 
-/** Return the selection in the URL, and a function that changes it. The function never changes, because a new function would render all cells again. */
+/**
+ * Return the selection in the URL, and its setter. The setter is the same function in every render, because a new setter would render all cells
+ * again.
+ */
 function useSelection(): [Selection | null, (chosen: Selection) => void] {
   const [params, setParams] = useSearchParams();
   const latest = useRef({ params, setParams });

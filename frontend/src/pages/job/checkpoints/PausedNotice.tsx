@@ -32,7 +32,7 @@ export function PausedNotice({ pausedAt, onPause }: Props) {
     // Pause the list in a transition, because React is still rendering the details of the expanded row.
     startTransition(() => {
       onPause(open ? first.id : null);
-      // The paused list starts at the first row of the current page, so its page 1 has the same rows as the current page.
+      // The paused list starts at the first row of the current page, so show page 1 of the paused list.
       if (open) setPage(1);
     });
   }, [first, onPause, open, setPage, pausedAt]);

@@ -51,7 +51,7 @@ interface AxisProps {
   checkpoint: Checkpoint;
 }
 
-/** Return the lengths of the axis and of the open bars. The lengths are updated every second while the checkpoint is in progress. */
+/** Return the lengths of the axis and of the open bars. While a checkpoint is in progress, its axis and its open bars grow every second. */
 function useAxis({ of, checkpoint }: AxisProps): ReturnType<typeof axisAt> {
   return axisAt(of, checkpoint, useNow());
 }

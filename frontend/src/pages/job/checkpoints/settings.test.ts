@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { checkpointSettings } from './settings';
 
-it('checkpoint settings are shown as text, and limits that are not set are empty', () => {
+it('checkpoint settings are shown as text, and a missing limit is shown as an empty text', () => {
   const found = Object.fromEntries(checkpointSettings({ checkpointing: { interval: '10s', retained: 3, directory: null, staging_directory: '/fast' }, allow_non_restored_state: false }));
   expect(found).toMatchObject({ Mode: expect.stringMatching(/^exactly-once/) as string, Interval: '10s', Directory: 'managed by this installation', 'Staging directory': '/fast' });
   expect(found).toMatchObject({ 'Checkpoint timeout': '', 'Minimum pause': '', 'Tolerable failed checkpoints': '' });

@@ -69,7 +69,7 @@ describe.each(['IN_PROGRESS', 'FAILED'] as const)('the timeline of a checkpoint 
     expect(found).toMatchObject({ open: 3, spanMs: 90 });
   });
 
-  it('marks no stragglers, because subtasks that have not acknowledged take longest', () => {
+  it('marks no stragglers, because the checkpoint is not completed', () => {
     expect(buildTimeline([read], graph(3), state).limitMs).toBeNull();
     expect(buildTimeline([read], graph(3), 'COMPLETED').limitMs).not.toBeNull();
   });

@@ -1,6 +1,6 @@
 /**
- * Computes the bars of a Gantt chart of a checkpoint, with one bar per subtask. Subtasks that have not acknowledged come first.
- * Subtasks that have acknowledged follow, slowest first. Pure.
+ * Computes the bars of a Gantt chart of a checkpoint, with one bar per subtask. Bars of subtasks that have not acknowledged come first. All other
+ * bars are sorted by length, longest first. Pure.
  */
 import type { Schemas } from '../../../api/types';
 import { duration, toMs, dropZeroTenths } from '../../../format';
@@ -30,11 +30,11 @@ export interface Timeline {
   bars: Bar[];
   /** The number of open bars, which come first. */
   open: number;
-  /** The length of the longest bar of a subtask that has acknowledged. */
+  /** The length of the longest bar that is not open. */
   spanMs: number;
   /**
-   * The minimum duration of a subtask that counts as a straggler. The value is null if there are too few subtasks to compare, or if the checkpoint
-   * is not completed.
+   * The minimum duration of a subtask that counts as a straggler. `limitMs` is null if there are too few subtasks to compare, or if the checkpoint is
+   * not completed.
    */
   limitMs: number | null;
   /** Whether phases are measured. Without measurements, only acknowledgements are known. */
@@ -56,7 +56,7 @@ export function buildTimeline(chains: readonly ChainStatistics[], graph: readonl
   return {
     bars: [...missing, ...ended],
     open: missing.length,
-    // The bars in `ended` are sorted by their ends, latest first, so the first bar ends last.
+    // The first bar in `ended` has the latest end.
     spanMs: ended[0] ? Math.max(0, endOf(ended[0])) : 0,
     limitMs: isCompleted ? stragglerThreshold(ended.flatMap(({ tookMs }) => (tookMs === null ? [] : [tookMs]))) : null,
     measured: chains.some(({ subtasks }) => subtasks.some(({ checkpoint }) => checkpoint !== null)),
@@ -85,8 +85,8 @@ const barName = (chain: ChainStatistics, index: number): string => `${chainName(
 export function axisAt({ open, spanMs }: Timeline, { triggered_at, failed_at, state }: Pick<Checkpoint, 'triggered_at' | 'failed_at' | 'state'>, nowMs: number): { openMs: number; spanMs: number } {
   if (open === 0) return { openMs: 0, spanMs };
   const end = state === 'FAILED' ? toMs(failed_at) : nowMs;
-  // A subtask that has not acknowledged has taken longer than all subtasks that have acknowledged, so an open bar is at least as long as all other
-  // bars. The measured time since the trigger can be shorter than another bar, because the clocks of driver and browser differ.
+  // A subtask that has not acknowledged has taken longer than all subtasks that have acknowledged. An open bar is therefore at least as long as all
+  // other bars. The computed time since the trigger can be too short, because the clocks of driver and browser differ.
   const openMs = Math.max((end ?? 0) - (toMs(triggered_at) ?? 0), spanMs, 0);
   return { openMs, spanMs: openMs };
 }

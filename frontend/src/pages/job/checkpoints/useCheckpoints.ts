@@ -5,8 +5,8 @@ import type { Schemas } from '../../../api/types';
 import { useJob } from '../useJob';
 
 /**
- * Query the details of a checkpoint, or nothing if `of` is null. The details are large, so they are fetched only when the state of
- * the checkpoint changes. Until the next change, the stream reports the progress of the checkpoint.
+ * Query the details of a checkpoint, or nothing if `of` is null. The details are large, so they are fetched only when the state of the checkpoint
+ * changes. While the state stays the same, the stream reports the progress of the checkpoint.
  */
 export function useCheckpointDetails(of: Pick<Schemas['CheckpointRead'], 'id' | 'state'> | null): UseQueryResult<Schemas['CheckpointDetailRead']> {
   const job = useJob();
@@ -42,7 +42,7 @@ export function useCheckpointSeries(chain: number | null = null): UseQueryResult
 export function useCheckpointSummary(): UseQueryResult<Schemas['CheckpointOverviewRead']> {
   const { id, run } = useJob();
   return useQuery({
-    // No checkpoint event reports a restore. A restore happens when a run starts, so the summary is then refetched.
+    // No checkpoint event reports a restore, so refetch the summary whenever a run starts.
     queryKey: ['job', id, 'checkpoints', 'summary', run?.running_at ?? null],
     placeholderData: keepPreviousData,
     queryFn: ({ signal }) => unwrap(api.GET('/api/v1/jobs/{job_id}/checkpoints/summary', { params: { path: { job_id: id }, query: { last: LAST } }, signal })),

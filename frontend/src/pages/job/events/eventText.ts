@@ -38,7 +38,7 @@ export function eventText({ kind, fields }: Pick<JobEvent, 'kind' | 'fields'>): 
     case 'DriverHung':
       return `killed the unresponsive driver of run ${text('run')}${because}`;
     case 'RestartScheduled':
-      return `restart ${text('restarts')} in a row is scheduled for ${absolute(text('at'))}`;
+      return `restart scheduled for ${absolute(text('at'))} (restart ${text('restarts')} in a row)`;
     case 'RestartsStopped':
       return `Weir no longer restarts the job${because}`;
     case 'SpecAdded':

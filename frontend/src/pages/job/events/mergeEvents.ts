@@ -11,7 +11,7 @@ export function mergeLiveEvents(listed: readonly JobEvent[], streamed: readonly 
   return [...newer].sort((a, b) => b.number - a.number).concat(listed);
 }
 
-/** Add streamed events to the total. The API counts at most COUNTED_MAX events, so a larger total is a lower bound and stays unchanged. */
+/** Add streamed events to the total. If the total is larger than COUNTED_MAX, the API has stopped counting, so return the total unchanged. */
 export function liveTotal(total: number, more: number): number {
   return total > COUNTED_MAX ? total : total + more;
 }

@@ -34,7 +34,7 @@ describe('the overview of a job', () => {
 
   it('opens the subtasks of a selected chain and closes them again', async () => {
     const { user } = await renderJob(1);
-    // Do not use `user.click`: it also starts to pan the graph, and jsdom does not support panning.
+    // Do not use `user.click`, because `user.click` also starts to pan the graph and jsdom does not support panning.
     fireEvent.click(within(await node(/^delay by carrier, /)).getByText('delay by carrier'));
     const side = await screen.findByRole('complementary', { name: 'delay by carrier' });
     expect(within(side).getAllByRole('row')).toHaveLength(5);

@@ -44,7 +44,7 @@ describe('a collapsed lineage', () => {
     for (const fields of notCollapsed) {
       const shown = named(collapse(lineageOf([run(1)], checkpoints(1, 1, 60, (number) => (number === 30 ? fields : {}))), NONE));
       expect(shown).toContain('30');
-      // The stretch above checkpoint 30 and the stretch below it each show their ten newest rows and their oldest row.
+      // Both above and below checkpoint 30, the ten newest rows and the oldest row stay visible.
       expect(shown.filter((name) => name.includes(':'))).toEqual(['18: 49-32', '18: 19-2']);
     }
   });

@@ -52,7 +52,7 @@ describe('the lineage of checkpoints', () => {
     expect(later.lanes).toBe(2);
   });
 
-  it('shows a branch that starts at the end of an abandoned branch in the lane of the abandoned branch', () => {
+  it('if a branch starts at the end of an abandoned branch, both branches are in the same lane', () => {
     const found = lineageOf([run(1), run(2, 1), run(3, 3), run(4, 1)], [...checkpoints(1, 1), ...checkpoints(2, 3), ...checkpoints(3, 4), ...checkpoints(4, 5)]);
     expect(named(found)).toEqual(['0 5', '0 restore 4', '1! 4', '1! restore 3', '1! 3', '1! restore 2', '0 1', '0 beginning 1']);
   });

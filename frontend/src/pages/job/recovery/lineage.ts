@@ -1,8 +1,8 @@
 /**
  * Turns lists of runs and checkpoints into the rows and lanes of the lineage tree. Each restore starts a branch. Pure.
  *
- * Rows are ordered newest first. The current branch is a straight line in lane 0. The other lanes show abandoned branches. Each abandoned
- * branch gets the lowest of these lanes that is free in all rows between the newest row of the branch and its branch point.
+ * Rows are ordered newest first. The current branch is a straight line in lane 0. Abandoned branches are in lanes 1 and higher. An abandoned branch
+ * occupies its lane from its newest row down to its branch point. Each abandoned branch gets the lowest free lane.
  */
 import type { Schemas } from '../../../api/types';
 import { toMs } from '../../../format';
@@ -43,8 +43,8 @@ export interface Lineage {
 
 interface Branch {
   /**
-   * The origin of the first run of the branch. Null if this run resumed from the newest checkpoint. Such a run can begin only the first listed branch:
-   * all other branches begin with a restore.
+   * The origin of the first run of the branch, or null if the first run resumed from the newest checkpoint. Only the first listed branch can begin
+   * with a resumed run, because all other branches begin with a restore.
    */
   began: RestoreOrigin | null;
   runs: Run[];
@@ -117,8 +117,8 @@ function groupRuns(runs: readonly Run[], checkpoints: readonly Checkpoint[]): Br
 }
 
 /**
- * Return the branches from which the current state descends, and the numbers of their checkpoints. If a later branch starts at a checkpoint of a
- * branch, the result omits the checkpoints after this checkpoint.
+ * Return the branches from which the current state descends, and the numbers of their checkpoints. The result omits checkpoints that a rollback left
+ * behind.
  */
 function currentHistory(branches: readonly Branch[]): Set<Branch | number> {
   const found = new Set<Branch | number>();
@@ -188,7 +188,7 @@ function assignLanes(drafts: readonly Draft[], edges: readonly Edge[]): number {
     if (drafts[index]!.row.current) continue;
     const from = below.get(index);
     const piece = from === undefined ? undefined : pieceOf.get(from);
-    // If several rows follow the newest row of a piece, only the oldest of these rows extends the piece.
+    // Several rows can follow the top row of a piece. The oldest of these rows extends the piece, and each other row starts a new piece.
     if (piece && piece.top === from) {
       piece.top = index;
       pieceOf.set(index, piece);
@@ -208,7 +208,9 @@ function assignLanes(drafts: readonly Draft[], edges: readonly Edge[]): number {
 
 type Plan = Schemas['PlanRead'];
 
-/** Return the plan that started a run. The plan has the same restore origin as the run, and was being applied when the run was created. */
+/**
+ * Return the plan that started a run. The plan and the run have the same restore origin, and the run was created while the plan was being applied.
+ */
 export function planOfRun({ created_at }: Pick<Run, 'created_at'>, began: RestoreOrigin, plans: readonly Plan[]): Plan | null {
   const createdMs = toMs(created_at)!;
   const matches = plans.filter(({ preview, approved_at, ended_at }) => {

@@ -57,7 +57,7 @@ describe('the recovery tab', () => {
     await user.type(screen.getByRole('textbox', { name: 'Type flights-delays to confirm' }), 's');
     const answer = holdResponses(rendered, 'POST');
     await user.click(confirm);
-    // The button has `aria-disabled` instead of `disabled`, so it keeps the focus.
+    // The button keeps the focus, because it has `aria-disabled` instead of `disabled`.
     expect(confirm).toBeEnabled();
     expect(confirm).toHaveAttribute('aria-disabled', 'true');
     await user.click(confirm);

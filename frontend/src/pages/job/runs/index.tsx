@@ -12,7 +12,7 @@ import { useJob } from '../useJob';
 type Run = Schemas['RunRead'];
 
 const NARROW = { whiteSpace: 'nowrap' } as const;
-/** Columns of times show the relative time below the time of day. The columns are then narrow and leave space for the column Reason. */
+/** Time columns show the relative time below the time of day. Time columns are therefore narrow, and leave space for the column Reason. */
 const STACKED = { width: '1px' } as const;
 
 export default function Runs() {

@@ -54,7 +54,7 @@ describe('the rate of an edge', () => {
   const metrics = chainMetrics(graph, subtasks, chains);
   const edge = graph.edges[0]!;
 
-  it('the rate of an edge is the output rate of its source, and a broadcast edge multiplies this rate by the number of target subtasks', () => {
+  it('an edge has the output rate of its source chain, and a broadcast edge has this rate for each target subtask', () => {
     const rate = metrics.get(edge.source)!.recordsOutPerS!;
     expect(edgeRate(edge, metrics)).toBe(rate);
     expect(edgeRate({ ...edge, partitioning: 'broadcast' }, metrics)).toBe(rate * metrics.get(edge.target)!.subtasks.length);

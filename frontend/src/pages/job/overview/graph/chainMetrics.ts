@@ -89,8 +89,8 @@ function sizesOf(chain: Chain, checkpoint: readonly Schemas['ChainStatisticsRead
 }
 
 /**
- * Return the rate of an edge in records per second. The rate is the output rate of the source chain. A broadcast edge multiplies the output rate by
- * the number of subtasks of the target chain.
+ * Return the rate of an edge in records per second: the output rate of the source chain. For a broadcast edge, multiply the output rate by the number
+ * of subtasks of the target chain.
  */
 export function edgeRate({ source, target, partitioning }: Edge, metrics: ReadonlyMap<number, ChainMetrics>): number | null {
   const rate = metrics.get(source)?.recordsOutPerS ?? null;

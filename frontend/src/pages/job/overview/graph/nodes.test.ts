@@ -33,7 +33,7 @@ describe('graph nodes', () => {
     expect(flowNodes(graph, { ...placed, chains: new Map() }, none, ALL)).toEqual([]);
   });
 
-  it('zoomed-out nodes look the same if level and label are equal; detailed nodes look the same if they share one metrics object', () => {
+  it('zoomed-out nodes with the same level and label look the same; detailed nodes with the same metrics object look the same', () => {
     const busy = { index: 0, level: null, busy: 0.5, idle: 0, backpressured: 0, queued: 0, recordsInPerS: 1, recordsOutPerS: 1, stateBytes: null };
     const metricsWith = (level: 'ok' | 'high', busiest = busy) => new Map([...none].map(([index, metrics]) => [index, { ...metrics, level, busiest }]));
     const far = (busiest: typeof busy): ReturnType<typeof flowNodes>[number] => flowNodes(graph, placed, metricsWith('ok', busiest), null)[0]!;

@@ -1,4 +1,7 @@
-/** Finds and describes the blocker of a pending checkpoint. The blocker is usually a blocking subtask. Also counts the blocked channels of an edge. Pure. */
+/**
+ * Finds and describes the blocker of a pending checkpoint: the subtask or the log entry that the checkpoint is waiting for. Counts the blocked
+ * channels of an edge. Pure.
+ */
 import { pluralize, duration } from '../../../../format';
 import { chainName, type Chain, type Edge, type PhysicalGraph } from '../../physicalGraph';
 import { forEachNeighbour, subtaskPosition, type Topology } from './topology';
@@ -68,11 +71,11 @@ function allSentMs({ topology, passedMs }: Wavefront, subtask: number): number |
 
 /** The progress of a barrier over the channels of one edge. */
 interface ChannelProgress {
-  /** The number of channels on which the barrier has been sent to a subtask that is still waiting for other barriers. */
+  /** The number of channels that contain or have delivered the barrier, while the target subtask is waiting for the barriers of other channels. */
   blocked: number;
   /**
-   * The number of channels to aligning subtasks whose upstream subtasks have all sent the barrier. On at least one channel to each of these
-   * subtasks, the barrier is queued behind records.
+   * The number of channels with a barrier in flight. The target subtask of such a channel is aligning, although all its upstream subtasks have sent
+   * the barrier. In at least one input channel of an aligning subtask, the barrier is still queued behind records.
    */
   inFlight: number;
 }
@@ -109,8 +112,8 @@ interface BarrierProgress {
 }
 
 /**
- * A cache of barrier progress, because hundreds of edges query the progress ten times a second. The cache key is the array of steps. A
- * wavefront keeps its array of steps until a step changes.
+ * A cache of barrier progress, because hundreds of edges query the progress ten times a second. The cache key is the array `steps` of a wavefront. A
+ * wavefront gets a new array `steps` only when a step changes.
  */
 const progressCache = new WeakMap<Uint8Array, BarrierProgress>();
 

@@ -31,7 +31,7 @@ describe('the live wavefront', () => {
     expect(report(grown, { progress: progress(7, [[0, 1, 22]]) }, TRIGGERED + 40)).toBe(grown);
   });
 
-  it('restarts with the next checkpoint, and ignores late progress of an older checkpoint', () => {
+  it('the next checkpoint starts a new wavefront, and late progress of an older checkpoint is ignored', () => {
     const before = report(initialLiveWavefront(topology), { progress: progress(7, [[0, 1, 22]]) }, TRIGGERED + 40);
     expect(steps(report(before, { progress: progress(8, []) }, TRIGGERED + 50))).toEqual(['00', '00']);
     expect(report(before, { progress: progress(6, []) }, TRIGGERED + 50)).toBe(before);
@@ -57,7 +57,7 @@ describe('the live wavefront', () => {
     expect(next).toMatchObject({ checkpoint: { number: 10 }, tookMs: null, wave: { end: null } });
   });
 
-  it('keeps the steps of a failed checkpoint and the reason why it failed', () => {
+  it('keeps the steps and the failure reason of a failed checkpoint', () => {
     const before = report(initialLiveWavefront(topology), { progress: progress(7, [[0, 1, 22]]) }, TRIGGERED + 40);
     const after = report(before, { progress: progress(7, [[0, 1, 22]]), outcome: { checkpoint: 7, result: 'failed', reason: 'timed out' } }, TRIGGERED + 50);
     expect(after).toMatchObject({ reason: 'timed out', wave: { end: 'failed', acknowledged: 1 } });

@@ -130,7 +130,7 @@ describe('the blocker of a checkpoint', () => {
     expect(findBlocker(reduceWavefront(live([0, 0, 5], [0, 1, 6]), { type: 'clock', atMs: 50 }))).toEqual({ kind: 'aligning', subtask: of(1, 0), inputs: [], awaiting: 2, forMs: 50 });
   });
 
-  it('the blocker is the subtask that has been aligning longest after all its upstream subtasks sent the barrier', () => {
+  it('the blocker is the subtask that has waited longest since all its upstream subtasks sent the barrier', () => {
     const wave = live([0, 0, 5], [0, 1, 9], [1, 0, 7], [2, 0, 20], [3, 0, 22]);
     expect(findBlocker(reduceWavefront(wave, { type: 'clock', atMs: 50 }))).toEqual({
       kind: 'aligning', subtask: of(2, 1), inputs: [of(0, 0), of(0, 1), of(1, 0)], awaiting: 0, forMs: 41,

@@ -29,8 +29,9 @@ export interface Wavefront {
   /** Whether all steps come from measurements, as in most replays. Otherwise, steps are inferred from acknowledgements. */
   exact: boolean;
   /**
-   * These arrays have an element for each subtask. `steps`: the index of its step in STEPS. `sinceMs`: the time at which this step began. `passedMs`:
-   * the time at which the barrier passed the subtask, or NaN if the barrier has not passed the subtask yet.
+   * `steps`, `sinceMs` and `passedMs` have one element for each subtask. `steps`: the index of the subtask's step in STEPS. `sinceMs`: the time at
+   * which the subtask's current step began. `passedMs`: the time at which the barrier passed the subtask, or NaN if the barrier has not passed the
+   * subtask yet.
    */
   steps: Uint8Array;
   sinceMs: Float64Array;

@@ -59,7 +59,7 @@ export function useWavefrontSource(live: LiveStore, replay: ReplayStore | null):
   return source;
 }
 
-/** Return a part of the wavefront. `select` must return an equal value (===) until its part of the wavefront changes. */
+/** Return a part of the wavefront. `select` must return an equal value (===) until the selected part of the wavefront changes. */
 export function useWavefront<Part extends string | number | boolean | Wavefront | null>(select: (wave: Wavefront | null) => Part): Part {
   const source = use(WavefrontContext);
   if (source === null) throw new Error('useWavefront needs a WavefrontContext.');
